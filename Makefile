@@ -1,0 +1,58 @@
+# `make demo` and `make test` do all set-up by themselves: Python 3.11+, make and a network to a package index suffice.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+KERNELS := $(shell find src/vertebra/mechanics -name '*.py')
+
+.PHONY: demo test check bench soak format clean
+
+demo: $(VENV)/kernels
+	@mkdir -p build
+	$(BIN)/vertebra robots
+	$(BIN)/vertebra robots show hu2023-prototype
+	$(BIN)/vertebra robots show hu2023-prototype --bend "12 deg" --out build/demo.html
+	$(BIN)/vertebra robots show hu2023-prototype --bend "12 deg" --out build/demo.png
+	@echo "Open build/demo.html in a browser to turn the robot, or look at build/demo.png."
+
+test: $(VENV)/dev $(VENV)/kernels
+	$(BIN)/python -m pytest -n auto
+
+check: $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/dev $(VENV)/kernels
+	$(BIN)/python -m benchmarks
+
+soak: $(VENV)/dev $(VENV)/kernels
+	VERTEBRA_SOAK=1 $(BIN)/python -m pytest -n auto
+
+format: $(VENV)/dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Vertebra needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/runtime: $(BIN)/python pyproject.toml constraints.txt
+	@echo "Installing Vertebra and what it needs into $(VENV) ..."
+	$(PIP) install --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/dev: $(VENV)/runtime
+	@echo "Installing the tools for tests and checks into $(VENV) ..."
+	$(PIP) install --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+$(VENV)/kernels: $(VENV)/runtime $(KERNELS)
+	$(BIN)/python -m vertebra.mechanics.warmup
+	@touch $@

@@ -1,0 +1,1 @@
+"""Benchmarks: ratios between a reference and ours, measured in one run."""

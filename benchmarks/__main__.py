@@ -1,0 +1,10 @@
+"""`python -m benchmarks`: all benchmarks as one table of ratios."""
+
+from __future__ import annotations
+
+from benchmarks import kinematics, report, startup
+from benchmarks.timing import pin_to_one_core
+
+if __name__ == "__main__":
+    pin_to_one_core()
+    report.show([*kinematics.rows(), *startup.rows()])

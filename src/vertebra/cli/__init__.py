@@ -1,0 +1,1 @@
+"""The command line: one module per command. Heavy imports stay inside the commands, so that help is instant."""

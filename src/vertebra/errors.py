@@ -1,0 +1,72 @@
+"""Every error that Vertebra raises on purpose.
+
+VertebraError
+ +-- DescriptionError   a robot file or mapping is wrong: which fields, what was found, what is allowed
+ +-- InputError         an argument of a call is wrong: which one, what is allowed
+ +-- OutOfRange         a joint angle is outside the range of its joint: which joint, its angle, the limit
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class VertebraError(Exception):
+    """Root of all errors raised by Vertebra; catch this one to catch them all."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One wrong field of a robot description."""
+
+    path: str
+    """Where: ``sections[0].joint.radius``; ``(file)`` when the text itself cannot be read."""
+    message: str
+    """What is wrong and what is allowed."""
+    found: str
+    """What was there, shortened for display; empty for a missing field."""
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" + (f" (found {self.found})" if self.found else "")
+
+
+class DescriptionError(VertebraError):
+    """A robot description that cannot become a robot; lists every problem at once."""
+
+    def __init__(self, problems: Sequence[Problem], origin: str = "robot description") -> None:
+        self.problems = tuple(problems)
+        self.origin = origin
+        count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
+        super().__init__("\n".join([f"{origin}: {count}", *(f"  {problem}" for problem in self.problems)]))
+
+    def __reduce__(self) -> tuple[type[DescriptionError], tuple[tuple[Problem, ...], str]]:
+        return type(self), (self.problems, self.origin)
+
+
+class InputError(VertebraError, ValueError):
+    """An argument that a call cannot work with: wrong shape, not finite, no such link."""
+
+    def __init__(self, argument: str, message: str) -> None:
+        self.argument, self.message = argument, message
+        super().__init__(f"{argument}: {message}")
+
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, str]]:
+        return type(self), (self.argument, self.message)
+
+
+class OutOfRange(VertebraError):  # noqa: N818 - the name is part of the public surface
+    """A joint angle that the joint cannot take.
+
+    ``joint`` counts from 1 as in the robot file; ``angle`` and ``limit`` are in radians.
+    """
+
+    def __init__(self, joint: int, angle: float, limit: float, reason: str) -> None:
+        self.joint, self.angle, self.limit, self.reason = joint, angle, limit, reason
+        super().__init__(
+            f"joint {joint}: angle {math.degrees(angle):.6g} deg is outside +-{math.degrees(limit):.6g} deg; {reason}"
+        )
+
+    def __reduce__(self) -> tuple[type[OutOfRange], tuple[int, float, float, str]]:
+        return type(self), (self.joint, self.angle, self.limit, self.reason)

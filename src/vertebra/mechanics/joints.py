@@ -1,0 +1,98 @@
+"""Joint laws (theory 2 and 5): s(q) of the mirror joints, the bend rotation of a ball joint."""
+
+from __future__ import annotations
+
+import math
+
+from vertebra.mechanics.compiled import kernel
+from vertebra.robot.tables import BALL, FLEXURE, ROLLING
+
+# Below these, the closed forms lose digits and the series keeps all of them.
+_SMALL_HALF_ANGLE = 0.1
+_SMALL_SQUARE = 0.06
+
+
+@kernel
+def within_half_turn(joint, q):
+    """Whether the joint law is defined: every angle a number within +-180 degrees (false for NaN)."""
+    first = joint.first
+    if joint.kind == BALL:
+        return q[first] * q[first] + q[first + 1] * q[first + 1] < math.pi * math.pi
+    return abs(q[first]) < math.pi and abs(q[first + joint.freedoms - 1]) < math.pi
+
+
+@kernel
+def mirror_law(kind, size, q, sin_half, cos_half):
+    """s, s', s'' of a mirror joint: distance from a link's face to the crossing P of the two link axes, m.
+
+    Rolling: s = R / cos(q/2) - R. Flexure: s = (L/q) tan(q/2). Pin: constant.
+    """
+    if kind == ROLLING:
+        s = size * sin_half * sin_half / (cos_half * (1.0 + cos_half))
+        first = 0.5 * size * sin_half / (cos_half * cos_half)
+        second = 0.25 * size * (1.0 + sin_half * sin_half) / (cos_half * cos_half * cos_half)
+        return s, first, second
+    if kind == FLEXURE:
+        f, f1, f2 = tangent_ratio(0.5 * q, sin_half, cos_half)
+        return 0.5 * size * f, 0.25 * size * f1, 0.125 * size * f2
+    return size, 0.0, 0.0
+
+
+@kernel
+def tangent_ratio(h, sin_h, cos_h):
+    """f(h) = tan(h) / h and its first two derivatives."""
+    if abs(h) < _SMALL_HALF_ANGLE:
+        # Taylor series of tan(h)/h in y = h^2.
+        y = h * h
+        c1, c2, c3, c4 = 1 / 3, 2 / 15, 17 / 315, 62 / 2835
+        c5, c6, c7 = 1382 / 155925, 21844 / 6081075, 929569 / 638512875
+        f = 1 + y * (c1 + y * (c2 + y * (c3 + y * (c4 + y * (c5 + y * (c6 + y * c7))))))
+        f1 = h * (2 * c1 + y * (4 * c2 + y * (6 * c3 + y * (8 * c4 + y * (10 * c5 + y * (12 * c6 + y * 14 * c7))))))
+        f2 = 2 * c1 + y * (12 * c2 + y * (30 * c3 + y * (56 * c4 + y * (90 * c5 + y * (132 * c6 + y * 182 * c7)))))
+        return f, f1, f2
+    tangent = sin_h / cos_h
+    secant_squared = 1.0 + tangent * tangent
+    f = tangent / h
+    f1 = (secant_squared - f) / h
+    f2 = (2.0 * secant_squared * tangent - 2.0 * f1) / h
+    return f, f1, f2
+
+
+@kernel
+def arc_centroid(h, sin_h, cos_h):
+    """Centroid of a circular arc of unit length and half angle h, from P toward the bend side (theory 4, weights)."""
+    if abs(h) < 0.5 * _SMALL_HALF_ANGLE:
+        y = h * h
+        c0, c1, c2 = 2 / 3, 1 / 5, 107 / 1260
+        c3, c4 = 1385 / 40320 - 1 / 362880, 50521 / 3628800 + 1 / 39916800
+        return 0.5 * h * (c0 + y * (c1 + y * (c2 + y * (c3 + y * c4))))
+    return 0.5 * (1.0 / cos_h - sin_h / h) / h
+
+
+@kernel
+def rotation_coefficients(y):
+    """Of a rotation by phi, y = phi^2: cos(phi), A = sin(phi)/phi, B = (1-cos(phi))/phi^2, D = (phi-sin(phi))/phi^3."""
+    if y < _SMALL_SQUARE:
+        a = 1 - y / 6 * (1 - y / 20 * (1 - y / 42 * (1 - y / 72 * (1 - y / 110 * (1 - y / 156)))))
+        b = 0.5 * (1 - y / 12 * (1 - y / 30 * (1 - y / 56 * (1 - y / 90 * (1 - y / 132 * (1 - y / 182))))))
+        d = (1 - y / 20 * (1 - y / 42 * (1 - y / 72 * (1 - y / 110 * (1 - y / 156 * (1 - y / 210)))))) / 6
+        return 1 - y * b, a, b, d
+    phi = math.sqrt(y)
+    sin_phi, cos_phi, sin_half = math.sin(phi), math.cos(phi), math.sin(0.5 * phi)
+    return cos_phi, sin_phi / phi, 2.0 * sin_half * sin_half / y, (phi - sin_phi) / (phi * y)
+
+
+@kernel
+def rotation_coefficient_derivatives(y, c, a, b):
+    """dA/dy, d2A/dy2, dB/dy, d2B/dy2 of `rotation_coefficients` (dcos/dy = -A/2)."""
+    if y < _SMALL_SQUARE:
+        a1 = -1 / 6 * (1 - y / 10 * (1 - y / 28 * (1 - y / 54 * (1 - y / 88 * (1 - y / 130)))))
+        a2 = 1 / 60 * (1 - y / 14 * (1 - y / 36 * (1 - y / 66 * (1 - y / 104 * (1 - y / 150)))))
+        b1 = -1 / 24 * (1 - y / 15 * (1 - y * 3 / 112 * (1 - y * 2 / 135 * (1 - y * 5 / 528 * (1 - y * 3 / 455)))))
+        b2 = 1 / 360 * (1 - y * 3 / 56 * (1 - y / 45 * (1 - y * 5 / 396 * (1 - y * 3 / 364))))
+        return a1, a2, b1, b2
+    a1 = 0.5 * (c - a) / y
+    b1 = (0.5 * a - b) / y
+    a2 = (-0.25 * a - 1.5 * a1) / y
+    b2 = (0.5 * a1 - 2.0 * b1) / y
+    return a1, a2, b1, b2

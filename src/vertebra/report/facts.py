@@ -1,0 +1,212 @@
+"""The facts of a robot as text: what the command line and the pages print about it. Units stand in the headers."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from vertebra.robot.description import (
+    BallJoint,
+    CableFriction,
+    Cables,
+    FlexureJoint,
+    Joint,
+    Link,
+    PinJoint,
+    Recess,
+    RollingJoint,
+)
+from vertebra.robot.robot import Robot
+
+MM, GRAM = 1e3, 1e3
+
+
+class Facts(NamedTuple):
+    """A small table of texts."""
+
+    title: str
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def number(value: float) -> str:
+    """Six digits at most, without an exponent in the usual range."""
+    return f"{value:.6g}"
+
+
+def degrees(angles: Sequence[float], most: int = 12) -> str:
+    """Angles in degrees, cut short after `most`."""
+    texts = [number(math.degrees(angle)) for angle in angles[:most]]
+    return ", ".join(texts) + (f", ... ({len(angles)})" if len(angles) > most else "")
+
+
+def short_source(source: str) -> str:
+    """Authors and year, for a narrow table."""
+    year = re.match(r".{1,60}?\b(?:19|20)\d\d\b", source)
+    return year.group() if year else source if len(source) <= 40 else source[:37] + "..."
+
+
+def joints_text(robot: Robot) -> str:
+    """Such as ``11 rolling``, or ``4 pin + 6 rolling``."""
+    counts: dict[str, int] = {}
+    for section in robot.description.sections:
+        counts[section.joint.kind] = counts.get(section.joint.kind, 0) + section.joints
+    return " + ".join(f"{count} {kind}" for kind, count in counts.items())
+
+
+def mass_text(robot: Robot) -> str:
+    """In g; a dash when the file gives no mass."""
+    return number(round(robot.mass * GRAM, 3)) if robot.mass else "-"
+
+
+def overview(robot: Robot) -> Facts:
+    """The robot as a whole, one fact a row."""
+    x, y, z = robot.gravity
+    rows = [
+        ("joints", f"{joints_text(robot)}, {robot.freedoms} coordinates"),
+        ("cables", str(len(robot.cables)) if len(robot.cables) else "none"),
+        ("length", f"{number(round(robot.length * MM, 4))} mm, straight, base to tip"),
+        ("mass", f"{mass_text(robot)} g" if robot.mass else "not given"),
+        ("gravity", f"({number(x)}, {number(y)}, {number(z)}) m/s^2"),
+        ("base", f"{number(robot.description.base.length * MM)} mm, world origin to the first joint"),
+        ("tip", _tip_text(robot)),
+    ]
+    if robot.source:
+        rows.append(("source", robot.source))
+    return Facts(robot.name, ("", ""), tuple(rows))
+
+
+def _tip_text(robot: Robot) -> str:
+    length = robot.description.tip.length * MM
+    if length == 0:
+        return "at the end of the last link"
+    return f"{number(abs(length))} mm {'beyond' if length > 0 else 'before'} the end of the last link"
+
+
+def sections(robot: Robot) -> Facts:
+    """Joints, section by section."""
+    rows = []
+    for index, (section, (first, last)) in enumerate(zip(robot.description.sections, _ranges(robot), strict=True)):
+        azimuth = degrees(section.azimuth) if section.azimuth else "both ways"
+        rows.append((str(index + 1), _span(first, last), section.joint.kind, _joint_text(section.joint), azimuth))
+    return Facts("Joints", ("section", "joints", "kind", "dimensions", "bend azimuth [deg]"), tuple(rows))
+
+
+def links(robot: Robot) -> Facts:
+    """Links, section by section; the base is link 0 and has no mass of its own."""
+    rows = []
+    for section, (first, last) in zip(robot.description.sections, _ranges(robot), strict=True):
+        link = section.link
+        center = robot.links["center_of_mass"][first] * MM
+        rows.append(
+            (
+                _span(first, last),
+                number(link.length * MM),
+                number(link.mass * GRAM) if link.mass else "-",
+                ", ".join(number(value) for value in center) if link.mass else "-",
+                number(robot.links["diameter"][first] * MM) + ("" if link.diameter else " (drawn)"),
+                _link_extras(link),
+            )
+        )
+    headers = ("links", "length [mm]", "mass [g]", "centre of mass [mm]", "diameter [mm]", "more")
+    return _without_empty_columns(Facts("Links", headers, tuple(rows)))
+
+
+def cables(robot: Robot) -> Facts:
+    """Cables in file order, one row a group that ends at the same link."""
+    rows, first = [], 1
+    for section, (_, end) in zip(robot.description.sections, _ranges(robot), strict=True):
+        group = section.cables
+        if group is not None:
+            count = len(group.azimuth)
+            span = _span(first, first + count - 1)
+            holes = _holes_text(group) if section.joint.kind not in ("ball", "universal") else ""
+            row = (number(group.radius * MM), degrees(group.azimuth), str(end), holes, _friction_text(group.friction))
+            rows.append((span, *row, ", ".join(_cable_extras(group))))
+            first += count
+    headers = ("cables", "radius [mm]", "azimuth [deg]", "end at link", "holes", "friction", "more")
+    return _without_empty_columns(Facts("Cables", headers, tuple(rows)))
+
+
+def _ranges(robot: Robot) -> list[tuple[int, int]]:
+    """First and last joint (or link) of each section, counted from 1."""
+    ends = robot.section_ends
+    return [(start + 1, end) for start, end in zip((0, *ends[:-1]), ends, strict=True)]
+
+
+def _span(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def _without_empty_columns(facts: Facts) -> Facts:
+    kept = [i for i in range(len(facts.headers)) if any(row[i] for row in facts.rows)]
+    rows = tuple(tuple(row[i] for i in kept) for row in facts.rows)
+    return Facts(facts.title, tuple(facts.headers[i] for i in kept), rows)
+
+
+def _joint_text(joint: Joint) -> str:
+    return ", ".join([*_joint_parts(joint), f"limit {number(math.degrees(joint.limit))} deg"])
+
+
+def _joint_parts(joint: Joint) -> Iterator[str]:
+    if isinstance(joint, RollingJoint):
+        yield f"radius {number(joint.radius * MM)} mm"
+        if joint.contact_offset is not None:
+            yield f"contacts +-{number(joint.contact_offset * MM)} mm"
+        if joint.friction is not None:
+            yield f"friction {number(joint.friction)}"
+    elif isinstance(joint, FlexureJoint):
+        yield f"length {number(joint.length * MM)} mm"
+        if joint.rods is not None and joint.rod_diameter is not None:
+            yield f"{joint.rods} rods of {number(joint.rod_diameter * MM)} mm"
+        yield f"{joint.bending_stiffness():.4g} N*m/rad"
+        if joint.mass:
+            yield f"{number(joint.mass * GRAM)} g"
+    elif isinstance(joint, PinJoint):
+        yield f"length {number(joint.length * MM)} mm"
+    elif isinstance(joint, BallJoint):
+        yield f"ball {number(joint.radius * MM)} mm"
+        yield f"ring {number(joint.ring_radius * MM)} mm"
+        yield f"friction {number(joint.friction)}"
+    else:
+        yield f"order {joint.order}"
+        yield f"lower {number(joint.lower * MM)} mm"
+
+
+def _link_extras(link: Link) -> str:
+    parts = []
+    if link.channel is not None:
+        parts.append(f"channel {number(link.channel * MM)} mm")
+    if link.inertia is not None:
+        parts.append("inertia " + ", ".join(f"{value:.4g}" for value in link.inertia) + " kg*m^2")
+    return ", ".join(parts)
+
+
+def _holes_text(group: Cables) -> str:
+    if isinstance(group.holes, Recess):
+        return f"{number(group.holes.recess * MM)} mm deep"
+    return group.holes or "surface"
+
+
+def _friction_text(friction: CableFriction | None) -> str:
+    if friction is None:
+        return ""
+    if friction.quadratic is None:
+        return number(friction.constant or 0.0)
+    a, b, c = (number(value) for value in friction.quadratic)
+    return f"{a} t^2 + {b} t + {c}".replace("+ -", "- ")
+
+
+def _cable_extras(group: Cables) -> Iterator[str]:
+    if group.linear_density:
+        yield f"{number(group.linear_density * 1e3)} g/m"
+    if group.lock_mass:
+        yield f"lock {number(group.lock_mass * GRAM)} g"
+    if group.stiffness_EA is not None:
+        yield f"EA {number(group.stiffness_EA)} N"
+    if group.pretension:
+        yield f"at least {number(group.pretension)} N"
+    if group.max_tension is not None:
+        yield f"at most {number(group.max_tension)} N"

@@ -1,0 +1,106 @@
+"""Everything that a picture of a robot shows, in the world and in mm, ready for any plotting library."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from vertebra.errors import InputError
+from vertebra.report.cable_lines import cable_line
+from vertebra.report.joint_shapes import joint_mesh
+from vertebra.report.link_shapes import THIN, link_mesh
+from vertebra.report.solids import Floats, Mesh, joined, revolved
+from vertebra.report.view import View, best_view
+from vertebra.robot.robot import Robot
+
+MM = 1e3
+
+# Okabe and Ito's colours, which people with any colour vision tell apart.
+CABLE_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#8C6D1F")
+LINK_COLOURS = ("#C9D3DC", "#9FB1C1")
+"""Neighbouring links alternate, so that each one can be counted."""
+PART_COLOUR, MOUNT_COLOUR, TIP_COLOUR, GRAVITY_COLOUR = "#5B6770", "#6E6259", "#D55E00", "#333333"
+
+MOST_VERTICES = 60_000
+"""Robots of many links are drawn with coarser links, so that a page stays small and turns smoothly."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A robot at one pose; all lengths in mm, world frame."""
+
+    links: tuple[Mesh, ...]
+    """One body a link, from the base on."""
+    parts: Mesh
+    """Rods, pins and struts inside the joints."""
+    mount: Mesh
+    """The plate that the robot stands on."""
+    cables: tuple[Floats, ...]
+    """One polyline a cable."""
+    origins: Floats
+    """(n+1, 3) origins of the link frames."""
+    tip: Floats
+    """(3,)"""
+    neck: Floats
+    """(2, 3) from the far face of the last link to the tip."""
+    low: Floats
+    """(3,) corner of the smallest box around everything."""
+    high: Floats
+    """(3,) the opposite corner."""
+    view: View
+    """Where to look from."""
+    gravity: Floats | None
+    """(2, 3) start and end of the gravity arrow; none without gravity."""
+
+
+def robot_scene(robot: Robot, frames: Floats) -> Scene:
+    """The scene of `robot` with its links at `frames`, (n+1, 4, 4) in m."""
+    frames = np.asarray(frames, dtype=np.float64)
+    if frames.shape != (len(robot.links), 4, 4) or not np.isfinite(frames).all():
+        raise InputError(
+            "frames", f"must be {len(robot.links)} finite 4 x 4 frames for {robot.name}, not {frames.shape}"
+        )
+    sectors = _sectors(len(robot.links))
+    links = tuple(_in_mm(link_mesh(robot, i, sectors).moved(frame)) for i, frame in enumerate(frames))
+    parts = _in_mm(joined(joint_mesh(robot, frames, row) for row in range(len(robot.joints))))
+    mount = _in_mm(_mount(robot))
+    cables = tuple(cable_line(robot, frames, k) * MM for k in range(len(robot.cables)))
+    tip, face = (
+        MM * (frames[-1][:3, 3] + frames[-1][:3, 2] * z) for z in (robot.tip_point[2], robot.links["reach"][-1])
+    )
+    points = np.concatenate([mesh.vertices for mesh in (*links, parts, mount)] + [*cables, tip[None]])
+    low, high = points.min(axis=0), points.max(axis=0)
+    origins = frames[:, :3, 3] * MM
+    view = best_view(np.vstack([origins, tip]), robot.gravity)
+    gravity = _gravity_arrow(robot.gravity, points, view)
+    return Scene(links, parts, mount, cables, origins, tip, np.array([face, tip]), low, high, view, gravity)
+
+
+def _in_mm(mesh: Mesh) -> Mesh:
+    return Mesh(mesh.vertices * MM, mesh.triangles)
+
+
+def _sectors(links: int) -> int:
+    per_ring = MOST_VERTICES / (8 * links)
+    return int(min(max(per_ring, 8), 40)) // 4 * 4
+
+
+def _mount(robot: Robot) -> Mesh:
+    radius = 0.8 * float(robot.links["diameter"][0])
+    thickness = THIN * 2 * radius
+    return revolved([(radius, -thickness), (radius, 0.0)])
+
+
+def _gravity_arrow(gravity: Floats, points: Floats, view: View) -> Floats | None:
+    """To the left of all `points` in the picture, pointing where things fall, a fifth of their spread long."""
+    size = math.hypot(*gravity)
+    if size == 0:
+        return None
+    low, high = points.min(axis=0), points.max(axis=0)
+    span, middle = float((high - low).max()), (low + high) / 2
+    leftmost = float(((points - middle) @ view.right).min())
+    place = middle + (leftmost - 0.06 * span) * view.right
+    arrow = 0.2 * span * gravity / size
+    return np.array([place - arrow / 2, place + arrow / 2])

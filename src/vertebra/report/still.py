@@ -1,0 +1,131 @@
+"""The still picture, drawn by matplotlib without a display."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from mpl_toolkits.mplot3d import proj3d  # type: ignore[import-untyped]
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
+
+from vertebra.report.scene import (
+    CABLE_COLOURS,
+    GRAVITY_COLOUR,
+    LINK_COLOURS,
+    MOUNT_COLOUR,
+    PART_COLOUR,
+    TIP_COLOUR,
+    Scene,
+    robot_scene,
+)
+from vertebra.report.solids import Floats, Mesh
+from vertebra.robot.robot import Robot
+
+LEAST_SHARE = 0.3
+"""No side of the box is shorter than this share of the longest, so that tick labels have room."""
+SETTINGS: dict[Any, Any] = {"svg.hashsalt": "vertebra", "svg.fonttype": "none", "path.simplify": True}
+
+
+def draw_still(robot: Robot, frames: Floats, path: Path, title: str) -> None:
+    """Draw `robot` with its links at `frames` (m) into `path`; same input, same bytes."""
+    scene = robot_scene(robot, frames)
+    with mpl.rc_context(SETTINGS):
+        figure = Figure(figsize=(8.0, 7.0), dpi=150)
+        FigureCanvasAgg(figure)
+        axes: Any = figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d", computed_zorder=False)
+        _draw_bodies(axes, scene)
+        _draw_lines(axes, robot, scene)
+        _frame(axes, scene)
+        figure.suptitle(title, x=0.03, y=0.97, ha="left", fontsize=13)
+        handles = axes.get_legend_handles_labels()[0]
+        legend = figure.legend(handles=handles, loc="lower center", ncols=4, frameon=False, fontsize=8)
+        _fill_page(figure, axes, legend)
+        metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
+        figure.savefig(path, metadata=metadata)
+
+
+def _draw_bodies(axes: Any, scene: Scene) -> None:
+    """All triangles in one collection, since matplotlib sorts by depth only inside a collection."""
+    coloured = [(mesh, LINK_COLOURS[i % 2]) for i, mesh in enumerate(scene.links)]
+    coloured += [(scene.parts, PART_COLOUR), (scene.mount, MOUNT_COLOUR)]
+    # The light comes over the left shoulder of whoever looks.
+    light = np.array(scene.view.eye) + 0.7 * np.array(scene.view.up) - 0.4 * scene.view.right
+    light /= np.linalg.norm(light)
+    corners = np.concatenate([mesh.vertices[mesh.triangles] for mesh, _ in coloured])
+    colours = np.concatenate([_shaded(mesh, colour, light) for mesh, colour in coloured])
+    axes.add_collection3d(Poly3DCollection(corners, facecolors=colours, edgecolors=colours, linewidths=0.3, zorder=1))
+
+
+def _shaded(mesh: Mesh, colour: str, light: Floats) -> Floats:
+    """(F, 3) colours of the triangles under a light; opaque, since see-through triangles show their seams."""
+    a, b, c = (mesh.vertices[mesh.triangles[:, i]] for i in range(3))
+    normal = np.cross(b - a, c - a)
+    size = np.linalg.norm(normal, axis=1, keepdims=True)
+    normal = np.divide(normal, size, out=np.zeros_like(normal), where=size > 0)
+    brightness = 0.74 + 0.3 * np.clip(normal @ light, -1.0, 1.0)
+    base = np.array(mpl.colors.to_rgb(colour))
+    return np.asarray(np.clip(brightness[:, None] * base, 0.0, 1.0))
+
+
+def _draw_lines(axes: Any, robot: Robot, scene: Scene) -> None:
+    for k, line in enumerate(scene.cables):
+        label = f"cable {k + 1}, {np.degrees(robot.cables['azimuth'][k]):g} deg" if len(scene.cables) <= 16 else None
+        axes.plot(*line.T, color=CABLE_COLOURS[k % len(CABLE_COLOURS)], linewidth=1.4, label=label, zorder=3)
+    axes.plot(*scene.neck.T, color=PART_COLOUR, linewidth=1.2, zorder=4)
+    x, y, z = scene.tip
+    place = f"tip ({x:.1f}, {y:.1f}, {z:.1f}) mm"
+    axes.plot([x], [y], [z], "o", color=TIP_COLOUR, markeredgecolor="white", markersize=8, label=place, zorder=5)
+    if scene.gravity is not None:
+        start, end = scene.gravity
+        axes.quiver(
+            *start, *(end - start), color=GRAVITY_COLOUR, linewidth=2.0, arrow_length_ratio=0.3, label="gravity"
+        )
+
+
+def _frame(axes: Any, scene: Scene) -> None:
+    """Equal aspect, units, camera."""
+    view = scene.view
+    points = [scene.low, scene.high] if scene.gravity is None else [scene.low, scene.high, *scene.gravity]
+    low, high = np.min(points, axis=0), np.max(points, axis=0)
+    span = np.maximum(high - low, LEAST_SHARE * (high - low).max())
+    middle = (low + high) / 2
+    for name, centre, size in zip("xyz", middle, span, strict=True):
+        getattr(axes, f"set_{name}lim")(centre - 0.53 * size, centre + 0.53 * size)
+        getattr(axes, f"set_{name}label")(f"{name} [mm]", labelpad=8)
+        getattr(axes, f"{name}axis").set_major_locator(mpl.ticker.MaxNLocator(nbins=max(3, int(9 * size / span.max()))))
+    axes.tick_params(labelsize=8)
+    axes.set_box_aspect(span)
+    # matplotlib measures azimuth and elevation about the upright axis.
+    p = np.roll(view.eye, 2 - view.axis)
+    elevation, azimuth = np.degrees(np.arcsin(p[2])), np.degrees(np.arctan2(p[1], p[0]))
+    axes.view_init(elev=elevation, azim=azimuth, roll=0 if view.sign > 0 else 180, vertical_axis="xyz"[view.axis])
+
+
+def _fill_page(figure: Figure, axes: Any, legend: Any) -> None:
+    """Zoom and move the box until it and its labels just fit between title and legend."""
+    page = np.array(figure.canvas.get_width_height(), dtype=float)
+    renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
+    below = legend.get_window_extent(renderer).y1 / page[1] + 0.01
+    room, centre = np.array([0.94, 0.93 - below]), np.array([0.5, (0.93 + below) / 2])
+    for _ in range(3):  # labels keep their size, so the first zoom is not yet exact
+        figure.draw_without_rendering()
+        low, high = _extent(axes, renderer) / page
+        old = axes.get_position()
+        zoom = float(np.min(room / (high - low)))
+        size = zoom * np.array([old.width, old.height])
+        off_centre = (low + high) / 2 - (old.x0 + old.width / 2, old.y0 + old.height / 2)
+        axes.set_position((*(centre - zoom * off_centre - size / 2), *size))
+
+
+def _extent(axes: Any, renderer: Any) -> Floats:
+    """(2, 2) lower left and upper right of the box and its labels, in pixels."""
+    sides = (axes.get_xlim(), axes.get_ylim(), axes.get_zlim())
+    corners = np.array(np.meshgrid(*sides)).reshape(3, -1)
+    x, y, _ = proj3d.proj_transform(*corners, axes.get_proj())
+    boxes = [axis.get_tightbbox(renderer) for axis in (axes.xaxis, axes.yaxis, axes.zaxis)]
+    points = np.vstack([axes.transData.transform(np.column_stack([x, y])), *(box.get_points() for box in boxes)])
+    return np.array([points.min(axis=0), points.max(axis=0)])

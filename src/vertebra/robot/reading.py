@@ -1,0 +1,221 @@
+"""From a preset name, a file or a mapping to a validated `Description`; every failure is a `DescriptionError`."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import reprlib
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from vertebra.errors import DescriptionError, Problem
+from vertebra.robot import description as schema
+from vertebra.robot.description import Description, problems_between_sections
+from vertebra.robot.plain import MAX_DEPTH, MAX_VALUES, UnboundedError, plain
+
+MAX_BYTES = 1_000_000
+MAX_TEXT = 2_000
+MAX_PROBLEMS = 100
+PRESET_FOLDER = files("vertebra.robot") / "presets"
+
+FIELD_NAMES = frozenset(
+    name
+    for model in vars(schema).values()
+    if isinstance(model, type) and issubclass(model, BaseModel)
+    for name in model.model_fields
+)
+
+# The C parser reads a megabyte in a fraction of a second; the Python one takes ten.
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def preset_names() -> tuple[str, ...]:
+    """Names of the robots that come with Vertebra."""
+    files_there = (entry.name for entry in PRESET_FOLDER.iterdir())
+    return tuple(sorted(name.removesuffix(".yaml") for name in files_there if name.endswith(".yaml")))
+
+
+def preset_text(name: str) -> str:
+    """The robot file of a preset, with its comments."""
+    return (PRESET_FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
+
+
+def read_description(source: str | Path | Mapping[str, Any]) -> Description:
+    """Validate a preset name, the path of a YAML or JSON file, or a mapping."""
+    if isinstance(source, Mapping):
+        return validate(source, "robot mapping")
+    if isinstance(source, str) and source in preset_names():
+        return validate(parse_yaml(preset_text(source), source), source)
+    if not isinstance(source, str | Path):
+        raise _file_error("robot", f"give a preset name, a path or a mapping, not {type(source).__name__}")
+    path = Path(source)
+    parse = parse_json if path.suffix.lower() == ".json" else parse_yaml
+    return validate(parse(_read_text(path), str(path)), str(path))
+
+
+def _read_text(path: Path) -> str:
+    try:
+        if path.is_dir():
+            raise _file_error(str(path), "is a folder; give the robot file inside it")
+        if not path.is_file():
+            near = difflib.get_close_matches(str(path), preset_names(), n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise _file_error(str(path), f"no such file or preset; {hint}presets are {', '.join(preset_names())}")
+        if path.stat().st_size > MAX_BYTES:
+            raise _file_error(str(path), f"larger than {MAX_BYTES} bytes; a robot file is a few kilobytes")
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise _file_error(str(path), "is not UTF-8 text") from None
+    except (OSError, ValueError) as error:
+        raise _file_error(str(path), f"cannot be read: {error}") from None
+
+
+def parse_yaml(text: str, origin: str = "robot file") -> object:
+    """Plain YAML only: no tags, no anchors or aliases, no merge or repeated keys, no deep nesting."""
+    if len(text) > MAX_BYTES:
+        raise _file_error(origin, f"larger than {MAX_BYTES} bytes; a robot file is a few kilobytes")
+    try:
+        _refuse_unsafe_yaml(text, origin)
+        loader = _Loader(text)
+        try:
+            node = loader.get_single_node()
+            _refuse_ambiguous_keys(node, origin)
+            return loader.construct_document(node) if node is not None else None
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise _file_error(origin, f"is not YAML: {error.problem}{where}") from None
+    except (yaml.YAMLError, ValueError, TypeError, OverflowError) as error:
+        raise _file_error(origin, f"is not YAML: {error}") from None
+
+
+def _refuse_unsafe_yaml(text: str, origin: str) -> None:
+    # Events come one by one from an iterative parser: nothing is expanded or recursed into before this check.
+    depth = 0
+    for count, event in enumerate(yaml.parse(text, Loader=_Loader)):
+        line = event.start_mark.line + 1
+        if count > MAX_VALUES:
+            raise _file_error(origin, f"line {line}: more than {MAX_VALUES} values; a robot has a few hundred")
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise _file_error(origin, f"line {line}: anchors and aliases are not allowed; write the values out")
+        if getattr(event, "tag", None):
+            raise _file_error(origin, f"line {line}: the tag {event.tag!r} is not allowed; write plain values")
+        # YAML 1.1 reads 1:1:1 as a number to base 60, in time that grows with the square of its length.
+        if isinstance(event, yaml.ScalarEvent) and len(event.value) > MAX_TEXT:
+            raise _file_error(origin, f"line {line}: a text longer than {MAX_TEXT} characters")
+        if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise _file_error(origin, f"line {line}: nested deeper than {MAX_DEPTH} levels")
+        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            depth -= 1
+
+
+def _refuse_ambiguous_keys(node: yaml.Node | None, origin: str) -> None:
+    if isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, value in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                line = key.start_mark.line + 1
+                if key.tag == "tag:yaml.org,2002:merge":
+                    raise _file_error(origin, f"line {line}: merge keys (<<) are not allowed; write the values out")
+                if key.value in seen:
+                    raise _file_error(origin, f"line {line}: {key.value!r} is written twice")
+                seen.add(key.value)
+            _refuse_ambiguous_keys(value, origin)
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            _refuse_ambiguous_keys(item, origin)
+
+
+def parse_json(text: str, origin: str = "robot file") -> object:
+    """JSON without repeated keys."""
+
+    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        result: dict[str, object] = {}
+        for key, value in pairs:
+            if key in result:
+                raise _file_error(origin, f"{key!r} is written twice")
+            result[key] = value
+        return result
+
+    try:
+        return json.loads(text, object_pairs_hook=unique)
+    except RecursionError:
+        raise _file_error(origin, f"nested deeper than {MAX_DEPTH} levels") from None
+    except json.JSONDecodeError as error:
+        raise _file_error(origin, f"is not JSON: {error}") from None
+    except ValueError:
+        raise _file_error(origin, "a number of thousands of digits") from None
+
+
+def validate(data: object, origin: str) -> Description:
+    """A `Description`, or a `DescriptionError` with every problem found."""
+    if not isinstance(data, Mapping):
+        raise _file_error(origin, f"must be a mapping of fields such as `vertebra: 1`, not {type(data).__name__}")
+    try:
+        result = Description.model_validate(plain(data))
+    except UnboundedError as error:
+        raise _file_error(origin, str(error)) from None
+    except ValidationError as error:
+        raise DescriptionError(_problems(error), origin) from None
+    problems = list(problems_between_sections(result))
+    if problems:
+        raise DescriptionError(problems, origin)
+    return result
+
+
+def _file_error(origin: str, message: str) -> DescriptionError:
+    return DescriptionError([Problem("(file)", message, "")], origin)
+
+
+_PLAIN_MESSAGES = {
+    "missing": "required field is missing",
+    "dict_type": "must be a mapping of fields",
+    "model_type": "must be a mapping of fields",
+    "model_attributes_type": "must be a mapping of fields",
+    "tuple_type": "must be a list",
+    "too_short": "must have at least {min_length} entries",
+    "too_long": "must have at most {max_length} entries",
+    "literal_error": "must be {expected}",
+    "union_tag_not_found": f"must have a `kind`: {', '.join(schema.JOINT_KINDS)}",
+    "union_tag_invalid": f"kind must be one of {', '.join(schema.JOINT_KINDS)}",
+}
+
+
+def _problems(error: ValidationError) -> list[Problem]:
+    details = error.errors(include_url=False)
+    # A list whose items are all wrong is also reported as too short, which misleads.
+    details = [detail for detail in details if detail["type"] != "too_short" or not detail["input"]]
+    problems = [_problem(detail) for detail in details[:MAX_PROBLEMS]]
+    if len(details) > MAX_PROBLEMS:
+        problems.append(Problem("(file)", f"and {len(details) - MAX_PROBLEMS} more problems", ""))
+    return problems
+
+
+def _problem(detail: ErrorDetails) -> Problem:
+    kind, location, context = detail["type"], detail["loc"], detail.get("ctx", {})
+    # Pydantic adds the tags of unions to the location; only field names and positions are part of the file.
+    unknown_field = kind in ("extra_forbidden", "invalid_key")
+    kept = [item for item in location[:-1] if isinstance(item, int) or item in FIELD_NAMES]
+    if location and (unknown_field or isinstance(location[-1], int) or location[-1] in FIELD_NAMES):
+        kept.append(location[-1])
+    path = "".join(f"[{item}]" if isinstance(item, int) else f".{item}" for item in kept).lstrip(".")
+    if "field" in context:
+        path = f"{path}.{context['field']}".lstrip(".")
+    if kind == "union_tag_not_found" or kind == "union_tag_invalid":
+        path += ".kind"
+    message = _PLAIN_MESSAGES.get(kind, "").format(**context) or detail["msg"][:1].lower() + detail["msg"][1:]
+    if unknown_field:
+        near = difflib.get_close_matches(str(location[-1])[:50], FIELD_NAMES, n=1)
+        message = "unknown field" + (f"; did you mean {near[0]!r}?" if near else "")
+    found = "" if kind in ("missing", "rule") or kind.startswith("union_tag_not") else reprlib.repr(detail["input"])
+    return Problem(reprlib.repr(path)[1:-1] if len(path) > 200 else path or "(file)", message, found)

@@ -1,0 +1,150 @@
+"""The immutable `Robot`: what a robot is, as plain arrays that kernels read directly.
+
+Numbering: link 0 is the base, link i the link distal of joint i, so joint i stands at row i - 1 of `joints`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vertebra.robot.description import Description
+from vertebra.robot.reading import preset_names, read_description
+from vertebra.robot.tables import (
+    BALL,
+    Floats,
+    Table,
+    cable_table,
+    joint_table,
+    length_inside_links,
+    link_table,
+    segment_table,
+    straight_gaps,
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Robot:
+    """One robot, frozen. Equality and hash are by content.
+
+    Make one with `vertebra.load`. All arrays are read-only, SI units; fields of the tables are listed in `JOINT`,
+    `LINK`, `CABLE` and `SEGMENT` of `vertebra.robot.tables`.
+    """
+
+    description: Description
+    """The validated robot file."""
+    joints: Table = field(init=False)
+    """(n,) one row a joint."""
+    links: Table = field(init=False)
+    """(n + 1,) one row a link; row 0 is the base."""
+    cables: Table = field(init=False)
+    """(cables,) in file order."""
+    segments: Table = field(init=False)
+    """(cables, n) holes on both sides of each joint; zero beyond the link where a cable ends."""
+    gravity: Floats = field(init=False)
+    """(3,) acceleration in the world frame, m/s^2."""
+    origin: Floats = field(init=False)
+    """(3,) origin of link 0's frame in the world, m: zero, but the first ball centre when joint 1 is a ball joint."""
+    tip_point: Floats = field(init=False)
+    """(3,) the tip in the frame of the last link, m."""
+    freedoms: int = field(init=False)
+    """Number of joint coordinates."""
+    _content: str = field(init=False)
+    _hash: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        description = self.description
+        joints = joint_table(description)
+        links = link_table(description, joints)
+        cables = cable_table(description)
+        segments = segment_table(description, joints, links, cables)
+        content = description.model_dump_json(exclude_none=True)
+        ball_base = description.base.length if joints["kind"][0] == BALL else 0.0
+        cables["inside"] = length_inside_links(cables, segments, ball_base)
+        last_is_ball = joints["kind"][-1] == BALL
+        tip_z = description.tip.length + (0.0 if last_is_ball else float(links["length"][-1]))
+        values = {
+            "joints": joints,
+            "links": links,
+            "cables": cables,
+            "segments": segments,
+            "gravity": np.array(description.gravity),
+            "origin": np.array([0.0, 0.0, ball_base]),
+            "tip_point": np.array([0.0, 0.0, tip_z]),
+            "freedoms": int(joints["freedoms"].sum()),
+            "_content": content,
+            "_hash": hash(content),
+        }
+        for name, value in values.items():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+            object.__setattr__(self, name, value)
+
+    @property
+    def name(self) -> str:
+        return self.description.name
+
+    @property
+    def source(self) -> str:
+        """Where the numbers come from."""
+        return self.description.source
+
+    @property
+    def length(self) -> float:
+        """World origin to tip when straight, m."""
+        gaps = straight_gaps(self.joints).sum()
+        return float(self.origin[2] + self.links["reach"][:-1].sum() + gaps + self.tip_point[2])
+
+    @property
+    def mass(self) -> float:
+        """Links, rods, locks and cables in the straight gaps, kg; a cable inside a link counts with the link."""
+        across = self.links["reach"][:-1] + straight_gaps(self.joints)
+        runs = np.arange(1, len(self.joints) + 1) <= self.cables["last_link"][:, None]
+        gaps = np.where(runs, across + self.segments["entry"] - self.segments["exit"], 0.0)
+        cables = (self.cables["linear_density"][:, None] * gaps).sum() + self.cables["lock_mass"].sum()
+        return float(self.links["mass"].sum() + self.joints["mass"].sum() + cables)
+
+    @property
+    def section_ends(self) -> tuple[int, ...]:
+        """Last link of each section."""
+        return tuple(int(end) for end in np.cumsum([section.joints for section in self.description.sections]))
+
+    def to_mapping(self) -> dict[str, Any]:
+        """The robot file as a plain mapping in SI; `load` of it gives an equal robot."""
+        return self.description.model_dump(mode="json", exclude_none=True)
+
+    def __eq__(self, other: object) -> bool:
+        return self._content == other._content if isinstance(other, Robot) else NotImplemented
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Unpickled arrays would be writable; building anew keeps them frozen.
+        return Robot, (self.description,)
+
+    def __repr__(self) -> str:
+        kinds = dict.fromkeys(section.joint.kind for section in self.description.sections)
+        sections = f"{len(self.section_ends)} sections, " if len(self.section_ends) > 1 else ""
+        mass = f"{self.mass * 1e3:.4g} g" if self.mass else "no mass given"
+        return (
+            f"Robot {self.name!r}: {sections}{len(self.joints)} {'/'.join(kinds)} joints, "
+            f"{len(self.cables)} cables, {self.length * 1e3:.4g} mm, {mass}"
+        )
+
+
+def load(source: str | Path | Mapping[str, Any] | Robot) -> Robot:
+    """A robot from a preset name, the path of a robot file (YAML or JSON), or a mapping.
+
+    Raises `DescriptionError` that lists every wrong field.
+    """
+    return source if isinstance(source, Robot) else Robot(read_description(source))
+
+
+def presets() -> tuple[str, ...]:
+    """Names of the robots that come with Vertebra, for `load`."""
+    return preset_names()

@@ -1,0 +1,259 @@
+"""A description flattened into the tables that kernels read: one row a joint, a link, a cable, a cable segment.
+
+Numbering: link 0 is the base, link i the link distal of joint i, so joint i stands at row i - 1 of `joints`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vertebra.robot.description import (
+    BallJoint,
+    Cables,
+    Description,
+    FlexureJoint,
+    PinJoint,
+    Recess,
+    RollingJoint,
+    Section,
+    UniversalJoint,
+)
+
+ROLLING, FLEXURE, PIN, UNIVERSAL, BALL = range(5)
+KIND_CODES = {"rolling": ROLLING, "flexure": FLEXURE, "pin": PIN, "universal": UNIVERSAL, "ball": BALL}
+KIND_NAMES = tuple(KIND_CODES)
+
+JOINT = np.dtype(
+    [
+        ("kind", np.int64),  # ROLLING .. BALL
+        ("size", np.float64),  # R of rolling, L of flexure, s of pin, `lower` of universal, link length of ball; m
+        ("azimuth", np.float64),  # bend azimuth psi of mirror joints, rad
+        ("axis_x", np.float64),  # (first) rotation axis in the straight robot: (-sin psi, cos psi, 0)
+        ("axis_y", np.float64),
+        ("first", np.int64),  # coordinates of this joint: q[first : first + freedoms]
+        ("freedoms", np.int64),  # 1 for mirror joints, 2 for universal and ball joints
+        ("limit", np.float64),  # rad
+        ("stiffness", np.float64),  # N*m/rad
+        ("mass", np.float64),  # rods and screws inside the joint, kg
+        ("radius", np.float64),  # arc or ball radius, m
+        ("ring_radius", np.float64),  # contact ring of a ball joint, m
+        ("friction", np.float64),  # between the links
+        ("contact_offset", np.float64),  # m
+    ]
+)
+LINK = np.dtype(
+    [
+        ("length", np.float64),  # m
+        ("reach", np.float64),  # from the link's origin to the start of the next joint, m
+        ("mass", np.float64),  # kg
+        ("center_of_mass", np.float64, (3,)),  # in the link's frame, m
+        ("inertia", np.float64, (3,)),  # about the centre of mass, link axes, kg*m^2; zero when not given
+        ("diameter", np.float64),  # m; a guess from the cables when not given
+    ]
+)
+CABLE = np.dtype(
+    [
+        ("radius", np.float64),  # m
+        ("azimuth", np.float64),  # rad
+        ("x", np.float64),  # hole in any link: (x, y)
+        ("y", np.float64),
+        ("last_link", np.int64),  # where it ends
+        ("end", np.float64),  # z of the end in the frame of the last link, m
+        ("inside", np.float64),  # constant part of the length: through the base and the links, m
+        ("friction", np.float64, (3,)),  # a, b, c of mu = a theta^2 + b theta + c
+        ("presliding", np.float64),  # m
+        ("linear_density", np.float64),  # kg/m
+        ("lock_mass", np.float64),  # kg
+        ("stiffness_EA", np.float64),  # N; infinite when not given
+        ("pretension", np.float64),  # N
+        ("max_tension", np.float64),  # N; infinite when not given
+    ]
+)
+SEGMENT = np.dtype(
+    [
+        ("offset", np.float64),  # e: hole's distance from the axis toward the bend side, m (mirror joints)
+        ("recess", np.float64),  # rho: hole behind the face apex, m (mirror joints)
+        ("exit", np.float64),  # z of the hole in the frame of the link before the joint, m
+        ("entry", np.float64),  # z of the hole in the frame of the link after the joint, m
+    ]
+)
+
+Table = NDArray[np.void]
+Floats = NDArray[np.float64]
+
+
+def section_rows(description: Description) -> Iterator[tuple[Section, slice]]:
+    """Each section with the rows of its joints."""
+    start = 0
+    for section in description.sections:
+        yield section, slice(start, start + section.joints)
+        start += section.joints
+
+
+def unit_vectors(azimuth: NDArray[np.float64]) -> tuple[Floats, Floats]:
+    """cos and sin of azimuths, with multiples of 90 degrees exact, so that perpendicular parts do not couple."""
+    cos, sin = np.cos(azimuth), np.sin(azimuth)
+    cos[np.abs(cos) < 1e-15] = 0.0
+    sin[np.abs(sin) < 1e-15] = 0.0
+    return cos, sin
+
+
+def joint_table(description: Description) -> Table:
+    table = np.zeros(sum(section.joints for section in description.sections), JOINT)
+    for section, rows in section_rows(description):
+        joint, part = section.joint, table[rows]
+        part["kind"] = KIND_CODES[joint.kind]
+        part["limit"] = joint.limit
+        part["freedoms"] = 1
+        if section.azimuth is not None:
+            part["azimuth"] = np.resize(section.azimuth, section.joints)
+            cos, sin = unit_vectors(part["azimuth"].copy())
+            part["axis_x"], part["axis_y"] = -sin, cos
+        if isinstance(joint, RollingJoint):
+            part["size"] = part["radius"] = joint.radius
+            part["friction"], part["contact_offset"] = joint.friction or 0.0, joint.contact_offset or 0.0
+        elif isinstance(joint, FlexureJoint):
+            part["size"], part["stiffness"], part["mass"] = joint.length, joint.bending_stiffness(), joint.mass
+        elif isinstance(joint, PinJoint):
+            part["size"] = joint.length / 2
+        elif isinstance(joint, UniversalJoint):
+            part["size"], part["freedoms"] = joint.lower, 2
+            part["axis_x"], part["axis_y"] = (0.0, 1.0) if joint.order == "yx" else (1.0, 0.0)
+        else:
+            part["size"], part["freedoms"] = section.link.length, 2
+            part["radius"], part["ring_radius"], part["friction"] = joint.radius, joint.ring_radius, joint.friction
+    table["first"] = np.cumsum(table["freedoms"]) - table["freedoms"]
+    return table
+
+
+def link_table(description: Description, joints: Table) -> Table:
+    table = np.zeros(len(joints) + 1, LINK)
+    base = table[:1]
+    base["length"] = description.base.length
+    base["reach"] = 0.0 if joints["kind"][0] == BALL else description.base.length
+    base["diameter"] = drawn_diameter(description, 0)
+    for index, (section, rows) in enumerate(section_rows(description)):
+        link, part = section.link, table[1:][rows]
+        is_ball = isinstance(section.joint, BallJoint)
+        part["length"], part["mass"] = link.length, link.mass
+        part["reach"] = 0.0 if is_ball else link.length
+        part["center_of_mass"] = link.center_of_mass or (0.0, 0.0, 0.0 if is_ball else link.length / 2)
+        part["inertia"] = link.inertia or (0.0, 0.0, 0.0)
+        part["diameter"] = drawn_diameter(description, index)
+        leads_to_flat_joint = is_ball and rows.stop < len(joints) and joints["kind"][rows.stop] != BALL
+        if leads_to_flat_joint:
+            part["reach"][-1] = link.channel
+    return table
+
+
+def drawn_diameter(description: Description, index: int) -> float:
+    """Outer diameter of a section's links: stated, of the ball, or a rim around the cables that pass."""
+    section = description.sections[index]
+    if section.link.diameter is not None:
+        return section.link.diameter
+    if isinstance(section.joint, BallJoint):
+        return 2 * section.joint.radius
+    holes = [later.cables.radius for later in description.sections[index:] if later.cables is not None]
+    return 2.6 * max(holes) if holes else section.link.length / 2
+
+
+def cable_table(description: Description) -> Table:
+    parts = []
+    for section, rows in section_rows(description):
+        cables = section.cables
+        if cables is None:
+            continue
+        part = np.zeros(len(cables.azimuth), CABLE)
+        part["radius"], part["azimuth"] = cables.radius, cables.azimuth
+        cos, sin = unit_vectors(np.array(cables.azimuth))
+        part["x"], part["y"] = cables.radius * cos, cables.radius * sin
+        part["last_link"] = rows.stop
+        part["end"] = _cable_end(section, cables)
+        if cables.friction is not None:
+            part["friction"], part["presliding"] = cables.friction.coefficients(), cables.friction.presliding
+        part["linear_density"], part["lock_mass"] = cables.linear_density, cables.lock_mass
+        part["stiffness_EA"] = math.inf if cables.stiffness_EA is None else cables.stiffness_EA
+        part["pretension"] = cables.pretension
+        part["max_tension"] = math.inf if cables.max_tension is None else cables.max_tension
+        parts.append(part)
+    return np.concatenate(parts) if parts else np.zeros(0, CABLE)
+
+
+def _cable_end(section: Section, cables: Cables) -> float:
+    """Where in the last link a cable is held: at its far hole plane."""
+    if section.link.channel is not None:
+        return section.link.channel
+    return section.link.length - (cables.holes.recess if isinstance(cables.holes, Recess) else 0.0)
+
+
+def segment_table(description: Description, joints: Table, links: Table, cables: Table) -> Table:
+    table = np.zeros((len(cables), len(joints)), SEGMENT)
+    first = 0
+    for section in description.sections:
+        if section.cables is None:
+            continue
+        group = slice(first, first + len(section.cables.azimuth))
+        first = group.stop
+        for passed, rows in section_rows(description):
+            if rows.start >= cables["last_link"][group.start]:
+                break
+            _fill_segments(
+                table[group, rows], section.cables, passed, cables[group], joints[rows], links["reach"][rows]
+            )
+            if isinstance(passed.joint, BallJoint):
+                # A ball link's exit holes lie its channel beyond its origin; so do those of a base under a first ball.
+                exits = table[group, rows]["exit"]
+                exits[:, 1:] = passed.link.channel
+                before = description.sections[0] if rows.start == 0 else _section_before(description, rows.start)
+                if isinstance(before.joint, BallJoint):
+                    exits[:, 0] = before.link.channel
+    return table
+
+
+def _section_before(description: Description, row: int) -> Section:
+    return next(section for section, rows in section_rows(description) if rows.stop == row)
+
+
+def _fill_segments(part: Table, group: Cables, passed: Section, cables: Table, joints: Table, reach: Floats) -> None:
+    if isinstance(passed.joint, BallJoint):
+        part["exit"], part["entry"] = reach, 0.0
+    elif isinstance(passed.joint, UniversalJoint):
+        part["exit"], part["entry"] = reach, passed.link.length
+    else:
+        # e = r cos(phi - psi): along the bend direction b = (axis_y, -axis_x).
+        offset = cables["x"][:, None] * joints["axis_y"] - cables["y"][:, None] * joints["axis_x"]
+        part["offset"] = offset
+        part["recess"] = hole_recess(group, passed, offset)
+        part["exit"], part["entry"] = reach - part["recess"], part["recess"]
+
+
+def hole_recess(cables: Cables, passed: Section, offset: Floats) -> Floats:
+    """How far behind the face apex the holes lie, m; `offset` is their distance from the axis toward the bend side."""
+    if isinstance(cables.holes, Recess):
+        return np.full_like(offset, cables.holes.recess)
+    if cables.holes != "face" and isinstance(passed.joint, RollingJoint):
+        # Theory 2, holes on the arc: R - sqrt(R^2 - e^2) in the form without cancellation.
+        radius = passed.joint.radius
+        return offset**2 / (radius + np.sqrt(radius**2 - offset**2))
+    return np.zeros_like(offset)
+
+
+def straight_gaps(joints: Table) -> Floats:
+    """What each joint adds to the length of the straight robot, m."""
+    per_size = np.array([0.0, 1.0, 2.0, 1.0, 1.0])  # rolling, flexure, pin, universal, ball
+    gaps: Floats = per_size[joints["kind"]] * joints["size"]
+    return gaps
+
+
+def length_inside_links(cables: Table, segments: Table, base: float) -> Floats:
+    """Length of each cable inside the base (from world z = 0) and the links, m; `base` is z of link 0's frame."""
+    entry, leave, last = segments["entry"], segments["exit"], cables["last_link"]
+    passed = np.arange(1, segments.shape[1]) < last[:, None]
+    links = np.where(passed, np.abs(leave[:, 1:] - entry[:, :-1]), 0.0).sum(axis=1)
+    end = np.abs(cables["end"] - entry[np.arange(len(cables)), last - 1])
+    total: Floats = np.abs(leave[:, 0] + base) + links + end
+    return total

@@ -1,0 +1,11 @@
+"""Hypothesis profiles: quick and repeatable by default, ten times as many random examples with VERTEBRA_SOAK=1."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+
+settings.register_profile("default", max_examples=100, derandomize=True, database=None, deadline=1000)
+settings.register_profile("soak", max_examples=1000, database=None, deadline=1000, print_blob=True)
+settings.load_profile("soak" if os.environ.get("VERTEBRA_SOAK") == "1" else "default")

@@ -1,0 +1,1 @@
+"""Independent implementations that the kernels are compared with."""

@@ -1,0 +1,264 @@
+"""The MJCF model against the kernels: MuJoCo reads the file and computes everything again in its own way."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import mujoco
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.oracles.mujoco_model import (
+    MIXED_MIRROR,
+    MIXED_PLATFORM,
+    MujocoModel,
+    mass_matrix_of_parts,
+    random_poses,
+)
+from tests.robots import ball_first, turning_mix
+
+import vertebra as vb
+from vertebra.robot.export.coordinates import (
+    flexure_stretch,
+    flexure_stretch_slope,
+    mjcf_qpos,
+    mjcf_velocity_map,
+)
+from vertebra.robot.export.mjcf import MAX_JOINTS, to_mjcf
+from vertebra.robot.tables import ROLLING
+
+SOURCES = [*vb.presets(), MIXED_MIRROR, MIXED_PLATFORM, turning_mix(), ball_first()]
+NAMES = [*vb.presets(), "mixed-mirror", "mixed-platform", "turning-mix", "ball-first"]
+UNSAFE = "a<b> & \"c\" 'd' -- ---> ]]> é 蛇 -"
+
+
+@pytest.fixture(scope="module", params=SOURCES, ids=NAMES)
+def posed(request: pytest.FixtureRequest) -> MujocoModel:
+    return MujocoModel(vb.load(request.param))
+
+
+def test_geometry_equals_the_kernels(posed: MujocoModel) -> None:
+    robot = posed.robot
+    middle, point = len(robot.links) // 2, np.array([0.002, -0.003, 0.004])
+    tolerance = 1e-9 * robot.length
+    for angles in random_poses(robot, 200):
+        posed.pose(angles)
+        frames = vb.frames(robot, angles)
+        np.testing.assert_allclose(posed.frames()[:, :3, 3], frames[:, :3, 3], rtol=0, atol=tolerance)
+        np.testing.assert_allclose(posed.frames()[:, :3, :3], frames[:, :3, :3], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(posed.tip(), vb.tip_frame(robot, angles)[:3, 3], rtol=0, atol=tolerance)
+        for link, place in ((-1, robot.tip_point), (middle, point)):
+            ours = vb.jacobian(robot, angles, link, place)
+            theirs = posed.jacobian(link, place)
+            np.testing.assert_allclose(theirs[:3], ours[:3], rtol=0, atol=tolerance)
+            np.testing.assert_allclose(theirs[3:], ours[3:], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(posed.cable_lengths(), vb.cable_lengths(robot, angles), rtol=0, atol=tolerance)
+
+
+def test_mass_and_inertia_are_those_of_the_parts(posed: MujocoModel) -> None:
+    robot = posed.robot
+    placeholders = 1e-3 * (robot.links["mass"][1:] == 0).sum()
+    parts = robot.links["mass"].sum() + robot.joints["mass"].sum() + robot.cables["lock_mass"].sum() + placeholders
+    assert posed.model.body_mass.sum() == pytest.approx(parts, rel=1e-12)
+    for angles in random_poses(robot, 5, seed=1):
+        posed.pose(angles)
+        expected = mass_matrix_of_parts(robot, angles)
+        np.testing.assert_allclose(posed.mass_matrix(), expected, rtol=0, atol=3e-9 * expected.max())
+        # The armature of slides is there for the solver only: it must not change the motion.
+        np.testing.assert_allclose(posed.mass_matrix(with_armature=True), expected, rtol=0, atol=1e-4 * expected.max())
+
+
+def test_velocity_map_is_the_derivative_of_qpos(posed: MujocoModel) -> None:
+    robot, step = posed.robot, 1e-6
+    angles = random_poses(robot, 1, seed=2)[0]
+    for pose in (angles, 1e-3 * angles, 0 * angles):
+        columns = []
+        for direction in step * np.eye(robot.freedoms):
+            change = np.zeros(posed.model.nv)
+            before, after = mjcf_qpos(robot, pose - direction), mjcf_qpos(robot, pose + direction)
+            mujoco.mj_differentiatePos(posed.model, change, 2 * step, before, after)
+            columns.append(change)
+        np.testing.assert_allclose(mjcf_velocity_map(robot, pose), np.transpose(columns), rtol=0, atol=1e-9)
+
+
+def test_control_is_tension(posed: MujocoModel) -> None:
+    robot = posed.robot
+    assert posed.model.nu == len(robot.cables)
+    tensions = np.random.default_rng(3).uniform(0.5, 5.0, len(robot.cables))
+    for angles in random_poses(robot, 5, seed=4):
+        posed.data.ctrl[:] = tensions
+        posed.pose(angles)
+        step = 1e-6
+        slopes = np.transpose(
+            [
+                (vb.cable_lengths(robot, angles + change) - vb.cable_lengths(robot, angles - change)) / (2 * step)
+                for change in step * np.eye(robot.freedoms)
+            ]
+        )
+        expected = -slopes.T @ tensions
+        force = posed.rates.T @ posed.data.qfrc_actuator
+        np.testing.assert_allclose(force, expected, rtol=0, atol=1e-7 * np.abs(expected).max(initial=0))
+
+
+def test_cables_cannot_push(posed: MujocoModel) -> None:
+    posed.data.ctrl[:] = -10.0
+    posed.pose(random_poses(posed.robot, 1)[0])
+    assert not posed.data.qfrc_actuator.any()
+
+
+def test_tension_stops_at_its_limit() -> None:
+    limited, unlimited = MujocoModel(vb.load("dantuono2023")), MujocoModel(vb.load("hu2023-prototype"))
+    for posed, expected in ((limited, 100.0), (unlimited, 1e4)):
+        posed.data.ctrl[:] = 1e4
+        posed.pose(np.zeros(posed.robot.freedoms))
+        np.testing.assert_array_equal(posed.data.actuator_force, expected)
+
+
+def test_joints_have_their_range(posed: MujocoModel) -> None:
+    """Each joint, bent to just below its limit, touches nothing; just beyond, MuJoCo pushes back."""
+    robot = posed.robot
+    for row, joint in enumerate(robot.joints):
+        for share, touches in ((0.999, False), (1.001, True)):
+            angles = np.zeros(robot.freedoms)
+            angles[joint["first"]] = share * joint["limit"]
+            posed.data.qpos[:] = mjcf_qpos(robot, angles)
+            mujoco.mj_fwdPosition(posed.model, posed.data)
+            kinds = posed.data.efc_type[: posed.data.nefc]
+            touching = (kinds == mujoco.mjtConstraint.mjCNSTR_LIMIT_JOINT).sum()
+            hinges = 2 if joint["kind"] == ROLLING else 1
+            assert touching == hinges * touches, f"joint {row + 1}"
+
+
+def settle(posed: MujocoModel, tensions: list[float], damping: float, seconds: float) -> float:
+    """Simulate; returns the largest mismatch of any coupled coordinate on the way, rad or m."""
+    model, data = posed.model, posed.data
+    mujoco.mj_resetData(model, data)
+    model.dof_damping[model.jnt_dofadr[model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE]] = damping
+    data.ctrl[:] = tensions
+    worst = 0.0
+    for step in range(round(seconds / model.opt.timestep)):
+        mujoco.mj_step(model, data)
+        if step % 50 == 0:
+            equalities = data.efc_type[: data.nefc] == mujoco.mjtConstraint.mjCNSTR_EQUALITY
+            worst = max(worst, np.abs(data.efc_pos[: data.nefc][equalities]).max())
+    assert not any(warning.number for warning in data.warning)
+    return worst
+
+
+def unbalanced_moment(posed: MujocoModel, angles: np.ndarray, tensions: list[float]) -> np.ndarray:
+    """(freedoms,) N*m of gravity, springs and cables by the kernels alone, with the masses of the file."""
+    robot, model = posed.robot, posed.model
+    moment = -vb.cable_segments(robot, angles).first.T @ tensions - robot.joints["stiffness"] * angles
+    for link in range(1, len(robot.links)):
+        body = posed.body_id(link)
+        jacobian = vb.jacobian(robot, angles, link, model.body_ipos[body])[:3]
+        moment += model.body_mass[body] * jacobian.T @ robot.gravity
+    return moment
+
+
+def test_rolling_pairs_stay_coupled_and_settle_in_equilibrium() -> None:
+    posed, tensions = MujocoModel(vb.load("hu2023-prototype")), [4.0, 4.0, 4.0, 7.0]
+    worst = settle(posed, tensions, damping=1e-2, seconds=2.0)
+    pairs = posed.data.qpos.reshape(-1, 2)
+    assert np.abs(pairs.sum(axis=1)).max() > 0.05
+    assert worst < 1e-3
+    unbalanced = unbalanced_moment(posed, pairs.sum(axis=1), tensions)
+    assert np.abs(unbalanced).max() < 1e-5 * 7 * 7.5e-3
+
+
+def test_flexures_keep_their_arc_and_settle_in_equilibrium() -> None:
+    posed, tensions = MujocoModel(vb.load("yang2023-a")), [5.0, 20.0, 20.0, 5.0]
+    worst = settle(posed, tensions, damping=2e-3, seconds=0.6)
+    coordinates = posed.data.qpos.reshape(-1, 3)
+    assert np.abs(coordinates[:, 1]).max() > 0.2
+    assert worst < 1e-3 * 6.167e-3
+    unbalanced = unbalanced_moment(posed, coordinates[:, 1], tensions)
+    assert np.abs(unbalanced).max() < 1e-4 * 20 * 5e-3
+
+
+def test_flexure_stretch_is_accurate_near_straight() -> None:
+    length = np.array([0.006])
+    for angle in (1e-3, 0.05, 0.19999, 0.2, 0.20001, 1.0, -1.0, 2.5):
+        h = np.longdouble(angle) / 2
+        exact = np.longdouble(length) / 2 * (np.tan(h) / h - 1)
+        slope = np.longdouble(length) / 4 * (h - np.sin(h) * np.cos(h)) / (h * np.cos(h)) ** 2
+        np.testing.assert_allclose(flexure_stretch(length, np.array([angle])), exact.astype(float), rtol=2e-12)
+        np.testing.assert_allclose(flexure_stretch_slope(length, np.array([angle])), slope.astype(float), rtol=2e-12)
+    tiny = np.array([1e-9])
+    np.testing.assert_allclose(flexure_stretch(length, tiny), length * tiny**2 / 24, rtol=1e-12)
+    np.testing.assert_allclose(flexure_stretch_slope(length, tiny), length * tiny / 12, rtol=1e-12)
+    assert flexure_stretch(length, np.zeros(1)) == flexure_stretch_slope(length, np.zeros(1)) == 0
+
+
+def test_wrong_shape_of_angles_is_named() -> None:
+    robot = vb.load("hu2023-planar")
+    with pytest.raises(vb.InputError, match=r"angles: must have shape \(5,\)"):
+        mjcf_qpos(robot, [0.1, 0.2])
+    with pytest.raises(vb.InputError, match="angles: must be numbers"):
+        mjcf_qpos(robot, ["bent"])
+
+
+def test_pairs_of_bends_are_accepted_as_rows() -> None:
+    robot = vb.load("lapusan2022")
+    pairs = random_poses(robot, 1)[0].reshape(-1, 2)
+    np.testing.assert_array_equal(mjcf_qpos(robot, pairs), pairs.reshape(-1))
+
+
+def comment_of(text: str) -> str:
+    return " ".join(text[: text.index("-->")].split())
+
+
+def test_comment_names_robot_source_and_approximations() -> None:
+    flexure = comment_of(to_mjcf(vb.load("yang2023-a")))
+    assert "yang2023-a" in flexure
+    assert vb.load("yang2023-a").source in flexure
+    assert "rods in a joint is lumped" in flexure
+    assert "Left out: the mass of cables" in flexure
+    assert "Placeholder" not in flexure
+    assert "no mass for any link; 1 g" in comment_of(to_mjcf(vb.load("lapusan2022")))
+    assert "Approximate" not in comment_of(to_mjcf(vb.load("hu2023-prototype")))
+
+
+def renamed(name: str, source: str = "") -> vb.Robot:
+    return vb.load(vb.load("hu2023-planar").to_mapping() | {"name": name, "source": source})
+
+
+def test_any_robot_name_is_safe() -> None:
+    text = to_mjcf(renamed(UNSAFE, source="--\x00<!-- -->\n--"))
+    assert ElementTree.fromstring(text).get("model") == UNSAFE
+    assert mujoco.MjModel.from_xml_string(text).nbody == 7
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    name=st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1, max_size=30),
+    source=st.text(st.characters(codec="utf-8"), max_size=30),
+)
+def test_every_text_makes_a_readable_file(name: str, source: str) -> None:
+    text = to_mjcf(renamed(name, source))
+    assert ElementTree.fromstring(text).tag == "mujoco"
+    assert "--" not in text[4 : text.index("-->")]
+
+
+def chain_of(joints: int) -> vb.Robot:
+    section = {"joints": joints, "joint": {"kind": "pin", "length": 0.01}, "azimuth": [0.0], "link": {"length": 0.01}}
+    return vb.load({"vertebra": 1, "name": "chain", "sections": [section]})
+
+
+def test_longest_chain_loads_and_longer_ones_are_refused() -> None:
+    assert mujoco.MjModel.from_xml_string(to_mjcf(chain_of(MAX_JOINTS))).njnt == MAX_JOINTS
+    with pytest.raises(vb.VertebraError, match="export to URDF"):
+        to_mjcf(chain_of(MAX_JOINTS + 1))
+
+
+@pytest.mark.parametrize("inertia", [[1e-7, 2e-7, 3e-7], [1e-7, 1e-7, 0.0], [1e-20, 1e-20, 1e-20]])
+def test_flat_thin_and_tiny_links_load(inertia: list[float]) -> None:
+    mapping = chain_of(3).to_mapping()
+    mapping["sections"][0]["link"] |= {"mass": 1e-3, "inertia": inertia}
+    model = mujoco.MjModel.from_xml_string(to_mjcf(vb.load(mapping)))
+    np.testing.assert_allclose(np.sort(model.body_inertia[-1]), np.sort(inertia), rtol=1e-8, atol=3e-15)
+
+
+def test_same_robot_same_text() -> None:
+    assert to_mjcf(vb.load(MIXED_MIRROR)) == to_mjcf(vb.load(vb.load(MIXED_MIRROR).to_mapping()))

@@ -1,0 +1,72 @@
+"""Robots that no paper has, to try what the presets do not: mixed kinds, several sections, odd azimuths."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import vertebra as vb
+
+ROLLING = {"kind": "rolling", "radius": "9 mm"}
+FLEXURE = {"kind": "flexure", "length": "7 mm", "stiffness": 0.3, "mass": "0.4 g"}
+PIN = {"kind": "pin", "length": "11 mm"}
+UNIVERSAL = {"kind": "universal", "order": "xy", "lower": "14 mm"}
+BALL = {"kind": "ball", "radius": "6 mm", "ring_radius": "5 mm", "friction": 0.5}
+FLAT_LINK = {"length": "10 mm", "mass": "2 g"}
+BALL_LINK = {"length": "9 mm", "channel": "3 mm", "mass": "1 g"}
+
+
+def cables(radius, *azimuths, **extra):
+    return {"radius": radius, "azimuth": list(azimuths), "linear_density": "2 g/m", "lock_mass": "0.5 g", **extra}
+
+
+def robot(name, *sections, base="8 mm", tip="2 mm"):
+    mapping = {"vertebra": 1, "name": name, "base": {"length": base}, "tip": {"length": tip}}
+    return vb.load({**mapping, "sections": list(sections)})
+
+
+def section(joints, joint, link=FLAT_LINK, azimuth=None, cables=None):
+    given = {"azimuth": azimuth, "cables": cables}
+    return {"joints": joints, "joint": joint, "link": link} | {k: v for k, v in given.items() if v is not None}
+
+
+def mirror_mix():
+    """Rolling, flexure and pin joints; cables end at different sections."""
+    return robot(
+        "mirror-mix",
+        section(3, ROLLING, azimuth=["0 deg", "70 deg"], cables=cables("5 mm", "10 deg", "130 deg", "250 deg")),
+        section(4, FLEXURE, azimuth=["20 deg", "-65 deg"], cables=cables("4 mm", "45 deg", "200 deg")),
+        section(2, PIN, azimuth=["140 deg"], cables=cables("3 mm", "0 deg", "95 deg", holes={"recess": "1 mm"})),
+    )
+
+
+def turning_mix():
+    """Universal, ball and rolling joints in one chain."""
+    return robot(
+        "turning-mix",
+        section(2, UNIVERSAL, cables=cables("6 mm", "30 deg", "170 deg")),
+        section(2, ROLLING, azimuth=["-40 deg"]),
+        section(3, BALL, BALL_LINK, cables=cables("4 mm", "15 deg", "255 deg")),
+        section(2, UNIVERSAL | {"order": "yx"}),
+        section(2, PIN, azimuth=["5 deg", "100 deg"], cables=cables("3 mm", "-20 deg")),
+    )
+
+
+def ball_first():
+    return robot(
+        "ball-first",
+        section(3, BALL, BALL_LINK, cables=cables("4 mm", "0 deg", "120 deg", "240 deg")),
+        section(2, FLEXURE, azimuth=["33 deg", "-12 deg"], cables=cables("3 mm", "60 deg")),
+    )
+
+
+def every_robot():
+    return [*(vb.load(name) for name in vb.presets()), mirror_mix(), turning_mix(), ball_first()]
+
+
+def poses(robot, count, seed=0, spread=0.6):
+    """Random poses, the first one straight and the second all but straight, where series take over."""
+    rng = np.random.default_rng(seed)
+    out = rng.uniform(-spread, spread, (count, robot.freedoms))
+    out[0] = 0.0
+    out[1] = rng.uniform(-1e-4, 1e-4, robot.freedoms)
+    return out
