@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 import vertebra as vb
@@ -21,8 +23,8 @@ def long_robot(links: int) -> vb.Robot:
 
 def kernel_call(robot: vb.Robot, q: np.ndarray):
     n = len(robot.joints)
-    out = np.empty((n + 1, 4, 4)), np.empty((n, 3)), np.empty((n, 3)), np.empty((6, n))
-    return lambda: frames_and_jacobian(robot.joints, robot.links, robot.origin, q, n, robot.tip_point, *out)
+    out = np.empty((n + 1, 4, 4)), np.empty((n, 6)), np.empty((6, n))
+    return partial(frames_and_jacobian, robot.joints, robot.links, robot.origin, q, n, robot.tip_point, *out)
 
 
 def rows() -> list[Row]:

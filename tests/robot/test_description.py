@@ -148,7 +148,6 @@ def test_a_wrong_field_is_named_by_its_path(kind: str, path: str, wrong: object)
         *(("rolling", path) for path in ("sections[0].link.length", "sections[0].cables.radius")),
         ("rolling", "sections[0].cables.azimuth"),
         ("flexure", "sections[0].joint.length"),
-        ("pin", "sections[0].joint.length"),
         ("universal", "sections[0].joint.lower"),
         *(("ball", f"sections[0].joint.{field}") for field in ("radius", "ring_radius", "friction")),
     ],

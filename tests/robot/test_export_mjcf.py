@@ -195,6 +195,8 @@ def test_wrong_shape_of_angles_is_named() -> None:
     robot = vb.load("hu2023-planar")
     with pytest.raises(vb.InputError, match=r"angles: must have shape \(5,\)"):
         mjcf_qpos(robot, [0.1, 0.2])
+    with pytest.raises(vb.InputError, match="angles: every angle must be finite"):
+        mjcf_qpos(robot, [0.1, 0.2, np.nan, 0.0, 0.0])
     with pytest.raises(vb.InputError, match="angles: must be numbers"):
         mjcf_qpos(robot, ["bent"])
 

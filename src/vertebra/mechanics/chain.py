@@ -13,8 +13,8 @@ DONE = -1
 
 
 @kernel
-def walk_chain(joints, links, origin, q, frames, axes, centres):
-    """Write frames (n+1, 4, 4), and for each freedom its rotation axis and instantaneous centre (freedoms, 3).
+def walk_chain(joints, links, origin, q, frames, twists):
+    """Write frames (n+1, 4, 4), and for each freedom its rotation axis and instantaneous centre: twists (freedoms, 6).
 
     World axes, m. Returns DONE, or the row of the first joint that is not `within_half_turn`.
     """
@@ -29,11 +29,11 @@ def walk_chain(joints, links, origin, q, frames, axes, centres):
         if not within_half_turn(joint, q):
             return j
         if joint.kind <= PIN:
-            place_mirror(joint, links[j].reach, q[first], j, frames, axes, centres)
+            place_mirror(joint, links[j].reach, q[first], j, frames, twists)
         elif joint.kind == BALL:
-            place_ball(joint, links[j].reach, q[first], q[first + 1], j, frames, axes, centres)
+            place_ball(joint, links[j].reach, q[first], q[first + 1], j, frames, twists)
         else:
-            place_universal(joint, links[j].reach, q[first], q[first + 1], j, frames, axes, centres)
+            place_universal(joint, links[j].reach, q[first], q[first + 1], j, frames, twists)
         for column in range(3):
             frames[j + 1, 3, column] = 0.0
         frames[j + 1, 3, 3] = 1.0
@@ -41,7 +41,7 @@ def walk_chain(joints, links, origin, q, frames, axes, centres):
 
 
 @kernel
-def place_mirror(joint, reach, q, j, frames, axes, centres):
+def place_mirror(joint, reach, q, j, frames, twists):
     """T = Tz(s) Rot(a, q) Tz(s) (theory 2)."""
     sin_half, cos_half = math.sin(0.5 * q), math.cos(0.5 * q)
     sin_q, versine = 2.0 * sin_half * cos_half, 2.0 * sin_half * sin_half
@@ -61,12 +61,12 @@ def place_mirror(joint, reach, q, j, frames, axes, centres):
         frames[j + 1, row, 1] = y - ax * change_b
         frames[j + 1, row, 2] = turned_z
         frames[j + 1, row, 3] = crossing + s * turned_z
-        axes[first, row] = a
-        centres[first, row] = crossing + lever * tangent
+        twists[first, row] = a
+        twists[first, 3 + row] = crossing + lever * tangent
 
 
 @kernel
-def place_universal(joint, reach, q1, q2, j, frames, axes, centres):
+def place_universal(joint, reach, q1, q2, j, frames, twists):
     """Two pins in one point: Tz(lower), then the first axis, then the second."""
     sin_1, cos_1, sin_2, cos_2 = math.sin(q1), math.cos(q1), math.sin(q2), math.cos(q2)
     first, y_first = joint.first, joint.axis_y == 1.0
@@ -85,12 +85,12 @@ def place_universal(joint, reach, q1, q2, j, frames, axes, centres):
         frames[j + 1, row, 1] = new_y
         frames[j + 1, row, 2] = new_z
         frames[j + 1, row, 3] = centre
-        axes[first, row], axes[first + 1, row] = axis_1, axis_2
-        centres[first, row] = centres[first + 1, row] = centre
+        twists[first, row], twists[first + 1, row] = axis_1, axis_2
+        twists[first, 3 + row] = twists[first + 1, 3 + row] = centre
 
 
 @kernel
-def place_ball(joint, reach, bx, by, j, frames, axes, centres):
+def place_ball(joint, reach, bx, by, j, frames, twists):
     """Turn by the rotation vector w = z x bend about the ball's centre, then one link length to the next centre.
 
     The axes are the angular velocities of unit rates of the bend vector, J_l(w) dw: unit vectors only at w = 0.
@@ -107,13 +107,13 @@ def place_ball(joint, reach, bx, by, j, frames, axes, centres):
         frames[j + 1, row, 1] = mixed * x + (1.0 - b * wx * wx) * y + a * wx * z
         frames[j + 1, row, 2] = new_z
         frames[j + 1, row, 3] = centre + joint.size * new_z
-        axes[first, row] = d * wx * wy * x + (1.0 - d * wx * wx) * y + b * wx * z
-        axes[first + 1, row] = -((1.0 - d * wy * wy) * x + d * wx * wy * y - b * wy * z)
-        centres[first, row] = centres[first + 1, row] = centre
+        twists[first, row] = d * wx * wy * x + (1.0 - d * wx * wx) * y + b * wx * z
+        twists[first + 1, row] = -((1.0 - d * wy * wy) * x + d * wx * wy * y - b * wy * z)
+        twists[first, 3 + row] = twists[first + 1, 3 + row] = centre
 
 
 @kernel
-def point_jacobian(joints, frames, axes, centres, link, point, jacobian):
+def point_jacobian(joints, frames, twists, link, point, jacobian):
     """Write the 6 x freedoms Jacobian at `point` of a link (link frame, m): linear rows, then angular; world axes."""
     px, py, pz = point[0], point[1], point[2]
     x = frames[link, 0, 3] + frames[link, 0, 0] * px + frames[link, 0, 1] * py + frames[link, 0, 2] * pz
@@ -121,8 +121,8 @@ def point_jacobian(joints, frames, axes, centres, link, point, jacobian):
     z = frames[link, 2, 3] + frames[link, 2, 0] * px + frames[link, 2, 1] * py + frames[link, 2, 2] * pz
     moving = joints[link - 1].first + joints[link - 1].freedoms if link > 0 else 0
     for f in range(moving):
-        ax, ay, az = axes[f, 0], axes[f, 1], axes[f, 2]
-        rx, ry, rz = x - centres[f, 0], y - centres[f, 1], z - centres[f, 2]
+        ax, ay, az = twists[f, 0], twists[f, 1], twists[f, 2]
+        rx, ry, rz = x - twists[f, 3], y - twists[f, 4], z - twists[f, 5]
         jacobian[0, f] = ay * rz - az * ry
         jacobian[1, f] = az * rx - ax * rz
         jacobian[2, f] = ax * ry - ay * rx
@@ -135,9 +135,9 @@ def point_jacobian(joints, frames, axes, centres, link, point, jacobian):
 
 
 @kernel
-def frames_and_jacobian(joints, links, origin, q, link, point, frames, axes, centres, jacobian):
+def frames_and_jacobian(joints, links, origin, q, link, point, frames, twists, jacobian):
     """`walk_chain` and `point_jacobian` in one compiled call."""
-    status = walk_chain(joints, links, origin, q, frames, axes, centres)
+    status = walk_chain(joints, links, origin, q, frames, twists)
     if status == DONE:
-        point_jacobian(joints, frames, axes, centres, link, point, jacobian)
+        point_jacobian(joints, frames, twists, link, point, jacobian)
     return status

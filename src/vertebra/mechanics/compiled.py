@@ -2,9 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 from numba import njit
 
 # cache: compiled once for a machine and kept on disk. numpy error model: x/0 is inf, not an exception, which keeps
 # loops free of branches; kernels guard the places where it can happen. nogil: batches run on threads.
 # No fastmath: the same inputs give the same bits.
-kernel = njit(cache=True, error_model="numpy", nogil=True)
+_compile = njit(cache=True, error_model="numpy", nogil=True)
+
+
+def _sources() -> tuple[tuple[str, float, int], ...]:
+    """Name, time and size of every file that can change what a kernel does: the kernels and the tables they read."""
+    here = Path(__file__).parent
+    files = sorted([*here.rglob("*.py"), here.parent / "robot" / "tables.py"])
+    return tuple((file.name, file.stat().st_mtime, file.stat().st_size) for file in files)
+
+
+SOURCES = _sources()
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function with numba on first use, and keep it on disk until any kernel file changes."""
+    dispatcher = _compile(function)
+    # numba itself looks only at the file of the function, so an edited joint law would leave every kernel that calls
+    # it as it was. A test edits one and expects another answer.
+    cache_file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    if cache_file is not None:
+        cache_file._source_stamp = SOURCES
+    return dispatcher

@@ -16,6 +16,7 @@ from vertebra.errors import InputError, OutOfRange
 from vertebra.mechanics.cables import measure_segments
 from vertebra.mechanics.chain import DONE, frames_and_jacobian, walk_chain
 from vertebra.mechanics.masses import locate_masses
+from vertebra.robot.arguments import coordinates, link_index, link_point
 from vertebra.robot.robot import Robot
 
 Floats = NDArray[np.float64]
@@ -112,8 +113,8 @@ def jacobian(robot: Robot, angles: ArrayLike, link: int = -1, point: ArrayLike |
     index = link_index(robot, link)
     at = link_point(robot, index, point)
     n, f = len(robot.joints), robot.freedoms
-    all_frames, axes, centres, out = np.empty((n + 1, 4, 4)), np.empty((f, 3)), np.empty((f, 3)), np.empty((6, f))
-    status = frames_and_jacobian(robot.joints, robot.links, robot.origin, q, index, at, all_frames, axes, centres, out)
+    links, axes, out = np.empty((n + 1, 4, 4)), np.empty((f, 6)), np.empty((6, f))
+    status = frames_and_jacobian(robot.joints, robot.links, robot.origin, q, index, at, links, axes, out)
     if status != DONE:
         _refuse(robot, q, status)
     return out
@@ -125,7 +126,8 @@ def twists(robot: Robot, angles: ArrayLike) -> tuple[Floats, Floats]:
     Distal links turn about the axis through that point, the instantaneous centre. Axes are unit vectors, but for
     ball joints away from straight, whose coordinates are the components of the bend.
     """
-    return _walk(robot, coordinates(robot, angles))[1:]
+    both = _walk(robot, coordinates(robot, angles))[1]
+    return both[:, :3], both[:, 3:]
 
 
 def cable_segments(robot: Robot, angles: ArrayLike) -> CableSegments:
@@ -164,58 +166,12 @@ def masses(robot: Robot, angles: ArrayLike) -> Masses:
     )  # fmt: skip
 
 
-def coordinates(robot: Robot, angles: ArrayLike) -> Floats:
-    """Joint coordinates as a contiguous (freedoms,) array, or an `InputError` that says what is expected."""
-    try:
-        q = np.ascontiguousarray(angles, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("angles", "must be numbers in rad") from None
-    if not q.flags.writeable:
-        q = q.copy()  # kernels are compiled for writable coordinates only
-    if q.shape == (robot.freedoms,):
-        return q
-    if q.shape == (len(robot.joints), 2) and robot.freedoms == q.size:
-        return q.reshape(-1)
-    raise InputError("angles", f"must have shape ({robot.freedoms},) for {robot.name}, not {q.shape}")
-
-
-def link_index(robot: Robot, link: int) -> int:
-    """Link number counted from 0; negative numbers count from the tip."""
-    count = len(robot.links)
-    if isinstance(link, bool) or not isinstance(link, int | np.integer) or not -count <= link < count:
-        raise InputError("link", f"must be from 0 (base) to {count - 1}, or -1 for the last link, not {link!r}")
-    return int(link) % count
-
-
-def link_point(robot: Robot, link: int, point: ArrayLike | None) -> Floats:
-    """`point` in the frame of `link`, or its default: the tip on the last link, the centre of mass on any other."""
-    if point is None:
-        if link == len(robot.links) - 1:
-            return robot.tip_point
-        return _frozen(robot.links["center_of_mass"][link])
-    try:
-        at = np.array(point, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("point", "must be three numbers in m") from None
-    if at.shape != (3,) or not np.isfinite(at).all():
-        raise InputError("point", "must be three finite numbers in m")
-    return _frozen(at)
-
-
-def _frozen(array: Floats) -> Floats:
-    # Read-only like `tip_point`, so that the kernel is compiled for one kind of array only.
-    result = np.ascontiguousarray(array)
-    result.flags.writeable = False
-    return result
-
-
-def _walk(robot: Robot, q: Floats) -> tuple[Floats, Floats, Floats]:
-    n, f = len(robot.joints), robot.freedoms
-    all_frames, axes, centres = np.empty((n + 1, 4, 4)), np.empty((f, 3)), np.empty((f, 3))
-    status = walk_chain(robot.joints, robot.links, robot.origin, q, all_frames, axes, centres)
+def _walk(robot: Robot, q: Floats) -> tuple[Floats, Floats]:
+    links, axes = np.empty((len(robot.links), 4, 4)), np.empty((robot.freedoms, 6))
+    status = walk_chain(robot.joints, robot.links, robot.origin, q, links, axes)
     if status != DONE:
         _refuse(robot, q, status)
-    return all_frames, axes, centres
+    return links, axes
 
 
 def _measure(robot: Robot, q: Floats) -> CableSegments:

@@ -167,7 +167,7 @@ class PinJoint(Model):
     """A hinge midway between two parallel faces."""
 
     kind: Literal["pin"]
-    length: Length
+    length: Distance = 0.0
     """Distance between the two faces when straight; the pin is in the middle."""
     limit: Limit = RIGHT_ANGLE
 

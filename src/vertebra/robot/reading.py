@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import reprlib
-from collections.abc import Mapping
-from importlib.resources import files
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,7 @@ from vertebra.robot.plain import MAX_DEPTH, MAX_VALUES, UnboundedError, plain
 MAX_BYTES = 1_000_000
 MAX_TEXT = 2_000
 MAX_PROBLEMS = 100
-PRESET_FOLDER = files("vertebra.robot") / "presets"
+PRESET_FOLDER = Path(__file__).parent / "presets"
 
 FIELD_NAMES = frozenset(
     name
@@ -37,8 +35,7 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 def preset_names() -> tuple[str, ...]:
     """Names of the robots that come with Vertebra."""
-    files_there = (entry.name for entry in PRESET_FOLDER.iterdir())
-    return tuple(sorted(name.removesuffix(".yaml") for name in files_there if name.endswith(".yaml")))
+    return tuple(sorted(path.stem for path in PRESET_FOLDER.glob("*.yaml")))
 
 
 def preset_text(name: str) -> str:
@@ -64,9 +61,8 @@ def _read_text(path: Path) -> str:
         if path.is_dir():
             raise _file_error(str(path), "is a folder; give the robot file inside it")
         if not path.is_file():
-            near = difflib.get_close_matches(str(path), preset_names(), n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}? " if near else ""
-            raise _file_error(str(path), f"no such file or preset; {hint}presets are {', '.join(preset_names())}")
+            hint = _did_you_mean(str(path), preset_names())
+            raise _file_error(str(path), f"no such file or preset{hint}; presets are {', '.join(preset_names())}")
         if path.stat().st_size > MAX_BYTES:
             raise _file_error(str(path), f"larger than {MAX_BYTES} bytes; a robot file is a few kilobytes")
         return path.read_text(encoding="utf-8-sig")
@@ -173,6 +169,13 @@ def validate(data: object, origin: str) -> Description:
     return result
 
 
+def _did_you_mean(word: str, known: Iterable[str]) -> str:
+    import difflib  # for the sad path only
+
+    near = difflib.get_close_matches(word[:50], known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
 def _file_error(origin: str, message: str) -> DescriptionError:
     return DescriptionError([Problem("(file)", message, "")], origin)
 
@@ -215,7 +218,6 @@ def _problem(detail: ErrorDetails) -> Problem:
         path += ".kind"
     message = _PLAIN_MESSAGES.get(kind, "").format(**context) or detail["msg"][:1].lower() + detail["msg"][1:]
     if unknown_field:
-        near = difflib.get_close_matches(str(location[-1])[:50], FIELD_NAMES, n=1)
-        message = "unknown field" + (f"; did you mean {near[0]!r}?" if near else "")
+        message = "unknown field" + _did_you_mean(str(location[-1]), FIELD_NAMES)
     found = "" if kind in ("missing", "rule") or kind.startswith("union_tag_not") else reprlib.repr(detail["input"])
     return Problem(reprlib.repr(path)[1:-1] if len(path) > 200 else path or "(file)", message, found)

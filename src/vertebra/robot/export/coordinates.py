@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vertebra.errors import InputError
+from vertebra.robot.arguments import coordinates
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import BALL, FLEXURE, PIN, ROLLING, UNIVERSAL, Floats
 
@@ -153,14 +154,9 @@ def bend_velocity(b_x: Floats, b_y: Floats) -> Floats:
 
 
 def _checked(robot: Robot, angles: ArrayLike) -> Floats:
-    try:
-        q = np.asarray(angles, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("angles", "must be numbers in rad") from None
-    if q.shape == (len(robot.joints), 2) and robot.freedoms == q.size:
-        return q.reshape(-1)
-    if q.shape != (robot.freedoms,):
-        raise InputError("angles", f"must have shape ({robot.freedoms},) for {robot.name}, not {q.shape}")
+    q = coordinates(robot, angles)
+    if not np.isfinite(q).all():
+        raise InputError("angles", "every angle must be finite")
     return q
 
 

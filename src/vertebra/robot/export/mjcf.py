@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 
-from vertebra.errors import VertebraError
+from vertebra.errors import InputError
 from vertebra.robot.export.inertia import Inertial, link_inertials, mass_notes
 from vertebra.robot.export.shapes import COLOURS, Cylinder, Shape, link_shapes
 from vertebra.robot.export.xml_text import document, legal, number, numbers
@@ -43,12 +43,13 @@ def to_mjcf(robot: Robot) -> str:
     actuator is its tension in N. `vertebra.robot.export.coordinates` converts joint coordinates. The comment at the top
     of the text lists what is left out or approximate.
 
-    Raises `VertebraError` for more joints than MuJoCo's reader can nest.
+    Raises `InputError` for more joints than MuJoCo's reader can nest.
     """
     if len(robot.joints) > MAX_JOINTS:
-        raise VertebraError(
+        raise InputError(
+            "robot",
             f"{robot.name!r} has {len(robot.joints)} joints and MuJoCo's file reader nests at most {MAX_JOINTS}; "
-            "export to URDF, or describe a shorter robot"
+            "export to URDF, or describe a shorter robot",
         )
     inertials = link_inertials(robot)
     root = Element("mujoco", model=legal(robot.name))

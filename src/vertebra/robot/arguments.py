@@ -1,0 +1,55 @@
+"""What a caller passes along with a robot, checked: joint coordinates, a link, a point of a link."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from vertebra.errors import InputError
+from vertebra.robot.robot import Robot
+from vertebra.robot.tables import Floats
+
+
+def coordinates(robot: Robot, angles: ArrayLike) -> Floats:
+    """Joint coordinates as a contiguous (freedoms,) array, or an `InputError` that says what is expected."""
+    try:
+        q = np.ascontiguousarray(angles, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("angles", "must be numbers in rad") from None
+    if not q.flags.writeable:
+        q = q.copy()  # kernels are compiled for writable coordinates only
+    if q.shape == (robot.freedoms,):
+        return q
+    if q.shape == (len(robot.joints), 2) and robot.freedoms == q.size:
+        return q.reshape(-1)
+    raise InputError("angles", f"must have shape ({robot.freedoms},) for {robot.name}, not {q.shape}")
+
+
+def link_index(robot: Robot, link: int) -> int:
+    """Link number counted from 0; negative numbers count from the tip."""
+    count = len(robot.links)
+    if isinstance(link, bool) or not isinstance(link, int | np.integer) or not -count <= link < count:
+        raise InputError("link", f"must be from 0 (base) to {count - 1}, or -1 for the last link, not {link!r}")
+    return int(link) % count
+
+
+def link_point(robot: Robot, link: int, point: ArrayLike | None) -> Floats:
+    """`point` in the frame of `link`, or its default: the tip on the last link, the centre of mass on any other."""
+    if point is None:
+        if link == len(robot.links) - 1:
+            return robot.tip_point
+        return _frozen(robot.links["center_of_mass"][link])
+    try:
+        at = np.array(point, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("point", "must be three numbers in m") from None
+    if at.shape != (3,) or not np.isfinite(at).all():
+        raise InputError("point", "must be three finite numbers in m")
+    return _frozen(at)
+
+
+def _frozen(array: Floats) -> Floats:
+    # Read-only like `tip_point`, so that the kernel is compiled for one kind of array only.
+    result = np.ascontiguousarray(array)
+    result.flags.writeable = False
+    return result
