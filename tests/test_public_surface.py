@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import subprocess
 import sys
 
@@ -36,3 +37,9 @@ def test_oracles_are_not_needed_at_run_time():
         "    robot = vb.load(name); vb.masses(robot, [0.1] * robot.freedoms); vb.to_mjcf(robot); vb.to_urdf(robot)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_example_of_the_package_docstring_holds():
+    outcome = doctest.testmod(vb)
+    assert outcome.attempted >= 3
+    assert outcome.failed == 0

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mpl_toolkits.mplot3d import proj3d
 from PIL import Image
 
 import vertebra as vb
 from vertebra.report.figure import robot_figure_html, robot_figure_static
 from vertebra.report.scene import robot_scene
+from vertebra.report.still import still_figure
 from vertebra.report.view import best_view
 
 
@@ -178,3 +180,15 @@ def test_view(gravity: list[float], up: tuple[float, ...], bend: float, toward: 
         normal = np.array([np.sin(toward), -np.cos(toward), 0.0])
         level = abs(normal @ np.array(up)) < 0.95
         assert not level or abs(eye @ normal) > 0.6, "the bend is seen from its side"
+
+
+@pytest.mark.parametrize("name", ["hu2023-prototype", "yang2023-b", "dantuono2023"], ids=["z up", "x up", "y up"])
+def test_still_picture_has_equal_aspect_whichever_axis_is_up(name: str) -> None:
+    robot = vb.load(name)
+    axes = still_figure(robot, vb.frames(robot, np.full(robot.freedoms, 0.15)), "").axes[0]
+    axes.set_proj_type("ortho")
+    ends = np.column_stack([np.zeros(3), np.eye(3)])
+    x, y, _ = proj3d.proj_transform(*ends, axes.get_proj())
+    across = np.array([x[1:] - x[0], y[1:] - y[0]])  # where 1 mm along each world axis falls on the page
+    square = across @ across.T
+    np.testing.assert_allclose(square / square[0, 0], np.eye(2), atol=1e-9)

@@ -13,19 +13,20 @@ import plotly.io
 from vertebra import __version__
 from vertebra.report.facts import Facts, cables, links, overview, sections
 from vertebra.report.scene import (
-    CABLE_COLOURS,
     GRAVITY_COLOUR,
     LINK_COLOURS,
+    MOST_NAMED_CABLES,
     MOUNT_COLOUR,
     PART_COLOUR,
     TIP_COLOUR,
     Scene,
+    cable_label,
+    cable_style,
     robot_scene,
 )
 from vertebra.report.solids import Floats, Mesh, joined
 from vertebra.robot.robot import Robot
 
-MOST_NAMED_CABLES = 16
 LIGHT = {"ambient": 0.8, "diffuse": 0.7, "specular": 0.05, "roughness": 0.9, "fresnel": 0.1}
 STYLE = """
   body { font: 15px/1.45 system-ui, sans-serif; color: #222; margin: 0 auto; max-width: 70rem; padding: 1rem; }
@@ -121,9 +122,8 @@ def _mesh(mesh: Mesh, colour: str, opacity: float, **more: Any) -> Any:
 
 def _lines(robot: Robot, scene: Scene) -> Iterator[Any]:
     for k, line in enumerate(scene.cables):
-        name = f"cable {k + 1}, {np.degrees(robot.cables['azimuth'][k]):g} deg"
-        colour = CABLE_COLOURS[k % len(CABLE_COLOURS)]
-        yield _line(line, colour, 5, name, len(scene.cables) <= MOST_NAMED_CABLES)
+        colour, dash = cable_style(k)
+        yield _line(line, colour, 5, cable_label(robot, k), len(scene.cables) <= MOST_NAMED_CABLES, dash)
     yield _line(scene.neck, PART_COLOUR, 4, "tip", False)
     x, y, z = scene.tip
     yield go.Scatter3d(
@@ -143,11 +143,12 @@ def _gravity(arrow: Floats) -> Iterator[Any]:
     )  # fmt: skip
 
 
-def _line(points: Floats, colour: str, width: float, name: str, named: bool, **more: Any) -> Any:
+def _line(points: Floats, colour: str, width: float, name: str, named: bool, dash: str = "solid", **more: Any) -> Any:
     x, y, z = points.T
+    line = {"color": colour, "width": width, "dash": dash}
     more = more or {"hovertemplate": f"{name}<br>(%{{x:.2f}}, %{{y:.2f}}, %{{z:.2f}}) mm<extra></extra>"}
     return go.Scatter3d(
-        x=x, y=y, z=z, mode="lines", name=name, showlegend=named, line={"color": colour, "width": width}, **more
+        x=x, y=y, z=z, mode="lines", name=name, showlegend=named, line=line, **more
     )  # fmt: skip
 
 

@@ -19,6 +19,10 @@ MM = 1e3
 
 # Okabe and Ito's colours, which people with any colour vision tell apart.
 CABLE_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#8C6D1F")
+CABLE_DASHES = ("solid", "dash", "dot")
+"""Cables beyond the last colour start over with the next of these."""
+MOST_NAMED_CABLES = 16
+"""More cables than this would fill the legend."""
 LINK_COLOURS = ("#C9D3DC", "#9FB1C1")
 """Neighbouring links alternate, so that each one can be counted."""
 PART_COLOUR, MOUNT_COLOUR, TIP_COLOUR, GRAVITY_COLOUR = "#5B6770", "#6E6259", "#D55E00", "#333333"
@@ -104,3 +108,14 @@ def _gravity_arrow(gravity: Floats, points: Floats, view: View) -> Floats | None
     place = middle + (leftmost - 0.06 * span) * view.right
     arrow = 0.2 * span * gravity / size
     return np.array([place - arrow / 2, place + arrow / 2])
+
+
+def cable_style(k: int) -> tuple[str, str]:
+    """Colour and dash of cable row `k`."""
+    round_, place = divmod(k, len(CABLE_COLOURS))
+    return CABLE_COLOURS[place], CABLE_DASHES[round_ % len(CABLE_DASHES)]
+
+
+def cable_label(robot: Robot, k: int) -> str:
+    """Name of cable row `k` in a legend."""
+    return f"cable {k + 1}, {np.degrees(robot.cables['azimuth'][k]):g} deg"

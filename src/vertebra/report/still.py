@@ -13,13 +13,15 @@ from mpl_toolkits.mplot3d import proj3d  # type: ignore[import-untyped]
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 
 from vertebra.report.scene import (
-    CABLE_COLOURS,
     GRAVITY_COLOUR,
     LINK_COLOURS,
+    MOST_NAMED_CABLES,
     MOUNT_COLOUR,
     PART_COLOUR,
     TIP_COLOUR,
     Scene,
+    cable_label,
+    cable_style,
     robot_scene,
 )
 from vertebra.report.solids import Floats, Mesh
@@ -27,25 +29,31 @@ from vertebra.robot.robot import Robot
 
 LEAST_SHARE = 0.3
 """No side of the box is shorter than this share of the longest, so that tick labels have room."""
+DASHES = {"solid": "-", "dash": "--", "dot": ":"}
 SETTINGS: dict[Any, Any] = {"svg.hashsalt": "vertebra", "svg.fonttype": "none", "path.simplify": True}
 
 
 def draw_still(robot: Robot, frames: Floats, path: Path, title: str) -> None:
     """Draw `robot` with its links at `frames` (m) into `path`; same input, same bytes."""
-    scene = robot_scene(robot, frames)
     with mpl.rc_context(SETTINGS):
-        figure = Figure(figsize=(8.0, 7.0), dpi=150)
-        FigureCanvasAgg(figure)
-        axes: Any = figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d", computed_zorder=False)
-        _draw_bodies(axes, scene)
-        _draw_lines(axes, robot, scene)
-        _frame(axes, scene)
-        figure.suptitle(title, x=0.03, y=0.97, ha="left", fontsize=13)
-        handles = axes.get_legend_handles_labels()[0]
-        legend = figure.legend(handles=handles, loc="lower center", ncols=4, frameon=False, fontsize=8)
-        _fill_page(figure, axes, legend)
-        metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
-        figure.savefig(path, metadata=metadata)
+        figure = still_figure(robot, frames, title)
+        figure.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
+
+
+def still_figure(robot: Robot, frames: Floats, title: str) -> Figure:
+    """The picture before it is written."""
+    scene = robot_scene(robot, frames)
+    figure = Figure(figsize=(8.0, 7.0), dpi=150)
+    FigureCanvasAgg(figure)
+    axes: Any = figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d", computed_zorder=False)
+    _draw_bodies(axes, scene)
+    _draw_lines(axes, robot, scene)
+    _frame(axes, scene)
+    figure.suptitle(title, x=0.03, y=0.97, ha="left", fontsize=13)
+    handles = axes.get_legend_handles_labels()[0]
+    legend = figure.legend(handles=handles, loc="lower center", ncols=4, frameon=False, fontsize=8)
+    _fill_page(figure, axes, legend)
+    return figure
 
 
 def _draw_bodies(axes: Any, scene: Scene) -> None:
@@ -73,8 +81,9 @@ def _shaded(mesh: Mesh, colour: str, light: Floats) -> Floats:
 
 def _draw_lines(axes: Any, robot: Robot, scene: Scene) -> None:
     for k, line in enumerate(scene.cables):
-        label = f"cable {k + 1}, {np.degrees(robot.cables['azimuth'][k]):g} deg" if len(scene.cables) <= 16 else None
-        axes.plot(*line.T, color=CABLE_COLOURS[k % len(CABLE_COLOURS)], linewidth=1.4, label=label, zorder=3)
+        label = cable_label(robot, k) if len(scene.cables) <= MOST_NAMED_CABLES else None
+        colour, dash = cable_style(k)
+        axes.plot(*line.T, color=colour, linestyle=DASHES[dash], linewidth=1.4, label=label, zorder=3)
     axes.plot(*scene.neck.T, color=PART_COLOUR, linewidth=1.2, zorder=4)
     x, y, z = scene.tip
     place = f"tip ({x:.1f}, {y:.1f}, {z:.1f}) mm"
@@ -98,11 +107,11 @@ def _frame(axes: Any, scene: Scene) -> None:
         getattr(axes, f"set_{name}label")(f"{name} [mm]", labelpad=8)
         getattr(axes, f"{name}axis").set_major_locator(mpl.ticker.MaxNLocator(nbins=max(3, int(9 * size / span.max()))))
     axes.tick_params(labelsize=8)
-    axes.set_box_aspect(span)
     # matplotlib measures azimuth and elevation about the upright axis.
     p = np.roll(view.eye, 2 - view.axis)
     elevation, azimuth = np.degrees(np.arcsin(p[2])), np.degrees(np.arctan2(p[1], p[0]))
     axes.view_init(elev=elevation, azim=azimuth, roll=0 if view.sign > 0 else 180, vertical_axis="xyz"[view.axis])
+    axes.set_box_aspect(span)  # after the upright axis is known: matplotlib reorders the sides by it
 
 
 def _fill_page(figure: Figure, axes: Any, legend: Any) -> None:
