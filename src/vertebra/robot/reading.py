@@ -186,7 +186,7 @@ _PLAIN_MESSAGES = {
     "model_type": "must be a mapping of fields",
     "model_attributes_type": "must be a mapping of fields",
     "tuple_type": "must be a list",
-    "too_short": "must have at least {min_length} entries",
+    "too_short": "must not be empty",
     "too_long": "must have at most {max_length} entries",
     "literal_error": "must be {expected}",
     "union_tag_not_found": f"must have a `kind`: {', '.join(schema.JOINT_KINDS)}",
