@@ -316,6 +316,7 @@ RULES = [
     ("universal", {"link.channel": 0.003}, "sections[0].link.channel", {}),
     ("rolling", {"cables.radius": 0.02}, "sections[0].cables.radius", {"cables.radius": 0.0199}),
     ("rolling", {"cables.radius": 0.0201, "cables.holes": ...}, "sections[0].cables.radius", {}),
+    ("pin", {"joint.length": 0}, "sections[0].joint.length", {"joint.length": 0, "cables.holes": {"recess": 0.001}}),
     ("pin", {"cables.holes": {"recess": 0.0061}}, "sections[0].cables.holes.recess", {}),
     ("flexure", {"cables.holes": {"recess": 0.0061}}, "sections[0].cables.holes.recess", {}),
     (

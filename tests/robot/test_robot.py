@@ -418,6 +418,11 @@ def test_cable_length_inside_the_links() -> None:
     # The base, the links passed, the last link up to where the cable ends.
     assert load("yang2023-a").cables["inside"] == mm([3 + 5 * 6 + 6] * 4)
     assert load("cai2023").cables["inside"] == mm([3.3 + 18 * 3.3 + 3.3] * 3)
+    # Recessed holes: 60 mm between the hole planes of each link, and none in the base, which starts at one.
+    assert load("dantuono2023").cables["inside"] == mm([6 * 59.999999] * 4)
+    # A universal module holds its cables on the platform, whatever the holes of flat links are like.
+    recessed = {"radius": "4 mm", "azimuth": 0, "holes": {"recess": "2 mm"}}
+    assert chain({**UNIVERSAL_SECTION, "cables": recessed}).cables["end"] == mm([30])
     # Platforms are thin: a cable bends at their one hole.
     assert chain({**UNIVERSAL_SECTION, "cables": LAST_CABLES}).cables["inside"] == mm([25])
     # Cables that end at link 4, 8 and 14.

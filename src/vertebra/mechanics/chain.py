@@ -113,12 +113,20 @@ def place_ball(joint, reach, bx, by, j, frames, twists):
 
 
 @kernel
+def world(frames, link, row, x, y, z):
+    """One world coordinate of a point of a link's frame, m."""
+    return frames[link, row, 3] + frames[link, row, 0] * x + frames[link, row, 1] * y + frames[link, row, 2] * z
+
+
+@kernel
 def point_jacobian(joints, frames, twists, link, point, jacobian):
     """Write the 6 x freedoms Jacobian at `point` of a link (link frame, m): linear rows, then angular; world axes."""
     px, py, pz = point[0], point[1], point[2]
-    x = frames[link, 0, 3] + frames[link, 0, 0] * px + frames[link, 0, 1] * py + frames[link, 0, 2] * pz
-    y = frames[link, 1, 3] + frames[link, 1, 0] * px + frames[link, 1, 1] * py + frames[link, 1, 2] * pz
-    z = frames[link, 2, 3] + frames[link, 2, 0] * px + frames[link, 2, 1] * py + frames[link, 2, 2] * pz
+    x, y, z = (
+        world(frames, link, 0, px, py, pz),
+        world(frames, link, 1, px, py, pz),
+        world(frames, link, 2, px, py, pz),
+    )
     moving = joints[link - 1].first + joints[link - 1].freedoms if link > 0 else 0
     for f in range(moving):
         ax, ay, az = twists[f, 0], twists[f, 1], twists[f, 2]

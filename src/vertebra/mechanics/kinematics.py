@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError, OutOfRange
 from vertebra.mechanics.cables import measure_segments
@@ -18,8 +18,7 @@ from vertebra.mechanics.chain import DONE, frames_and_jacobian, walk_chain
 from vertebra.mechanics.masses import locate_masses
 from vertebra.robot.arguments import coordinates, link_index, link_point
 from vertebra.robot.robot import Robot
-
-Floats = NDArray[np.float64]
+from vertebra.robot.tables import Floats
 
 _TOUCH = 1e-12
 """Round-off allowed below a segment length of zero, m."""

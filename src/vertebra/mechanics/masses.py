@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from vertebra.mechanics.chain import world
 from vertebra.mechanics.compiled import kernel
 from vertebra.mechanics.joints import arc_centroid, mirror_law
 from vertebra.robot.tables import FLEXURE
@@ -36,12 +37,6 @@ def locate_masses(joints, links, cables, segments, q, frames, lengths, link_at, 
                 if j < last:
                     before = world(frames, j, row, x, y, segments[k, j].exit)
                     cable_at[k, j, row] = 0.5 * (before + world(frames, j + 1, row, x, y, segments[k, j].entry))
-
-
-@kernel
-def world(frames, link, row, x, y, z):
-    """One world coordinate of a point of a link's frame, m."""
-    return frames[link, row, 3] + frames[link, row, 0] * x + frames[link, row, 1] * y + frames[link, row, 2] * z
 
 
 @kernel

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from vertebra.report.solids import Floats
 from vertebra.robot.robot import Robot
+from vertebra.robot.tables import Floats
 
 
 def cable_line(robot: Robot, frames: Floats, cable: int) -> Floats:

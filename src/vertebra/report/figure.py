@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vertebra.report.solids import Floats
 from vertebra.robot.robot import Robot
+from vertebra.robot.tables import Floats
 
 
 def robot_figure_html(robot: Robot, frames: Floats, path: str | Path, title: str = "") -> Path:

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from vertebra.report.link_shapes import section_of
-from vertebra.report.solids import Floats, Mesh, joined, tube
+from vertebra.report.solids import Mesh, joined, tube
 from vertebra.robot.description import FlexureJoint
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import FLEXURE, PIN, UNIVERSAL
+from vertebra.robot.tables import FLEXURE, PIN, UNIVERSAL, Floats
 
 THICKNESS = 0.03
 """Radius of drawn pins and struts, in link diameters."""

@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from vertebra.report.solids import Floats, Height, Mesh, joined, revolved, solid_between
+from vertebra.report.solids import Height, Mesh, joined, revolved, solid_between
 from vertebra.robot.description import Section
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import BALL, ROLLING, UNIVERSAL, Table
+from vertebra.robot.tables import BALL, ROLLING, UNIVERSAL, Floats, Table
 
 THIN = 0.08
 """Thickness of platforms and of the mounting plate, in link diameters."""

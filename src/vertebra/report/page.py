@@ -24,8 +24,9 @@ from vertebra.report.scene import (
     cable_style,
     robot_scene,
 )
-from vertebra.report.solids import Floats, Mesh, joined
+from vertebra.report.solids import Mesh, joined
 from vertebra.robot.robot import Robot
+from vertebra.robot.tables import Floats
 
 LIGHT = {"ambient": 0.8, "diffuse": 0.7, "specular": 0.05, "roughness": 0.9, "fresnel": 0.1}
 STYLE = """

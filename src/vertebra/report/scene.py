@@ -11,9 +11,10 @@ from vertebra.errors import InputError
 from vertebra.report.cable_lines import cable_line
 from vertebra.report.joint_shapes import joint_mesh
 from vertebra.report.link_shapes import THIN, link_mesh
-from vertebra.report.solids import Floats, Mesh, joined, revolved
+from vertebra.report.solids import Mesh, joined, revolved
 from vertebra.report.view import View, best_view
 from vertebra.robot.robot import Robot
+from vertebra.robot.tables import Floats
 
 MM = 1e3
 

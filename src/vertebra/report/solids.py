@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from vertebra.robot.tables import Floats
+
 Ints = NDArray[np.int64]
 Height = Callable[[Floats, Floats], Floats]
 """z over (x, y), both m."""

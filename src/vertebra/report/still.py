@@ -24,8 +24,9 @@ from vertebra.report.scene import (
     cable_style,
     robot_scene,
 )
-from vertebra.report.solids import Floats, Mesh
+from vertebra.report.solids import Mesh
 from vertebra.robot.robot import Robot
+from vertebra.robot.tables import Floats
 
 LEAST_SHARE = 0.3
 """No side of the box is shorter than this share of the longest, so that tick labels have room."""

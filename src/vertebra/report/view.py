@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vertebra.report.solids import Floats
+from vertebra.robot.tables import Floats
 
 LOWEST, HIGHEST = math.radians(18.0), math.radians(50.0)
 ASIDE = math.radians(20.0)

@@ -429,6 +429,9 @@ def _problems_of_cables(cables: Cables, passed: tuple[Section, ...], path: str) 
                 depth = radius - math.sqrt(radius**2 - cables.radius**2)
                 message = f"holes would lie outside {arc}; use `surface` or a recess of at least {depth:.4g} m"
                 yield Problem(f"{path}.holes", message, f"{recess:g} m")
+        if isinstance(section.joint, PinJoint) and section.joint.length == 0 and recess == 0:
+            message = "cables pass from face to face, so the joint needs a length, or the cables holes with a recess"
+            yield Problem(f"sections[{number}].joint.length", message, "0 m")
         if section.joint.kind not in ("ball", "universal") and 2 * recess > section.link.length:
             message = (
                 f"holes from both ends would cross inside the {section.link.length:g} m link of sections[{number}]"

@@ -25,7 +25,6 @@ from vertebra.robot.description import (
 
 ROLLING, FLEXURE, PIN, UNIVERSAL, BALL = range(5)
 KIND_CODES = {"rolling": ROLLING, "flexure": FLEXURE, "pin": PIN, "universal": UNIVERSAL, "ball": BALL}
-KIND_NAMES = tuple(KIND_CODES)
 
 JOINT = np.dtype(
     [
@@ -94,7 +93,7 @@ def section_rows(description: Description) -> Iterator[tuple[Section, slice]]:
         start += section.joints
 
 
-def unit_vectors(azimuth: NDArray[np.float64]) -> tuple[Floats, Floats]:
+def unit_vectors(azimuth: Floats) -> tuple[Floats, Floats]:
     """cos and sin of azimuths, with multiples of 90 degrees exact, so that perpendicular parts do not couple."""
     cos, sin = np.cos(azimuth), np.sin(azimuth)
     cos[np.abs(cos) < 1e-15] = 0.0
@@ -184,10 +183,12 @@ def cable_table(description: Description) -> Table:
 
 
 def _cable_end(section: Section, cables: Cables) -> float:
-    """Where in the last link a cable is held: at its far hole plane."""
+    """Where in the last link a cable is held: at its far hole plane; on the platform of a universal module."""
     if section.link.channel is not None:
         return section.link.channel
-    return section.link.length - (cables.holes.recess if isinstance(cables.holes, Recess) else 0.0)
+    if isinstance(cables.holes, Recess) and not isinstance(section.joint, UniversalJoint):
+        return section.link.length - cables.holes.recess
+    return section.link.length
 
 
 def segment_table(description: Description, joints: Table, links: Table, cables: Table) -> Table:
