@@ -54,5 +54,5 @@ $(VENV)/dev: $(VENV)/runtime
 	@touch $@
 
 $(VENV)/kernels: $(VENV)/runtime $(KERNELS)
-	$(BIN)/python -m vertebra.mechanics.warmup
+	$(BIN)/python -m vertebra.warmup
 	@touch $@

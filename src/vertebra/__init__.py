@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vertebra.errors import DescriptionError as DescriptionError
+    from vertebra.errors import Infeasible as Infeasible
     from vertebra.errors import InputError as InputError
+    from vertebra.errors import NoEquilibrium as NoEquilibrium
     from vertebra.errors import OutOfRange as OutOfRange
+    from vertebra.errors import Unstable as Unstable
     from vertebra.errors import VertebraError as VertebraError
     from vertebra.mechanics.kinematics import CableSegments as CableSegments
     from vertebra.mechanics.kinematics import Masses as Masses
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from vertebra.mechanics.kinematics import masses as masses
     from vertebra.mechanics.kinematics import tip_frame as tip_frame
     from vertebra.mechanics.kinematics import twists as twists
+    from vertebra.mechanics.loads import Load as Load
     from vertebra.robot.export.coordinates import mjcf_qpos as mjcf_qpos
     from vertebra.robot.export.mjcf import to_mjcf as to_mjcf
     from vertebra.robot.export.urdf import to_urdf as to_urdf
@@ -32,6 +36,24 @@ if TYPE_CHECKING:
     from vertebra.robot.robot import load as load
     from vertebra.robot.robot import presets as presets
     from vertebra.robot.schema import json_schema as json_schema
+    from vertebra.statics.branches import Equilibria as Equilibria
+    from vertebra.statics.branches import critical_tension as critical_tension
+    from vertebra.statics.branches import equilibria as equilibria
+    from vertebra.statics.branches import stable_tensions as stable_tensions
+    from vertebra.statics.for_shape import HoldingTensions as HoldingTensions
+    from vertebra.statics.for_shape import tensions_for_shape as tensions_for_shape
+    from vertebra.statics.for_tip import TipTensions as TipTensions
+    from vertebra.statics.for_tip import tensions_for_tip as tensions_for_tip
+    from vertebra.statics.from_lengths import shape_from_lengths as shape_from_lengths
+    from vertebra.statics.from_tensions import Shapes as Shapes
+    from vertebra.statics.from_tensions import shape_from_tensions as shape_from_tensions
+    from vertebra.statics.from_tensions import shapes_from_tensions as shapes_from_tensions
+    from vertebra.statics.shape import Shape as Shape
+    from vertebra.statics.shape import Status as Status
+    from vertebra.statics.stiffness import StiffnessCurve as StiffnessCurve
+    from vertebra.statics.stiffness import TipStiffness as TipStiffness
+    from vertebra.statics.stiffness import stiffness_curve as stiffness_curve
+    from vertebra.statics.stiffness import tip_stiffness as tip_stiffness
 
 __version__ = "0.1.0"
 
@@ -57,6 +79,28 @@ _HOMES = {
     "CableSegments": "vertebra.mechanics.kinematics",
     "masses": "vertebra.mechanics.kinematics",
     "Masses": "vertebra.mechanics.kinematics",
+    "NoEquilibrium": "vertebra.errors",
+    "Unstable": "vertebra.errors",
+    "Infeasible": "vertebra.errors",
+    "Load": "vertebra.mechanics.loads",
+    "Shape": "vertebra.statics.shape",
+    "Status": "vertebra.statics.shape",
+    "Shapes": "vertebra.statics.from_tensions",
+    "shape_from_tensions": "vertebra.statics.from_tensions",
+    "shapes_from_tensions": "vertebra.statics.from_tensions",
+    "shape_from_lengths": "vertebra.statics.from_lengths",
+    "Equilibria": "vertebra.statics.branches",
+    "critical_tension": "vertebra.statics.branches",
+    "equilibria": "vertebra.statics.branches",
+    "stable_tensions": "vertebra.statics.branches",
+    "StiffnessCurve": "vertebra.statics.stiffness",
+    "TipStiffness": "vertebra.statics.stiffness",
+    "stiffness_curve": "vertebra.statics.stiffness",
+    "tip_stiffness": "vertebra.statics.stiffness",
+    "HoldingTensions": "vertebra.statics.for_shape",
+    "tensions_for_shape": "vertebra.statics.for_shape",
+    "TipTensions": "vertebra.statics.for_tip",
+    "tensions_for_tip": "vertebra.statics.for_tip",
 }
 __all__ = [*_HOMES, "__version__"]
 

@@ -4,6 +4,11 @@ VertebraError
  +-- DescriptionError   a robot file or mapping is wrong: which fields, what was found, what is allowed
  +-- InputError         an argument of a call is wrong: which one, what is allowed
  +-- OutOfRange         a joint angle is outside the range of its joint: which joint, its angle, the limit
+ +-- NoEquilibrium      a search for an equilibrium found none: the joint farthest from balance, the best try
+ +-- Unstable           the equilibrium found is no minimum of the energy: the joint that gives way
+ +-- Infeasible         no cable tensions do what was asked for: which joint or goal, by how much
+
+Errors of a solver carry its last result as ``result``.
 """
 
 from __future__ import annotations
@@ -11,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 class VertebraError(Exception):
@@ -59,14 +65,58 @@ class InputError(VertebraError, ValueError):
 class OutOfRange(VertebraError):  # noqa: N818 - the name is part of the public surface
     """A joint angle that the joint cannot take.
 
-    ``joint`` counts from 1 as in the robot file; ``angle`` and ``limit`` are in radians.
+    ``joint`` counts from 1 as in the robot file; ``angle`` and ``limit`` are in radians. ``result`` is the solver's
+    answer that leaves the range; None when a caller passed the angle.
     """
 
-    def __init__(self, joint: int, angle: float, limit: float, reason: str) -> None:
-        self.joint, self.angle, self.limit, self.reason = joint, angle, limit, reason
+    def __init__(self, joint: int, angle: float, limit: float, reason: str, result: Any = None) -> None:
+        self.joint, self.angle, self.limit, self.reason, self.result = joint, angle, limit, reason, result
         super().__init__(
             f"joint {joint}: angle {math.degrees(angle):.6g} deg is outside +-{math.degrees(limit):.6g} deg; {reason}"
         )
 
-    def __reduce__(self) -> tuple[type[OutOfRange], tuple[int, float, float, str]]:
-        return type(self), (self.joint, self.angle, self.limit, self.reason)
+    def __reduce__(self) -> tuple[type[OutOfRange], tuple[int, float, float, str, Any]]:
+        return type(self), (self.joint, self.angle, self.limit, self.reason, self.result)
+
+
+class NoEquilibrium(VertebraError):  # noqa: N818
+    """The search ended without an equilibrium.
+
+    ``joint`` (from 1) is farthest from balance, by ``moment`` N*m; ``result`` is the pose where the search ended.
+    """
+
+    def __init__(self, joint: int, moment: float, reason: str, result: Any = None) -> None:
+        self.joint, self.moment, self.reason, self.result = joint, moment, reason, result
+        super().__init__(f"no equilibrium found: joint {joint} is out of balance by {moment:.3g} N*m; {reason}")
+
+    def __reduce__(self) -> tuple[type[NoEquilibrium], tuple[int, float, str, Any]]:
+        return type(self), (self.joint, self.moment, self.reason, self.result)
+
+
+class Unstable(VertebraError):  # noqa: N818
+    """The equilibrium does not hold: a small push makes it collapse.
+
+    ``joint`` (from 1) is where it gives way; ``result`` is the unstable shape.
+    """
+
+    def __init__(self, joint: int, reason: str, result: Any = None) -> None:
+        self.joint, self.reason, self.result = joint, reason, result
+        super().__init__(f"unstable equilibrium: the robot gives way from joint {joint} on; {reason}")
+
+    def __reduce__(self) -> tuple[type[Unstable], tuple[int, str, Any]]:
+        return type(self), (self.joint, self.reason, self.result)
+
+
+class Infeasible(VertebraError):  # noqa: N818
+    """What was asked for is not possible within the bounds.
+
+    ``joint`` (from 1; 0 when no single joint is to blame), ``constraint`` and ``amount`` say what fails by how much;
+    ``result`` is the closest answer.
+    """
+
+    def __init__(self, joint: int, constraint: str, amount: float, message: str, result: Any = None) -> None:
+        self.joint, self.constraint, self.amount, self.message, self.result = joint, constraint, amount, message, result
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[type[Infeasible], tuple[int, str, float, str, Any]]:
+        return type(self), (self.joint, self.constraint, self.amount, self.message, self.result)

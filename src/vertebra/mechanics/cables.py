@@ -12,6 +12,7 @@ from vertebra.mechanics.joints import (
     rotation_coefficients,
     within_half_turn,
 )
+from vertebra.mechanics.vectors import combined, cross_product, dot, scaled
 from vertebra.robot.tables import BALL, PIN
 
 
@@ -142,24 +143,3 @@ def second_change(bend, slope, yi, yj, yij, mi, mj, b, er_i, er_j, ei, ej):
 def turned_about(axis, angle, v):
     c, s = math.cos(angle), math.sin(angle)
     return combined(c, v, s, cross_product(axis, v), (1.0 - c) * dot(axis, v), axis)
-
-
-@kernel
-def dot(u, v):
-    return u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
-
-
-@kernel
-def cross_product(u, v):
-    return (u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0])
-
-
-@kernel
-def scaled(a, u):
-    return (a * u[0], a * u[1], a * u[2])
-
-
-@kernel
-def combined(a, u, b, v, c, w):
-    """a u + b v + c w."""
-    return (a * u[0] + b * v[0] + c * w[0], a * u[1] + b * v[1] + c * w[1], a * u[2] + b * v[2] + c * w[2])

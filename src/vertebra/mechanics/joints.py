@@ -70,6 +70,33 @@ def arc_centroid(h, sin_h, cos_h):
 
 
 @kernel
+def arc_centroid_derivatives(h, sin_h, cos_h):
+    """`arc_centroid` and its first two derivatives in h."""
+    if abs(h) < 2.0 * _SMALL_HALF_ANGLE:
+        # Taylor series; the terms left out are below 1e-16 of the value.
+        y = h * h
+        c0, c1, c2 = 1 / 3, 1 / 10, 107 / 2520
+        c3, c4 = 0.5 * (1385 / 40320 - 1 / 362880), 0.5 * (50521 / 3628800 + 1 / 39916800)
+        c5, c6 = 0.5 * (2702765 / 479001600 - 1 / 6227020800), 0.5 * (199360981 / 87178291200 + 1 / 1307674368000)
+        c7 = 0.5 * (19391512145 / 20922789888000 - 1 / 355687428096000)
+        c8 = 0.5 * (2404879675441 / 6402373705728000 + 1 / 121645100408832000)
+        f = h * (c0 + y * (c1 + y * (c2 + y * (c3 + y * (c4 + y * (c5 + y * (c6 + y * (c7 + y * c8))))))))
+        b3, b4, b5, b6, b7, b8 = 7 * c3, 9 * c4, 11 * c5, 13 * c6, 15 * c7, 17 * c8
+        f1 = c0 + y * (3 * c1 + y * (5 * c2 + y * (b3 + y * (b4 + y * (b5 + y * (b6 + y * (b7 + y * b8)))))))
+        rest = 6 * b3 + y * (8 * b4 + y * (10 * b5 + y * (12 * b6 + y * (14 * b7 + y * 16 * b8))))
+        f2 = h * (6 * c1 + y * (20 * c2 + y * rest))
+        return f, f1, f2
+    # f = (sec h - sinc h) / (2 h), differentiated as a product with h.
+    secant, tangent, sinc = 1.0 / cos_h, sin_h / cos_h, sin_h / h
+    sinc1 = (cos_h - sinc) / h
+    sinc2 = -sinc - 2.0 * sinc1 / h
+    f = 0.5 * (secant - sinc) / h
+    f1 = (0.5 * (secant * tangent - sinc1) - f) / h
+    f2 = (0.5 * (secant * (1.0 + 2.0 * tangent * tangent) - sinc2) - 2.0 * f1) / h
+    return f, f1, f2
+
+
+@kernel
 def rotation_coefficients(y):
     """Of a rotation by phi, y = phi^2: cos(phi), A = sin(phi)/phi, B = (1-cos(phi))/phi^2, D = (phi-sin(phi))/phi^3."""
     if y < _SMALL_SQUARE:

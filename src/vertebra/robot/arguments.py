@@ -1,4 +1,4 @@
-"""What a caller passes along with a robot, checked: joint coordinates, a link, a point of a link."""
+"""What a caller passes along with a robot, checked: joint coordinates, a link, a point of a link, gravity."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError
+from vertebra.robot.description import MOUNTS
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
 
-def coordinates(robot: Robot, angles: ArrayLike) -> Floats:
+def coordinates(robot: Robot, angles: ArrayLike, name: str = "angles") -> Floats:
     """Joint coordinates as a contiguous (freedoms,) array, or an `InputError` that says what is expected."""
     try:
         q = np.ascontiguousarray(angles, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError("angles", "must be numbers in rad") from None
+        raise InputError(name, "must be numbers in rad") from None
     if not q.flags.writeable:
         q = q.copy()  # kernels are compiled for writable coordinates only
     if q.shape == (robot.freedoms,):
         return q
     if q.shape == (len(robot.joints), 2) and robot.freedoms == q.size:
         return q.reshape(-1)
-    raise InputError("angles", f"must have shape ({robot.freedoms},) for {robot.name}, not {q.shape}")
+    raise InputError(name, f"must have shape ({robot.freedoms},) for {robot.name}, not {q.shape}")
 
 
 def link_index(robot: Robot, link: int) -> int:
@@ -46,6 +47,23 @@ def link_point(robot: Robot, link: int, point: ArrayLike | None) -> Floats:
     if at.shape != (3,) or not np.isfinite(at).all():
         raise InputError("point", "must be three finite numbers in m")
     return _frozen(at)
+
+
+def gravity_vector(robot: Robot, gravity: str | ArrayLike | None) -> Floats:
+    """Acceleration (3,) in the world frame, m/s^2: the robot's own, that of a mount, or a vector."""
+    if gravity is None:
+        return robot.gravity
+    if isinstance(gravity, str):
+        if gravity not in MOUNTS:
+            raise InputError("gravity", f"must be {', '.join(MOUNTS)} or three numbers in m/s^2, not {gravity!r}")
+        return _frozen(np.array(MOUNTS[gravity]))
+    try:
+        vector = np.array(gravity, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("gravity", f"must be {', '.join(MOUNTS)} or three numbers in m/s^2") from None
+    if vector.shape != (3,) or not np.isfinite(vector).all():
+        raise InputError("gravity", f"must be {', '.join(MOUNTS)} or three finite numbers in m/s^2")
+    return _frozen(vector)
 
 
 def _frozen(array: Floats) -> Floats:

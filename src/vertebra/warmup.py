@@ -8,6 +8,9 @@ import numpy as np
 
 from vertebra.mechanics.kinematics import cable_lengths, frames, jacobian, masses
 from vertebra.robot.robot import load
+from vertebra.statics.for_tip import tensions_for_tip
+from vertebra.statics.from_lengths import shape_from_lengths
+from vertebra.statics.from_tensions import shape_from_tensions, shapes_from_tensions
 
 
 def compile_kernels() -> float:
@@ -17,6 +20,10 @@ def compile_kernels() -> float:
     straight = np.zeros(robot.freedoms)
     for call in (frames, jacobian, cable_lengths, masses):
         call(robot, straight)
+    shape = shape_from_tensions(robot, [2.0, 2.0, 2.0, 2.0])
+    shapes_from_tensions(robot, [[2.0, 2.0, 2.0, 2.0]]).shape(0)
+    shape_from_lengths(robot, shape.lengths, stiffness_EA=1e4, check=False)
+    tensions_for_tip(robot, shape.tip, check=False)
     return time.process_time() - start
 
 

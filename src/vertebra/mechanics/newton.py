@@ -1,0 +1,372 @@
+"""Equilibrium of a chain of mirror joints: Newton's method on the energy, made safe (theory 3).
+
+Steps are exact Newton steps. Where the energy curves down, pivots are made positive; steps are capped and shortened
+until the energy falls; on a saddle the search leaves along negative curvature. Without an energy (dead moments, heavy
+cables) the work along the step, by the trapezoidal rule, takes its place.
+"""
+
+from __future__ import annotations
+
+import math
+
+from vertebra.mechanics.compiled import kernel
+from vertebra.mechanics.equilibrium import (
+    OWN,
+    PIVOT,
+    STEP,
+    TAU,
+    TENSION,
+    TENSION_OFFSET,
+    TENSION_RECESS,
+    balance,
+    gather_tensions,
+    gather_weights,
+    place,
+)
+from vertebra.mechanics.joints import mirror_law
+from vertebra.mechanics.sweep import (
+    CABLE_COLUMN,
+    NONE,
+    V_LOW,
+    U,
+    V,
+    bend_at,
+    eliminate,
+    eliminate_wide,
+    substitute,
+    substitute_wide,
+    widen,
+)
+from vertebra.robot.tables import FLEXURE, ROLLING
+
+SETTLED, STALLED, BEYOND = range(3)
+"""How a search ends: at an equilibrium; without one after all its steps; pressed against a half turn of a joint."""
+# Columns of `report`.
+ENERGY, RESIDUAL, SCALE, ITERATIONS, WEAK = range(5)
+REPORT_WIDTH = 5
+
+MOST_ITERATIONS = 200
+MOST_HALVINGS = 30
+MOST_ESCAPES = 10
+MOST_CLAMPED = 12
+STEP_CAP = 0.7
+"""rad; theory 3."""
+FARTHEST = 3.1
+"""rad; the search stays within the half turn at which joint laws end."""
+ROUND_OFF = 2e-15
+"""A residual below this part of the moment scale cannot get better."""
+GOOD = 1e-10
+"""A residual below this part of the moment scale is an equilibrium once steps stop improving it."""
+LEAVING_STEP = 0.3
+"""rad; first try along negative curvature."""
+
+
+@kernel
+def load_free(joints, state, q):
+    """The pose that cables and elastic joints alone would take: every joint by itself."""
+    for j in range(joints.shape[0]):
+        joint = joints[j]
+        total, recess, offset = state[j, TENSION], state[j, TENSION_RECESS], state[j, TENSION_OFFSET]
+        q[j] = 0.0
+        if joint.kind == ROLLING and total > 0.0:
+            q[j] = 2.0 * math.atan2(offset, joint.size * total - recess)
+        elif joint.kind == FLEXURE:
+            q[j] = free_flexure(joint, total, recess, offset)
+        q[j] = min(max(q[j], -FARTHEST), FARTHEST)
+
+
+@kernel
+def free_flexure(joint, total, recess, offset):
+    """Root of k q + sum T l'(q) by guarded Newton steps: a start, so a rough one will do."""
+    k, angle = joint.stiffness, 0.0
+    for _ in range(20):
+        sin_half, cos_half = math.sin(0.5 * angle), math.cos(0.5 * angle)
+        s, s1, s2 = mirror_law(joint.kind, joint.size, angle, sin_half, cos_half)
+        level, slant = s * total + recess, 2.0 * s1 * total
+        tau = slant * cos_half - level * sin_half - offset * cos_half + k * angle
+        own = 2.0 * s2 * total * cos_half - slant * sin_half - 0.5 * (level * cos_half - offset * sin_half) + k
+        # Where the energy curves down or is flat, the largest step downhill.
+        step = -tau / own if own > abs(tau) / 0.5 else math.copysign(0.5, -tau) if tau != 0.0 else 0.0
+        angle = min(max(angle + step, -FARTHEST), FARTHEST)
+        if abs(step) < 1e-6:
+            break
+    return angle
+
+
+@kernel
+def stretch(joints, cables, segments, rest, rate, q, tensions, wide):
+    """Tensions of elastic cables at a pose: T = rate (l - rest) where taut, 0 where slack; writes l' into `wide`.
+
+    Returns the energy stored in the cables, J.
+    """
+    energy = 0.0
+    for k in range(cables.shape[0]):
+        length = cables[k].inside
+        for j in range(joints.shape[0]):
+            length1 = 0.0
+            if j < cables[k].last_link:
+                angle, segment = q[j], segments[k, j]
+                sin_half, cos_half = math.sin(0.5 * angle), math.cos(0.5 * angle)
+                s, s1, _ = mirror_law(joints[j].kind, joints[j].size, angle, sin_half, cos_half)
+                level = s + segment.recess
+                length += 2.0 * (level * cos_half - segment.offset * sin_half)
+                length1 = 2.0 * s1 * cos_half - level * sin_half - segment.offset * cos_half
+            wide[U, j, CABLE_COLUMN + k] = length1
+        excess = max(length - rest[k], 0.0)
+        tensions[k] = rate[k] * excess
+        energy += 0.5 * rate[k] * excess * excess
+        stiff = rate[k] if excess > 0.0 else 0.0
+        for j in range(joints.shape[0]):
+            wide[V, j, CABLE_COLUMN + k] = wide[V_LOW, j, CABLE_COLUMN + k] = stiff * wide[U, j, CABLE_COLUMN + k]
+    return energy
+
+
+@kernel
+def linearise(system, kind, tensions, q, work):
+    """Energy, moments and the eliminated stiffness at a pose, into `work`."""
+    joints, links, cables, segments, gravity, loads, rest, rate = system
+    heavy_gaps, heavy_cables, narrow = kind
+    state, load_at, wide, memory, report = work
+    by_length = rest.shape[0] > 0
+    stored = 0.0
+    if by_length:
+        stored = stretch(joints, cables, segments, rest, rate, q, tensions, wide)
+        gather_tensions(joints, cables, segments, tensions, state)
+    pulled, elastic = place(joints, links, cables, segments, gravity, loads, heavy_gaps, q, state, load_at)
+    hung, residual, scale = balance(joints, gravity, loads, heavy_gaps, q, state, load_at)
+    report[ENERGY] = (stored if by_length else pulled) + elastic + hung
+    report[RESIDUAL], report[SCALE] = residual, scale
+    if narrow:
+        report[WEAK] = eliminate(state)
+        return
+    widen(gravity, heavy_cables, state, wide)
+    for k in range(rest.shape[0]):
+        for j in range(joints.shape[0]):
+            state[j, OWN] += wide[U, j, CABLE_COLUMN + k] * wide[V, j, CABLE_COLUMN + k]
+    report[WEAK] = eliminate_wide(state, wide, memory, narrow)
+
+
+@kernel
+def copy(source, target):
+    for j in range(source.shape[0]):
+        target[j] = source[j]
+
+
+@kernel
+def straighten(q):
+    for j in range(q.shape[0]):
+        q[j] = 0.0
+
+
+@kernel
+def slope_along_step(state):
+    """tau . step, J."""
+    slope = 0.0
+    for j in range(state.shape[0]):
+        slope += state[j, TAU] * state[j, STEP]
+    return slope
+
+
+@kernel
+def downhill_step(leaving, state):
+    """Make the step one downhill of at most `STEP_CAP` rad a joint; returns tau . step.
+
+    A direction that leaves a saddle has no slope to tell its sense: there the joint that gives way bends to its
+    positive side.
+    """
+    slope = slope_along_step(state)
+    if leaving:
+        sign = -1.0 if slope > 0.0 else 1.0
+    elif slope < 0.0:
+        sign = 1.0
+    else:
+        sign = 1.0
+        for j in range(state.shape[0]):
+            state[j, STEP] = -state[j, TAU] / state[j, PIVOT]
+        slope = slope_along_step(state)
+    longest = 0.0
+    for j in range(state.shape[0]):
+        longest = max(longest, abs(state[j, STEP]))
+    if leaving:
+        sign *= LEAVING_STEP / longest
+    elif longest > STEP_CAP:
+        sign *= STEP_CAP / longest
+    if sign != 1.0:
+        for j in range(state.shape[0]):
+            state[j, STEP] *= sign
+    return sign * slope
+
+
+@kernel
+def try_step(start, fraction, state, q):
+    """q = start + fraction * step, within the half turn; returns whether a joint was held back."""
+    clamped = False
+    for j in range(q.shape[0]):
+        angle = start[j] + fraction * state[j, STEP]
+        q[j] = min(max(angle, -FARTHEST), FARTHEST)
+        clamped = clamped or q[j] != angle
+    return clamped
+
+
+@kernel
+def is_conservative(gravity, loads, heavy_cables):
+    """Whether the loads have an energy: no dead moments, no cables whose weight in the gaps changes."""
+    conservative = not (heavy_cables and (gravity[0] != 0.0 or gravity[1] != 0.0 or gravity[2] != 0.0))
+    for i in range(loads.shape[0]):
+        m = loads[i].moment
+        conservative = conservative and m[0] == 0.0 and m[1] == 0.0 and m[2] == 0.0
+    return conservative
+
+
+@kernel
+def advance(system, kind, conservative, leaving, slope, tensions, q, start, work):
+    """Go along the step in STEP as far as pays; returns (whether it did, whether a joint met its half turn)."""
+    state, _, _, _, report = work
+    energy, residual, scale = report[ENERGY], report[RESIDUAL], report[SCALE]
+    # Round-off of an energy difference: below it only slopes and residuals tell.
+    noise = 1e-14 * (abs(energy) + q.shape[0] * scale)
+    copy(q, start)
+    fraction, clamped = 1.0, False
+    for _ in range(MOST_HALVINGS):
+        clamped = try_step(start, fraction, state, q)
+        linearise(system, kind, tensions, q, work)
+        end_slope = slope_along_step(state)
+        change = report[ENERGY] - energy if conservative else 0.5 * fraction * (slope + end_slope)
+        if leaving:
+            accepted = change < -noise
+        elif residual <= GOOD * scale:
+            if report[RESIDUAL] < residual:
+                return True, clamped
+            break
+        elif change < -noise:
+            accepted = change <= 1e-4 * fraction * slope
+        else:
+            accepted = change <= noise and abs(end_slope) <= 0.9 * abs(slope)
+        if accepted:
+            return True, clamped
+        fraction *= 0.5
+    copy(start, q)
+    linearise(system, kind, tensions, q, work)
+    return False, clamped
+
+
+@kernel
+def settle(
+    joints, links, cables, segments, gravity, loads, tensions, rest, rate, use_start,
+    q, start, state, load_at, wide, memory, report,
+):  # fmt: skip
+    """Find an equilibrium, into `q` (from `q` itself with `use_start`); returns SETTLED, STALLED or BEYOND.
+
+    Cables pull with `tensions`, or, when `rest` is not empty, like springs of `rate` N/m beyond their `rest` lengths;
+    `tensions` then receives the outcome. On return `state` and `report` belong to `q`.
+    """
+    heavy_gaps, heavy_cables = gather_weights(joints, links, cables, state)
+    conservative, by_length = is_conservative(gravity, loads, heavy_cables), rest.shape[0] > 0
+    system = joints, links, cables, segments, gravity, loads, rest, rate
+    narrow = conservative and not by_length
+    kind = heavy_gaps, heavy_cables, narrow
+    work = state, load_at, wide, memory, report
+    if not by_length:
+        gather_tensions(joints, cables, segments, tensions, state)
+    if not use_start:
+        if by_length:
+            straighten(q)
+        else:
+            load_free(joints, state, q)
+    linearise(system, kind, tensions, q, work)
+    status, iteration, escapes, clamps, before = STALLED, 0, 0, 0, math.inf
+    while iteration < MOST_ITERATIONS and math.isfinite(report[ENERGY]) and math.isfinite(report[SCALE]):
+        residual, scale, weak = report[RESIDUAL], report[SCALE], int(report[WEAK])
+        at_rest = residual <= ROUND_OFF * scale or (residual <= GOOD * scale and residual > 0.25 * before)
+        if at_rest and (weak == NONE or escapes == MOST_ESCAPES):
+            status = SETTLED
+            break
+        iteration += 1
+        before = residual
+        if not at_rest:
+            weak = NONE
+        if not narrow:
+            substitute_wide(state, wide, memory, weak)
+        elif at_rest:
+            bend_at(state, weak)
+        else:
+            substitute(state)
+        slope = downhill_step(at_rest, state)
+        moved_on, clamped = advance(system, kind, conservative, at_rest, slope, tensions, q, start, work)
+        if at_rest:
+            escapes = escapes + 1 if moved_on else MOST_ESCAPES
+            before = math.inf
+        elif not moved_on:
+            status = SETTLED if residual <= GOOD * scale else STALLED
+            break
+        clamps = clamps + 1 if clamped else 0
+        if clamps == MOST_CLAMPED:
+            break
+    if status == STALLED:
+        for j in range(q.shape[0]):
+            if abs(q[j]) >= FARTHEST:
+                status = BEYOND
+    report[ITERATIONS] = iteration
+    if status == SETTLED:
+        judge(kind, conservative, work)
+    return status
+
+
+@kernel
+def judge(kind, conservative, work):
+    """Stable means that every small displacement is resisted: the symmetric part of the stiffness decides."""
+    state, _, wide, memory, report = work
+    if not conservative and report[WEAK] == NONE:
+        for symmetric_part in (True, False):
+            weak = eliminate_wide(state, wide, memory, symmetric_part)
+            if symmetric_part:
+                report[WEAK] = weak
+
+
+@kernel
+def inspect(
+    joints, links, cables, segments, gravity, loads, tensions, rest, rate, q, state, load_at, wide, memory, report
+):
+    """Moments and stiffness at a given pose, which need not be an equilibrium; `state` and `report` as by `settle`."""
+    heavy_gaps, heavy_cables = gather_weights(joints, links, cables, state)
+    conservative, by_length = is_conservative(gravity, loads, heavy_cables), rest.shape[0] > 0
+    kind = heavy_gaps, heavy_cables, conservative and not by_length
+    work = state, load_at, wide, memory, report
+    if not by_length:
+        gather_tensions(joints, cables, segments, tensions, state)
+    report[ITERATIONS] = 0.0
+    linearise((joints, links, cables, segments, gravity, loads, rest, rate), kind, tensions, q, work)
+    judge(kind, conservative, work)
+
+
+@kernel
+def within_limits(joints, q):
+    inside = True
+    for j in range(joints.shape[0]):
+        inside = inside and abs(q[j]) <= joints[j].limit * (1.0 + 1e-12)
+    return inside
+
+
+@kernel
+def find_shape(
+    joints, links, cables, segments, gravity, loads, tensions, rest, rate, use_start,
+    q, start, state, load_at, wide, memory, report,
+):  # fmt: skip
+    """`settle`; where the usual start leads nowhere or out of range, once more from the straight pose.
+
+    If that is no better, the first answer stands.
+    """
+    status, spent, from_q = STALLED, 0.0, use_start
+    for attempt in range(3):
+        status = settle(
+            joints, links, cables, segments, gravity, loads, tensions, rest, rate, from_q,
+            q, start, state, load_at, wide, memory, report,
+        )  # fmt: skip
+        solved = status == SETTLED and report[WEAK] == NONE and within_limits(joints, q)
+        if use_start or solved or rest.shape[0] > 0 or attempt == 2:
+            break
+        spent += report[ITERATIONS]
+        from_q = attempt == 0
+        straighten(q)
+    report[ITERATIONS] += spent
+    return status

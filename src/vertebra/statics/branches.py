@@ -1,0 +1,171 @@
+"""Which stable shapes exist, and when does the straight one stop being stable?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from vertebra.errors import InputError
+from vertebra.mechanics.equilibrium import AXIS, LOWER, OWN, UPPER
+from vertebra.mechanics.loads import Load
+from vertebra.mechanics.newton import RESIDUAL, SCALE, inspect, is_conservative
+from vertebra.mechanics.sweep import V_LOW, U, V
+from vertebra.robot.robot import Robot
+from vertebra.robot.tables import Floats
+from vertebra.statics.from_tensions import shape_from_tensions, shapes_from_tensions
+from vertebra.statics.problem import NO_CABLES, Problem
+from vertebra.statics.shape import Shape
+
+SAME = 1e-6
+"""rad; shapes closer than this in every joint are one."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Equilibria:
+    """The stable shapes of a robot under one set of tensions."""
+
+    shapes: tuple[Shape, ...]
+    """By energy, lowest first; each within the range of every joint."""
+    counts: tuple[int, ...]
+    """How many of the tried starts lead to each: a rough size of its basin."""
+    reached: int | None
+    """Index of the shape that the given start reaches (the usual start when none was given); None if it fails."""
+    tried: int
+    """Number of starts."""
+
+    def __len__(self) -> int:
+        return len(self.shapes)
+
+    def __repr__(self) -> str:
+        which = "" if self.reached is None else f", the start reaches number {self.reached}"
+        lines = [f"Equilibria: {len(self)} stable from {self.tried} starts{which}"]
+        lines += [f"  {i}: {shape!r}, {shape.energy:.6g} J" for i, shape in enumerate(self.shapes)]
+        return "\n".join(lines)
+
+
+def equilibria(
+    robot: Robot,
+    tensions: ArrayLike,
+    *,
+    gravity: str | ArrayLike | None = None,
+    loads: Sequence[Load] = (),
+    start: ArrayLike | None = None,
+    starts: int = 64,
+    seed: int = 0,
+) -> Equilibria:
+    """Stable shapes under the same tensions, found from many starts: bends to all sides, S-bends and random poses.
+
+    `starts`: how many to try besides the given and the usual one; more find rarer shapes. The search is repeatable:
+    `seed` sets the random poses.
+    """
+    if isinstance(starts, bool) or not isinstance(starts, int) or starts < 1:
+        raise InputError("starts", f"must be 1 or more, not {starts!r}")
+    own = shape_from_tensions(robot, tensions, gravity=gravity, loads=loads, start=start, check=False)
+    poses = _starting_poses(robot, starts, np.random.default_rng(seed))
+    pull = np.tile(np.asarray(tensions, dtype=np.float64), (len(poses), 1))
+    batch = shapes_from_tensions(robot, pull, gravity=gravity, loads=loads, start=poses)
+    found: list[Shape] = [own] if own.status == 0 else []
+    counts = [1] if own.status == 0 else []
+    for row in np.flatnonzero(batch.solved):
+        for i, shape in enumerate(found):
+            if np.abs(shape.angles - batch.angles[row]).max() < SAME:
+                counts[i] += 1
+                break
+        else:
+            found.append(batch.shape(int(row)))
+            counts.append(1)
+    order = sorted(range(len(found)), key=lambda i: found[i].energy)
+    reached = order.index(0) if own.status == 0 else None
+    return Equilibria(tuple(found[i] for i in order), tuple(counts[i] for i in order), reached, len(poses) + 1)
+
+
+def _starting_poses(robot: Robot, count: int, rng: np.random.Generator) -> Floats:
+    """The straight pose, bends and S-bends toward eight sides, then random mixtures of them and random poses."""
+    limit = np.minimum(robot.joints["limit"], 2.9)
+    azimuth, n = robot.joints["azimuth"], len(robot.joints)
+    along = (np.arange(n) + 0.5) / n
+    poses = [np.zeros(n)]
+    for waves in (0, 1, 2):
+        profile = np.cos(np.pi * waves * along)
+        bend = 0.6 * min(1.0, 6.0 / n) * limit * profile
+        poses += [bend * np.cos(azimuth - side) for side in np.arange(8) * np.pi / 4]
+    while len(poses) < count:
+        if len(poses) % 2:
+            poses.append(rng.uniform(-0.9, 0.9, n) * limit)
+        else:
+            weights = rng.normal(size=3) / np.arange(1, 4)
+            profile = sum(w * np.cos(np.pi * k * along) for k, w in enumerate(weights))
+            bend = profile * np.cos(azimuth - rng.uniform(0, 2 * np.pi)) * limit * rng.uniform(0.1, 1.0)
+            poses.append(np.clip(bend, -0.95 * limit, 0.95 * limit))
+    return np.array(poses[:count])
+
+
+def joint_stiffness(problem: Problem, angles: Floats, tensions: Floats) -> tuple[Floats, float]:
+    """Dense stiffness H (n, n) in N*m/rad at a pose, and the largest moment out of balance over the moment scale."""
+    work = problem.workspace()
+    inspect(*problem.system, tensions, NO_CABLES, NO_CABLES, angles, *work[1:])
+    state = work.state
+    heavy = bool((problem.robot.cables["linear_density"] > 0.0).any())
+    if is_conservative(problem.gravity, problem.table, heavy):
+        rows, columns, low_columns = (state[:, first : first + 3] for first in (AXIS, UPPER, LOWER))
+    else:
+        rows, columns, low_columns = work.wide[U], work.wide[V], work.wide[V_LOW]
+    stiffness: Floats = np.triu(rows @ columns.T, 1) + np.tril(low_columns @ rows.T, -1)
+    stiffness[np.diag_indices(len(angles))] = state[:, OWN]
+    scale = float(work.report[SCALE])
+    return stiffness, float(work.report[RESIDUAL]) / scale if scale else 0.0
+
+
+def critical_tension(robot: Robot, *, gravity: str | ArrayLike | None = None, loads: Sequence[Load] = ()) -> float:
+    """Common tension of all cables below which the straight robot buckles, N; 0 when it stands without cables.
+
+    Raises `InputError` when equal tensions do not keep the robot straight (gravity or a load from the side, cables
+    that do not balance), or no tension makes it stand.
+    """
+    low, high = stable_tensions(robot, gravity=gravity, loads=loads)
+    if low == high:
+        raise InputError(
+            "robot", f"no common tension makes {robot.name} stand straight; shorten it or stiffen its joints"
+        )
+    return low
+
+
+def stable_tensions(
+    robot: Robot, *, gravity: str | ArrayLike | None = None, loads: Sequence[Load] = ()
+) -> tuple[float, float]:
+    """Range of the common tension within which the straight robot is stable, N; (0, 0) when there is none.
+
+    Rolling joints stiffen under tension, so their range has no upper end; tension presses flexures together, so they
+    buckle above one. The stiffness is linear in the tension, and the range ends where it becomes singular.
+    """
+    problem = Problem.of(robot, gravity, loads)
+    straight, n, c = np.zeros(len(robot.joints)), len(robot.joints), len(robot.cables)
+    slack, unbalanced = joint_stiffness(problem, straight, np.zeros(c))
+    pulled, uneven = joint_stiffness(problem, straight, np.ones(c))
+    if max(unbalanced, uneven) > 1e-9:
+        cause = "gravity or a load bends it" if unbalanced > 1e-9 else "its cables do not balance"
+        raise InputError("robot", f"{robot.name} does not stay straight under equal tensions: {cause}; use equilibria")
+    slack, per_newton = 0.5 * (slack + slack.T), (pulled - slack).diagonal()
+    edges = sorted({0.0, *_singular_tensions(slack, per_newton), np.inf})
+    stable = []
+    for low, high in pairwise(edges):
+        middle = 0.5 * (low + high) if np.isfinite(high) else 2.0 * low + 1.0
+        if np.linalg.eigvalsh(slack + middle * np.diag(per_newton))[0] > 1e-12 * max(np.abs(slack).max(), 1e-300) / n:
+            stable.append((float(low), float(high)))
+    # The smallest eigenvalue is concave in the tension: the stable range is one interval.
+    return (stable[0][0], stable[-1][1]) if stable else (0.0, 0.0)
+
+
+def _singular_tensions(slack: Floats, per_newton: Floats) -> list[float]:
+    """Positive tensions at which slack + T diag(per_newton) is singular."""
+    from scipy.linalg import eig
+
+    values, scales = eig(-slack, np.diag(per_newton), right=False, homogeneous_eigvals=True)
+    finite = np.abs(scales) > 1e-14 * np.maximum(np.abs(values), 1e-300)
+    tensions = values[finite] / scales[finite]
+    real = tensions[np.abs(tensions.imag) <= 1e-9 * np.abs(tensions)].real
+    return [float(tension) for tension in real if tension > 0.0]

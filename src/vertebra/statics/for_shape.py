@@ -1,0 +1,112 @@
+"""Which tensions hold this shape?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from vertebra.errors import Infeasible, InputError, OutOfRange, Unstable
+from vertebra.mechanics.equilibrium import TAU
+from vertebra.mechanics.kinematics import cable_segments
+from vertebra.mechanics.loads import Load
+from vertebra.mechanics.newton import SETTLED, STALLED, inspect
+from vertebra.robot.arguments import coordinates
+from vertebra.robot.robot import Robot
+from vertebra.robot.tables import Floats
+from vertebra.statics.bounds import Smallest, least_squares, tension_bounds
+from vertebra.statics.problem import NO_CABLES, Problem
+from vertebra.statics.shape import Shape, build_shape, past_limit
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HoldingTensions:
+    """The tensions that come closest to holding a shape."""
+
+    tensions: Floats
+    """(cables,) N, within the bounds."""
+    residual: Floats
+    """(n,) joint moment that they leave out of balance, N*m."""
+    infeasible: tuple[int, ...]
+    """Joints that they do not hold, counted from 1."""
+    feasible: bool
+    """Every joint is held."""
+    stable: bool
+    """The shape resists every small displacement."""
+    shape: Shape
+    """The wanted shape under these tensions; `converged` only when feasible."""
+
+    def __repr__(self) -> str:
+        pulls = ", ".join(f"{tension:.4g}" for tension in self.tensions)
+        if self.feasible:
+            return f"HoldingTensions({pulls} N, {'stable' if self.stable else 'unstable'})"
+        joints = ", ".join(str(joint) for joint in self.infeasible[:8]) + (", ..." if len(self.infeasible) > 8 else "")
+        return f"HoldingTensions({pulls} N, does not hold joint {joints})"
+
+
+def tensions_for_shape(
+    robot: Robot,
+    angles: ArrayLike,
+    *,
+    gravity: str | ArrayLike | None = None,
+    loads: Sequence[Load] = (),
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    minimise: Smallest = "norm",
+    tolerance: float = 1e-6,
+    check: bool = True,
+) -> HoldingTensions:
+    """Cable tensions that hold given joint angles (n,) rad, with the least moments out of balance.
+
+    `lower`, `upper`: bounds in N, one or one a cable; default pretension and max_tension of the robot file. Where
+    several tensions do equally well, `minimise` their "norm" or their "sum". A few cables cannot hold any shape of
+    many joints: a joint counts as held when its moment is balanced to `tolerance` of the moment scale.
+
+    With `check`, raises `Infeasible` naming the joint farthest from balance, `Unstable`, or `OutOfRange` for an angle
+    past its limit, each with the `result`.
+    """
+    problem = Problem.of(robot, gravity, loads)
+    q = coordinates(robot, angles).copy()
+    low, high = tension_bounds(robot, lower, upper)
+    if minimise not in ("norm", "sum"):
+        raise InputError("minimise", f"must be norm or sum, not {minimise!r}")
+    pulls = cable_segments(robot, q).first.T  # (n, cables): moment of each joint per newton of each cable, negated
+    work = problem.workspace()
+
+    def moments(tensions: Floats) -> Floats:
+        inspect(*problem.system, tensions, NO_CABLES, NO_CABLES, q, *work[1:])
+        return work.state[:, TAU].copy()
+
+    tensions = least_squares(pulls, -moments(np.zeros(len(low))), low, high, minimise)
+    residual = moments(tensions)
+    held = np.abs(residual) <= tolerance * work.report[2]
+    feasible = bool(held.all())
+    shape = build_shape(problem, SETTLED if feasible else STALLED, tensions, q, work, by_length=False)
+    stable = not np.isinf(shape.compliance).any() if feasible else False
+    joints = tuple((np.flatnonzero(~held) + 1).tolist())
+    result = HoldingTensions(tensions, residual, joints, feasible, stable, shape)
+    if check:
+        _require(result, q)
+    return result
+
+
+def _require(result: HoldingTensions, q: Floats) -> None:
+    robot = result.shape.robot
+    beyond = past_limit(robot, q)
+    if beyond:
+        row = beyond[0] - 1
+        limit = float(robot.joints["limit"][row])
+        raise OutOfRange(beyond[0], float(q[row]), limit, "ask for an angle within the limit of the joint", result)
+    if not result.feasible:
+        joint = int(np.argmax(np.abs(result.residual))) + 1
+        amount = float(result.residual[joint - 1])
+        raise Infeasible(
+            joint, "moment balance", amount,
+            f"no tensions within the bounds hold this shape: {len(result.infeasible)} of {len(q)} joints are out of "
+            f"balance, most of all joint {joint} by {amount:.3g} N*m; ask for a shape nearer to one that cables give, "
+            "or widen the bounds", result,
+        )  # fmt: skip
+    if not result.stable:
+        raise Unstable(result.shape.weakest, "raise the lower bound of the tensions", result)

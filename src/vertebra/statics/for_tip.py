@@ -1,0 +1,281 @@
+"""Which tensions bring the tip here, and as stiff as this?
+
+A coarse look at many tensions at once, then damped Gauss-Newton steps within the bounds from the best of them. The
+derivative of the tip comes from the equilibrium itself: dq/dT = -H^-1 dl/dq.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from vertebra.errors import Infeasible, InputError
+from vertebra.mechanics.loads import Load
+from vertebra.mechanics.newton import SETTLED, WEAK
+from vertebra.mechanics.outcome import reach
+from vertebra.mechanics.sweep import NONE
+from vertebra.robot.robot import Robot
+from vertebra.robot.tables import Floats
+from vertebra.statics.bounds import tension_bounds
+from vertebra.statics.from_tensions import shape_from_tensions, shapes_from_tensions
+from vertebra.statics.problem import NO_CABLES, Problem, numbers
+from vertebra.statics.shape import Shape
+
+SAMPLES = 1500
+TRIES = 24
+MOST_STEPS = 60
+STIFFNESS_TOLERANCE = 1e-6
+"""Relative."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TipTensions:
+    """Tensions that bring the tip as near as they can to where it should be."""
+
+    tensions: Floats
+    """(cables,) N, within the bounds."""
+    shape: Shape
+    """The shape that they give."""
+    error: float
+    """Distance of the tip from the wanted position, m."""
+    stiffness: float | None
+    """Tip stiffness in the wanted direction, N/m; None when none was wanted."""
+    reached: bool
+    """Position within the tolerance, and stiffness if wanted."""
+    at_bounds: tuple[int, ...]
+    """Cables at their least or most tension, counted from 1."""
+
+    def __repr__(self) -> str:
+        pulls = ", ".join(f"{tension:.4g}" for tension in self.tensions)
+        stiff = "" if self.stiffness is None else f", {self.stiffness:.4g} N/m"
+        return f"TipTensions({pulls} N, {self.error * 1e3:.3g} mm off{stiff}{'' if self.reached else ', not reached'})"
+
+
+@dataclass(frozen=True)
+class _Goal:
+    """What the tip should do, as residuals without units."""
+
+    position: Floats
+    size: float
+    direction: Floats | None
+    stiffness: float
+
+    def residual(self, tip: Floats, compliance: Floats) -> Floats:
+        off = (tip - self.position) / self.size
+        return off if self.direction is None else np.append(off, self._stiffer(compliance))
+
+    def _stiffer(self, compliance: Floats) -> Any:
+        assert self.direction is not None
+        give = np.einsum("i,...ij,j->...", self.direction, compliance[..., :3, :3], self.direction)
+        return 0.1 * np.log(np.maximum(give, 1e-300) * self.stiffness)
+
+
+class _Tip:
+    """Tip, slope and compliance as functions of the tensions; scratch made once."""
+
+    def __init__(self, problem: Problem, goal: _Goal, start: ArrayLike | None) -> None:
+        self.problem, self.goal = problem, goal
+        self.use_start, first = problem.start(start)
+        self.begin = first.copy() if self.use_start else first
+        n, c = len(problem.robot.joints), len(problem.robot.cables)
+        self.q, self.work = first, problem.workspace()
+        self.scratch = np.empty((n + 1, 4, 4)), np.empty((n, 6)), np.empty((n, c))
+        self.tip, self.by_tension, self.compliance = np.empty(3), np.empty((6, c)), np.empty((6, 6))
+
+    def residual(self, tensions: Floats) -> Floats | None:
+        """None where the tensions give no stable shape within range."""
+        robot, problem = self.problem.robot, self.problem
+        if self.use_start:
+            self.q[:] = self.begin
+        status = reach(
+            *problem.system, robot.origin, robot.tip_point, tensions, NO_CABLES, NO_CABLES, self.use_start,
+            self.q, *self.work, *self.scratch, self.tip, self.by_tension, self.compliance,
+        )  # fmt: skip
+        if status != SETTLED or self.work.report[WEAK] != NONE or (np.abs(self.q) > robot.joints["limit"]).any():
+            return None
+        return self.goal.residual(self.tip, self.compliance)
+
+    def slope(self, tensions: Floats, residual: Floats) -> Floats:
+        """Derivative of the residual at the tensions of the last call."""
+        slope = self.by_tension[:3] / self.goal.size
+        if self.goal.direction is None:
+            return slope
+        last = np.zeros(len(tensions))
+        for k in range(len(tensions)):
+            step = 1e-6 * (1.0 + tensions[k])
+            beside = self.residual(tensions + step * (np.arange(len(tensions)) == k))
+            if beside is not None:
+                last[k] = (beside[-1] - residual[-1]) / step
+        return np.vstack([slope, last])
+
+
+def tensions_for_tip(
+    robot: Robot,
+    position: ArrayLike,
+    *,
+    stiffness: tuple[ArrayLike, float] | None = None,
+    gravity: str | ArrayLike | None = None,
+    loads: Sequence[Load] = (),
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    start: ArrayLike | None = None,
+    tolerance: float = 1e-6,
+    check: bool = True,
+) -> TipTensions:
+    """Cable tensions whose shape has its tip at `position` (3,) m, as stable shapes within range only.
+
+    `stiffness`: a direction and the tip stiffness wanted in it, N/m; needs one cable more. `lower`, `upper`: bounds in
+    N, one or one a cable; default pretension and max_tension of the robot file. `start` as in `shape_from_tensions`:
+    each trial is solved from it. `tolerance`: m.
+
+    With `check`, raises `Infeasible` with the closest answer as `result` when the tip does not get there.
+    """
+    problem = Problem.of(robot, gravity, loads)
+    low, high = tension_bounds(robot, lower, upper)
+    if len(low) == 0:
+        raise InputError("robot", f"{robot.name} has no cables")
+    goal = _goal(robot, position, stiffness)
+    tip = _Tip(problem, goal, start)
+    best: tuple[float, Floats] | None = None
+    enough = 0.2 * tolerance / goal.size
+    for first in _candidates(problem, goal, low, high, start):
+        tensions, miss = _descend(tip, first, low, high, enough)
+        if best is None or miss < best[0]:
+            best = miss, tensions
+        if miss <= enough:
+            break
+    tensions = low if best is None else best[1]
+    shape = shape_from_tensions(robot, tensions, gravity=gravity, loads=loads, start=start, check=False)
+    result = _result(shape, goal, tensions, low, high, tolerance)
+    if check:
+        shape.require_solved()
+        if not result.reached:
+            _refuse(result, stiffness)
+    return result
+
+
+def _goal(robot: Robot, position: ArrayLike, stiffness: tuple[ArrayLike, float] | None) -> _Goal:
+    place = numbers("position", position, "m")
+    if place.shape != (3,):
+        raise InputError("position", f"must be three numbers in m, not an array of shape {place.shape}")
+    if stiffness is None:
+        return _Goal(place, robot.length, None, 0.0)
+    try:
+        direction, wanted = stiffness
+    except (TypeError, ValueError):
+        raise InputError("stiffness", "must be a direction and a stiffness: ((0, 0, 1), 20.0) in N/m") from None
+    vector, value = numbers("stiffness direction", direction, "any unit"), numbers("stiffness", wanted, "N/m")
+    if vector.shape != (3,) or not vector.any():
+        raise InputError("stiffness", "the direction must be three numbers, not all zero")
+    if value.shape != () or value <= 0.0:
+        raise InputError("stiffness", "must be one number above 0 N/m")
+    return _Goal(place, robot.length, vector / np.linalg.norm(vector), float(value))
+
+
+def _candidates(problem: Problem, goal: _Goal, low: Floats, high: Floats, start: ArrayLike | None) -> Floats:
+    """Tensions to start from, the most promising first."""
+    robot, rng = problem.robot, np.random.default_rng(0)
+    size = _usual_tension(problem)
+    level = size * 10.0 ** rng.uniform(-1.5, 1.5, (SAMPLES, 1))
+    # Even pulls, uneven ones, and ones with single cables all but slack.
+    shares = rng.uniform(0.0, 1.0, (SAMPLES, len(low))) ** rng.choice([0.3, 1.0, 3.0], (SAMPLES, 1))
+    samples = np.clip(low + level * shares, low, high)
+    bounded = np.isfinite(high)
+    third = SAMPLES // 3
+    samples[:third, bounded] = rng.uniform(low[bounded], high[bounded], (third, int(bounded.sum())))
+    shapes = shapes_from_tensions(robot, samples, gravity=problem.gravity, loads=problem.loads, start=start, threads=1)
+    solved = shapes.solved
+    if not solved.any():
+        return np.empty((0, len(low)))
+    misses = (shapes.tip[solved] - goal.position) / goal.size
+    miss = (misses**2).sum(axis=1)
+    if goal.direction is not None:
+        miss += goal._stiffer(shapes.compliance[solved]) ** 2
+    nearest: Floats = samples[solved][np.argsort(miss, kind="stable")]
+    # Neighbours of the best share its fate: half of the tries go to it, the others are spread over the ranks.
+    ranks = np.unique(
+        np.concatenate([np.arange(TRIES // 2), np.geomspace(TRIES // 2, SAMPLES, TRIES // 2).astype(int)])
+    )
+    chosen: Floats = nearest[ranks[ranks < len(nearest)]]
+    return chosen
+
+
+def _usual_tension(problem: Problem) -> float:
+    """A tension that matters to this robot: what balances its weight, its loads and its elastic joints."""
+    robot = problem.robot
+    lever = float(robot.cables["radius"].mean())
+    weight = robot.mass * float(np.linalg.norm(problem.gravity))
+    push = float(np.abs(problem.table["force"]).sum()) + weight
+    moment = push * robot.length + float(np.abs(problem.table["moment"]).sum())
+    moment += 0.3 * float(robot.joints["stiffness"].max(initial=0.0))
+    return moment / lever if moment > 0.0 else 1.0
+
+
+def _descend(tip: _Tip, first: Floats, low: Floats, high: Floats, enough: float) -> tuple[Floats, float]:
+    """Levenberg-Marquardt within bounds: the best tensions on the way, and their miss."""
+    tensions = first.copy()
+    residual = tip.residual(tensions)
+    if residual is None:
+        return tensions, np.inf
+    miss, damping = float(np.linalg.norm(residual)), 1e-3
+    for _ in range(MOST_STEPS):
+        if miss <= enough:
+            break
+        slope = tip.slope(tensions, residual)
+        moved_on = False
+        while damping < 1e10:
+            trial = np.clip(tensions + _step(slope, residual, damping, tensions, low, high), low, high)
+            after = tip.residual(trial)
+            if after is not None and float(np.linalg.norm(after)) < miss:
+                gain = 1.0 - float(np.linalg.norm(after)) / miss
+                tensions, residual, miss = trial, after, float(np.linalg.norm(after))
+                damping, moved_on = max(damping * 0.1, 1e-14), gain > 1e-9
+                break
+            damping *= 10.0
+        if not moved_on:
+            break
+        damping = min(damping, 1e6)
+    return tensions, miss
+
+
+def _step(slope: Floats, residual: Floats, damping: float, tensions: Floats, low: Floats, high: Floats) -> Floats:
+    """Damped least-squares step; cables that it would push past a bound are held there and the rest solved again."""
+    scale = np.maximum(tensions, 0.05 * float(tensions.max()) + 1e-6)
+    step = np.zeros(len(tensions))
+    free = np.ones(len(tensions), dtype=bool)
+    for _ in range(len(tensions)):
+        A = slope[:, free] * scale[free]
+        size = float((A**2).sum()) or 1.0
+        rest = residual + slope[:, ~free] @ step[~free]
+        step[free] = -scale[free] * np.linalg.solve(A.T @ A + damping * size * np.eye(A.shape[1]), A.T @ rest)
+        past = free & ((tensions + step < low) | (tensions + step > high))
+        if not past.any() or past.sum() == free.sum():
+            break
+        step[past] = np.clip(tensions[past] + step[past], low[past], high[past]) - tensions[past]
+        free &= ~past
+    return step
+
+
+def _result(shape: Shape, goal: _Goal, tensions: Floats, low: Floats, high: Floats, tolerance: float) -> TipTensions:
+    error = float(np.linalg.norm(shape.tip - goal.position))
+    reached, stiffness = error <= tolerance and shape.status == 0, None
+    if goal.direction is not None:
+        give = float(goal.direction @ shape.compliance[:3, :3] @ goal.direction)
+        stiffness = 1.0 / give if give > 0.0 else np.inf
+        reached = reached and abs(stiffness / goal.stiffness - 1.0) <= STIFFNESS_TOLERANCE * 1e2
+    edge = np.flatnonzero((tensions <= low) | (tensions >= high)) + 1
+    return TipTensions(tensions, shape, error, stiffness, reached, tuple(edge.tolist()))
+
+
+def _refuse(result: TipTensions, wanted: tuple[ArrayLike, float] | None) -> None:
+    edges = f" with cable {', '.join(map(str, result.at_bounds))} at a bound" if result.at_bounds else ""
+    stiff = "" if wanted is None else f" and stiffness {result.stiffness:.4g} N/m of {float(wanted[1]):.4g} wanted"
+    raise Infeasible(
+        0, "tip position", result.error,
+        f"the tip gets within {result.error * 1e3:.4g} mm{stiff}{edges}; ask for a place within reach, widen the "
+        "bounds, or try another start", result,
+    )  # fmt: skip

@@ -1,0 +1,225 @@
+"""Which shape do these cable tensions give? One solve, or many on all cores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vertebra.errors import InputError
+from vertebra.mechanics.loads import Load
+from vertebra.mechanics.newton import (
+    ENERGY,
+    ITERATIONS,
+    REPORT_WIDTH,
+    RESIDUAL,
+    SCALE,
+    SETTLED,
+    STALLED,
+    WEAK,
+    find_shape,
+    inspect,
+)
+from vertebra.mechanics.outcome import find_shapes
+from vertebra.mechanics.sweep import NONE
+from vertebra.robot.robot import Robot
+from vertebra.robot.tables import Floats
+from vertebra.statics.problem import NO_CABLES, Problem, numbers, require_pull
+from vertebra.statics.shape import Shape, Status, build_shape
+
+CHUNK = 256
+"""Rows that a thread solves at a time."""
+
+
+def shape_from_tensions(
+    robot: Robot,
+    tensions: ArrayLike,
+    *,
+    gravity: str | ArrayLike | None = None,
+    loads: Sequence[Load] = (),
+    start: ArrayLike | None = None,
+    check: bool = True,
+) -> Shape:
+    """The stable shape of a robot of rolling, flexure and pin joints under frictionless cables, gravity and loads.
+
+    `tensions`: one a cable, N. `gravity`: the robot's own, a mount (ground, ceiling, wall) or a vector, m/s^2.
+    `start`: (n,) rad, decides which of several stable shapes is found; default: the shape without weight and loads,
+    and where that leads nowhere or out of range, the straight one.
+
+    With `check` a solve that fails raises `NoEquilibrium`, `OutOfRange` or `Unstable`, each with the `result`; without,
+    the result says so itself.
+    """
+    problem = Problem.of(robot, gravity, loads)
+    pull = problem.tensions(tensions)
+    use_start, q = problem.start(start)
+    work = problem.workspace()
+    status = find_shape(*problem.system, pull, NO_CABLES, NO_CABLES, use_start, q, *work)
+    shape = build_shape(problem, status, pull, q, work, by_length=False)
+    return shape.require_solved() if check else shape
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Shapes:
+    """Shapes of one robot under many sets of tensions, one row each, SI."""
+
+    robot: Robot
+    gravity: Floats
+    """(3,) m/s^2."""
+    loads: tuple[Load, ...]
+    tensions: Floats
+    """(N, cables) N."""
+    angles: Floats
+    """(N, n) rad."""
+    tip: Floats
+    """(N, 3) m."""
+    lengths: Floats
+    """(N, cables) m."""
+    compliance: Floats
+    """(N, 6, 6) as in `Shape`."""
+    energy: Floats
+    """(N,) J."""
+    residual: Floats
+    """(N,) N*m."""
+    moment_scale: Floats
+    """(N,) N*m."""
+    iterations: NDArray[np.int64]
+    """(N,)"""
+    converged: NDArray[np.bool_]
+    """(N,)"""
+    stable: NDArray[np.bool_]
+    """(N,)"""
+    status: NDArray[np.int64]
+    """(N,) codes of `Status`: 0 is solved."""
+
+    def __len__(self) -> int:
+        return len(self.tensions)
+
+    @property
+    def solved(self) -> NDArray[np.bool_]:
+        """(N,) rows without any fault."""
+        solved: NDArray[np.bool_] = self.status == Status.SOLVED
+        return solved
+
+    def shape(self, row: int) -> Shape:
+        """Everything about one row, with the same bits as a solve of its own."""
+        problem = Problem.of(self.robot, self.gravity, self.loads)
+        pull, q, work = self.tensions[row].copy(), self.angles[row].copy(), problem.workspace()
+        inspect(*problem.system, pull, NO_CABLES, NO_CABLES, q, *work[1:])
+        work.report[ITERATIONS] = self.iterations[row]
+        return build_shape(problem, SETTLED if self.converged[row] else STALLED, pull, q, work, by_length=False)
+
+    def __repr__(self) -> str:
+        counts = [f"{int((self.status == code).sum())} {code.name.lower().replace('_', ' ')}" for code in Status]
+        return f"Shapes of {self.robot.name!r}: {len(self)} rows, " + ", ".join(
+            text for text in counts if not text.startswith("0 ")
+        )
+
+
+def shapes_from_tensions(
+    robot: Robot,
+    tensions: ArrayLike,
+    *,
+    gravity: str | ArrayLike | None = None,
+    loads: Sequence[Load] = (),
+    start: ArrayLike | None = None,
+    check: bool = False,
+    threads: int | None = None,
+    progress: Callable[[int, int], Any] | None = None,
+) -> Shapes:
+    """Shapes for many sets of tensions (N, cables), N; every row has the same bits as `shape_from_tensions`.
+
+    `start`: (n,) or (N, n) rad. `threads`: default all cores. `progress(done, N)` is called from this thread as rows
+    get done. Rows that fail say so in `status`; with `check` the first of them raises its error.
+    """
+    problem = Problem.of(robot, gravity, loads)
+    n, c = len(robot.joints), len(robot.cables)
+    pull = numbers("tensions", tensions, "N")
+    if pull.ndim != 2 or pull.shape[1] != c:
+        raise InputError("tensions", f"must have shape (N, {c}) for {robot.name}, not {pull.shape}")
+    require_pull("tensions", pull)
+    count = len(pull)
+    angles = _starts(problem, start, count)
+    results = (
+        np.empty(count, np.int64), np.empty((count, 3)), np.empty((count, c)), np.empty((count, 6, 6)),
+        np.empty((count, REPORT_WIDTH)),
+    )  # fmt: skip
+
+    def solve(first: int) -> int:
+        last = min(first + CHUNK, count)
+        scratch = np.empty((n + 1, 4, 4)), np.empty((n, 6)), np.empty((c, n)), np.empty((n, 3)), np.empty(n)
+        find_shapes(
+            *problem.system, robot.origin, robot.tip_point, pull, NO_CABLES, NO_CABLES, start is not None, first, last,
+            angles, *problem.workspace(), *scratch, *results,
+        )  # fmt: skip
+        return last - first
+
+    _run(solve, range(0, count, CHUNK), _thread_count(threads), count, progress)
+    shapes = _collect(problem, pull, angles, *results)
+    if check and not shapes.solved.all():
+        shapes.shape(int(np.argmin(shapes.solved))).require_solved()
+    return shapes
+
+
+def _starts(problem: Problem, start: ArrayLike | None, count: int) -> Floats:
+    n = len(problem.robot.joints)
+    if start is None:
+        return np.empty((count, n))
+    array = numbers("start", start, "rad")
+    if array.shape not in ((n,), (count, n)):
+        raise InputError("start", f"must have shape ({n},) or ({count}, {n}), not {array.shape}")
+    if array.size and not (np.abs(array) < 3.0).all():
+        raise InputError("start", "must be within +-3 rad")
+    return np.array(np.broadcast_to(array, (count, n)))
+
+
+def _thread_count(threads: int | None) -> int:
+    if threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise InputError("threads", f"must be 1 or more, not {threads!r}")
+    return threads
+
+
+def _run(
+    solve: Callable[[int], int], chunks: range, threads: int, count: int, progress: Callable[[int, int], Any] | None
+) -> None:
+    """Solve all chunks; an interrupt or a failing `progress` stops before the next chunk."""
+    done = 0
+    if threads == 1 or len(chunks) <= 1:
+        for first in chunks:
+            done += solve(first)
+            if progress is not None:
+                progress(done, count)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        futures = [pool.submit(solve, first) for first in chunks]
+        try:
+            for future in as_completed(futures):
+                done += future.result()
+                if progress is not None:
+                    progress(done, count)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _collect(
+    problem: Problem, tensions: Floats, angles: Floats, statuses: Any, tip: Floats, lengths: Floats, compliance: Floats,
+    report: Floats,
+) -> Shapes:  # fmt: skip
+    converged = statuses == SETTLED
+    stable = converged & (report[:, WEAK] == NONE)
+    compliance[~converged] = np.inf
+    status = np.where(converged, np.where(stable, Status.SOLVED, Status.UNSTABLE), Status.NO_EQUILIBRIUM)
+    beyond = (np.abs(angles) > problem.robot.joints["limit"] * (1.0 + 1e-12)).any(axis=1)
+    status[beyond] = Status.OUT_OF_RANGE
+    return Shapes(
+        problem.robot, problem.gravity, problem.loads, tensions, angles, tip, lengths, compliance,
+        report[:, ENERGY].copy(), report[:, RESIDUAL].copy(), report[:, SCALE].copy(),
+        report[:, ITERATIONS].astype(np.int64), converged, stable, status.astype(np.int64),
+    )  # fmt: skip

@@ -1,0 +1,166 @@
+"""The shape of a robot under its cables: the result of every forward solve."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from vertebra.errors import NoEquilibrium, OutOfRange, Unstable
+from vertebra.mechanics.equilibrium import TAU
+from vertebra.mechanics.loads import Load
+from vertebra.mechanics.newton import ENERGY, ITERATIONS, RESIDUAL, SCALE, SETTLED, WEAK
+from vertebra.mechanics.outcome import describe
+from vertebra.mechanics.sweep import NONE
+from vertebra.robot.robot import Robot
+from vertebra.robot.tables import ROLLING, Floats
+from vertebra.statics.problem import Problem, Workspace
+
+
+class Status(IntEnum):
+    """How a solve ended."""
+
+    SOLVED = 0
+    NO_EQUILIBRIUM = 1
+    OUT_OF_RANGE = 2
+    UNSTABLE = 3
+
+    @property
+    def sentence(self) -> str:
+        """What happened and what to try."""
+        return _SENTENCES[self]
+
+
+_SENTENCES = {
+    Status.SOLVED: "a stable equilibrium within the range of every joint",
+    Status.NO_EQUILIBRIUM: "the search found no equilibrium; try another start, or smaller loads",
+    Status.OUT_OF_RANGE: "a joint would pass its limit; change the tensions, lessen the load, or try another start",
+    Status.UNSTABLE: "nothing holds the robot in this equilibrium; pull the cables harder, or try another start",
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Shape:
+    """A robot in equilibrium (unless it says otherwise), world axes, SI."""
+
+    robot: Robot
+    gravity: Floats
+    """(3,) m/s^2."""
+    loads: tuple[Load, ...]
+    angles: Floats
+    """(n,) rad."""
+    frames: Floats
+    """(n+1, 4, 4) frames of the links, m; 0 is the base."""
+    tip: Floats
+    """(3,) m."""
+    tensions: Floats
+    """(cables, n) of each cable across each joint, N; 0 beyond its end."""
+    lengths: Floats
+    """(cables,) from the base plane to the end, through all holes, m."""
+    forces: Floats
+    """(n, 3) force that each joint passes to its distal link, N; for a rolling joint the contact force."""
+    normal_forces: Floats
+    """(n,) its part along the common normal of the two links, N; a rolling contact cannot pull, so never negative
+    there."""
+    compliance: Floats
+    """(6, 6) motion of the tip per force and moment on it: linear rows and columns first, m/N, rad/N, rad/(N*m).
+    Infinite when unstable."""
+    energy: float
+    """Potential of cables, elastic joints, weights and forces, J."""
+    residual: float
+    """Largest joint moment out of balance, N*m."""
+    moment_scale: float
+    """Size of the moments that balance at a joint, N*m; what the residual is to be compared with."""
+    iterations: int
+    """Newton steps."""
+    converged: bool
+    stable: bool
+    """Every small displacement is resisted."""
+    out_of_range: tuple[int, ...]
+    """Joints past their limit, counted from 1."""
+    separated: tuple[int, ...]
+    """Rolling joints whose contact would have to pull, counted from 1: there the links of a real robot part."""
+    weakest: int
+    """Joint from which an unstable robot gives way, or that is farthest from balance, counted from 1; 0 for none."""
+
+    @property
+    def contact_forces(self) -> Floats:
+        """The same as `forces`."""
+        return self.forces
+
+    @property
+    def status(self) -> Status:
+        """The first thing that is wrong, or SOLVED."""
+        if self.out_of_range:
+            return Status.OUT_OF_RANGE
+        if not self.converged:
+            return Status.NO_EQUILIBRIUM
+        return Status.SOLVED if self.stable else Status.UNSTABLE
+
+    def require_solved(self) -> Shape:
+        """This shape, or the typed error that says what is wrong with it."""
+        status = self.status
+        if status == Status.OUT_OF_RANGE:
+            row = self.out_of_range[0] - 1
+            angle, limit = float(self.angles[row]), float(self.robot.joints["limit"][row])
+            raise OutOfRange(row + 1, angle, limit, _remedy(self), self)
+        if status == Status.NO_EQUILIBRIUM:
+            raise NoEquilibrium(self.weakest, self.residual, _SENTENCES[status].split("; ")[1], self)
+        if status == Status.UNSTABLE:
+            raise Unstable(self.weakest, _SENTENCES[status].split("; ")[1], self)
+        return self
+
+    def __repr__(self) -> str:
+        x, y, z = (float(value) for value in self.tip * 1e3)
+        if self.status != Status.SOLVED:
+            held = self.status.name.lower().replace("_", " ")
+        else:
+            held = "stable" + (", contact lost at joint " + str(self.separated[0]) if self.separated else "")
+        most = math.degrees(float(np.abs(self.angles).max()))
+        return (
+            f"Shape of {self.robot.name!r}: tip ({x:.2f}, {y:.2f}, {z:.2f}) mm, angles up to {most:.2f} deg, {held}, "
+            f"{self.iterations} iterations"
+        )
+
+
+def _remedy(shape: Shape) -> str:
+    what = "the equilibrium lies there" if shape.converged else "the search went there and found no equilibrium"
+    return f"{what}; {_SENTENCES[Status.OUT_OF_RANGE].split('; ')[1]}"
+
+
+def build_shape(problem: Problem, status: int, tensions: Floats, q: Floats, work: Workspace, by_length: bool) -> Shape:
+    """The result object of a pose, from what `settle` or `inspect` left in `work`."""
+    robot = problem.robot
+    n, c = len(robot.joints), len(robot.cables)
+    frames, twists, tip = np.empty((n + 1, 4, 4)), np.empty((n, 6)), np.empty(3)
+    along, lengths = np.empty((c, n)), np.empty(c)
+    forces, normal_forces, compliance = np.empty((n, 3)), np.empty(n), np.empty((6, 6))
+    describe(
+        *problem.system, robot.origin, robot.tip_point, by_length, tensions, q, work.state, work.wide, work.memory,
+        work.report, frames, twists, tip, along, lengths, forces, normal_forces, compliance,
+    )  # fmt: skip
+    report: list[float] = work.report.tolist()
+    weak = int(report[WEAK])
+    converged = status == SETTLED
+    stable = converged and weak == NONE
+    if converged:
+        weakest = weak + 1
+    else:
+        weakest = int(np.argmax(np.abs(work.state[:, TAU]))) + 1
+        compliance[:] = math.inf
+    return Shape(
+        robot, problem.gravity, problem.loads, q, frames, tip, along, lengths, forces,
+        normal_forces, compliance, report[ENERGY], report[RESIDUAL], report[SCALE], int(report[ITERATIONS]), converged,
+        stable, past_limit(robot, q), rows_where((normal_forces < 0.0) & (robot.joints["kind"] == ROLLING)), weakest,
+    )  # fmt: skip
+
+
+def past_limit(robot: Robot, q: Floats) -> tuple[int, ...]:
+    return rows_where(np.abs(q) > robot.joints["limit"] * (1.0 + 1e-12))
+
+
+def rows_where(mask: Any) -> tuple[int, ...]:
+    return tuple((np.flatnonzero(mask) + 1).tolist()) if mask.any() else ()
