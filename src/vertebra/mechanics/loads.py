@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError
-from vertebra.robot.arguments import link_index, link_point
+from vertebra.robot.arguments import link_index, link_point, vector
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Table
 
@@ -25,17 +25,6 @@ LOAD = np.dtype(
 """One load; rows stand in order of their links."""
 
 _NONE: Table = np.zeros(0, LOAD)
-
-
-def _vector(name: str, value: ArrayLike, unit: str) -> tuple[float, float, float]:
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(name, f"must be three numbers in {unit}") from None
-    if array.shape != (3,) or not np.isfinite(array).all():
-        raise InputError(name, f"must be three finite numbers in {unit}")
-    x, y, z = array.tolist()
-    return x, y, z
 
 
 @dataclass(frozen=True)
@@ -56,10 +45,10 @@ class Load:
     """(3,) where the force acts, in the link's frame, m. Default: the tip on the last link, else the centre of mass."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "force", _vector("load force", self.force, "N"))
-        object.__setattr__(self, "moment", _vector("load moment", self.moment, "N*m"))
-        if self.point is not None:
-            object.__setattr__(self, "point", _vector("load point", self.point, "m"))
+        for name, unit in (("force", "N"), ("moment", "N*m"), ("point", "m")):
+            value = getattr(self, name)
+            if value is not None or name != "point":
+                object.__setattr__(self, name, tuple(vector(f"load {name}", value, unit).tolist()))
 
 
 def load_table(robot: Robot, loads: Sequence[Load]) -> Table:

@@ -10,6 +10,9 @@ from vertebra.robot.description import MOUNTS
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
+LARGEST = 1e12
+"""No quantity of a robot, in SI, is larger than this."""
+
 
 def coordinates(robot: Robot, angles: ArrayLike, name: str = "angles") -> Floats:
     """Joint coordinates as a contiguous (freedoms,) array, or an `InputError` that says what is expected."""
@@ -40,13 +43,26 @@ def link_point(robot: Robot, link: int, point: ArrayLike | None) -> Floats:
         if link == len(robot.links) - 1:
             return robot.tip_point
         return _frozen(robot.links["center_of_mass"][link])
+    return _frozen(vector("point", point, "m"))
+
+
+def numbers(name: str, values: ArrayLike, unit: str) -> Floats:
+    """A fresh contiguous array of numbers, none of them so large that sums of products could overflow."""
     try:
-        at = np.array(point, dtype=np.float64)
+        array = np.array(values, dtype=np.float64, order="C")
     except (TypeError, ValueError):
-        raise InputError("point", "must be three numbers in m") from None
-    if at.shape != (3,) or not np.isfinite(at).all():
-        raise InputError("point", "must be three finite numbers in m")
-    return _frozen(at)
+        raise InputError(name, f"must be numbers in {unit}") from None
+    if not (np.abs(array) <= LARGEST).all():
+        raise InputError(name, f"must be finite numbers in {unit}, at most {LARGEST:g}")
+    return array
+
+
+def vector(name: str, value: ArrayLike, unit: str) -> Floats:
+    """A fresh array of three numbers."""
+    array = numbers(name, value, unit)
+    if array.shape != (3,):
+        raise InputError(name, f"must be three numbers in {unit}, not an array of shape {array.shape}")
+    return array
 
 
 def gravity_vector(robot: Robot, gravity: str | ArrayLike | None) -> Floats:
@@ -57,13 +73,7 @@ def gravity_vector(robot: Robot, gravity: str | ArrayLike | None) -> Floats:
         if gravity not in MOUNTS:
             raise InputError("gravity", f"must be {', '.join(MOUNTS)} or three numbers in m/s^2, not {gravity!r}")
         return _frozen(np.array(MOUNTS[gravity]))
-    try:
-        vector = np.array(gravity, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("gravity", f"must be {', '.join(MOUNTS)} or three numbers in m/s^2") from None
-    if vector.shape != (3,) or not np.isfinite(vector).all():
-        raise InputError("gravity", f"must be {', '.join(MOUNTS)} or three finite numbers in m/s^2")
-    return _frozen(vector)
+    return _frozen(vector("gravity", gravity, "m/s^2"))
 
 
 def _frozen(array: Floats) -> Floats:

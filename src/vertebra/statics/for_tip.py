@@ -18,11 +18,12 @@ from vertebra.mechanics.loads import Load
 from vertebra.mechanics.newton import SETTLED, WEAK
 from vertebra.mechanics.outcome import reach
 from vertebra.mechanics.sweep import NONE
+from vertebra.robot.arguments import numbers, vector
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.bounds import tension_bounds
 from vertebra.statics.from_tensions import shape_from_tensions, shapes_from_tensions
-from vertebra.statics.problem import NO_CABLES, Problem, numbers
+from vertebra.statics.problem import NO_CABLES, Problem
 from vertebra.statics.shape import Shape
 
 SAMPLES = 1500
@@ -159,21 +160,19 @@ def tensions_for_tip(
 
 
 def _goal(robot: Robot, position: ArrayLike, stiffness: tuple[ArrayLike, float] | None) -> _Goal:
-    place = numbers("position", position, "m")
-    if place.shape != (3,):
-        raise InputError("position", f"must be three numbers in m, not an array of shape {place.shape}")
+    place = vector("position", position, "m")
     if stiffness is None:
         return _Goal(place, robot.length, None, 0.0)
     try:
         direction, wanted = stiffness
     except (TypeError, ValueError):
         raise InputError("stiffness", "must be a direction and a stiffness: ((0, 0, 1), 20.0) in N/m") from None
-    vector, value = numbers("stiffness direction", direction, "any unit"), numbers("stiffness", wanted, "N/m")
-    if vector.shape != (3,) or not vector.any():
-        raise InputError("stiffness", "the direction must be three numbers, not all zero")
+    along, value = vector("stiffness direction", direction, "any unit"), numbers("stiffness", wanted, "N/m")
+    if not along.any():
+        raise InputError("stiffness", "the direction must not be all zero")
     if value.shape != () or value <= 0.0:
         raise InputError("stiffness", "must be one number above 0 N/m")
-    return _Goal(place, robot.length, vector / np.linalg.norm(vector), float(value))
+    return _Goal(place, robot.length, along / np.linalg.norm(along), float(value))
 
 
 def _candidates(problem: Problem, goal: _Goal, low: Floats, high: Floats, start: ArrayLike | None) -> Floats:

@@ -12,9 +12,10 @@ from vertebra.errors import Infeasible, InputError
 from vertebra.mechanics.kinematics import cable_lengths
 from vertebra.mechanics.loads import Load
 from vertebra.mechanics.newton import ITERATIONS, SETTLED, STALLED, find_shape, inspect
+from vertebra.robot.arguments import numbers
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.statics.problem import Problem, Workspace, numbers
+from vertebra.statics.problem import Problem, Workspace
 from vertebra.statics.shape import Shape, build_shape
 
 STIFF_EA = 2e4

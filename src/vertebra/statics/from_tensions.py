@@ -27,9 +27,10 @@ from vertebra.mechanics.newton import (
 )
 from vertebra.mechanics.outcome import find_shapes
 from vertebra.mechanics.sweep import NONE
+from vertebra.robot.arguments import numbers
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.statics.problem import NO_CABLES, Problem, numbers, require_pull
+from vertebra.statics.problem import NO_CABLES, Problem, require_pull
 from vertebra.statics.shape import Shape, Status, build_shape
 
 CHUNK = 256

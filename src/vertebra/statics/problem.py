@@ -14,7 +14,7 @@ from vertebra.mechanics.equilibrium import WIDTH
 from vertebra.mechanics.loads import Load, load_table
 from vertebra.mechanics.newton import REPORT_WIDTH
 from vertebra.mechanics.sweep import CABLE_COLUMN
-from vertebra.robot.arguments import coordinates, gravity_vector
+from vertebra.robot.arguments import coordinates, gravity_vector, numbers
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import PIN, Floats, Table
 
@@ -93,17 +93,6 @@ class Problem:
             row = int(np.argmin(np.abs(q) < 3.0))
             raise InputError("start", f"joint {row + 1} starts at {q[row]:.6g} rad; must be finite and within +-3 rad")
         return True, q
-
-
-def numbers(name: str, values: ArrayLike, unit: str) -> Floats:
-    """A fresh contiguous array of finite numbers."""
-    try:
-        array = np.array(values, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        raise InputError(name, f"must be numbers in {unit}") from None
-    if not np.isfinite(array).all():
-        raise InputError(name, f"must be finite numbers in {unit}")
-    return array
 
 
 def require_pull(name: str, tensions: Floats) -> None:

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from vertebra.errors import InputError
 from vertebra.mechanics.loads import Load
+from vertebra.robot.arguments import numbers, vector
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.from_tensions import Shapes, shapes_from_tensions
-from vertebra.statics.problem import numbers
 from vertebra.statics.shape import Shape
 
 RIGID = 1e-12
@@ -33,11 +33,11 @@ class TipStiffness:
 
     def along(self, direction: ArrayLike) -> float:
         """Force along a direction per displacement along it, N/m; the tip may move sideways as well."""
-        vector = numbers("direction", direction, "any unit")
-        size = float(np.linalg.norm(vector)) if vector.shape == (3,) else 0.0
-        if size == 0.0:
-            raise InputError("direction", "must be three numbers, not all zero")
-        give = float(vector @ self.compliance @ vector) / size**2
+        unit = vector("direction", direction, "any unit")
+        if not unit.any():
+            raise InputError("direction", "must not be all zero")
+        unit /= np.linalg.norm(unit)
+        give = float(unit @ self.compliance @ unit)
         return 1.0 / give if give > RIGID * float(np.abs(self.compliance).max()) else np.inf
 
     def __repr__(self) -> str:
