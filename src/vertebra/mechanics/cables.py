@@ -15,6 +15,9 @@ from vertebra.mechanics.joints import (
 from vertebra.mechanics.vectors import combined, cross_product, dot, scaled
 from vertebra.robot.tables import BALL, PIN
 
+TOUCH = 1e-12
+"""Round-off allowed below a segment length of zero, m."""
+
 
 @kernel
 def measure_segments(joints, links, cables, segments, q, lengths, first, second, cross):

@@ -39,7 +39,8 @@ PIVOT = 41
 KAPPA = 42
 LINE = 43  # l of the sweep
 STEP = 46  # Newton step, rad
-WIDTH = 47
+GIVEN = 47  # pose to begin again from, rad
+WIDTH = 48
 
 
 @kernel

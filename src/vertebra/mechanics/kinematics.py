@@ -13,15 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError, OutOfRange
-from vertebra.mechanics.cables import measure_segments
+from vertebra.mechanics.cables import TOUCH, measure_segments
 from vertebra.mechanics.chain import DONE, frames_and_jacobian, walk_chain
 from vertebra.mechanics.masses import locate_masses
 from vertebra.robot.arguments import coordinates, link_index, link_point
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-
-_TOUCH = 1e-12
-"""Round-off allowed below a segment length of zero, m."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,9 +132,11 @@ def cable_segments(robot: Robot, angles: ArrayLike) -> CableSegments:
     Raises `OutOfRange` where the faces of a joint have passed through each other at a cable.
     """
     q = coordinates(robot, angles)
-    segments = _measure(robot, q)
-    if segments.lengths.size and segments.lengths.min() < -_TOUCH:
-        _refuse_crossed_faces(robot, q, segments.lengths)
+    segments = measure(robot, q)
+    if segments.lengths.size and segments.lengths.min() < -TOUCH:
+        row = int(segments.lengths.min(axis=0).argmin())
+        limit, reason = crossed_faces(robot, q, row)
+        raise OutOfRange(row + 1, float(q[robot.joints["first"][row]]), limit, reason)
     return segments
 
 
@@ -173,7 +172,8 @@ def _walk(robot: Robot, q: Floats) -> tuple[Floats, Floats]:
     return links, axes
 
 
-def _measure(robot: Robot, q: Floats) -> CableSegments:
+def measure(robot: Robot, q: Floats) -> CableSegments:
+    """`cable_segments` for checked coordinates, also where faces have passed through each other."""
     cables, n, f = len(robot.cables), len(robot.joints), robot.freedoms
     lengths, cross = np.empty((cables, n)), np.empty((cables, n))
     first, second = np.empty((cables, f)), np.empty((cables, f))
@@ -184,18 +184,18 @@ def _measure(robot: Robot, q: Floats) -> CableSegments:
     return CableSegments(lengths, first, second, cross)
 
 
-def _refuse_crossed_faces(robot: Robot, q: Floats, lengths: Floats) -> None:
-    cable, row = np.unravel_index(int(lengths.argmin()), lengths.shape)
-    touching, crossed = 0.0, 1.0  # fraction of the pose at which the faces touch, by bisection
+def crossed_faces(robot: Robot, q: Floats, row: int) -> tuple[float, str]:
+    """Angle at which the faces of joint `row` touch on the way to the pose `q`, rad, and what to say about it."""
+    cable = int(measure(robot, q).lengths[:, row].argmin())
+    touching, crossed = 0.0, 1.0  # fraction of the pose, by bisection
     while crossed - touching > 1e-6:
         middle = 0.5 * (touching + crossed)
-        if _measure(robot, middle * q).lengths[cable, row] < 0.0:
+        if measure(robot, middle * q).lengths[cable, row] < 0.0:
             crossed = middle
         else:
             touching = middle
-    angle = float(q[robot.joints["first"][row]])
     reason = f"its faces have passed through each other at cable {cable + 1}; bend it less"
-    raise OutOfRange(int(row) + 1, angle, abs(touching * angle), reason)
+    return abs(touching * float(q[robot.joints["first"][row]])), reason
 
 
 def _refuse(robot: Robot, q: Floats, row: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,16 +51,24 @@ class Load:
                 object.__setattr__(self, name, tuple(vector(f"load {name}", value, unit).tolist()))
 
 
+def load_tuple(loads: Iterable[Load] | Load) -> tuple[Load, ...]:
+    """One load or many, checked."""
+    try:
+        result = (loads,) if isinstance(loads, Load) else tuple(loads)
+    except TypeError:
+        raise InputError("loads", f"must be a list of Load objects, not {loads!r}") from None
+    for load in result:
+        if not isinstance(load, Load):
+            raise InputError("loads", f"must be Load objects such as Load(force=(0, 0, -1)), not {type(load).__name__}")
+    return result
+
+
 def load_table(robot: Robot, loads: Sequence[Load]) -> Table:
     """Loads as kernels read them: sorted by link, with every point filled in."""
-    if isinstance(loads, Load):
-        loads = (loads,)
     if len(loads) == 0:
         return _NONE
     rows: list[tuple[Any, ...]] = []
     for load in loads:
-        if not isinstance(load, Load):
-            raise InputError("loads", f"must be Load objects such as Load(force=(0, 0, -1)), not {type(load).__name__}")
         link = link_index(robot, load.link)
         rows.append((link, link_point(robot, link, load.point), load.force, load.moment))
     return np.array(sorted(rows, key=lambda row: row[0]), dtype=LOAD)

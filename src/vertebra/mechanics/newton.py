@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 
+from vertebra.mechanics.cables import TOUCH, mirror_segment
 from vertebra.mechanics.compiled import kernel
 from vertebra.mechanics.equilibrium import (
+    GIVEN,
     OWN,
     PIVOT,
     STEP,
@@ -49,8 +51,8 @@ MOST_ITERATIONS = 200
 MOST_HALVINGS = 30
 MOST_ESCAPES = 10
 MOST_CLAMPED = 12
-STEP_CAP = 0.7
-"""rad; theory 3."""
+STEP_CAP, CAUTIOUS_CAP = 0.7, 0.1
+"""rad a joint; theory 3. The small one keeps to the valley in which a search begins, slowly."""
 FARTHEST = 3.1
 """rad; the search stays within the half turn at which joint laws end."""
 ROUND_OFF = 2e-15
@@ -168,8 +170,8 @@ def slope_along_step(state):
 
 
 @kernel
-def downhill_step(leaving, state):
-    """Make the step one downhill of at most `STEP_CAP` rad a joint; returns tau . step.
+def downhill_step(leaving, cap, state):
+    """Make the step one downhill of at most `cap` rad a joint; returns tau . step.
 
     A direction that leaves a saddle has no slope to tell its sense: there the joint that gives way bends to its
     positive side.
@@ -189,8 +191,8 @@ def downhill_step(leaving, state):
         longest = max(longest, abs(state[j, STEP]))
     if leaving:
         sign *= LEAVING_STEP / longest
-    elif longest > STEP_CAP:
-        sign *= STEP_CAP / longest
+    elif longest > cap:
+        sign *= cap / longest
     if sign != 1.0:
         for j in range(state.shape[0]):
             state[j, STEP] *= sign
@@ -252,10 +254,12 @@ def advance(system, kind, conservative, leaving, slope, tensions, q, start, work
 
 @kernel
 def settle(
-    joints, links, cables, segments, gravity, loads, tensions, rest, rate, use_start,
+    joints, links, cables, segments, gravity, loads, tensions, rest, rate, use_start, cap,
     q, start, state, load_at, wide, memory, report,
 ):  # fmt: skip
     """Find an equilibrium, into `q` (from `q` itself with `use_start`); returns SETTLED, STALLED or BEYOND.
+
+    No step turns a joint by more than `cap` rad.
 
     Cables pull with `tensions`, or, when `rest` is not empty, like springs of `rate` N/m beyond their `rest` lengths;
     `tensions` then receives the outcome. On return `state` and `report` belong to `q`.
@@ -291,7 +295,7 @@ def settle(
             bend_at(state, weak)
         else:
             substitute(state)
-        slope = downhill_step(at_rest, state)
+        slope = downhill_step(at_rest, cap, state)
         moved_on, clamped = advance(system, kind, conservative, at_rest, slope, tensions, q, start, work)
         if at_rest:
             escapes = escapes + 1 if moved_on else MOST_ESCAPES
@@ -340,10 +344,25 @@ def inspect(
 
 
 @kernel
-def within_limits(joints, q):
+def in_range(joints, cables, segments, q, j):
+    """Whether joint j is within its limit and its faces have not passed through each other at a cable.
+
+    Holes of rolling joints lie inside their arcs, so there the second never happens.
+    """
+    if abs(q[j]) > joints[j].limit * (1.0 + 1e-12):
+        return False
+    if joints[j].kind != ROLLING:
+        for k in range(cables.shape[0]):
+            if j < cables[k].last_link and mirror_segment(joints[j], segments[k, j], q[j])[0] < -TOUCH:
+                return False
+    return True
+
+
+@kernel
+def all_in_range(joints, cables, segments, q):
     inside = True
     for j in range(joints.shape[0]):
-        inside = inside and abs(q[j]) <= joints[j].limit * (1.0 + 1e-12)
+        inside = inside and in_range(joints, cables, segments, q, j)
     return inside
 
 
@@ -352,21 +371,26 @@ def find_shape(
     joints, links, cables, segments, gravity, loads, tensions, rest, rate, use_start,
     q, start, state, load_at, wide, memory, report,
 ):  # fmt: skip
-    """`settle`; where the usual start leads nowhere or out of range, once more from the straight pose.
-
-    If that is no better, the first answer stands.
+    """`settle`; where that leads nowhere or out of range, again in small steps, without a given start from the
+    straight pose. If nothing helps, the first answer stands.
     """
-    status, spent, from_q = STALLED, 0.0, use_start
-    for attempt in range(3):
+    for j in range(q.shape[0]):
+        state[j, GIVEN] = q[j] if use_start else 0.0
+    status, spent, from_q, cap = STALLED, 0.0, use_start, STEP_CAP
+    attempts = 3 if use_start else 4
+    for attempt in range(attempts):
         status = settle(
-            joints, links, cables, segments, gravity, loads, tensions, rest, rate, from_q,
+            joints, links, cables, segments, gravity, loads, tensions, rest, rate, from_q, cap,
             q, start, state, load_at, wide, memory, report,
         )  # fmt: skip
-        solved = status == SETTLED and report[WEAK] == NONE and within_limits(joints, q)
-        if use_start or solved or rest.shape[0] > 0 or attempt == 2:
+        solved = status == SETTLED and report[WEAK] == NONE and all_in_range(joints, cables, segments, q)
+        if solved or attempt == attempts - 1:
             break
         spent += report[ITERATIONS]
-        from_q = attempt == 0
-        straighten(q)
+        last = attempt == attempts - 2
+        from_q = use_start or not last
+        cap = CAUTIOUS_CAP if attempt == attempts - 3 else STEP_CAP
+        for j in range(q.shape[0]):
+            q[j] = state[j, GIVEN]
     report[ITERATIONS] += spent
     return status

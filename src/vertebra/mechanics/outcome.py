@@ -8,7 +8,7 @@ from vertebra.mechanics.cables import mirror_segment
 from vertebra.mechanics.chain import walk_chain, world
 from vertebra.mechanics.compiled import kernel
 from vertebra.mechanics.equilibrium import AXIS, CENTRE, GAP, MASS, TENSION, gather_weights
-from vertebra.mechanics.newton import ENERGY, WEAK, find_shape, is_conservative
+from vertebra.mechanics.newton import ENERGY, WEAK, all_in_range, find_shape, is_conservative
 from vertebra.mechanics.sweep import NONE, tip_response
 from vertebra.mechanics.vectors import cross_product, moved, read, write
 
@@ -89,7 +89,7 @@ def carry(joints, gravity, loads, heavy_gaps, q, state, frames, forces, normal_f
 def find_shapes(
     joints, links, cables, segments, gravity, loads, origin, tip, tensions, rest, rate, use_starts, first, last,
     q, start, state, load_at, wide, memory, report, frames, twists, along, forces, normal_forces,
-    statuses, at_tip, lengths, compliance, numbers,
+    statuses, inside, at_tip, lengths, compliance, numbers,
 ):  # fmt: skip
     """`find_shape` and `describe` for rows first .. last - 1 of `tensions` (N, c), into the same rows of outputs."""
     for i in range(first, last):
@@ -103,6 +103,7 @@ def find_shapes(
         )  # fmt: skip
         for column in range(report.shape[0]):
             numbers[i, column] = report[column]
+        inside[i] = all_in_range(joints, cables, segments, q[i])
 
 
 @kernel

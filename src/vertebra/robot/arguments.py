@@ -65,6 +65,21 @@ def vector(name: str, value: ArrayLike, unit: str) -> Floats:
     return array
 
 
+def positive(name: str, value: float) -> float:
+    """One finite number above 0."""
+    array = numbers(name, value, "one number")
+    if array.shape != () or not array > 0.0:
+        raise InputError(name, f"must be one number above 0, not {value!r}")
+    return float(array)
+
+
+def positive_count(name: str, value: int) -> int:
+    """A whole number of 1 or more."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise InputError(name, f"must be a whole number of 1 or more, not {value!r}")
+    return int(value)
+
+
 def gravity_vector(robot: Robot, gravity: str | ArrayLike | None) -> Floats:
     """Acceleration (3,) in the world frame, m/s^2: the robot's own, that of a mount, or a vector."""
     if gravity is None:

@@ -25,9 +25,9 @@ def tension_bounds(robot: Robot, lower: ArrayLike | None, upper: ArrayLike | Non
         raise InputError("lower", "must be 0 N or more: a cable can only pull")
     if not np.isfinite(low).all():
         raise InputError("lower", "must be finite, in N")
-    if (high <= low).any():
-        cable = int(np.argmax(high <= low))
-        raise InputError("upper", f"cable {cable + 1}: {high[cable]:g} N is not above its lower bound {low[cable]:g} N")
+    if (high < low).any():
+        cable = int(np.argmax(high < low))
+        raise InputError("upper", f"cable {cable + 1}: {high[cable]:g} N is below its lower bound {low[cable]:g} N")
     return low, high
 
 
@@ -47,6 +47,15 @@ def least_squares(A: Floats, b: Floats, low: Floats, high: Floats, minimise: Sma
     """T within the bounds with the least |A T - b|, and among those the one of least norm or least sum."""
     from scipy.optimize import lsq_linear
 
+    loose = high > low
+    if not loose.all():
+        # Cables held at one tension leave a smaller problem.
+        answer = low.copy()
+        if loose.any():
+            answer[loose] = least_squares(
+                A[:, loose], b - A @ np.where(loose, 0.0, low), low[loose], high[loose], minimise
+            )
+        return answer
     size = float(np.abs(A).max(initial=0.0))
     if size == 0.0:
         return low.copy()

@@ -14,6 +14,7 @@ from vertebra.mechanics.equilibrium import AXIS, LOWER, OWN, UPPER
 from vertebra.mechanics.loads import Load
 from vertebra.mechanics.newton import RESIDUAL, SCALE, inspect, is_conservative
 from vertebra.mechanics.sweep import V_LOW, U, V
+from vertebra.robot.arguments import positive_count
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.from_tensions import shape_from_tensions, shapes_from_tensions
@@ -59,11 +60,10 @@ def equilibria(
 ) -> Equilibria:
     """Stable shapes under the same tensions, found from many starts: bends to all sides, S-bends and random poses.
 
-    `starts`: how many to try besides the given and the usual one; more find rarer shapes. The search is repeatable:
-    `seed` sets the random poses.
+    `starts`: how many to try besides `start` (the usual one when none is given); more find rarer shapes. The search is
+    repeatable: `seed` sets the random poses.
     """
-    if isinstance(starts, bool) or not isinstance(starts, int) or starts < 1:
-        raise InputError("starts", f"must be 1 or more, not {starts!r}")
+    starts = positive_count("starts", starts)
     own = shape_from_tensions(robot, tensions, gravity=gravity, loads=loads, start=start, check=False)
     poses = _starting_poses(robot, starts, np.random.default_rng(seed))
     pull = np.tile(np.asarray(tensions, dtype=np.float64), (len(poses), 1))

@@ -10,15 +10,15 @@ from numpy.typing import ArrayLike
 
 from vertebra.errors import Infeasible, InputError, OutOfRange, Unstable
 from vertebra.mechanics.equilibrium import TAU
-from vertebra.mechanics.kinematics import cable_segments
+from vertebra.mechanics.kinematics import crossed_faces, measure
 from vertebra.mechanics.loads import Load
-from vertebra.mechanics.newton import SETTLED, STALLED, inspect
-from vertebra.robot.arguments import coordinates
+from vertebra.mechanics.newton import SCALE, SETTLED, STALLED, inspect
+from vertebra.robot.arguments import coordinates, positive
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.bounds import Smallest, least_squares, tension_bounds
 from vertebra.statics.problem import NO_CABLES, Problem
-from vertebra.statics.shape import Shape, build_shape, past_limit
+from vertebra.statics.shape import Shape, build_shape
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,9 +70,13 @@ def tensions_for_shape(
     problem = Problem.of(robot, gravity, loads)
     q = coordinates(robot, angles).copy()
     low, high = tension_bounds(robot, lower, upper)
+    tolerance = positive("tolerance", tolerance)
     if minimise not in ("norm", "sum"):
         raise InputError("minimise", f"must be norm or sum, not {minimise!r}")
-    pulls = cable_segments(robot, q).first.T  # (n, cables): moment of each joint per newton of each cable, negated
+    if not (np.abs(q) < np.pi).all():
+        row = int(np.argmin(np.abs(q) < np.pi))
+        raise InputError("angles", f"joint {row + 1} is at {q[row]:.6g} rad; must be finite and within +-pi")
+    pulls = measure(robot, q).first.T  # (n, cables): moment of each joint per newton of each cable, negated
     work = problem.workspace()
 
     def moments(tensions: Floats) -> Floats:
@@ -81,7 +85,7 @@ def tensions_for_shape(
 
     tensions = least_squares(pulls, -moments(np.zeros(len(low))), low, high, minimise)
     residual = moments(tensions)
-    held = np.abs(residual) <= tolerance * work.report[2]
+    held = np.abs(residual) <= tolerance * work.report[SCALE]
     feasible = bool(held.all())
     shape = build_shape(problem, SETTLED if feasible else STALLED, tensions, q, work, by_length=False)
     stable = not np.isinf(shape.compliance).any() if feasible else False
@@ -94,11 +98,12 @@ def tensions_for_shape(
 
 def _require(result: HoldingTensions, q: Floats) -> None:
     robot = result.shape.robot
-    beyond = past_limit(robot, q)
-    if beyond:
-        row = beyond[0] - 1
-        limit = float(robot.joints["limit"][row])
-        raise OutOfRange(beyond[0], float(q[row]), limit, "ask for an angle within the limit of the joint", result)
+    if result.shape.out_of_range:
+        row = result.shape.out_of_range[0] - 1
+        limit, reason = float(robot.joints["limit"][row]), "ask for an angle within the limit of the joint"
+        if abs(q[row]) <= limit:
+            limit, reason = crossed_faces(robot, q, row)
+        raise OutOfRange(row + 1, float(q[row]), limit, reason, result)
     if not result.feasible:
         joint = int(np.argmax(np.abs(result.residual))) + 1
         amount = float(result.residual[joint - 1])

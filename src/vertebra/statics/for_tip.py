@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike
 
 from vertebra.errors import Infeasible, InputError
 from vertebra.mechanics.loads import Load
-from vertebra.mechanics.newton import SETTLED, WEAK
+from vertebra.mechanics.newton import SETTLED, WEAK, all_in_range
 from vertebra.mechanics.outcome import reach
 from vertebra.mechanics.sweep import NONE
-from vertebra.robot.arguments import numbers, vector
+from vertebra.robot.arguments import positive, vector
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.bounds import tension_bounds
@@ -96,7 +96,11 @@ class _Tip:
             *problem.system, robot.origin, robot.tip_point, tensions, NO_CABLES, NO_CABLES, self.use_start,
             self.q, *self.work, *self.scratch, self.tip, self.by_tension, self.compliance,
         )  # fmt: skip
-        if status != SETTLED or self.work.report[WEAK] != NONE or (np.abs(self.q) > robot.joints["limit"]).any():
+        if (
+            status != SETTLED
+            or self.work.report[WEAK] != NONE
+            or not all_in_range(robot.joints, robot.cables, robot.segments, self.q)
+        ):
             return None
         return self.goal.residual(self.tip, self.compliance)
 
@@ -139,6 +143,7 @@ def tensions_for_tip(
     low, high = tension_bounds(robot, lower, upper)
     if len(low) == 0:
         raise InputError("robot", f"{robot.name} has no cables")
+    tolerance = positive("tolerance", tolerance)
     goal = _goal(robot, position, stiffness)
     tip = _Tip(problem, goal, start)
     best: tuple[float, Floats] | None = None
@@ -167,12 +172,10 @@ def _goal(robot: Robot, position: ArrayLike, stiffness: tuple[ArrayLike, float] 
         direction, wanted = stiffness
     except (TypeError, ValueError):
         raise InputError("stiffness", "must be a direction and a stiffness: ((0, 0, 1), 20.0) in N/m") from None
-    along, value = vector("stiffness direction", direction, "any unit"), numbers("stiffness", wanted, "N/m")
+    along, value = vector("stiffness direction", direction, "any unit"), positive("stiffness", wanted)
     if not along.any():
         raise InputError("stiffness", "the direction must not be all zero")
-    if value.shape != () or value <= 0.0:
-        raise InputError("stiffness", "must be one number above 0 N/m")
-    return _Goal(place, robot.length, along / np.linalg.norm(along), float(value))
+    return _Goal(place, robot.length, along / np.linalg.norm(along), value)
 
 
 def _candidates(problem: Problem, goal: _Goal, low: Floats, high: Floats, start: ArrayLike | None) -> Floats:

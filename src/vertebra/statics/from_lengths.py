@@ -8,19 +8,21 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vertebra.errors import Infeasible, InputError
-from vertebra.mechanics.kinematics import cable_lengths
+from vertebra.errors import Infeasible, InputError, Unstable
+from vertebra.mechanics.kinematics import measure
 from vertebra.mechanics.loads import Load
 from vertebra.mechanics.newton import ITERATIONS, SETTLED, STALLED, find_shape, inspect
 from vertebra.robot.arguments import numbers
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.problem import Problem, Workspace
-from vertebra.statics.shape import Shape, build_shape
+from vertebra.statics.shape import Shape, Status, build_shape
 
 STIFF_EA = 2e4
 """N; stand-in for an inextensible cable, corrected round by round until its length is exact."""
 MOST_ROUNDS = 100
+MOST_STIFFENINGS = 6
+"""The stand-in gets ten times as stiff whenever a round does not help; a cable that is still too long cannot be."""
 EXACT = 1e-12
 """m per m of cable: how well an inextensible cable keeps its length."""
 
@@ -68,6 +70,9 @@ def shape_from_lengths(
             f"cable {cable + 1} cannot be {rest[cable] * 1e3:.6g} mm long: it needs {missing * 1e3:.3g} mm more; "
             "give it length, or state its stiffness_EA", shape,
         )  # fmt: skip
+    if check and shape.status == Status.UNSTABLE:
+        reason = "the cables do not hold it; shorten all of them a little and state their stiffness_EA"
+        raise Unstable(shape.weakest, reason, shape)
     return shape.require_solved() if check else shape
 
 
@@ -78,28 +83,39 @@ def _tighten(
 
     Returns the status, and which cable cannot get as short as it should, by how much in m.
     """
-    before, total, too_short = np.inf, int(work.report[ITERATIONS]), None
+    before, total, too_short, status = np.inf, int(work.report[ITERATIONS]), None, SETTLED
+    stiffer = 0
     for _ in range(MOST_ROUNDS):
         allowed = np.where(rigid, rest - pull / rate, rest)
-        status: int = find_shape(*problem.system, pull, allowed, rate, True, q, *work)
+        status = find_shape(*problem.system, pull, allowed, rate, True, q, *work)
         total += int(work.report[ITERATIONS])
-        over = np.where(rigid & (pull > 0.0), cable_lengths(problem.robot, q) - rest, 0.0)
+        over = np.where(rigid & (pull > 0.0), _lengths(problem.robot, q) - rest, 0.0)
         stretch = float(np.abs(over).max())
         if status != SETTLED or stretch <= EXACT * float(rest.max()):
             break
-        if stretch > 0.999 * before and stretch > 1e-9:
-            cable = int(np.argmax(over))
-            status, too_short = STALLED, (cable, float(over[cable]))
-            break
+        if stretch > 0.3 * before:
+            if stiffer == MOST_STIFFENINGS and stretch > 1e-9:
+                cable = int(np.argmax(over))
+                too_short = cable, float(over[cable])
+                status = STALLED
+                break
+            rate[rigid] *= 10.0
+            stiffer += 1
         before = stretch
+    else:
+        status = STALLED
     if status == SETTLED:
         # Once more with far stiffer springs at the same tensions, for the compliance of cables that hold their length.
         rate[rigid] *= 1e3
-        taut = rigid & (pull > 0.0)
-        allowed = np.where(taut, cable_lengths(problem.robot, q) - pull / rate, rest)
+        allowed = np.where(rigid & (pull > 0.0), _lengths(problem.robot, q) - pull / rate, rest)
         inspect(*problem.system, pull, allowed, rate, q, *work[1:])
     work.report[ITERATIONS] = total
     return status, too_short
+
+
+def _lengths(robot: Robot, q: Floats) -> Floats:
+    total: Floats = measure(robot, q).lengths.sum(axis=1) + robot.cables["inside"]
+    return total
 
 
 def _rest_lengths(robot: Robot, lengths: ArrayLike | None, shortenings: ArrayLike | None) -> Floats:
@@ -112,7 +128,7 @@ def _rest_lengths(robot: Robot, lengths: ArrayLike | None, shortenings: ArrayLik
         raise InputError(name, f"must be {count} numbers in m, one a cable of {robot.name}, not {array.shape}")
     if count == 0:
         raise InputError("robot", f"{robot.name} has no cables; use shape_from_tensions with no tensions")
-    rest: Floats = array if lengths is not None else cable_lengths(robot, np.zeros(robot.freedoms)) - array
+    rest: Floats = array if lengths is not None else _lengths(robot, np.zeros(robot.freedoms)) - array
     if (rest <= 0.0).any():
         cable = int(np.argmin(rest))
         raise InputError(name, f"cable {cable + 1} would be {rest[cable]:.6g} m long; must be more than 0")

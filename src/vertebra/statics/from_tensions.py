@@ -27,7 +27,7 @@ from vertebra.mechanics.newton import (
 )
 from vertebra.mechanics.outcome import find_shapes
 from vertebra.mechanics.sweep import NONE
-from vertebra.robot.arguments import numbers
+from vertebra.robot.arguments import numbers, positive_count
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.problem import NO_CABLES, Problem, require_pull
@@ -50,7 +50,7 @@ def shape_from_tensions(
 
     `tensions`: one a cable, N. `gravity`: the robot's own, a mount (ground, ceiling, wall) or a vector, m/s^2.
     `start`: (n,) rad, decides which of several stable shapes is found; default: the shape without weight and loads,
-    and where that leads nowhere or out of range, the straight one.
+    and where that leads nowhere or out of range, the straight one, the last time in small steps.
 
     With `check` a solve that fails raises `NoEquilibrium`, `OutOfRange` or `Unstable`, each with the `result`; without,
     the result says so itself.
@@ -146,8 +146,8 @@ def shapes_from_tensions(
     count = len(pull)
     angles = _starts(problem, start, count)
     results = (
-        np.empty(count, np.int64), np.empty((count, 3)), np.empty((count, c)), np.empty((count, 6, 6)),
-        np.empty((count, REPORT_WIDTH)),
+        np.empty(count, np.int64), np.empty(count, np.bool_), np.empty((count, 3)), np.empty((count, c)),
+        np.empty((count, 6, 6)), np.empty((count, REPORT_WIDTH)),
     )  # fmt: skip
 
     def solve(first: int) -> int:
@@ -175,15 +175,13 @@ def _starts(problem: Problem, start: ArrayLike | None, count: int) -> Floats:
         raise InputError("start", f"must have shape ({n},) or ({count}, {n}), not {array.shape}")
     if array.size and not (np.abs(array) < 3.0).all():
         raise InputError("start", "must be within +-3 rad")
-    return np.array(np.broadcast_to(array, (count, n)))
+    return np.array(np.broadcast_to(array, (count, n)), order="C")
 
 
 def _thread_count(threads: int | None) -> int:
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise InputError("threads", f"must be 1 or more, not {threads!r}")
-    return threads
+    return positive_count("threads", threads)
 
 
 def _run(
@@ -210,15 +208,14 @@ def _run(
 
 
 def _collect(
-    problem: Problem, tensions: Floats, angles: Floats, statuses: Any, tip: Floats, lengths: Floats, compliance: Floats,
-    report: Floats,
+    problem: Problem, tensions: Floats, angles: Floats, statuses: Any, inside: Any, tip: Floats, lengths: Floats,
+    compliance: Floats, report: Floats,
 ) -> Shapes:  # fmt: skip
     converged = statuses == SETTLED
     stable = converged & (report[:, WEAK] == NONE)
     compliance[~converged] = np.inf
     status = np.where(converged, np.where(stable, Status.SOLVED, Status.UNSTABLE), Status.NO_EQUILIBRIUM)
-    beyond = (np.abs(angles) > problem.robot.joints["limit"] * (1.0 + 1e-12)).any(axis=1)
-    status[beyond] = Status.OUT_OF_RANGE
+    status[~inside] = Status.OUT_OF_RANGE
     return Shapes(
         problem.robot, problem.gravity, problem.loads, tensions, angles, tip, lengths, compliance,
         report[:, ENERGY].copy(), report[:, RESIDUAL].copy(), report[:, SCALE].copy(),

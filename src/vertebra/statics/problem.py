@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError
 from vertebra.mechanics.equilibrium import WIDTH
-from vertebra.mechanics.loads import Load, load_table
+from vertebra.mechanics.loads import Load, load_table, load_tuple
 from vertebra.mechanics.newton import REPORT_WIDTH
 from vertebra.mechanics.sweep import CABLE_COLUMN
 from vertebra.robot.arguments import coordinates, gravity_vector, numbers
@@ -54,8 +54,8 @@ class Problem:
                 "robot",
                 f"joint {row + 1} is a {kind} joint; the shape from cables needs rolling, flexure or pin joints",
             )
-        table = load_table(robot, loads)
-        return cls(robot, gravity_vector(robot, gravity), (loads,) if isinstance(loads, Load) else tuple(loads), table)
+        together = load_tuple(loads)
+        return cls(robot, gravity_vector(robot, gravity), together, load_table(robot, together))
 
     @property
     def system(self) -> tuple[Any, ...]:

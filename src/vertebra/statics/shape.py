@@ -11,8 +11,9 @@ import numpy as np
 
 from vertebra.errors import NoEquilibrium, OutOfRange, Unstable
 from vertebra.mechanics.equilibrium import TAU
+from vertebra.mechanics.kinematics import crossed_faces
 from vertebra.mechanics.loads import Load
-from vertebra.mechanics.newton import ENERGY, ITERATIONS, RESIDUAL, SCALE, SETTLED, WEAK
+from vertebra.mechanics.newton import ENERGY, ITERATIONS, RESIDUAL, SCALE, SETTLED, WEAK, all_in_range, in_range
 from vertebra.mechanics.outcome import describe
 from vertebra.mechanics.sweep import NONE
 from vertebra.robot.robot import Robot
@@ -80,7 +81,7 @@ class Shape:
     stable: bool
     """Every small displacement is resisted."""
     out_of_range: tuple[int, ...]
-    """Joints past their limit, counted from 1."""
+    """Joints past their limit, or so far bent that their faces pass through each other, counted from 1."""
     separated: tuple[int, ...]
     """Rolling joints whose contact would have to pull, counted from 1: there the links of a real robot part."""
     weakest: int
@@ -105,8 +106,10 @@ class Shape:
         status = self.status
         if status == Status.OUT_OF_RANGE:
             row = self.out_of_range[0] - 1
-            angle, limit = float(self.angles[row]), float(self.robot.joints["limit"][row])
-            raise OutOfRange(row + 1, angle, limit, _remedy(self), self)
+            angle, limit, reason = float(self.angles[row]), float(self.robot.joints["limit"][row]), _remedy(self)
+            if abs(angle) <= limit:
+                limit, reason = crossed_faces(self.robot, self.angles, row)
+            raise OutOfRange(row + 1, angle, limit, reason, self)
         if status == Status.NO_EQUILIBRIUM:
             raise NoEquilibrium(self.weakest, self.residual, _SENTENCES[status].split("; ")[1], self)
         if status == Status.UNSTABLE:
@@ -152,15 +155,20 @@ def build_shape(problem: Problem, status: int, tensions: Floats, q: Floats, work
         weakest = int(np.argmax(np.abs(work.state[:, TAU]))) + 1
         compliance[:] = math.inf
     return Shape(
-        robot, problem.gravity, problem.loads, q, frames, tip, along, lengths, forces,
-        normal_forces, compliance, report[ENERGY], report[RESIDUAL], report[SCALE], int(report[ITERATIONS]), converged,
-        stable, past_limit(robot, q), rows_where((normal_forces < 0.0) & (robot.joints["kind"] == ROLLING)), weakest,
+        robot, problem.gravity, problem.loads, q, frames, tip, along, lengths, forces, normal_forces, compliance,
+        report[ENERGY], report[RESIDUAL], report[SCALE], int(report[ITERATIONS]), converged, stable,
+        joints_out_of_range(robot, q), rows_where((normal_forces < 0.0) & (robot.joints["kind"] == ROLLING)), weakest,
     )  # fmt: skip
 
 
-def past_limit(robot: Robot, q: Floats) -> tuple[int, ...]:
-    return rows_where(np.abs(q) > robot.joints["limit"] * (1.0 + 1e-12))
+def joints_out_of_range(robot: Robot, q: Floats) -> tuple[int, ...]:
+    """Counted from 1."""
+    joints, cables, segments = robot.joints, robot.cables, robot.segments
+    if all_in_range(joints, cables, segments, q):
+        return ()
+    return tuple(j + 1 for j in range(len(joints)) if not in_range(joints, cables, segments, q, j))
 
 
 def rows_where(mask: Any) -> tuple[int, ...]:
+    """Counted from 1."""
     return tuple((np.flatnonzero(mask) + 1).tolist()) if mask.any() else ()

@@ -14,6 +14,7 @@ from vertebra.robot.arguments import numbers, vector
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.from_tensions import Shapes, shapes_from_tensions
+from vertebra.statics.problem import Problem
 from vertebra.statics.shape import Shape
 
 RIGID = 1e-12
@@ -95,6 +96,7 @@ def stiffness_curve(
 
     A standing robot that has buckled shows the stiffness of its bent shape.
     """
+    Problem.of(robot, gravity, loads)
     tensions = numbers("common", common, "N")
     if tensions.ndim != 1 or len(tensions) == 0:
         raise InputError("common", f"must be a list of tensions in N, not an array of shape {tensions.shape}")

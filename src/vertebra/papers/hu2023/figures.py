@@ -1,0 +1,143 @@
+"""Plots and 3D pictures of the comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from plotly.subplots import make_subplots
+
+from vertebra.papers.hu2023.cases import EXPERIMENTS, MATERIALS, MOUNTS
+from vertebra.papers.hu2023.comparison import Comparison
+from vertebra.papers.hu2023.published import Key, Values, estimates, references
+from vertebra.report import traces
+from vertebra.report.comparison_plot import COLOURS, GREY, finish, key, line, marks
+from vertebra.report.overlays import ghost
+from vertebra.report.page import robot_picture
+from vertebra.report.scene import Scene
+from vertebra.report.shape_scene import shape_scene
+from vertebra.robot.tables import Floats
+
+MEASURED_COLOUR = "#0072B2"
+MARGIN_MM = 5.0
+EYE = 2.6
+"""Distance of the eye in plotly's units: three narrow pictures need more than one wide one."""
+
+
+def angle_figure(comparison: Comparison, table: int) -> Any:
+    """Bending angles along the robot on both mounts."""
+    items = EXPERIMENTS if table == 3 else MATERIALS
+    figure = make_subplots(cols=2, subplot_titles=MOUNTS, shared_yaxes=True, horizontal_spacing=0.04)
+    published, real = estimates(), references()
+    for column, mount in enumerate(MOUNTS, 1):
+        for item, colour in zip(items, COLOURS, strict=False):
+            case: Key = (table, item, mount)
+            joints = [int(name.removeprefix("theta").removesuffix("_deg")) for name in _angle_names(published[case])]
+            ours = [comparison.solved[case].value(name) for name in _angle_names(published[case])]
+            name = f"experiment {item}" if table == 3 else item
+            first: dict[str, Any] = {"showlegend": column == 1, "legendgroup": item}
+            for trace in (
+                line(joints, ours, colour, name, **first),
+                marks(joints, ours, "ours", colour, f"{name}, ours"),
+                marks(joints, _angles(published[case]), "published", colour, f"{name}, paper's estimate"),
+                marks(joints, _angles(real[case]), "real", colour, f"{name}, {_real(table)}"),
+            ):
+                figure.add_trace(trace, row=1, col=column)
+    for trace in key({"ours": "ours", "published": "paper's estimate", "real": _real(table)}):
+        figure.add_trace(trace, row=1, col=1)
+    finish(figure, "joint", "bending angle [deg]")
+    figure.update_xaxes(dtick=1 if table < 3 else 2)
+    figure.update_yaxes(title=None, col=2)
+    return figure
+
+
+def plane_figure(comparison: Comparison) -> Any:
+    """The experiments of Table 3 in the plane in which the prototype bends, at equal scale on both axes."""
+    figure = make_subplots(cols=2, subplot_titles=MOUNTS, horizontal_spacing=0.1)
+    published, real = estimates(), references()
+    for column, mount in enumerate(MOUNTS, 1):
+        for item, colour in zip(EXPERIMENTS, COLOURS, strict=False):
+            case, free = (3, item, mount), (3, item, "none")
+            name = f"experiment {item}"
+            first: dict[str, Any] = {"showlegend": column == 1, "legendgroup": item}
+            free_line, loaded_line = (_backbone(comparison, k) for k in (free, case))
+            for trace in (
+                line(*free_line, colour, name, "dot"),
+                line(*loaded_line, colour, name, **first),
+                marks(*_tip(comparison.solved[case].shape.tip * 1e3), "ours", colour, f"{name}, ours"),
+                marks(*_tip(_place(published[case])), "published", colour, f"{name}, paper's estimate"),
+                marks(*_tip(_place(real[case])), "real", colour, f"{name}, measured"),
+            ):
+                figure.add_trace(trace, row=1, col=column)
+        figure.update_yaxes(scaleanchor=f"x{column}", scaleratio=1, col=column)
+    for trace in key({"ours": "our tip", "published": "paper's estimate", "real": "measured"}):
+        figure.add_trace(trace, row=1, col=1)
+    figure.add_trace(line([None], [None], GREY, "without gravity", "dot", showlegend=True), row=1, col=1)
+    finish(figure, "-y [mm]", "z [mm]")
+    figure.update_yaxes(autorange="reversed", col=2)  # the robot hangs
+    return figure
+
+
+def experiment_pictures(comparison: Comparison) -> Iterator[Any]:
+    """The prototype in the three ground-mounted experiments, with the measured tip and the shape without gravity."""
+    scenes = [_experiment_scene(comparison, item) for item in EXPERIMENTS]
+    low, high = np.min([scene.low for scene in scenes], axis=0), np.max([scene.high for scene in scenes], axis=0)
+    low, high = low - MARGIN_MM, high + MARGIN_MM
+    span = high - low
+    sides = dict(zip("xyz", span / np.prod(span) ** (1 / 3), strict=True))  # the same scale in all three pictures
+    axes = {
+        f"{axis}axis": {"range": [low[i], high[i]], "nticks": 3 + int(6 * span[i] / span.max())}
+        for i, axis in enumerate("xyz")
+    }
+    measured = references()
+    for item, scene in zip(EXPERIMENTS, scenes, strict=True):
+        figure = robot_picture(comparison.solved[3, item, "ground"].shape.robot, scene)
+        tip = _place(measured[3, item, "ground"])
+        figure.add_trace(traces.point(tip, MEASURED_COLOUR, "measured tip", "diamond-open", 7))
+        eye = {axis: EYE * value for axis, value in zip("xyz", scenes[0].view.eye, strict=True)}
+        figure.update_layout(
+            title={"text": f"experiment {item}", "x": 0.03, "y": 0.96, "font": {"size": 15}},
+            showlegend=False,
+            scene={
+                "domain": {"x": [0.0, 1.0]},
+                "camera": {"eye": eye},
+                "aspectmode": "manual",
+                "aspectratio": sides,
+                **axes,
+            },
+        )
+        yield figure
+
+
+def _experiment_scene(comparison: Comparison, item: str) -> Scene:
+    loaded, free = (comparison.solved[3, item, mount].shape for mount in ("ground", "none"))
+    scene = shape_scene(loaded, [ghost(loaded.robot, free.frames, "without gravity")])
+    return replace(scene, ellipsoid=None)  # it would hide the measured tip
+
+
+def _angle_names(values: Values) -> list[str]:
+    return [name for name in values if name.endswith("_deg")]
+
+
+def _angles(values: Values) -> list[float]:
+    return [values[name] for name in _angle_names(values)]
+
+
+def _real(table: int) -> str:
+    return "measured" if table == 3 else "ADAMS"
+
+
+def _place(values: Values) -> Floats:
+    return np.array([values[f"{axis}_mm"] for axis in "xyz"])
+
+
+def _tip(place: Floats) -> tuple[list[float], list[float]]:
+    return [-float(place[1])], [float(place[2])]
+
+
+def _backbone(comparison: Comparison, case: Key) -> tuple[list[float], list[float]]:
+    shape = comparison.solved[case].shape
+    points = np.vstack([shape.frames[:, :3, 3], shape.tip]) * 1e3
+    return (-points[:, 1]).tolist(), points[:, 2].tolist()
