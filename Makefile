@@ -3,17 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-KERNELS := $(shell find src/vertebra/mechanics -name '*.py')
+KERNELS := $(shell find src/vertebra/mechanics -name '*.py') src/vertebra/papers/hu2023/gauss_seidel.py
 
 .PHONY: demo test check bench soak format clean
 
 demo: $(VENV)/kernels
 	@mkdir -p build
-	$(BIN)/vertebra robots
-	$(BIN)/vertebra robots show hu2023-prototype
-	$(BIN)/vertebra robots show hu2023-prototype --bend "12 deg" --out build/demo.html
-	$(BIN)/vertebra robots show hu2023-prototype --bend "12 deg" --out build/demo.png
-	@echo "Open build/demo.html in a browser to turn the robot, or look at build/demo.png."
+	$(BIN)/vertebra papers hu2023 --experiments --out build/demo.html
+	@echo "Open build/demo.html in a browser to turn the predicted shapes."
 
 test: $(VENV)/dev $(VENV)/kernels
 	$(BIN)/python -m pytest -n auto

@@ -7,6 +7,7 @@ import time
 import numpy as np
 
 from vertebra.mechanics.kinematics import cable_lengths, frames, jacobian, masses
+from vertebra.papers.hu2023.literal import literal_robot, literal_shape
 from vertebra.robot.robot import load
 from vertebra.statics.for_tip import tensions_for_tip
 from vertebra.statics.from_lengths import shape_from_lengths
@@ -24,6 +25,7 @@ def compile_kernels() -> float:
     shapes_from_tensions(robot, [[2.0, 2.0, 2.0, 2.0]]).shape(0)
     shape_from_lengths(robot, shape.lengths, stiffness_EA=1e4, check=False)
     tensions_for_tip(robot, shape.tip, check=False)
+    literal_shape(literal_robot(robot), [2.0, 2.0, 2.0, 2.0], robot.gravity)
     return time.process_time() - start
 
 

@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
 from mpl_toolkits.mplot3d import proj3d
-from PIL import Image
+from tests.report.looking import Reader, has_clean_border
 
 import vertebra as vb
 from vertebra.report.figure import robot_figure_html, robot_figure_static
 from vertebra.report.scene import robot_scene
 from vertebra.report.still import still_figure
 from vertebra.report.view import best_view
-
-
-class Loads(HTMLParser):
-    """Everything that a browser would fetch while it reads the page."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.fetched: list[str] = []
-        self.text: list[str] = []
-        self.inside_script = False
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.inside_script = tag in ("script", "style")
-        self.fetched += [value or "" for name, value in attributes if name in ("src", "href", "srcset", "data")]
-
-    def handle_endtag(self, tag: str) -> None:
-        self.inside_script = False
-
-    def handle_data(self, data: str) -> None:
-        if not self.inside_script:
-            self.text.append(data)
 
 
 def page_of(name: str, path: Path, bend: float = 0.1, title: str = "") -> str:
@@ -47,9 +25,7 @@ def page_of(name: str, path: Path, bend: float = 0.1, title: str = "") -> str:
 
 def test_page_loads_nothing_from_outside(tmp_path: Path) -> None:
     text = page_of("hu2023-prototype", tmp_path / "page.html")
-    reader = Loads()
-    reader.feed(text)
-    assert reader.fetched == []
+    assert Reader(text).fetched == []
     assert not re.search(r"<(script|link|img|iframe)[^>]*(src|href)\s*=", text.split("<script")[0])
     assert not re.search(r"@import|url\(\s*['\"]?http", text.split("<script")[0])
     assert "cdn.plot.ly" not in re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
@@ -57,9 +33,7 @@ def test_page_loads_nothing_from_outside(tmp_path: Path) -> None:
 
 def test_page_tells_the_robot(tmp_path: Path) -> None:
     text = page_of("yang2023-c", tmp_path / "page.html", title="A <title> & more")
-    reader = Loads()
-    reader.feed(text)
-    shown = " ".join(reader.text)
+    shown = " ".join(Reader(text).shown)
     assert "A <title> & more" in shown
     assert "<title> & more" not in re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
     for fact in (
@@ -72,15 +46,6 @@ def test_page_tells_the_robot(tmp_path: Path) -> None:
         assert fact in shown
     for drawn in ("x [mm]", "y [mm]", "z [mm]", "cable 12", "gravity", "link 14", '"aspectmode":"data"'):
         assert drawn in text
-
-
-def has_clean_border(path: Path) -> bool:
-    """Nothing is cut off: the outermost pixels are white."""
-    with Image.open(path) as image:
-        pixels = np.asarray(image.convert("L"))
-    inner = pixels.copy()
-    inner[6:-6, 6:-6] = 255
-    return bool(inner.min() == 255 and pixels.min() < 100)
 
 
 @pytest.mark.parametrize("name", vb.presets())

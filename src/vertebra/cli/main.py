@@ -13,7 +13,10 @@ import typer
 from vertebra import __version__
 from vertebra.cli.export import export
 from vertebra.cli.output import error_record, print_json
+from vertebra.cli.papers import app as papers
 from vertebra.cli.robots import app as robots
+from vertebra.cli.shape import shape
+from vertebra.cli.tensions import tensions
 from vertebra.errors import VertebraError
 
 WRONG = 2
@@ -28,6 +31,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(robots, name="robots")
+app.add_typer(papers, name="papers")
+app.command()(shape)
+app.command()(tensions)
 app.command()(export)
 
 

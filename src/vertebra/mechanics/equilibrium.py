@@ -39,8 +39,7 @@ PIVOT = 41
 KAPPA = 42
 LINE = 43  # l of the sweep
 STEP = 46  # Newton step, rad
-GIVEN = 47  # pose to begin again from, rad
-WIDTH = 48
+WIDTH = 47
 
 
 @kernel

@@ -12,7 +12,6 @@ import math
 from vertebra.mechanics.cables import TOUCH, mirror_segment
 from vertebra.mechanics.compiled import kernel
 from vertebra.mechanics.equilibrium import (
-    GIVEN,
     OWN,
     PIVOT,
     STEP,
@@ -51,8 +50,10 @@ MOST_ITERATIONS = 200
 MOST_HALVINGS = 30
 MOST_ESCAPES = 10
 MOST_CLAMPED = 12
-STEP_CAP, CAUTIOUS_CAP = 0.7, 0.1
-"""rad a joint; theory 3. The small one keeps to the valley in which a search begins, slowly."""
+MOST_SLOW = 4
+"""Steps in a row, near a saddle, that do not halve the residual; then the search leaves it."""
+STEP_CAP = 0.7
+"""rad a joint; theory 3."""
 FARTHEST = 3.1
 """rad; the search stays within the half turn at which joint laws end."""
 ROUND_OFF = 2e-15
@@ -117,7 +118,8 @@ def stretch(joints, cables, segments, rest, rate, q, tensions, wide):
         excess = max(length - rest[k], 0.0)
         tensions[k] = rate[k] * excess
         energy += 0.5 * rate[k] * excess * excess
-        stiff = rate[k] if excess > 0.0 else 0.0
+        # A cable that is just taut resists whatever would lengthen it.
+        stiff = rate[k] if length - rest[k] >= -1e-13 * rest[k] else 0.0
         for j in range(joints.shape[0]):
             wide[V, j, CABLE_COLUMN + k] = wide[V_LOW, j, CABLE_COLUMN + k] = stiff * wide[U, j, CABLE_COLUMN + k]
     return energy
@@ -139,13 +141,13 @@ def linearise(system, kind, tensions, q, work):
     report[ENERGY] = (stored if by_length else pulled) + elastic + hung
     report[RESIDUAL], report[SCALE] = residual, scale
     if narrow:
-        report[WEAK] = eliminate(state)
+        report[WEAK] = eliminate(state, 0.0)
         return
     widen(gravity, heavy_cables, state, wide)
     for k in range(rest.shape[0]):
         for j in range(joints.shape[0]):
             state[j, OWN] += wide[U, j, CABLE_COLUMN + k] * wide[V, j, CABLE_COLUMN + k]
-    report[WEAK] = eliminate_wide(state, wide, memory, narrow)
+    report[WEAK] = eliminate_wide(state, wide, memory, 0.0, narrow)
 
 
 @kernel
@@ -170,8 +172,8 @@ def slope_along_step(state):
 
 
 @kernel
-def downhill_step(leaving, cap, state):
-    """Make the step one downhill of at most `cap` rad a joint; returns tau . step.
+def downhill_step(leaving, state):
+    """Make the step one downhill of at most `STEP_CAP` rad a joint; returns tau . step.
 
     A direction that leaves a saddle has no slope to tell its sense: there the joint that gives way bends to its
     positive side.
@@ -191,8 +193,8 @@ def downhill_step(leaving, cap, state):
         longest = max(longest, abs(state[j, STEP]))
     if leaving:
         sign *= LEAVING_STEP / longest
-    elif longest > cap:
-        sign *= cap / longest
+    elif longest > STEP_CAP:
+        sign *= STEP_CAP / longest
     if sign != 1.0:
         for j in range(state.shape[0]):
             state[j, STEP] *= sign
@@ -208,6 +210,23 @@ def try_step(start, fraction, state, q):
         q[j] = min(max(angle, -FARTHEST), FARTHEST)
         clamped = clamped or q[j] != angle
     return clamped
+
+
+@kernel
+def stiffen(narrow, shift, work):
+    """Where the energy curves down: the sweep again with the smallest of a row of equal springs on all joints that
+    makes every pivot positive. Returns their stiffness, N*m/rad; `shift` is that of the last time."""
+    state, _, wide, memory, _ = work
+    largest = 0.0
+    for j in range(state.shape[0]):
+        largest = max(largest, abs(state[j, OWN]))
+    shift = max(0.1 * shift, 1e-3 * largest)
+    for _ in range(MOST_HALVINGS):
+        weak = eliminate(state, shift) if narrow else eliminate_wide(state, wide, memory, shift, narrow)
+        if weak == NONE:
+            break
+        shift *= 3.0
+    return shift
 
 
 @kernel
@@ -254,12 +273,10 @@ def advance(system, kind, conservative, leaving, slope, tensions, q, start, work
 
 @kernel
 def settle(
-    joints, links, cables, segments, gravity, loads, tensions, rest, rate, use_start, cap,
+    joints, links, cables, segments, gravity, loads, tensions, rest, rate, use_start,
     q, start, state, load_at, wide, memory, report,
 ):  # fmt: skip
     """Find an equilibrium, into `q` (from `q` itself with `use_start`); returns SETTLED, STALLED or BEYOND.
-
-    No step turns a joint by more than `cap` rad.
 
     Cables pull with `tensions`, or, when `rest` is not empty, like springs of `rate` N/m beyond their `rest` lengths;
     `tensions` then receives the outcome. On return `state` and `report` belong to `q`.
@@ -278,7 +295,7 @@ def settle(
         else:
             load_free(joints, state, q)
     linearise(system, kind, tensions, q, work)
-    status, iteration, escapes, clamps, before = STALLED, 0, 0, 0, math.inf
+    status, iteration, escapes, clamps, slow, before, shift = STALLED, 0, 0, 0, 0, math.inf, 0.0
     while iteration < MOST_ITERATIONS and math.isfinite(report[ENERGY]) and math.isfinite(report[SCALE]):
         residual, scale, weak = report[RESIDUAL], report[SCALE], int(report[WEAK])
         at_rest = residual <= ROUND_OFF * scale or (residual <= GOOD * scale and residual > 0.25 * before)
@@ -286,20 +303,24 @@ def settle(
             status = SETTLED
             break
         iteration += 1
+        slow = slow + 1 if weak != NONE and residual > 0.5 * before else 0
         before = residual
-        if not at_rest:
+        leaving = at_rest or slow > MOST_SLOW
+        if not leaving and weak != NONE:
+            shift = stiffen(narrow, shift, work)
             weak = NONE
         if not narrow:
             substitute_wide(state, wide, memory, weak)
-        elif at_rest:
+        elif leaving:
             bend_at(state, weak)
         else:
             substitute(state)
-        slope = downhill_step(at_rest, cap, state)
-        moved_on, clamped = advance(system, kind, conservative, at_rest, slope, tensions, q, start, work)
-        if at_rest:
-            escapes = escapes + 1 if moved_on else MOST_ESCAPES
-            before = math.inf
+        slope = downhill_step(leaving, state)
+        moved_on, clamped = advance(system, kind, conservative, leaving, slope, tensions, q, start, work)
+        if leaving:
+            slow, before = 0, math.inf
+            if at_rest:
+                escapes = escapes + 1 if moved_on else MOST_ESCAPES
         elif not moved_on:
             status = SETTLED if residual <= GOOD * scale else STALLED
             break
@@ -322,7 +343,7 @@ def judge(kind, conservative, work):
     state, _, wide, memory, report = work
     if not conservative and report[WEAK] == NONE:
         for symmetric_part in (True, False):
-            weak = eliminate_wide(state, wide, memory, symmetric_part)
+            weak = eliminate_wide(state, wide, memory, 0.0, symmetric_part)
             if symmetric_part:
                 report[WEAK] = weak
 
@@ -371,26 +392,21 @@ def find_shape(
     joints, links, cables, segments, gravity, loads, tensions, rest, rate, use_start,
     q, start, state, load_at, wide, memory, report,
 ):  # fmt: skip
-    """`settle`; where that leads nowhere or out of range, again in small steps, without a given start from the
-    straight pose. If nothing helps, the first answer stands.
+    """`settle`; where the usual start leads nowhere or out of range, once more from the straight pose.
+
+    If that is no better, the first answer stands.
     """
-    for j in range(q.shape[0]):
-        state[j, GIVEN] = q[j] if use_start else 0.0
-    status, spent, from_q, cap = STALLED, 0.0, use_start, STEP_CAP
-    attempts = 3 if use_start else 4
-    for attempt in range(attempts):
+    status, spent, from_q = STALLED, 0.0, use_start
+    for attempt in range(3):
         status = settle(
-            joints, links, cables, segments, gravity, loads, tensions, rest, rate, from_q, cap,
+            joints, links, cables, segments, gravity, loads, tensions, rest, rate, from_q,
             q, start, state, load_at, wide, memory, report,
         )  # fmt: skip
         solved = status == SETTLED and report[WEAK] == NONE and all_in_range(joints, cables, segments, q)
-        if solved or attempt == attempts - 1:
+        if use_start or solved or rest.shape[0] > 0 or attempt == 2:
             break
         spent += report[ITERATIONS]
-        last = attempt == attempts - 2
-        from_q = use_start or not last
-        cap = CAUTIOUS_CAP if attempt == attempts - 3 else STEP_CAP
-        for j in range(q.shape[0]):
-            q[j] = state[j, GIVEN]
+        from_q = attempt == 0
+        straighten(q)
     report[ITERATIONS] += spent
     return status

@@ -47,9 +47,9 @@ def usable_pivot(pivot, own, coupling, lever):
 
 
 @kernel
-def eliminate(state):
-    """Narrow sweep from tip to base; writes pivots, kappa and l. Returns the joint nearest the tip whose pivot is not
-    positive, or NONE."""
+def eliminate(state, shift):
+    """Narrow sweep of H + shift from tip to base; writes pivots, kappa and l. Returns the joint nearest the tip whose
+    pivot is not positive, or NONE."""
     weak = NONE
     p00 = p01 = p02 = p11 = p12 = p22 = 0.0
     w = (0.0, 0.0, 0.0)
@@ -62,7 +62,7 @@ def eliminate(state):
         )
         line = moved(read(state, j, UPPER), 1.0, pa)
         coupling = dot(a, pa)
-        own = state[j, OWN]
+        own = state[j, OWN] + shift
         pivot, positive = usable_pivot(own + coupling, own, abs(coupling), state[j, TENSION_LEVER])
         if not positive and weak == NONE:
             weak = j
@@ -125,7 +125,7 @@ def clear(table):
 
 
 @kernel
-def eliminate_wide(state, wide, memory, symmetric_part):
+def eliminate_wide(state, wide, memory, shift, symmetric_part):
     """`eliminate` with any number of columns; r and l are kept in `wide`. `memory`: (d + 2, d) scratch.
 
     With `symmetric_part` the sweep is of (H + H^T) / 2, whose pivots tell whether the robot resists every displacement.
@@ -147,7 +147,7 @@ def eliminate_wide(state, wide, memory, symmetric_part):
             kappa += wide[U, j, i] * memory[d, i]
             for m in range(d):
                 coupling += wide[U, j, i] * memory[i, m] * wide[U, j, m]
-        own = state[j, OWN]
+        own = state[j, OWN] + shift
         pivot, positive = usable_pivot(own + coupling, own, abs(coupling), state[j, TENSION_LEVER])
         if not positive and weak == NONE:
             weak = j

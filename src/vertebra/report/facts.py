@@ -31,6 +31,19 @@ class Facts(NamedTuple):
     rows: tuple[tuple[str, ...], ...]
 
 
+def numeric_columns(*parts: Facts) -> tuple[bool, ...]:
+    """Which columns hold numbers only (or a dash for none), to be set flush right."""
+    first = parts[0]
+    columns = range(len(first.headers))
+    if not any(first.headers):
+        return (False,) * len(columns)
+    return tuple(all(_is_number(row[i]) for part in parts for row in part.rows) for i in columns)
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"[+-]?[\d.]+(e[+-]?\d+)?( %)?|-|rigid|", text) is not None
+
+
 def number(value: float) -> str:
     """Six digits at most, without an exponent in the usual range."""
     return f"{value:.6g}"

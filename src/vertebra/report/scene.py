@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from vertebra.errors import InputError
 from vertebra.report.cable_lines import cable_line
 from vertebra.report.joint_shapes import joint_mesh
 from vertebra.report.link_shapes import THIN, link_mesh
+from vertebra.report.overlays import Arrow, Ellipsoid, Ghost, Mark
 from vertebra.report.solids import Mesh, joined, revolved
 from vertebra.report.view import View, best_view
 from vertebra.robot.robot import Robot
@@ -58,10 +60,21 @@ class Scene:
     """Where to look from."""
     gravity: Floats | None
     """(2, 3) start and end of the gravity arrow; none without gravity."""
+    cable_labels: tuple[str, ...] = ()
+    """Name of each cable in the legend."""
+    cable_widths: tuple[float, ...] = ()
+    """Line width of each cable, in usual ones."""
+    arrows: tuple[Arrow, ...] = ()
+    ghosts: tuple[Ghost, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    ellipsoid: Ellipsoid | None = None
 
 
-def robot_scene(robot: Robot, frames: Floats) -> Scene:
-    """The scene of `robot` with its links at `frames`, (n+1, 4, 4) in m."""
+def robot_scene(robot: Robot, frames: Floats, gravity: Floats | None = None) -> Scene:
+    """The scene of `robot` with its links at `frames`, (n+1, 4, 4) in m.
+
+    `gravity` (3,) in m/s^2 says what is down; default: the robot's own.
+    """
     frames = np.asarray(frames, dtype=np.float64)
     if frames.shape != (len(robot.links), 4, 4) or not np.isfinite(frames).all():
         raise InputError(
@@ -75,12 +88,21 @@ def robot_scene(robot: Robot, frames: Floats) -> Scene:
     tip, face = (
         MM * (frames[-1][:3, 3] + frames[-1][:3, 2] * z) for z in (robot.tip_point[2], robot.links["reach"][-1])
     )
-    points = np.concatenate([mesh.vertices for mesh in (*links, parts, mount)] + [*cables, tip[None]])
+    points = body_points(links, parts, mount, cables, tip)
     low, high = points.min(axis=0), points.max(axis=0)
     origins = frames[:, :3, 3] * MM
-    view = best_view(np.vstack([origins, tip]), robot.gravity)
-    gravity = _gravity_arrow(robot.gravity, points, view)
-    return Scene(links, parts, mount, cables, origins, tip, np.array([face, tip]), low, high, view, gravity)
+    gravity = robot.gravity if gravity is None else np.asarray(gravity, dtype=np.float64)
+    view = best_view(np.vstack([origins, tip]), gravity)
+    arrow = gravity_arrow(gravity, points, view)
+    neck = np.array([face, tip])
+    labels = tuple(cable_label(robot, k) for k in range(len(cables)))
+    widths = (1.0,) * len(cables)
+    return Scene(links, parts, mount, cables, origins, tip, neck, low, high, view, arrow, labels, widths)
+
+
+def body_points(links: Sequence[Mesh], parts: Mesh, mount: Mesh, cables: Sequence[Floats], tip: Floats) -> Floats:
+    """(m, 3) every point of the robot that must be inside the picture."""
+    return np.concatenate([mesh.vertices for mesh in (*links, parts, mount)] + [*cables, tip[None]])
 
 
 def _in_mm(mesh: Mesh) -> Mesh:
@@ -98,7 +120,7 @@ def _mount(robot: Robot) -> Mesh:
     return revolved([(radius, -thickness), (radius, 0.0)])
 
 
-def _gravity_arrow(gravity: Floats, points: Floats, view: View) -> Floats | None:
+def gravity_arrow(gravity: Floats, points: Floats, view: View) -> Floats | None:
     """To the left of all `points` in the picture, pointing where things fall, a fifth of their spread long."""
     size = math.hypot(*gravity)
     if size == 0:

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d import proj3d  # type: ignore[import-untyped]
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 
+from vertebra.report.overlays import ELLIPSOID_COLOUR
 from vertebra.report.scene import (
     GRAVITY_COLOUR,
     LINK_COLOURS,
@@ -20,7 +21,6 @@ from vertebra.report.scene import (
     PART_COLOUR,
     TIP_COLOUR,
     Scene,
-    cable_label,
     cable_style,
     robot_scene,
 )
@@ -36,25 +36,50 @@ SETTINGS: dict[Any, Any] = {"svg.hashsalt": "vertebra", "svg.fonttype": "none", 
 
 def draw_still(robot: Robot, frames: Floats, path: Path, title: str) -> None:
     """Draw `robot` with its links at `frames` (m) into `path`; same input, same bytes."""
+    draw_scene(robot_scene(robot, frames), path, title)
+
+
+def draw_scene(scene: Scene, path: Path, title: str) -> None:
+    """Draw any scene into `path`; same input, same bytes."""
     with mpl.rc_context(SETTINGS):
-        figure = still_figure(robot, frames, title)
-        figure.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
+        save_figure(scene_figure(scene, title), path)
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure without the time of day in it."""
+    figure.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
 
 
 def still_figure(robot: Robot, frames: Floats, title: str) -> Figure:
-    """The picture before it is written."""
-    scene = robot_scene(robot, frames)
+    """The picture of a pose before it is written."""
+    return scene_figure(robot_scene(robot, frames), title)
+
+
+def scene_figure(scene: Scene, title: str) -> Figure:
+    """The picture of any scene before it is written."""
     figure = Figure(figsize=(8.0, 7.0), dpi=150)
     FigureCanvasAgg(figure)
     axes: Any = figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d", computed_zorder=False)
     _draw_bodies(axes, scene)
-    _draw_lines(axes, robot, scene)
+    _draw_lines(axes, scene)
+    _draw_overlays(axes, scene)
     _frame(axes, scene)
     figure.suptitle(title, x=0.03, y=0.97, ha="left", fontsize=13)
     handles = axes.get_legend_handles_labels()[0]
-    legend = figure.legend(handles=handles, loc="lower center", ncols=4, frameon=False, fontsize=8)
-    _fill_page(figure, axes, legend)
+    _fill_page(figure, axes, _legend_below(figure, handles))
     return figure
+
+
+def _legend_below(figure: Figure, handles: Any) -> Any:
+    """A legend in as many columns as the page is wide for."""
+    page = figure.canvas.get_width_height()[0]
+    for columns in (4, 3, 2, 1):
+        legend = figure.legend(handles=handles, loc="lower center", ncols=columns, frameon=False, fontsize=8)
+        width = legend.get_window_extent(figure.canvas.get_renderer()).width  # type: ignore[attr-defined]
+        if width < 0.98 * page or columns == 1:
+            break
+        legend.remove()
+    return legend
 
 
 def _draw_bodies(axes: Any, scene: Scene) -> None:
@@ -80,20 +105,37 @@ def _shaded(mesh: Mesh, colour: str, light: Floats) -> Floats:
     return np.asarray(np.clip(brightness[:, None] * base, 0.0, 1.0))
 
 
-def _draw_lines(axes: Any, robot: Robot, scene: Scene) -> None:
-    for k, line in enumerate(scene.cables):
-        label = cable_label(robot, k) if len(scene.cables) <= MOST_NAMED_CABLES else None
+def _draw_lines(axes: Any, scene: Scene) -> None:
+    named = len(scene.cables) <= MOST_NAMED_CABLES
+    for k, (line, label, width) in enumerate(zip(scene.cables, scene.cable_labels, scene.cable_widths, strict=True)):
         colour, dash = cable_style(k)
-        axes.plot(*line.T, color=colour, linestyle=DASHES[dash], linewidth=1.4, label=label, zorder=3)
+        shown = label if named else None
+        axes.plot(*line.T, color=colour, linestyle=DASHES[dash], linewidth=1.4 * width, label=shown, zorder=3)
     axes.plot(*scene.neck.T, color=PART_COLOUR, linewidth=1.2, zorder=4)
     x, y, z = scene.tip
     place = f"tip ({x:.1f}, {y:.1f}, {z:.1f}) mm"
     axes.plot([x], [y], [z], "o", color=TIP_COLOUR, markeredgecolor="white", markersize=8, label=place, zorder=5)
     if scene.gravity is not None:
-        start, end = scene.gravity
-        axes.quiver(
-            *start, *(end - start), color=GRAVITY_COLOUR, linewidth=2.0, arrow_length_ratio=0.3, label="gravity"
-        )
+        _draw_arrow(axes, scene.gravity[0], scene.gravity[1], GRAVITY_COLOUR, "gravity")
+
+
+def _draw_overlays(axes: Any, scene: Scene) -> None:
+    for arrow in scene.arrows:
+        _draw_arrow(axes, arrow.start, arrow.end, arrow.colour, arrow.name)
+    for ghost in scene.ghosts:
+        axes.plot(*ghost.line.T, color=ghost.colour, linewidth=1.0, label=ghost.name, zorder=2)
+    for mark in scene.marks:
+        axes.plot(*mark.place[:, None], "x", color=mark.colour, markersize=8, label=mark.name, zorder=6)
+    if scene.ellipsoid is not None:
+        mesh, name = scene.ellipsoid.mesh, scene.ellipsoid.name
+        colour = mpl.colors.to_rgba(ELLIPSOID_COLOUR, 0.12)
+        axes.add_collection3d(Poly3DCollection(mesh.vertices[mesh.triangles], facecolors=[colour], zorder=4))
+        for i, ends in enumerate(scene.ellipsoid.axes):
+            axes.plot(*ends.T, color=ELLIPSOID_COLOUR, linewidth=1.2, label=name if i == 0 else None, zorder=4)
+
+
+def _draw_arrow(axes: Any, start: Floats, end: Floats, colour: str, name: str) -> None:
+    axes.quiver(*start, *(end - start), color=colour, linewidth=2.0, arrow_length_ratio=0.3, label=name, zorder=6)
 
 
 def _frame(axes: Any, scene: Scene) -> None:

@@ -64,11 +64,10 @@ def least_squares(A: Floats, b: Floats, low: Floats, high: Floats, minimise: Sma
     _, values, vectors = np.linalg.svd(A / size)
     rank = int((values > RANK * values[0]).sum())
     free = vectors[rank:].T
-    if free.shape[1] == 0:
-        return best
-    if minimise == "norm":
-        return _least_norm(best, free, low, high)
-    return _least_sum(best, free, low, high)
+    if free.shape[1] > 0:
+        best = (_least_norm if minimise == "norm" else _least_sum)(best, free, low, high)
+    round_off = 1e-12 * float(best.max())
+    return np.where(best - low <= round_off, low, np.where(high - best <= round_off, high, best))
 
 
 def _least_norm(point: Floats, free: Floats, low: Floats, high: Floats) -> Floats:

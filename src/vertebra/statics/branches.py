@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError
-from vertebra.mechanics.equilibrium import AXIS, LOWER, OWN, UPPER
 from vertebra.mechanics.loads import Load
-from vertebra.mechanics.newton import RESIDUAL, SCALE, inspect, is_conservative
-from vertebra.mechanics.sweep import V_LOW, U, V
+from vertebra.mechanics.newton import RESIDUAL, SCALE, inspect
 from vertebra.robot.arguments import positive_count
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
@@ -108,16 +106,8 @@ def joint_stiffness(problem: Problem, angles: Floats, tensions: Floats) -> tuple
     """Dense stiffness H (n, n) in N*m/rad at a pose, and the largest moment out of balance over the moment scale."""
     work = problem.workspace()
     inspect(*problem.system, tensions, NO_CABLES, NO_CABLES, angles, *work[1:])
-    state = work.state
-    heavy = bool((problem.robot.cables["linear_density"] > 0.0).any())
-    if is_conservative(problem.gravity, problem.table, heavy):
-        rows, columns, low_columns = (state[:, first : first + 3] for first in (AXIS, UPPER, LOWER))
-    else:
-        rows, columns, low_columns = work.wide[U], work.wide[V], work.wide[V_LOW]
-    stiffness: Floats = np.triu(rows @ columns.T, 1) + np.tril(low_columns @ rows.T, -1)
-    stiffness[np.diag_indices(len(angles))] = state[:, OWN]
     scale = float(work.report[SCALE])
-    return stiffness, float(work.report[RESIDUAL]) / scale if scale else 0.0
+    return problem.dense_stiffness(work), float(work.report[RESIDUAL]) / scale if scale else 0.0
 
 
 def critical_tension(robot: Robot, *, gravity: str | ArrayLike | None = None, loads: Sequence[Load] = ()) -> float:

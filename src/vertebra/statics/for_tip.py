@@ -26,8 +26,12 @@ from vertebra.statics.from_tensions import shape_from_tensions, shapes_from_tens
 from vertebra.statics.problem import NO_CABLES, Problem
 from vertebra.statics.shape import Shape
 
+MOST = 1e3
+"""Times the tension that balances weight, loads and elastic joints: how far the search goes without an upper bound."""
 SAMPLES = 1500
 TRIES = 24
+ANSWERS = 4
+"""How many tensions that reach the goal are compared."""
 MOST_STEPS = 60
 STIFFNESS_TOLERANCE = 1e-6
 """Relative."""
@@ -133,8 +137,11 @@ def tensions_for_tip(
 ) -> TipTensions:
     """Cable tensions whose shape has its tip at `position` (3,) m, as stable shapes within range only.
 
+    More cables than needed leave a choice: of several answers found, the one with the stiffest tip is taken.
+
     `stiffness`: a direction and the tip stiffness wanted in it, N/m; needs one cable more. `lower`, `upper`: bounds in
-    N, one or one a cable; default pretension and max_tension of the robot file. `start` as in `shape_from_tensions`:
+    N, one or one a cable; default pretension and max_tension of the robot file, and where that has none, a thousand
+    times what balances weight and loads. `start` as in `shape_from_tensions`:
     each trial is solved from it. `tolerance`: m.
 
     With `check`, raises `Infeasible` with the closest answer as `result` when the tip does not get there.
@@ -143,18 +150,11 @@ def tensions_for_tip(
     low, high = tension_bounds(robot, lower, upper)
     if len(low) == 0:
         raise InputError("robot", f"{robot.name} has no cables")
+    high = np.minimum(high, low + MOST * _usual_tension(problem))
     tolerance = positive("tolerance", tolerance)
     goal = _goal(robot, position, stiffness)
     tip = _Tip(problem, goal, start)
-    best: tuple[float, Floats] | None = None
-    enough = 0.2 * tolerance / goal.size
-    for first in _candidates(problem, goal, low, high, start):
-        tensions, miss = _descend(tip, first, low, high, enough)
-        if best is None or miss < best[0]:
-            best = miss, tensions
-        if miss <= enough:
-            break
-    tensions = low if best is None else best[1]
+    tensions = _search(tip, _candidates(problem, goal, low, high, start), low, high, 0.2 * tolerance / goal.size)
     shape = shape_from_tensions(robot, tensions, gravity=gravity, loads=loads, start=start, check=False)
     result = _result(shape, goal, tensions, low, high, tolerance)
     if check:
@@ -162,6 +162,25 @@ def tensions_for_tip(
         if not result.reached:
             _refuse(result, stiffness)
     return result
+
+
+def _search(tip: _Tip, candidates: Floats, low: Floats, high: Floats, enough: float) -> Floats:
+    """The tensions that miss least; of several that reach the goal, those whose tip is stiffest."""
+    best, least, softness, found = low, np.inf, np.inf, 0
+    for first in candidates:
+        tensions, miss = _descend(tip, first, low, high, enough)
+        if miss > enough:
+            if miss < least:
+                best, least = tensions, miss
+            continue
+        tip.residual(tensions)
+        give = float(np.linalg.eigvalsh(tip.compliance[:3, :3])[-1])
+        if give < softness:
+            best, least, softness = tensions, 0.0, give
+        found += 1
+        if found == ANSWERS:
+            break
+    return best
 
 
 def _goal(robot: Robot, position: ArrayLike, stiffness: tuple[ArrayLike, float] | None) -> _Goal:

@@ -50,7 +50,7 @@ def shape_from_tensions(
 
     `tensions`: one a cable, N. `gravity`: the robot's own, a mount (ground, ceiling, wall) or a vector, m/s^2.
     `start`: (n,) rad, decides which of several stable shapes is found; default: the shape without weight and loads,
-    and where that leads nowhere or out of range, the straight one, the last time in small steps.
+    and where that leads nowhere or out of range, the straight one.
 
     With `check` a solve that fails raises `NoEquilibrium`, `OutOfRange` or `Unstable`, each with the `result`; without,
     the result says so itself.

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError
-from vertebra.mechanics.equilibrium import WIDTH
+from vertebra.mechanics.equilibrium import AXIS, LOWER, OWN, UPPER, WIDTH
 from vertebra.mechanics.loads import Load, load_table, load_tuple
-from vertebra.mechanics.newton import REPORT_WIDTH
-from vertebra.mechanics.sweep import CABLE_COLUMN
+from vertebra.mechanics.newton import REPORT_WIDTH, is_conservative
+from vertebra.mechanics.sweep import CABLE_COLUMN, V_LOW, U, V
 from vertebra.robot.arguments import coordinates, gravity_vector, numbers
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import PIN, Floats, Table
@@ -74,6 +74,18 @@ class Problem:
             np.empty((2 * columns + 2, max(columns, 6, len(self.robot.cables)))),
             np.empty(REPORT_WIDTH),
         )
+
+    def dense_stiffness(self, work: Workspace, by_length: bool = False) -> Floats:
+        """H (n, n) in N*m/rad at the pose that `work` belongs to, springs of cables of given length included."""
+        state = work.state
+        heavy = bool((self.robot.cables["linear_density"] > 0.0).any())
+        if is_conservative(self.gravity, self.table, heavy) and not by_length:
+            rows, columns, low_columns = (state[:, first : first + 3] for first in (AXIS, UPPER, LOWER))
+        else:
+            rows, columns, low_columns = work.wide[U], work.wide[V], work.wide[V_LOW]
+        stiffness: Floats = np.triu(rows @ columns.T, 1) + np.tril(low_columns @ rows.T, -1)
+        stiffness[np.diag_indices(len(state))] = state[:, OWN]
+        return stiffness
 
     def tensions(self, tensions: ArrayLike) -> Floats:
         """One tension a cable, N, as a fresh array."""

@@ -1,0 +1,233 @@
+"""What the commands on statics understand: tensions, lengths, angles, gravity and loads as a person types them.
+
+A number without a unit is SI (N, m, rad), as in the robot file. A unit behind the last number of a list is meant for
+all of them: "1, 2, 3 mm".
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from vertebra.cli.output import CommandError
+
+if TYPE_CHECKING:
+    from vertebra.robot.robot import Robot
+
+RobotArgument = Annotated[str, typer.Argument(metavar="ROBOT", help="Preset name or path of a robot file.")]
+GravityOption = Annotated[
+    str | None,
+    typer.Option("--gravity", help='ground, ceiling, wall or "gx,gy,gz" in m/s^2; default: as in the robot file.'),
+]
+LoadOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--load",
+        metavar="LOAD",
+        help='"fx,fy,fz[;mx,my,mz][@LINK[:px,py,pz]]": force in N and moment in N*m along world axes, the link '
+        "(default the last), and the point in the link's frame (default the tip; the centre of mass on other links). "
+        "Repeat for more loads.",
+    ),
+]
+StartOption = Annotated[
+    str | None, typer.Option("--start", help='Joint angles to start from: "10 deg" for all, or one a joint.')
+]
+
+_BARE = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+
+
+class Quantity(NamedTuple):
+    """What the numbers of an option are."""
+
+    unit: str
+    example: str
+    what: str
+
+
+TENSION = Quantity("N", "5 N", "tension")
+LENGTH = Quantity("m", "120 mm", "length")
+ANGLE = Quantity("rad", "10 deg", "angle")
+
+
+def quantities(option: str, text: str, quantity: Quantity) -> list[float]:
+    """SI values of a comma-separated list."""
+    from vertebra.robot.units import UnitError, to_si
+
+    parts = [part.strip() for part in text.strip().strip("[]()").split(",")]
+    if "" in parts:
+        raise CommandError(f"{option} {text!r}: a number is missing; write {quantity.what}s separated by commas")
+    bare = [_BARE.fullmatch(part) is not None for part in parts]
+    unit_for_all = all(bare[:-1]) and not bare[-1]
+    if unit_for_all:
+        parts = [f"{part} {_unit_of(parts[-1])}" for part in parts[:-1]] + parts[-1:]
+    values = []
+    for part in parts:
+        try:
+            values.append(to_si(part, quantity.unit, quantity.example))
+        except UnitError as error:
+            raise CommandError(f"{option}: {part!r} {_sentence(str(error))}") from None
+    if not all(bare) and not unit_for_all and any(plain and value for plain, value in zip(bare, values, strict=True)):
+        raise CommandError(f"{option} {text!r}: give every number its unit, or one unit behind the last for all")
+    return values
+
+
+def _unit_of(text: str) -> str:
+    number = _BARE.match(text)
+    return text[number.end() :].strip() if number else ""
+
+
+def _sentence(message: str) -> str:
+    return message if message.startswith(("is ", "must ")) else f"is not understood: {message}"
+
+
+def one_or_each(option: str, text: str, quantity: Quantity, count: int, owner: str) -> list[float]:
+    """One value for all, or exactly `count` of them."""
+    values = quantities(option, text, quantity)
+    if len(values) == 1:
+        return values * count
+    if len(values) != count:
+        raise CommandError(
+            f"{option}: this robot has {count} {owner}s; give {count} {quantity.what}s separated by commas, "
+            f"or one for all (found {len(values)})"
+        )
+    return values
+
+
+def tensions(option: str, text: str, robot: Robot) -> list[float]:
+    """One a cable, N; cables cannot push."""
+    _need_cables(option, robot)
+    values = one_or_each(option, text, TENSION, len(robot.cables), "cable")
+    for k, value in enumerate(values, 1):
+        if value < 0:
+            raise CommandError(f"{option}: cable {k} has {value:g} N, but a cable cannot push; give 0 or more")
+    return values
+
+
+def lengths(option: str, text: str, robot: Robot) -> list[float]:
+    """One a cable, m; a forgotten unit is noticed, since no cable is that long."""
+    _need_cables(option, robot)
+    values = one_or_each(option, text, LENGTH, len(robot.cables), "cable")
+    _notice_missing_unit(option, text, values, robot)
+    return values
+
+
+def angles(option: str, text: str, robot: Robot) -> list[float]:
+    """One a joint coordinate, rad."""
+    values = one_or_each(option, text, ANGLE, robot.freedoms, "joint coordinate")
+    for j, value in enumerate(values, 1):
+        if abs(value) >= math.pi:
+            raise CommandError(
+                f"{option}: joint {j} has {value:g} rad, which is half a turn or more; degrees? write deg"
+            )
+    return values
+
+
+def position(option: str, text: str, robot: Robot) -> list[float]:
+    """Three coordinates in the world, m."""
+    values = quantities(option, text, LENGTH)
+    if len(values) != 3:
+        raise CommandError(f'{option} {text!r}: give three coordinates, such as "30, 0, 140 mm" (found {len(values)})')
+    _notice_missing_unit(option, text, values, robot)
+    return values
+
+
+def _notice_missing_unit(option: str, text: str, values: list[float], robot: Robot) -> None:
+    if max(map(abs, values)) > 3 * robot.length:
+        unit = '; without a unit, numbers are in m: write "mm" behind them' if _is_bare(text) else ""
+        raise CommandError(f"{option} {text!r}: the robot is only {robot.length * 1e3:.4g} mm long{unit}")
+
+
+def _is_bare(text: str) -> bool:
+    return not re.search(r"[a-zA-Zµμ]", text.replace("e", "").replace("E", ""))
+
+
+def _need_cables(option: str, robot: Robot) -> None:
+    if len(robot.cables) == 0:
+        raise CommandError(f"{option}: {robot.name} has no cables; add a `cables` block to its robot file")
+
+
+def gravity(text: str | None) -> Any:
+    """None, a mount name, or (gx, gy, gz) in m/s^2."""
+    from vertebra.robot.description import MOUNTS
+
+    if text is None or text.strip().lower() in MOUNTS:
+        return text.strip().lower() if text is not None else None
+    if not any(letter.isdigit() for letter in text):
+        raise CommandError(f'--gravity {text!r}: give {", ".join(MOUNTS)}, or a vector such as "0,0,-9.8" in m/s^2')
+    return vector("--gravity", text, Quantity("m/s^2", "-9.8", "component"), "0,0,-9.8")
+
+
+def vector(option: str, text: str, quantity: Quantity, example: str) -> tuple[float, float, float]:
+    """Three components in SI."""
+    values = quantities(option, text, quantity)
+    if len(values) != 3:
+        raise CommandError(f"{option} {text!r}: give three {quantity.what}s, such as {example!r} (found {len(values)})")
+    x, y, z = values
+    return x, y, z
+
+
+def load(text: str, robot: Robot) -> Any:
+    """A `vertebra.Load` from "fx,fy,fz[;mx,my,mz][@LINK[:px,py,pz]]"."""
+    import vertebra
+    from vertebra.errors import InputError
+    from vertebra.robot.arguments import link_index
+
+    what, at, where = text.partition("@")
+    pull, with_moment, turn = what.partition(";")
+    number, with_point, place = where.partition(":")
+    force = vector("--load", pull, Quantity("N", "0.5 N", "force component"), "0,0,-0.1")
+    moment = (0.0, 0.0, 0.0)
+    if with_moment:
+        moment = vector("--load", turn, Quantity("N*m", "0.01 N*m", "moment component"), "0,0,0.01")
+    link = -1
+    if at:
+        try:
+            link = int(number)
+            link_index(robot, link)
+        except (ValueError, InputError):
+            raise CommandError(
+                f"--load {text!r}: behind @ comes a link, 0 (base) to {len(robot.joints)}, or -1 for the last, "
+                f"not {number.strip()!r}"
+            ) from None
+    point = None
+    if with_point:
+        point = vector("--load", place, Quantity("m", "5 mm", "coordinate"), "0,0,5 mm")
+        _notice_missing_unit("--load", place, list(point), robot)
+    return vertebra.Load(force=force, moment=moment, link=link, point=point)
+
+
+def loads(texts: list[str] | None, robot: Robot) -> tuple[Any, ...]:
+    """All loads of a command."""
+    return tuple(load(text, robot) for text in texts or ())
+
+
+def common_tensions(option: str, text: str) -> list[float]:
+    """Tensions to try, N: a list, or "FROM:TO" or "FROM:TO:COUNT" in even steps."""
+    first, *more = text.split(":")
+    if not more:
+        values = quantities(option, text, TENSION)
+    else:
+        try:
+            count = int(more[1]) if len(more) > 1 else 20
+        except ValueError:
+            count = 0
+        if len(more) > 2 or not 2 <= count <= 10_000:
+            raise CommandError(f'{option} {text!r}: write FROM:TO or FROM:TO:COUNT, such as "1:20" or "1:20:39"')
+        low, high = quantities(option, f"{first},{more[0]}", TENSION)
+        values = [low + (high - low) * i / (count - 1) for i in range(count)]
+    if min(values) < 0:
+        raise CommandError(f"{option}: {min(values):g} N would be a cable that pushes; give 0 or more")
+    return values
+
+
+def only_one(**given: object) -> str:
+    """The name of the one option that was given, or an error that lists them; underscores become dashes."""
+    names = ["--" + name.replace("_", "-") for name in given]
+    found = [name for name, value in zip(names, given.values(), strict=True) if value is not None]
+    if len(found) != 1:
+        wanted = f"one of {', '.join(names[:-1])} or {names[-1]}"
+        raise CommandError(f"{' and '.join(found)}: give only {wanted}" if found else f"give {wanted}")
+    return found[0]

@@ -1,0 +1,122 @@
+"""How stiff the tip is against the common tension of all cables: a table, an interactive page, a still picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vertebra.report.facts import Facts, number, overview
+from vertebra.robot.tables import Floats
+from vertebra.statics.stiffness import StiffnessCurve
+
+NAMES = ("softest direction", "middle direction", "stiffest direction")
+CRITICAL_COLOUR = "#555555"
+COLOURS = ("#D55E00", "#009E73", "#0072B2")
+SYMBOLS = ("circle", "square", "diamond")
+MARKERS = ("o", "s", "D")
+X_TITLE, Y_TITLE = "tension of every cable [N]", "stiffness at the tip [N/m]"
+WIDE = 30.0
+"""Stiffnesses further apart than this factor are drawn on a logarithmic axis."""
+
+
+def curve_facts(curve: StiffnessCurve) -> Facts:
+    """One row a tension."""
+    rows = [
+        (number(tension), *(_text(value) if solved else "-" for value in stiffness), "yes" if solved else "NO")
+        for tension, stiffness, solved in zip(curve.common, curve.stiffness, curve.solved, strict=True)
+    ]
+    headers = ("tension [N]", "softest [N/m]", "middle [N/m]", "stiffest [N/m]", "stable")
+    return Facts("Stiffness at the tip", headers, tuple(rows))
+
+
+def _text(value: float) -> str:
+    return f"{value:.4g}" if math.isfinite(value) else "rigid"
+
+
+def curve_figure_html(curve: StiffnessCurve, path: str | Path, title: str, critical: float | None = None) -> Path:
+    """Write one HTML file that needs nothing else; `critical` in N is where the straight robot buckles."""
+    from vertebra.report.html_page import document, facts_table
+
+    note = (
+        "Tensions without a stable shape within the range of every joint have no mark. Below the dotted line, if there "
+        "is one, the straight robot buckles, and the marks belong to a bent shape. Point at a mark to read it."
+    )
+    robot = curve.shapes.robot
+    tables = [facts_table(curve_facts(curve)), facts_table(overview(robot)._replace(title=f"Robot {robot.name}"))]
+    target = Path(path)
+    target.write_text(document(title, curve_picture(curve, critical), tables, note=note), encoding="utf-8")
+    return target
+
+
+def curve_picture(curve: StiffnessCurve, critical: float | None = None) -> Any:
+    """The plotly figure."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    for i, values in _finite_rows(curve):
+        figure.add_scatter(
+            x=curve.common, y=values, name=NAMES[i], mode="lines+markers", line={"color": COLOURS[i]},
+            marker={"symbol": SYMBOLS[i], "size": 8}, hovertemplate="%{x:.4g} N: %{y:.4g} N/m",
+        )  # fmt: skip
+    if critical is not None:
+        text = f"straight above {critical:.4g} N"
+        figure.add_vline(critical, line={"color": CRITICAL_COLOUR, "dash": "dot"}, annotation_text=text)
+    figure.update_layout(
+        template="plotly_white",
+        xaxis={"title": {"text": X_TITLE}, "rangemode": "tozero"},
+        yaxis={"title": {"text": Y_TITLE}, "type": "log" if _is_wide(curve) else "linear", "rangemode": "tozero"},
+        legend={"x": 0.02, "y": 0.98},
+        margin={"l": 70, "r": 20, "t": 20, "b": 60},
+    )
+    return figure
+
+
+def curve_figure_static(curve: StiffnessCurve, path: str | Path, title: str, critical: float | None = None) -> Path:
+    """Write a still picture, .png or .svg; same input, same bytes."""
+    import matplotlib as mpl
+
+    from vertebra.report.still import SETTINGS, save_figure
+
+    target = Path(path)
+    with mpl.rc_context(SETTINGS):
+        save_figure(curve_still(curve, title, critical), target)
+    return target
+
+
+def curve_still(curve: StiffnessCurve, title: str, critical: float | None = None) -> Any:
+    """The matplotlib figure."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    figure = Figure(figsize=(7.0, 4.6), dpi=150, layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12))
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    for i, values in _finite_rows(curve):
+        axes.plot(
+            curve.common, values, color=COLOURS[i], linewidth=1.4, marker=MARKERS[i], markersize=5, label=NAMES[i]
+        )
+    if critical is not None:
+        axes.axvline(critical, color=CRITICAL_COLOUR, linestyle=":", label=f"straight above {critical:.4g} N")
+    axes.set(xlabel=X_TITLE, ylabel=Y_TITLE, title=title, yscale="log" if _is_wide(curve) else "linear")
+    axes.grid(color="#dddddd", linewidth=0.6)
+    axes.legend(frameon=False)
+    return figure
+
+
+def _finite_rows(curve: StiffnessCurve) -> Iterator[tuple[int, Floats]]:
+    """Each direction with its stiffness; what is not finite is left out of the picture."""
+    for i, column in enumerate(curve.stiffness.T):
+        values = np.where(np.isfinite(column) & curve.solved, column, np.nan)
+        if not np.isnan(values).all():
+            yield i, values
+
+
+def _is_wide(curve: StiffnessCurve) -> bool:
+    values = curve.stiffness[curve.solved]
+    values = values[np.isfinite(values)]
+    return bool(len(values) and values.max() > WIDE * values.min())

@@ -1,0 +1,235 @@
+"""`vertebra shape`: answers, files, and what it says to a newcomer's mistakes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import vertebra as vb
+from vertebra.cli.shape import load_free
+
+ROBOT = "hu2023-prototype"
+PULL = "0.98,0.98,0.98,3.92"
+
+
+@pytest.fixture(scope="module")
+def expected() -> vb.Shape:
+    return vb.shape_from_tensions(vb.load(ROBOT), [0.98, 0.98, 0.98, 3.92])
+
+
+def test_prints_a_summary_and_tables(vertebra, expected: vb.Shape) -> None:
+    ran = vertebra("shape", ROBOT, "-t", PULL)
+    assert (ran.code, ran.err) == (0, "")
+    x, y, z = expected.tip * 1e3
+    assert f"({abs(x):.3f}, {y:.3f}, {z:.3f}) mm" in ran.out
+    assert "hu2023-prototype under 0.98, 0.98, 0.98, 3.92 N" in ran.out
+    for word in ("stable", "softest at the tip", "stiffest at the tip", "energy", "residual", "iterations"):
+        assert word in ran.out
+    for header in ("angle [deg]", "of limit", "force [N]", "normal [N]", "cables [N]", "tension [N]", "length [mm]"):
+        assert header in ran.out
+    for j, angle in enumerate(np.degrees(expected.angles), 1):
+        assert re.search(rf"^ *{j} +{abs(angle):.3f} ", ran.out, re.MULTILINE)
+    for length in expected.lengths * 1e3:
+        assert f"{length:.3f}" in ran.out
+    assert "Loads" not in ran.out
+
+
+def test_json_holds_every_field_in_si(vertebra, expected: vb.Shape) -> None:
+    record = vertebra("shape", ROBOT, "-t", PULL, "--json").json
+    assert record["robot"] == ROBOT
+    for name in ("angles", "tip", "frames", "tensions", "lengths", "forces", "normal_forces", "compliance", "gravity"):
+        np.testing.assert_array_equal(record[name], getattr(expected, name))
+    for name in ("energy", "residual", "moment_scale", "iterations", "converged", "stable", "weakest"):
+        assert record[name] == getattr(expected, name)
+    assert (record["out_of_range"], record["separated"], record["loads"]) == ([], [], [])
+    assert {field.name for field in fields(expected)} <= set(record), "every field of the result"
+    assert record["status"] == "solved"
+    stiffness = record["tip_stiffness"]["stiffness"]
+    assert stiffness == sorted(stiffness)
+    eigenvalues = np.linalg.eigvalsh(expected.compliance[:3, :3])
+    np.testing.assert_allclose(stiffness, 1 / eigenvalues[::-1], rtol=1e-9)
+
+
+def test_gravity_and_loads_reach_the_solver(vertebra) -> None:
+    loads = [
+        vb.Load(force=(0, 0, -0.1)),
+        vb.Load(force=(0.05, 0, 0), moment=(0, 0, 0.002), link=4, point=(0, 0, 0.005)),
+    ]
+    wanted = vb.shape_from_tensions(vb.load(ROBOT), [3] * 4, gravity="wall", loads=loads)
+    texts = ("--load", "0,0,-0.1", "--load", "0.05,0,0;0,0,2 N*mm@4:0,0,5 mm")
+    record = vertebra("shape", ROBOT, "-t", "3", "--gravity", "wall", *texts, "--json").json
+    np.testing.assert_array_equal(record["angles"], wanted.angles)
+    assert record["gravity"] == [-9.8, 0, 0]
+    assert record["loads"][1] == {"force": [0.05, 0, 0], "moment": [0, 0, 0.002], "link": 4, "point": [0, 0, 0.005]}
+    assert record["loads"][0]["point"] is None
+    shown = vertebra("shape", ROBOT, "-t", "3", "--gravity", "wall", *texts).out
+    assert "link 4, (0, 0, 5) mm" in shown
+    moon = vertebra("shape", ROBOT, "-t", "3", "--gravity", "-1.62, 0, 0", "--json").json
+    assert moon["gravity"] == [-1.62, 0, 0]
+
+
+def test_start_decides_the_branch(vertebra) -> None:
+    tips = [
+        vertebra("shape", ROBOT, "-t", "1", "--start", f"{angle} deg", "--json").json["tip"] for angle in ("2", "-2")
+    ]
+    assert np.linalg.norm(np.subtract(*tips)) > 0.01
+
+
+@pytest.mark.parametrize("suffix", [".html", ".png", ".svg", ".csv", ".json", ".HTML"])
+def test_writes_files(vertebra, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"shape{suffix}"
+    ran = vertebra("shape", ROBOT, "-t", PULL, "--out", str(path))
+    assert (ran.code, ran.out) == (0, "")
+    assert f"wrote {path}" in ran.err
+    assert path.stat().st_size > 500
+
+
+def test_page_shows_the_load_free_shape_and_loads_nothing(vertebra, tmp_path: Path) -> None:
+    path = tmp_path / "shape.html"
+    vertebra("shape", ROBOT, "-t", PULL, "--load", "0,0,-0.05", "--out", str(path))
+    text = path.read_text(encoding="utf-8")
+    for name in ("without weight and loads", "load 1 at the tip: 0.05 N", "cable 4, 270 deg: 3.92 N"):
+        assert name in text
+    outside_scripts = re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
+    assert not re.search(r"(src|href|srcset)\s*=|https?:|@import|url\(", outside_scripts)
+    assert not re.search(r"<script[^>]+src", text)
+
+
+def test_the_thin_line_is_the_same_robot_without_weight_and_loads() -> None:
+    robot = vb.load(ROBOT)
+    loaded = vb.shape_from_tensions(robot, [1, 1, 1, 2], loads=[vb.Load(force=(0.1, 0, 0))])
+    free = vb.shape_from_tensions(robot, [1, 1, 1, 2], gravity=(0, 0, 0))
+    (ghost,) = load_free(loaded)
+    np.testing.assert_allclose(ghost.line[-1], free.tip * 1e3)
+    assert np.linalg.norm(ghost.line[-1] - loaded.tip * 1e3) > 10
+    assert list(load_free(free)) == [], "it would cover itself"
+
+
+def test_csv_has_a_row_a_joint_with_units_in_its_header(vertebra, tmp_path: Path, expected: vb.Shape) -> None:
+    path = tmp_path / "shape.csv"
+    vertebra("shape", ROBOT, "-t", PULL, "--out", str(path))
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+    assert list(rows[0]) == [
+        "joint", "angle_deg", "x_mm", "y_mm", "z_mm", "force_x_N", "force_y_N", "force_z_N",
+    ]  # fmt: skip
+    assert [row["joint"] for row in rows] == [str(j) for j in range(1, 12)]
+    np.testing.assert_allclose([float(row["angle_deg"]) for row in rows], np.degrees(expected.angles), rtol=1e-14)
+    places = [[float(row[f"{axis}_mm"]) for axis in "xyz"] for row in rows]
+    np.testing.assert_allclose(places, expected.frames[1:, :3, 3] * 1e3, rtol=1e-14)
+    forces = [[float(row[f"force_{axis}_N"]) for axis in "xyz"] for row in rows]
+    np.testing.assert_array_equal(forces, expected.forces)
+
+
+def test_json_file_is_what_json_prints(vertebra, tmp_path: Path) -> None:
+    path = tmp_path / "shape.json"
+    printed = vertebra("shape", ROBOT, "-t", PULL, "--out", str(path), "--json").json
+    assert printed.pop("out") == str(path)
+    assert json.loads(path.read_text()) == printed
+
+
+def test_lost_contact_is_a_visible_warning(vertebra) -> None:
+    robot = vb.load(ROBOT)
+    pull = "0.3,0.3,0.3,0.3"
+    found = vb.shape_from_tensions(robot, [0.3] * 4, gravity="ceiling", loads=[vb.Load(force=(0, 0, 2))])
+    assert found.separated
+    ran = vertebra("shape", ROBOT, "-t", pull, "--gravity", "ceiling", "--load", "0,0,2")
+    assert ran.code == 0
+    assert ran.err.startswith("warning: joints 1, 2, 3,")
+    assert "cannot: the links come apart" in ran.err
+    assert vertebra("shape", ROBOT, "-t", PULL).err == ""
+
+
+MISTAKES = {
+    "three tensions": ((ROBOT, "-t", "1,2,3"), "has 4 cables; give 4 tensions"),
+    "pushing cable": ((ROBOT, "-t", "1,-2,3,4"), "cable 2 has -2 N, but a cable cannot push"),
+    "text": ((ROBOT, "-t", "much"), "--tensions: 'much' is not a quantity"),
+    "mass for tension": ((ROBOT, "-t", "100 g"), "'g' cannot be converted to N"),
+    "missing file": (("no-such-robot.yaml", "-t", "1"), "no-such-robot.yaml"),
+    "misspelt preset": (("hu2023-protype", "-t", "1"), "did you mean 'hu2023-prototype'"),
+    "unknown gravity": ((ROBOT, "-t", "1", "--gravity", "up"), "--gravity 'up': give ground, ceiling, wall"),
+    "link out of range": ((ROBOT, "-t", "1", "--load", "0,0,1@12"), "a link, 0 (base) to 11"),
+    "load without three": ((ROBOT, "-t", "1", "--load", "1"), "--load '1': give three force components"),
+    "both": ((ROBOT, "-t", "1", "--lengths", "160 mm"), "--tensions and --lengths: give only one of"),
+    "neither": ((ROBOT,), "give one of --tensions, --lengths or --shortenings"),
+    "no cables": (("lapusan2022", "-t", "1"), "lapusan2022 has no cables"),
+    "ball joints": (("cai2023", "-t", "1"), "ball"),
+    "start too far": ((ROBOT, "-t", "1", "--start", "10"), "half a turn or more"),
+    "suffix": ((ROBOT, "-t", "1", "--out", "a.pdf"), "must end in .html, .png, .svg, .csv, .json, not '.pdf'"),
+    "missing folder": ((ROBOT, "-t", "4", "--out", "no/such/folder/a.csv"), "No such file or directory"),
+    "elastic tensions": ((ROBOT, "-t", "4", "--stiffness-EA", "1 kN"), "belongs to --lengths"),
+    "lengths of branches": ((ROBOT, "--lengths", "160 mm", "--branches"), "cannot be combined with --branches"),
+    "curve of lengths": ((ROBOT, "--lengths", "160 mm", "--stiffness"), "cannot be combined with --stiffness"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_named_with_its_remedy(vertebra, mistake: str) -> None:
+    arguments, said = MISTAKES[mistake]
+    ran = vertebra("shape", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_a_mistake_is_json_as_well(vertebra) -> None:
+    ran = vertebra("shape", ROBOT, "-t", "1,2,3", "--json")
+    assert ran.code == 2
+    assert ran.json["error"]["type"] == "CommandError"
+    assert ran.json["error"]["message"] in ran.err
+
+
+TOO_MUCH = (ROBOT, "-t", "0,0,0,0.9")
+"""Bends joint 2 past its limit."""
+
+
+def test_a_failing_solve_is_an_error_with_its_joint(vertebra) -> None:
+    ran = vertebra("shape", *TOO_MUCH, "--json")
+    assert ran.code == 2
+    error = ran.json["error"]
+    assert error["type"] == "OutOfRange"
+    assert error["joint"] == 2
+    assert "joint 2: angle" in ran.err
+
+
+def test_no_check_shows_what_failed(vertebra, tmp_path: Path) -> None:
+    path = tmp_path / "a.html"
+    ran = vertebra("shape", *TOO_MUCH, "--no-check", "--json")
+    assert ran.code == 0
+    assert ran.json["out_of_range"][0] == 2
+    assert "warning: joint 2 past the limit" in ran.err
+    assert vertebra("shape", *TOO_MUCH, "--no-check", "--out", str(path)).code == 0
+    assert "past the limit" in path.read_text(encoding="utf-8")
+
+
+def test_fits_80_columns(vertebra, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    out = vertebra("shape", "yang2023-c", "-t", "2.125", "--load", "0.001,-0.002,0.003@3:0.001,0.002,0.003").out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "\x1b" not in out
+    assert "…" not in out
+
+
+def test_help_tells_the_syntax_of_loads(vertebra) -> None:
+    ran = vertebra("shape", "--help")
+    assert ran.code == 0
+    for text in ("fx,fy,fz[;mx,my,mz][@LINK[:px,py,pz]]", "world axes", "ceiling", "--shortenings", "-t 0.98,0.98"):
+        assert text in " ".join(ran.out.replace("│", " ").split())
+
+
+def test_lengths_and_shortenings(vertebra) -> None:
+    robot = vb.load(ROBOT)
+    pulled = vb.shape_from_lengths(robot, shortenings=[0.006, 0.0, -0.008, 0.0], stiffness_EA=2e4)
+    options = ("--shortenings", "6 mm, 0, -8 mm, 0", "--stiffness-EA", "20 kN")
+    record = vertebra("shape", ROBOT, *options, "--json").json
+    np.testing.assert_array_equal(record["tensions"], pulled.tensions)
+    lengths = vb.cable_lengths(robot, np.zeros(11)) - [0.006, 0.0, -0.008, 0.0]
+    texts = ",".join(repr(float(length)) for length in lengths)
+    same = vertebra("shape", ROBOT, "--lengths", texts, "--stiffness-EA", "2e4", "--json").json
+    np.testing.assert_allclose(same["angles"], record["angles"], rtol=1e-9, atol=1e-12)
+    assert "tension [N]" in vertebra("shape", ROBOT, *options).out

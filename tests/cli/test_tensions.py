@@ -1,0 +1,172 @@
+"""`vertebra tensions`: which tensions hold a shape or reach a tip."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import vertebra as vb
+
+ROBOT = "hu2023-prototype"
+PULL = (1.0, 2.0, 1.5, 3.0)
+
+
+@pytest.fixture(scope="module")
+def made() -> vb.Shape:
+    """A shape that cables can hold, since they made it."""
+    return vb.shape_from_tensions(vb.load(ROBOT), PULL)
+
+
+def angles_of(shape: vb.Shape) -> str:
+    return ",".join(repr(float(angle)) for angle in shape.angles)
+
+
+def test_a_shape_that_can_be_held(vertebra, made: vb.Shape) -> None:
+    ran = vertebra("tensions", ROBOT, "--angles", angles_of(made), "--lower", "0.5")
+    assert (ran.code, ran.err) == (0, "")
+    assert re.search(r"^held +yes", ran.out, re.MULTILINE)
+    record = vertebra("tensions", ROBOT, "--angles", angles_of(made), "--lower", "0.5", "--json").json
+    assert record["feasible"]
+    assert record["infeasible"] == []
+    found = vb.shape_from_tensions(made.robot, record["tensions"], start=made.angles)
+    np.testing.assert_allclose(found.angles, made.angles, atol=1e-6)
+    for k, tension in enumerate(record["tensions"], 1):
+        assert re.search(rf"^ *{k} +\d+ +{round(tension, 9):.6g}$", ran.out, re.MULTILINE)
+
+
+def test_what_cannot_be_held_is_named_and_exits_with_2(vertebra) -> None:
+    expected = vb.tensions_for_shape(vb.load(ROBOT), [np.radians(5)] * 11, check=False)
+    assert not expected.feasible
+    ran = vertebra("tensions", ROBOT, "--angles", "5 deg")
+    assert ran.code == 2
+    assert re.search(rf"^held +NO, {len(expected.infeasible)} of 11 joints", ran.out, re.MULTILINE)
+    joint = expected.infeasible[0]
+    assert f"not held: joint {joint} by {abs(expected.residual[joint - 1]):.3g} N*m" in ran.err
+    assert "more; no tensions within the bounds come closer" in ran.err
+    ran = vertebra("tensions", ROBOT, "--angles", "5 deg", "--json")
+    assert ran.code == 2
+    assert ran.json["infeasible"] == list(expected.infeasible)
+    np.testing.assert_array_equal(ran.json["residual"], expected.residual)
+
+
+def test_bounds_gravity_and_loads_reach_the_solver(vertebra, made: vb.Shape) -> None:
+    options = {"gravity": "ceiling", "loads": [vb.Load(force=(0, 0, 0.1))], "lower": 1.0, "upper": [8, 8, 8, 9]}
+    texts = ("--gravity", "ceiling", "--load", "0,0,0.1", "--lower", "1", "--upper", "8,8,8,9")
+    wanted = vb.tensions_for_shape(made.robot, made.angles, **options, check=False)
+    ran = vertebra("tensions", ROBOT, "--angles", angles_of(made), *texts, "--json")
+    np.testing.assert_array_equal(ran.json["tensions"], wanted.tensions)
+
+
+def test_what_is_made_small(vertebra) -> None:
+    """Two cables of the planar robot pull the same way: the norm shares the pull, the sum need not."""
+    pose = ("tensions", "hu2023-planar", "--angles", "5 deg", "--lower", "0.1", "--json")
+    norm, least_sum = (np.array(vertebra(*pose, "--minimise", aim).json["tensions"]) for aim in ("norm", "sum"))
+    np.testing.assert_array_equal(vertebra(*pose).json["tensions"], norm)
+    assert np.linalg.norm(norm) < np.linalg.norm(least_sum)
+    assert least_sum.sum() <= norm.sum() + 1e-9
+
+
+def test_an_unstable_balance_is_a_warning(vertebra) -> None:
+    robot = vb.load(ROBOT)
+    critical = vb.critical_tension(robot)
+    ran = vertebra("tensions", ROBOT, "--angles", "0", "--upper", f"{critical / 2}")
+    assert ran.code == 0
+    assert "warning: balanced, but unstable" in ran.err
+
+
+def test_an_angle_past_its_limit_is_a_warning(vertebra) -> None:
+    assert (
+        "warning: joint 1 of the wanted shape is past its limit"
+        in vertebra("tensions", ROBOT, "--angles", "95 deg,0,0,0,0,0,0,0,0,0,0").err
+    )
+
+
+def test_a_tip_that_can_be_reached(vertebra, made: vb.Shape) -> None:
+    at = ",".join(f"{value * 1e3!r} mm" for value in made.tip.tolist())
+    ran = vertebra("tensions", ROBOT, "--tip", at, "--lower", "0.2", "--upper", "30", "--json")
+    assert ran.code == 0
+    assert ran.json["reached"]
+    assert ran.json["error"] < 1e-6
+    np.testing.assert_allclose(ran.json["shape"]["tip"], made.tip, atol=1e-6)
+    np.testing.assert_array_equal(np.array(ran.json["shape"]["tensions"])[:, 0], ran.json["tensions"])
+    shown = vertebra("tensions", ROBOT, "--tip", at, "--lower", "0.2", "--upper", "30").out
+    assert re.search(r"^reached +yes, off by", shown, re.MULTILINE)
+
+
+def test_a_tip_out_of_reach_exits_with_2_and_says_how_far(vertebra) -> None:
+    ran = vertebra("tensions", ROBOT, "--tip", "0,0,300 mm", "--upper", "20")
+    assert ran.code == 2
+    assert re.search(r"not reached: the tip stays 1\d\d mm away", ran.err)
+    assert "tension [N]" in ran.out
+
+
+def test_stiffness_of_the_tip(vertebra) -> None:
+    ran = vertebra(
+        "tensions", ROBOT, "--tip", "80,0,130 mm", "--stiffness", "0,2,0:40 N/m", "--lower", "0.5", "--upper", "20"
+    )
+    assert ran.code == 2, "four cables cannot choose it"
+    assert re.search(r"with \S+ N/m of 40 N/m wanted", ran.err)
+    assert "N/m in the wanted direction" in ran.out
+
+
+@pytest.mark.parametrize("suffix", [".html", ".png", ".svg", ".csv", ".json"])
+@pytest.mark.parametrize("goal", [("--angles", "5 deg"), ("--tip", "80,0,130 mm")])
+def test_writes_files(vertebra, tmp_path: Path, suffix: str, goal: tuple[str, str]) -> None:
+    path = tmp_path / f"answer{suffix}"
+    ran = vertebra("tensions", ROBOT, *goal, "--lower", "0.5", "--upper", "20", "--out", str(path))
+    assert ran.out == ""
+    assert f"wrote {path}" in ran.err
+    text = path.read_bytes()
+    if suffix in (".html", ".svg"):
+        assert (b"wanted shape" if goal[0] == "--angles" else b"wanted tip") in text
+    elif suffix == ".csv":
+        rows = list(csv.DictReader(text.decode().splitlines()))
+        assert [row["cable"] for row in rows] == ["1", "2", "3", "4"]
+        assert all(0.5 <= float(row["tension_N"]) <= 20 for row in rows)
+    elif suffix == ".json":
+        assert len(json.loads(text)["tensions"]) == 4
+    else:
+        assert len(text) > 10_000
+
+
+MISTAKES = {
+    "neither": ((), "give one of --angles or --tip"),
+    "both": (("--angles", "0", "--tip", "0,0,1 mm"), "--angles and --tip: give only one of"),
+    "two coordinates": (("--tip", "1,2 mm"), "give three coordinates"),
+    "no unit": (("--tip", "80,0,130"), 'numbers are in m: write "mm" behind them'),
+    "count of angles": (("--angles", "1 deg, 2 deg"), "11 joint coordinates"),
+    "degrees without a word": (("--angles", "10"), "half a turn or more"),
+    "pushing bound": (("--angles", "0", "--lower", "-1"), "a cable cannot push"),
+    "crossed bounds": (("--angles", "0", "--lower", "5", "--upper", "4"), "upper: cable 1: 4 N"),
+    "stiffness of a shape": (("--angles", "0", "--stiffness", "1,0,0:5"), "--stiffness: belongs to --tip"),
+    "start of a shape": (("--angles", "0", "--start", "0"), "--start: belongs to --tip"),
+    "aim of a tip": (("--tip", "0,0,160 mm", "--minimise", "sum"), "--minimise: belongs to --angles"),
+    "unknown aim": (("--angles", "0", "--minimise", "cost"), "--minimise"),
+    "stiffness without a size": (("--tip", "0,0,160 mm", "--stiffness", "1,0,0"), 'such as "1,0,0:20"'),
+    "no direction": (("--tip", "0,0,160 mm", "--stiffness", "0,0,0:5"), 'such as "1,0,0:20"'),
+    "soft below nothing": (("--tip", "0,0,160 mm", "--stiffness", "1,0,0:-5"), "one stiffness above 0 N/m"),
+    "unknown gravity": (("--angles", "0", "--gravity", "moon"), "--gravity 'moon'"),
+    "suffix": (("--angles", "0", "--out", "a.txt"), "must end in"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_named_with_its_remedy(vertebra, mistake: str) -> None:
+    arguments, said = MISTAKES[mistake]
+    ran = vertebra("tensions", ROBOT, *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_fits_80_columns(vertebra, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for goal in (("--angles", "3 deg"), ("--tip", "80,0,130 mm", "--stiffness", "1,0,0:3")):
+        out = vertebra("tensions", ROBOT, *goal, "--upper", "20").out
+        assert max(map(len, out.splitlines())) <= 80
+        assert "…" not in out

@@ -1,0 +1,75 @@
+"""The curve of stiffness against common tension."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.report.looking import Reader, has_clean_border
+
+import vertebra as vb
+from vertebra.report.stiffness_figure import (
+    COLOURS,
+    curve_facts,
+    curve_figure_html,
+    curve_figure_static,
+    curve_picture,
+    curve_still,
+)
+
+
+@pytest.fixture
+def curve() -> vb.StiffnessCurve:
+    found = vb.stiffness_curve(vb.load("hu2023-prototype"), [0.01, 2.0, 3.0])
+    assert found.solved.tolist() == [False, True, True]
+    return found
+
+
+def test_table(curve: vb.StiffnessCurve) -> None:
+    facts = curve_facts(curve)
+    assert facts.rows[0] == ("0.01", "-", "-", "-", "NO")
+    softest, middle, _ = curve.stiffness[2]
+    assert facts.rows[2] == ("3", f"{softest:.4g}", f"{middle:.4g}", "rigid", "yes")
+
+
+def test_page(curve: vb.StiffnessCurve, tmp_path: Path) -> None:
+    path = curve_figure_html(curve, tmp_path / "a.html", "a <title>")
+    text = path.read_text(encoding="utf-8")
+    reader = Reader(text)
+    assert reader.fetched == []
+    for shown in ("a <title>", "softest [N/m]", "rigid", "41.8 g"):
+        assert shown in reader.shown
+    assert "tension of every cable [N]" in text
+    assert r"stiffness at the tip [N\u002fm]" in text
+
+
+def test_only_what_is_solved_and_finite_is_drawn(curve: vb.StiffnessCurve) -> None:
+    traces = curve_picture(curve).data
+    assert [trace.line.color for trace in traces] == list(COLOURS[:2]), "along the straight robot the tip is rigid"
+    lines = curve_still(curve, "").axes[0].get_lines()
+    assert len(lines) == 2
+    for i, (trace, line) in enumerate(zip(traces, lines, strict=True)):
+        np.testing.assert_array_equal(trace.y, [np.nan, *curve.stiffness[1:, i]])
+        np.testing.assert_array_equal(line.get_ydata(), trace.y)
+
+
+def test_critical_tension_is_marked(curve: vb.StiffnessCurve) -> None:
+    assert "straight above 1.206 N" in curve_picture(curve, 1.2061).to_json()
+    labels = curve_still(curve, "", 1.2061).axes[0].get_legend_handles_labels()[1]
+    assert labels[-1] == "straight above 1.206 N"
+
+
+def test_far_apart_values_get_a_logarithmic_axis(curve: vb.StiffnessCurve) -> None:
+    assert curve_picture(curve).layout.yaxis.type == "linear"
+    assert curve_still(curve, "").axes[0].get_yscale() == "linear"
+    curve.stiffness[2, 1] = 400.0
+    assert curve_picture(curve).layout.yaxis.type == "log"
+    assert curve_still(curve, "").axes[0].get_yscale() == "log"
+
+
+def test_still_picture(curve: vb.StiffnessCurve, tmp_path: Path) -> None:
+    assert has_clean_border(curve_figure_static(curve, tmp_path / "a.png", "title"))
+    first, second = (curve_figure_static(curve, tmp_path / f"{i}.svg", "title").read_bytes() for i in range(2))
+    assert first == second
+    assert b"stiffness at the tip [N/m]" in first
