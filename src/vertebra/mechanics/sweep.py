@@ -28,6 +28,8 @@ NONE = -1
 """No joint: every pivot is positive."""
 NEUTRAL = 1e-12
 """A pivot below this part of what it is made of is round-off."""
+NOTHING = 1e-15
+"""N*m/rad; less holds no joint."""
 FLOOR = 1e-6
 """Smallest pivot that a modified step divides by, relative to what it is made of."""
 U, V, V_LOW, R, L = range(5)
@@ -41,9 +43,9 @@ CABLE_COLUMN = 4
 def usable_pivot(pivot, own, coupling, lever):
     """The pivot itself, or a positive stand-in for one that is not: (pivot to divide by, whether it was positive)."""
     made_of = abs(own) + coupling + lever
-    if pivot > NEUTRAL * made_of:
+    if pivot > NEUTRAL * made_of + NOTHING:
         return pivot, True
-    return max(abs(pivot), FLOOR * made_of, 1e-300), False
+    return max(abs(pivot), FLOOR * made_of, NOTHING), False
 
 
 @kernel
