@@ -52,20 +52,25 @@ def least_squares(A: Floats, b: Floats, low: Floats, high: Floats, minimise: Sma
         # Cables held at one tension leave a smaller problem.
         answer = low.copy()
         if loose.any():
-            answer[loose] = least_squares(
-                A[:, loose], b - A @ np.where(loose, 0.0, low), low[loose], high[loose], minimise
-            )
+            remaining = b - A @ np.where(loose, 0.0, low)
+            answer[loose] = least_squares(A[:, loose], remaining, low[loose], high[loose], minimise)
         return answer
     size = float(np.abs(A).max(initial=0.0))
     if size == 0.0:
         return low.copy()
-    best: Floats = lsq_linear(A / size, b / size, bounds=(low, high), method="bvls", tol=1e-15).x
-    best = np.clip(best, low, high)
-    _, values, vectors = np.linalg.svd(A / size)
+    left, values, vectors = np.linalg.svd(A / size)
     rank = int((values > RANK * values[0]).sum())
     free = vectors[rank:].T
+    # Full rank by a slight pull towards zero where the moments do not care.
+    rows = np.vstack([values[:rank, None] * vectors[:rank], 1e-7 * free.T])
+    target = np.concatenate([left[:, :rank].T @ b / size, np.zeros(free.shape[1])])
+    best: Floats = lsq_linear(rows, target, bounds=(low, high), method="bvls", tol=1e-15, max_iter=100 * len(low)).x
+    best = np.clip(best, low, high)
     if free.shape[1] > 0:
-        best = (_least_norm if minimise == "norm" else _least_sum)(best, free, low, high)
+        other = (_least_norm if minimise == "norm" else _least_sum)(best, free, low, high)
+        # Where bounds leave hardly any choice, round-off can spoil the search among equals.
+        if np.abs(A @ (other - best)).max() <= 1e-9 * size * float(best.max()):
+            best = other
     round_off = 1e-12 * float(best.max())
     return np.where(best - low <= round_off, low, np.where(high - best <= round_off, high, best))
 
@@ -80,12 +85,13 @@ def _least_norm(point: Floats, free: Floats, low: Floats, high: Floats) -> Float
     h = np.concatenate([low - fixed, fixed[bounded] - high[bounded]])
     if (h <= 0.0).all():
         return fixed
-    E = np.vstack([G.T, h])
+    scale = float(np.abs(h).max())
+    E = np.vstack([G.T, h / scale])
     target = np.zeros(len(E))
     target[-1] = 1.0
     u, _ = nnls(E, target)
     r = E @ u - target
-    y = -r[:-1] / r[-1] if r[-1] != 0.0 else free.T @ point
+    y = -scale * r[:-1] / r[-1] if r[-1] != 0.0 else free.T @ point
     return np.clip(fixed + free @ y, low, high)
 
 
