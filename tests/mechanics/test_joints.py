@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal, localcontext
+
 import numpy as np
 import pytest
 
 from vertebra.mechanics.joints import (
     arc_centroid,
+    arc_centroid_derivatives,
     mirror_law,
     rotation_coefficient_derivatives,
     rotation_coefficients,
@@ -66,6 +69,65 @@ def test_arc_centroid_has_no_step_and_matches_its_definition():
         assert arc_centroid(h, np.sin(h), np.cos(h)) == pytest.approx(expected, rel=1e-13)
     assert arc_centroid(1e-6, np.sin(1e-6), np.cos(1e-6)) == pytest.approx(1e-6 / 3, rel=1e-12)
     assert arc_centroid(0.0, 0.0, 1.0) == 0.0
+
+
+def decimal_sine(x):
+    """(sin, cos) by their power series, to all digits of the context."""
+    sine, cosine, term = Decimal(0), Decimal(0), Decimal(1)
+    for k in range(120):
+        if k % 2:
+            sine += term * (-1) ** (k // 2)
+        else:
+            cosine += term * (-1) ** (k // 2)
+        term = term * x / (k + 1)
+    return sine, cosine
+
+
+def decimal_derivatives(function, x):
+    """A function of one Decimal and its first two derivatives by differences in 70 digits."""
+    step = Decimal(10) ** -18
+    behind, here, ahead = function(x - step), function(x), function(x + step)
+    return float(here), float((ahead - behind) / (2 * step)), float((ahead - 2 * here + behind) / step**2)
+
+
+def exact_centroid(h):
+    sine, cosine = decimal_sine(h)
+    return (1 / cosine - sine / h) / (2 * h)
+
+
+def exact_tangent_ratio(h):
+    sine, cosine = decimal_sine(h)
+    return sine / cosine / h
+
+
+# Half angles on both sides of every hand-over from series to closed form, from next to nothing to nearly a half turn.
+HALF_ANGLES = [1e-9, 1e-4, -0.01, 0.0499, 0.0501, -0.0999, 0.1001, 0.15, 0.1999, -0.1999, 0.2001, 0.3, -0.7, 1.2, 1.5]
+
+
+@pytest.mark.parametrize("h", HALF_ANGLES)
+def test_arc_centroid_and_its_derivatives_match_seventy_digits(h):
+    with localcontext() as context:
+        context.prec = 70
+        value, first, second = decimal_derivatives(exact_centroid, Decimal(h))
+    found = arc_centroid_derivatives(h, np.sin(h), np.cos(h))
+    assert found[0] == pytest.approx(value, rel=2e-14, abs=0)
+    assert found[1] == pytest.approx(first, rel=1e-13, abs=0)
+    assert found[2] == pytest.approx(second, rel=1e-12, abs=0)
+    assert arc_centroid(h, np.sin(h), np.cos(h)) == pytest.approx(value, rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("h", HALF_ANGLES)
+def test_flexure_law_and_its_derivatives_match_seventy_digits(h):
+    with localcontext() as context:
+        context.prec = 70
+        value, first, second = decimal_derivatives(exact_tangent_ratio, Decimal(h))
+    # s = (L/2) f(q/2)
+    expected = (0.5 * value, 0.25 * first, 0.125 * second)
+    assert law(FLEXURE, 1.0, 2 * h) == pytest.approx(expected, rel=1e-12, abs=0)
+
+
+def test_arc_centroid_of_a_straight_rod():
+    assert arc_centroid_derivatives(0.0, 0.0, 1.0) == pytest.approx((0.0, 1 / 3, 0.0), rel=1e-15, abs=0)
 
 
 @pytest.mark.parametrize("phi", [1e-6, 0.01, 0.2, 0.2449, 0.245, 0.5, 1.0, 2.0, 3.1])

@@ -1,45 +1,41 @@
 """Forces on a chain of mirror joints at a pose: energy, joint moments and stiffness in two passes (theory 3 and 4).
 
 `place` walks from base to tip and writes what depends on a joint and its place; `balance` walks back and sums what
-hangs on each joint. Both work on `state`, one row a joint, whose columns are named here.
+hangs on each joint. Both work on `state`, whose columns are named in `columns`.
 """
 
 from __future__ import annotations
 
 import math
 
-from vertebra.mechanics.compiled import kernel
+from vertebra.mechanics.columns import (
+    AXIS,
+    CENTRE,
+    DRIFT,
+    DRIFT_FIRST,
+    DRIFT_SLOPE,
+    FIRST,
+    GAP,
+    GAP_CURVE,
+    GAP_FIRST,
+    GAP_SLOPE,
+    HEAVY,
+    LOWER,
+    MASS,
+    OWN,
+    SWING,
+    TAU,
+    TENSION,
+    TENSION_LEVER,
+    TENSION_OFFSET,
+    TENSION_RECESS,
+    UPPER,
+)
+from vertebra.mechanics.compiled import inlined, kernel
 from vertebra.mechanics.joints import arc_centroid_derivatives, mirror_law
-from vertebra.mechanics.vectors import added, combined, cross_product, dot, moved, read, scaled, spread, write
+from vertebra.mechanics.sweep import NO_MEMORY, NONE, absorb
+from vertebra.mechanics.vectors import added, combined, cross_product, dot, mixed, moved, read, scaled, spread, write
 from vertebra.robot.tables import FLEXURE
-
-# Columns of `state`; a vector takes three.
-TENSION = 0  # sum of T over the cables that cross the joint, N
-TENSION_RECESS = 1  # sum of T rho, N*m
-TENSION_OFFSET = 2  # sum of T e, N*m
-TENSION_LEVER = 3  # sum of T |e|, N*m
-MASS = 4  # of the distal link and the locks on it, kg
-FIRST = 5  # their first moment in the link's frame, kg*m
-AXIS = 8  # a
-CENTRE = 11  # C, m
-SWING = 14  # a x C'
-HEAVY = 17  # first moment of link and locks in the world, kg*m
-TAU = 20  # dV/dq, N*m
-OWN = 21  # H_jj, N*m/rad
-UPPER = 22  # b: H_ij = a_i . b_j for i < j
-LOWER = 25  # b': H_ji = a_i . b'_j for i < j; other than b only under dead moments or heavy cables
-GAP = 28  # mass in the gap: rods and cables, kg
-GAP_FIRST = 29  # its first moment in the world, kg*m
-GAP_SLOPE = 32  # and the derivative of that moment in q, masses held
-GAP_CURVE = 35  # g . second derivative
-DRIFT = 36  # derivative of the cable mass in the gap, kg/rad
-DRIFT_FIRST = 37  # the same times the place, kg*m/rad
-DRIFT_SLOPE = 40  # g . the same times the derivative of the place
-PIVOT = 41
-KAPPA = 42
-LINE = 43  # l of the sweep
-STEP = 46  # Newton step, rad
-WIDTH = 47
 
 
 @kernel
@@ -77,7 +73,7 @@ def gather_weights(joints, links, cables, state):
     return heavy_gaps or heavy_cables, heavy_cables
 
 
-@kernel
+@inlined
 def place(joints, links, cables, segments, gravity, loads, heavy_gaps, q, state, load_at):
     """From base to tip: axes, centres, the joint's own moment and stiffness, places of masses and loads.
 
@@ -93,11 +89,11 @@ def place(joints, links, cables, segments, gravity, loads, heavy_gaps, q, state,
         joint, angle = joints[j], q[j]
         sin_half, cos_half = math.sin(0.5 * angle), math.cos(0.5 * angle)
         s, s1, s2 = mirror_law(joint.kind, joint.size, angle, sin_half, cos_half)
-        a = combined(joint.axis_x, x, joint.axis_y, y, 0.0, z)
-        b = combined(joint.axis_y, x, -joint.axis_x, y, 0.0, z)
+        a = mixed(joint.axis_x, x, joint.axis_y, y)
+        b = mixed(joint.axis_y, x, -joint.axis_x, y)
         crossing = moved(origin, links[j].reach + s, z)
-        normal = combined(cos_half, z, sin_half, b, 0.0, z)
-        tangent = combined(cos_half, b, -sin_half, z, 0.0, z)
+        normal = mixed(cos_half, z, sin_half, b)
+        tangent = mixed(cos_half, b, -sin_half, z)
         lam, lam1 = 2.0 * s1 * cos_half, 2.0 * s2 * cos_half - s1 * sin_half
         write(state, j, AXIS, a)
         write(state, j, CENTRE, moved(crossing, lam, tangent))
@@ -118,7 +114,7 @@ def place(joints, links, cables, segments, gravity, loads, heavy_gaps, q, state,
 
         # Changes of b and z, added to the axes, keep a straight joint exactly straight (as in `place_mirror`).
         sin_q, versine = 2.0 * sin_half * cos_half, 2.0 * sin_half * sin_half
-        change_b = combined(-versine, b, -sin_q, z, 0.0, z)
+        change_b = mixed(-versine, b, -sin_q, z)
         z = combined(1.0, z, sin_q, b, -versine, z)
         x, y = moved(x, joint.axis_y, change_b), moved(y, -joint.axis_x, change_b)
         origin = moved(crossing, s, z)
@@ -162,7 +158,7 @@ def weigh_gap(joints, cables, segments, g, j, angle, crossing, a, z, tangent, no
         u1 = s1 * sin_half + 0.5 * (level * cos_half - e * sin_half)
         u2 = s2 * sin_half + s1 * cos_half - 0.25 * u
         aside = cable.x * joints[j].axis_x + cable.y * joints[j].axis_y
-        at = added(crossing, combined(u, tangent, aside, a, 0.0, a))
+        at = added(crossing, mixed(u, tangent, aside, a))
         at1 = combined(s1, z, u1, tangent, -0.5 * u, normal)
         heavy, heavier = cable.linear_density * length, cable.linear_density * length1
         mass += heavy
@@ -178,11 +174,13 @@ def weigh_gap(joints, cables, segments, g, j, angle, crossing, a, z, tangent, no
     write(state, j, DRIFT_FIRST, drift_first)
 
 
-@kernel
-def balance(joints, gravity, loads, heavy_gaps, q, state, load_at):
+@inlined
+def balance(joints, gravity, loads, heavy_gaps, narrow, q, state, load_at):
     """From tip to base: what hangs on each joint completes its moment tau and its stiffness.
 
-    Returns the energy of weights and forces in J, the largest |tau| and the scale of the moments it is made of, N*m.
+    With `narrow`, `eliminate` in the same pass: one waits for memory while the other waits for a division.
+    Returns the energy of weights and forces in J, the largest |tau| and the scale of the moments it is made of, N*m,
+    and the joint nearest the tip whose pivot is not positive, or NONE.
     """
     g = (gravity[0], gravity[1], gravity[2])
     pull = math.sqrt(dot(g, g))
@@ -192,6 +190,7 @@ def balance(joints, gravity, loads, heavy_gaps, q, state, load_at):
     energy = residual = scale = 0.0
     last = loads.shape[0] - 1
     loaded = False
+    memory, weak = NO_MEMORY, NONE
     for j in range(joints.shape[0] - 1, -1, -1):
         mass += state[j, MASS]
         first = added(first, read(state, j, HEAVY))
@@ -207,7 +206,7 @@ def balance(joints, gravity, loads, heavy_gaps, q, state, load_at):
         a, centre, swing = read(state, j, AXIS), read(state, j, CENTRE), read(state, j, SWING)
         d = moved(first, -mass, centre)
         # b = -(a x d) x g, and the own stiffness a . b + (a x C') . F.
-        b = combined(-dot(g, a), d, dot(d, g), a, 0.0, a)
+        b = mixed(-dot(g, a), d, dot(d, g), a)
         tau = state[j, TAU] - dot(a, cross_product(d, g))
         own = state[j, OWN] + mass * dot(swing, g)
         size = state[j, TENSION_LEVER] + abs(joints[j].stiffness * q[j]) + pull * spread(d)
@@ -237,4 +236,6 @@ def balance(joints, gravity, loads, heavy_gaps, q, state, load_at):
         write(state, j, UPPER, upper)
         write(state, j, LOWER, lower)
         residual, scale = max(residual, abs(tau)), max(scale, size)
-    return energy - dot(g, first), residual, scale
+        if narrow:
+            memory, weak = absorb(state, j, a, upper, tau, own, memory, weak)
+    return energy - dot(g, first), residual, scale, weak

@@ -10,20 +10,9 @@ from __future__ import annotations
 import math
 
 from vertebra.mechanics.cables import TOUCH, mirror_segment
-from vertebra.mechanics.compiled import kernel
-from vertebra.mechanics.equilibrium import (
-    OWN,
-    PIVOT,
-    STEP,
-    TAU,
-    TENSION,
-    TENSION_OFFSET,
-    TENSION_RECESS,
-    balance,
-    gather_tensions,
-    gather_weights,
-    place,
-)
+from vertebra.mechanics.columns import OWN, PIVOT, STEP, TAU, TENSION, TENSION_OFFSET, TENSION_RECESS
+from vertebra.mechanics.compiled import inlined, kernel
+from vertebra.mechanics.equilibrium import balance, gather_tensions, gather_weights, place
 from vertebra.mechanics.joints import mirror_law
 from vertebra.mechanics.sweep import (
     CABLE_COLUMN,
@@ -43,8 +32,8 @@ from vertebra.robot.tables import FLEXURE, ROLLING
 SETTLED, STALLED, BEYOND = range(3)
 """How a search ends: at an equilibrium; without one after all its steps; pressed against a half turn of a joint."""
 # Columns of `report`.
-ENERGY, RESIDUAL, SCALE, ITERATIONS, WEAK = range(5)
-REPORT_WIDTH = 5
+ENERGY, RESIDUAL, SCALE, ITERATIONS, WEAK, GOOD_ENOUGH = range(6)
+REPORT_WIDTH = 6
 
 MOST_ITERATIONS = 200
 MOST_HALVINGS = 30
@@ -100,11 +89,11 @@ def free_flexure(joint, total, recess, offset):
 def stretch(joints, cables, segments, rest, rate, q, tensions, wide):
     """Tensions of elastic cables at a pose: T = rate (l - rest) where taut, 0 where slack; writes l' into `wide`.
 
-    Returns the energy stored in the cables, J.
+    Returns the energy stored in the cables, J, and the round-off that stiff cables make of joint moments, N*m.
     """
-    energy = 0.0
+    energy = noise = 0.0
     for k in range(cables.shape[0]):
-        length = cables[k].inside
+        length, longest = cables[k].inside, 0.0
         for j in range(joints.shape[0]):
             length1 = 0.0
             if j < cables[k].last_link:
@@ -115,33 +104,35 @@ def stretch(joints, cables, segments, rest, rate, q, tensions, wide):
                 length += 2.0 * (level * cos_half - segment.offset * sin_half)
                 length1 = 2.0 * s1 * cos_half - level * sin_half - segment.offset * cos_half
             wide[U, j, CABLE_COLUMN + k] = length1
+            longest = max(longest, abs(length1))
         excess = max(length - rest[k], 0.0)
         tensions[k] = rate[k] * excess
         energy += 0.5 * rate[k] * excess * excess
+        noise += 1e-15 * rate[k] * length * longest
         # A cable that is just taut resists whatever would lengthen it.
         stiff = rate[k] if length - rest[k] >= -1e-13 * rest[k] else 0.0
         for j in range(joints.shape[0]):
             wide[V, j, CABLE_COLUMN + k] = wide[V_LOW, j, CABLE_COLUMN + k] = stiff * wide[U, j, CABLE_COLUMN + k]
-    return energy
+    return energy, noise
 
 
-@kernel
+@inlined
 def linearise(system, kind, tensions, q, work):
     """Energy, moments and the eliminated stiffness at a pose, into `work`."""
     joints, links, cables, segments, gravity, loads, rest, rate = system
     heavy_gaps, heavy_cables, narrow = kind
     state, load_at, wide, memory, report = work
     by_length = rest.shape[0] > 0
-    stored = 0.0
+    stored = noise = 0.0
     if by_length:
-        stored = stretch(joints, cables, segments, rest, rate, q, tensions, wide)
+        stored, noise = stretch(joints, cables, segments, rest, rate, q, tensions, wide)
         gather_tensions(joints, cables, segments, tensions, state)
     pulled, elastic = place(joints, links, cables, segments, gravity, loads, heavy_gaps, q, state, load_at)
-    hung, residual, scale = balance(joints, gravity, loads, heavy_gaps, q, state, load_at)
+    hung, residual, scale, weak = balance(joints, gravity, loads, heavy_gaps, narrow, q, state, load_at)
     report[ENERGY] = (stored if by_length else pulled) + elastic + hung
-    report[RESIDUAL], report[SCALE] = residual, scale
+    report[RESIDUAL], report[SCALE], report[GOOD_ENOUGH] = residual, scale, GOOD * scale + noise
+    report[WEAK] = weak
     if narrow:
-        report[WEAK] = eliminate(state, 0.0)
         return
     widen(gravity, heavy_cables, state, wide)
     for k in range(rest.shape[0]):
@@ -239,11 +230,11 @@ def is_conservative(gravity, loads, heavy_cables):
     return conservative
 
 
-@kernel
+@inlined
 def advance(system, kind, conservative, leaving, slope, tensions, q, start, work):
     """Go along the step in STEP as far as pays; returns (whether it did, whether a joint met its half turn)."""
     state, _, _, _, report = work
-    energy, residual, scale = report[ENERGY], report[RESIDUAL], report[SCALE]
+    energy, residual, scale, good = report[ENERGY], report[RESIDUAL], report[SCALE], report[GOOD_ENOUGH]
     # Round-off of an energy difference: below it only slopes and residuals tell.
     noise = 1e-14 * (abs(energy) + q.shape[0] * scale)
     copy(q, start)
@@ -255,7 +246,7 @@ def advance(system, kind, conservative, leaving, slope, tensions, q, start, work
         change = report[ENERGY] - energy if conservative else 0.5 * fraction * (slope + end_slope)
         if leaving:
             accepted = change < -noise
-        elif residual <= GOOD * scale:
+        elif residual <= good:
             if report[RESIDUAL] < residual:
                 return True, clamped
             break
@@ -297,8 +288,8 @@ def settle(
     linearise(system, kind, tensions, q, work)
     status, iteration, escapes, clamps, slow, before, shift = STALLED, 0, 0, 0, 0, math.inf, 0.0
     while iteration < MOST_ITERATIONS and math.isfinite(report[ENERGY]) and math.isfinite(report[SCALE]):
-        residual, scale, weak = report[RESIDUAL], report[SCALE], int(report[WEAK])
-        at_rest = residual <= ROUND_OFF * scale or (residual <= GOOD * scale and residual > 0.25 * before)
+        residual, good, weak = report[RESIDUAL], report[GOOD_ENOUGH], int(report[WEAK])
+        at_rest = residual <= ROUND_OFF * report[SCALE] or (residual <= good and residual > 0.25 * before)
         if at_rest and (weak == NONE or escapes == MOST_ESCAPES):
             status = SETTLED
             break
@@ -322,7 +313,7 @@ def settle(
             if at_rest:
                 escapes = escapes + 1 if moved_on else MOST_ESCAPES
         elif not moved_on:
-            status = SETTLED if residual <= GOOD * scale else STALLED
+            status = SETTLED if residual <= good else STALLED
             break
         clamps = clamps + 1 if clamped else 0
         if clamps == MOST_CLAMPED:

@@ -6,8 +6,9 @@ import math
 
 from vertebra.mechanics.cables import mirror_segment
 from vertebra.mechanics.chain import walk_chain, world
+from vertebra.mechanics.columns import AXIS, CENTRE, GAP, MASS, TENSION
 from vertebra.mechanics.compiled import kernel
-from vertebra.mechanics.equilibrium import AXIS, CENTRE, GAP, MASS, TENSION, gather_weights
+from vertebra.mechanics.equilibrium import gather_weights
 from vertebra.mechanics.newton import ENERGY, WEAK, all_in_range, find_shape, is_conservative
 from vertebra.mechanics.sweep import NONE, tip_response
 from vertebra.mechanics.vectors import cross_product, moved, read, write

@@ -7,8 +7,7 @@ sweep. Dead moments, heavy cables (one more number) and cables of given length (
 
 from __future__ import annotations
 
-from vertebra.mechanics.compiled import kernel
-from vertebra.mechanics.equilibrium import (
+from vertebra.mechanics.columns import (
     AXIS,
     CENTRE,
     DRIFT,
@@ -17,12 +16,14 @@ from vertebra.mechanics.equilibrium import (
     LOWER,
     OWN,
     PIVOT,
+    SHARE,
     STEP,
     TAU,
     TENSION_LEVER,
     UPPER,
 )
-from vertebra.mechanics.vectors import cross_product, dot, moved, read, write
+from vertebra.mechanics.compiled import inlined, kernel
+from vertebra.mechanics.vectors import added, cross_product, dot, moved, read, write
 
 NONE = -1
 """No joint: every pivot is positive."""
@@ -48,37 +49,50 @@ def usable_pivot(pivot, own, coupling, lever):
     return max(abs(pivot), FLOOR * made_of, NOTHING), False
 
 
+NO_MEMORY = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+"""What the narrow sweep carries, at the tip: the six numbers of the symmetric P, and w."""
+
+
+@inlined
+def absorb(state, j, a, b, tau, own, memory, weak):
+    """One joint of the narrow sweep: writes its pivot, kappa and l; returns what goes on to the joint before it."""
+    p00, p01, p02, p11, p12, p22, w0, w1, w2 = memory
+    pa = (
+        p00 * a[0] + p01 * a[1] + p02 * a[2],
+        p01 * a[0] + p11 * a[1] + p12 * a[2],
+        p02 * a[0] + p12 * a[1] + p22 * a[2],
+    )
+    line = added(b, pa)
+    coupling = dot(a, pa)
+    pivot, positive = usable_pivot(own + coupling, own, abs(coupling), state[j, TENSION_LEVER])
+    if not positive and weak == NONE:
+        weak = j
+    kappa = tau + (a[0] * w0 + a[1] * w1 + a[2] * w2)
+    share = 1.0 / pivot
+    state[j, PIVOT], state[j, SHARE], state[j, KAPPA] = pivot, share, kappa
+    write(state, j, LINE, line)
+    s0, s1, s2 = line[0] * share, line[1] * share, line[2] * share
+    return (
+        p00 - line[0] * s0,
+        p01 - line[0] * s1,
+        p02 - line[0] * s2,
+        p11 - line[1] * s1,
+        p12 - line[1] * s2,
+        p22 - line[2] * s2,
+        w0 - kappa * s0,
+        w1 - kappa * s1,
+        w2 - kappa * s2,
+    ), weak
+
+
 @kernel
 def eliminate(state, shift):
-    """Narrow sweep of H + shift from tip to base; writes pivots, kappa and l. Returns the joint nearest the tip whose
-    pivot is not positive, or NONE."""
-    weak = NONE
-    p00 = p01 = p02 = p11 = p12 = p22 = 0.0
-    w = (0.0, 0.0, 0.0)
+    """Narrow sweep of H + shift from tip to base. Returns the joint nearest the tip whose pivot is not positive, or
+    NONE."""
+    memory, weak = NO_MEMORY, NONE
     for j in range(state.shape[0] - 1, -1, -1):
-        a = read(state, j, AXIS)
-        pa = (
-            p00 * a[0] + p01 * a[1] + p02 * a[2],
-            p01 * a[0] + p11 * a[1] + p12 * a[2],
-            p02 * a[0] + p12 * a[1] + p22 * a[2],
-        )
-        line = moved(read(state, j, UPPER), 1.0, pa)
-        coupling = dot(a, pa)
-        own = state[j, OWN] + shift
-        pivot, positive = usable_pivot(own + coupling, own, abs(coupling), state[j, TENSION_LEVER])
-        if not positive and weak == NONE:
-            weak = j
-        kappa = state[j, TAU] + dot(a, w)
-        state[j, PIVOT], state[j, KAPPA] = pivot, kappa
-        write(state, j, LINE, line)
-        share = 1.0 / pivot
-        w = moved(w, -kappa * share, line)
-        p00 -= line[0] * line[0] * share
-        p01 -= line[0] * line[1] * share
-        p02 -= line[0] * line[2] * share
-        p11 -= line[1] * line[1] * share
-        p12 -= line[1] * line[2] * share
-        p22 -= line[2] * line[2] * share
+        a, b = read(state, j, AXIS), read(state, j, UPPER)
+        memory, weak = absorb(state, j, a, b, state[j, TAU], state[j, OWN] + shift, memory, weak)
     return weak
 
 
@@ -87,7 +101,7 @@ def substitute(state):
     """Newton step from base to tip, into column STEP."""
     x = (0.0, 0.0, 0.0)
     for j in range(state.shape[0]):
-        step = -(state[j, KAPPA] + dot(read(state, j, LINE), x)) / state[j, PIVOT]
+        step = -(state[j, KAPPA] + dot(read(state, j, LINE), x)) * state[j, SHARE]
         state[j, STEP] = step
         x = moved(x, step, read(state, j, AXIS))
 

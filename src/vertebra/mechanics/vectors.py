@@ -32,6 +32,12 @@ def moved(u, a, v):
 
 
 @kernel
+def mixed(a, u, b, v):
+    """a u + b v."""
+    return (a * u[0] + b * v[0], a * u[1] + b * v[1], a * u[2] + b * v[2])
+
+
+@kernel
 def combined(a, u, b, v, c, w):
     """a u + b v + c w."""
     return (a * u[0] + b * v[0] + c * w[0], a * u[1] + b * v[1] + c * w[1], a * u[2] + b * v[2] + c * w[2])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import Infeasible, InputError, OutOfRange, Unstable
-from vertebra.mechanics.equilibrium import TAU
+from vertebra.mechanics.columns import TAU
 from vertebra.mechanics.kinematics import crossed_faces, measure
 from vertebra.mechanics.loads import Load
 from vertebra.mechanics.newton import SCALE, SETTLED, STALLED, inspect

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError
-from vertebra.mechanics.equilibrium import AXIS, LOWER, OWN, UPPER, WIDTH
+from vertebra.mechanics.columns import AXIS, LOWER, OWN, UPPER, WIDTH
 from vertebra.mechanics.loads import Load, load_table, load_tuple
 from vertebra.mechanics.newton import REPORT_WIDTH, is_conservative
 from vertebra.mechanics.sweep import CABLE_COLUMN, V_LOW, U, V

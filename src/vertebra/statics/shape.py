@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from vertebra.errors import NoEquilibrium, OutOfRange, Unstable
-from vertebra.mechanics.equilibrium import TAU
+from vertebra.mechanics.columns import TAU
 from vertebra.mechanics.kinematics import crossed_faces
 from vertebra.mechanics.loads import Load
 from vertebra.mechanics.newton import ENERGY, ITERATIONS, RESIDUAL, SCALE, SETTLED, WEAK, all_in_range, in_range

@@ -1,0 +1,188 @@
+"""Shape from tensions: against the paper's method, C, general solvers and a physics engine; scaling, batches."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import numpy as np
+from scipy.optimize import root
+
+import vertebra as vb
+from benchmarks import c_newton, numpy_statics
+from benchmarks.literal_method import ANY_OMEGA, PAPERS_OMEGAS, best_setting, literal_call
+from benchmarks.relaxation import Relaxation
+from benchmarks.report import Row
+from benchmarks.statics_cases import WORDS, Case, cases, together
+from benchmarks.timing import medians
+from vertebra.mechanics.columns import TAU
+from vertebra.mechanics.newton import inspect
+from vertebra.robot.tables import Floats
+from vertebra.statics.problem import NO_CABLES
+
+CAN_PIN = hasattr(os, "sched_setaffinity")
+CORES = os.sched_getaffinity(0) if CAN_PIN else set(range(os.cpu_count() or 1))
+"""Those of this process before the benchmarks are pinned to one of them."""
+BATCH = 10_000
+
+
+def rows() -> list[Row]:
+    return [
+        *(row for links in (6, 12, 50, 200) for row in against_paper(links)),
+        growth(),
+        public_call(),
+        *against_c(),
+        *against_general_solvers(),
+        batch(),
+    ]
+
+
+def newton_repeats(links: int) -> int:
+    return max(1, 2000 // links)
+
+
+def against_paper(links: int) -> Iterator[Row]:
+    """All cases with the paper's iteration and with ours, both in compiled loops.
+
+    Its omega is the best of those that the paper names; a second row shows what a search for a better one would gain.
+    """
+    chosen = cases(links)
+    ours, theirs = newton_repeats(links), max(1, 200 // links)
+    settings = {
+        "paper's method": best_setting(chosen, PAPERS_OMEGAS),
+        "with the best omega for these cases": best_setting(chosen, ANY_OMEGA),
+    }
+    newton, *literals = medians(
+        together([case.newton(ours) for case in chosen]),
+        *(together([literal_call(case, setting, theirs) for case in chosen]) for setting in settings.values()),
+    )
+    seconds = newton / ours / len(chosen)
+    iterations = np.mean([case.iterations for case in chosen])
+    detail = f"{seconds * 1e6:.2f} us, {iterations:.1f} iterations"
+    goals = (15.0, None)
+    for (name, setting), literal, goal in zip(settings.items(), literals, goals, strict=True):
+        ratio = literal / theirs / len(chosen) / seconds
+        yield Row(f"shape, {links} links, {WORDS}", f"{name} ({setting}) / Newton", ratio, goal, detail)
+
+
+def growth() -> Row:
+    sizes = (12, 50, 200, 1000)
+    repeats = [newton_repeats(links) for links in sizes]
+    calls = [together([case.newton(n) for case in cases(links)]) for links, n in zip(sizes, repeats, strict=True)]
+    seconds = np.array(medians(*calls)) / repeats
+    exponent = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+    iterations = [np.mean([case.iterations for case in cases(links)]) for links in sizes]
+    detail = "iterations " + ", ".join(f"{count:.1f}" for count in iterations)
+    return Row("shape, 12, 50, 200, 1000 links", "scaling exponent", exponent, 1.1, detail, at_most=True)
+
+
+def public_call() -> Row:
+    case, repeats = cases(12)[0], newton_repeats(12)
+    kernel, public = medians(
+        case.newton(repeats),
+        lambda: vb.shape_from_tensions(case.problem.robot, case.tensions, gravity=case.problem.gravity),
+    )
+    ratio = public / (kernel / repeats)
+    return Row("shape, 12 links", "public call / its kernel", ratio, 10.0, f"{public * 1e6:.1f} us", at_most=True)
+
+
+def against_c() -> Iterator[Row]:
+    what = "shape, {} links, all cases"
+    if c_newton.compiler() is None:
+        yield Row(what.format("12 and 200"), "kernel / C: NOT MEASURED, no C compiler here", math.nan, None, "")
+        return
+    library = c_newton.compile_library()
+    for links in (12, 200):
+        chosen, repeats = cases(links), newton_repeats(links)
+        solves = [c_call(library, case, repeats) for case in chosen]
+        kernel, c = medians(together([case.newton(repeats) for case in chosen]), together(solves))
+        measure = f"kernel / C ({' '.join(c_newton.FLAGS)})"
+        detail = f"C {c / repeats / len(chosen) * 1e6:.2f} us"
+        yield Row(what.format(links), measure, kernel / c, 1.6, detail, at_most=True)
+
+
+def c_call(library: ctypes.CDLL, case: Case, repeats: int) -> Callable[[], object]:
+    q = np.empty(len(case.angles))
+    solve = c_newton.repeated_solve(library, case.problem, case.tensions, q)
+    assert solve(1) == case.iterations
+    np.testing.assert_allclose(q, case.angles, rtol=0, atol=1e-12)
+    return lambda: solve(repeats)
+
+
+def against_general_solvers() -> Iterator[Row]:
+    """Two cases of 12 links, one on each mount, all from the same start."""
+    chosen, repeats = (cases(12)[0], cases(12)[-1]), newton_repeats(12)
+    swings = [Relaxation(case.problem, case.tensions, case.load_free, case.angles) for case in chosen]
+    peers: dict[str, list[Callable[[], object]]] = {
+        f"MuJoCo at rest to 1e-4 deg ({sum(s.steps for s in swings) / 2:.0f} steps)": [s.run for s in swings]
+    }
+    for method in ("hybr", "lm"):
+        for name, moments in (("plain NumPy", plain_moments), ("our compiled moments", compiled_moments)):
+            peers[f"scipy root {method}, {name}"] = [root_call(case, moments(case), method) for case in chosen]
+    newton, *others = medians(
+        together([case.newton(repeats) for case in chosen]), *(together(calls) for calls in peers.values())
+    )
+    seconds = newton / repeats / len(chosen)
+    for name, per_call in zip(peers, others, strict=True):
+        ratio = per_call / len(chosen) / seconds
+        yield Row("shape, 12 links, 2 cases", f"{name} / Newton", ratio, None, f"{seconds * 1e6:.2f} us")
+
+
+def plain_moments(case: Case) -> Callable[[Floats], Floats]:
+    return numpy_statics.moments(case.problem.robot, case.tensions, case.problem.gravity)
+
+
+def compiled_moments(case: Case) -> Callable[[Floats], Floats]:
+    work = case.problem.workspace()
+    given = (*case.problem.system, case.tensions, NO_CABLES, NO_CABLES)
+
+    def residual(q: Floats) -> Floats:
+        inspect(*given, q, *work[1:])
+        return work.state[:, TAU].copy()
+
+    return residual
+
+
+def root_call(case: Case, residual: Callable[[Floats], Floats], method: str) -> Callable[[], object]:
+    start = case.load_free
+    assert np.abs(residual(case.angles)).max() < 1e-12 * np.abs(residual(start)).max()
+    found = root(residual, start, method=method, tol=1e-10)
+    np.testing.assert_allclose(found.x, case.angles, rtol=0, atol=1e-9)
+    return lambda: root(residual, start, method=method, tol=1e-10)
+
+
+@contextmanager
+def all_cores() -> Iterator[None]:
+    if not CAN_PIN:
+        yield
+        return
+    pinned = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, CORES)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, pinned)
+
+
+def batch() -> Row:
+    """Many random tensions at once, with all cores allowed; beside it, what the cores give two loops with nothing in
+    common, which on a busy machine is less than 2."""
+    what = f"{BATCH} shapes, 12 links, random tensions"
+    if len(CORES) < 2:
+        return Row(what, "2 threads / 1 thread: NOT MEASURED, only one core here", math.nan, None, "")
+    robot = vb.load("hu2023-prototype")
+    tensions = np.random.default_rng(0).uniform(1.0, 5.0, (BATCH, 4))
+    loops = [Case.of(vb.load("hu2023-prototype"), "ground", tensions[0]).newton(BATCH // 2) for _ in range(2)]
+    with all_cores(), ThreadPoolExecutor(2) as pool:
+        one, two, loop, both = medians(
+            lambda: vb.shapes_from_tensions(robot, tensions, threads=1),
+            lambda: vb.shapes_from_tensions(robot, tensions, threads=2),
+            loops[0],
+            lambda: list(pool.map(lambda call: call(), loops)),
+        )
+    detail = f"{BATCH / two:,.0f} a second; two separate loops {2 * loop / both:.2f}"
+    return Row(what, "throughput, 2 threads / 1 thread", one / two, 1.6, detail)

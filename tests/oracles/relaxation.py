@@ -1,0 +1,128 @@
+"""MuJoCo lets the exported model of a robot come to rest under its cables, weights and loads.
+
+The exported model has no mass in the gaps (rods sit at the next link, cables weigh nothing) and invents one for links
+without: compare robots whose links have mass and whose gaps have none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from tests.oracles.mujoco_model import MujocoModel
+from tests.oracles.statics import load_place
+
+from vertebra.robot.export.coordinates import flexure_stretch, mjcf_qpos, mjcf_velocity_map
+from vertebra.robot.robot import Robot
+from vertebra.robot.tables import FLEXURE, ROLLING
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Where MuJoCo's simulation stopped."""
+
+    angles: np.ndarray
+    """(n,) rad, in the robot's joint coordinates."""
+    moving: float
+    """rad in the last step."""
+    steps: int
+
+
+class LoadedModel(MujocoModel):
+    """The exported model with tensions, gravity and loads applied."""
+
+    def __init__(self, robot: Robot, tensions, gravity, loads=()) -> None:
+        super().__init__(robot)
+        self.loads = loads
+        self.model.opt.gravity[:] = gravity
+        self.data.ctrl[:] = tensions
+
+    def apply_loads(self) -> None:
+        """Dead loads follow their points: to be renewed at every pose."""
+        self.data.qfrc_applied[:] = 0.0
+        for load in self.loads:
+            link, point = load_place(self.robot, load)
+            body = self.body_id(link)
+            place = self.data.xpos[body] + self.data.xmat[body].reshape(3, 3) @ point
+            force, moment = np.array(load.force), np.array(load.moment)
+            mujoco.mj_applyFT(self.model, self.data, force, moment, place, body, self.data.qfrc_applied)
+
+    def unbalanced(self, angles: np.ndarray) -> np.ndarray:
+        """(n,) N*m on the joints at a pose, without the softness of simulated couplings; zero in equilibrium."""
+        self.data.qpos[:] = mjcf_qpos(self.robot, angles)
+        self.data.qvel[:] = 0.0
+        mujoco.mj_forward(self.model, self.data)
+        self.apply_loads()
+        total = self.data.qfrc_passive + self.data.qfrc_actuator + self.data.qfrc_applied - self.data.qfrc_bias
+        return mjcf_velocity_map(self.robot, angles).T @ total
+
+    def angles(self) -> np.ndarray:
+        """(n,) rad: both hinges of a rolling joint, the hinge of a flexure or pin."""
+        names = {ROLLING: ("_a", "_b")}
+        return np.array(
+            [
+                sum(self.data.joint(f"joint{row + 1}{end}").qpos[0] for end in names.get(int(joint["kind"]), ("",)))
+                for row, joint in enumerate(self.robot.joints)
+            ]
+        )
+
+    def relax(self, start: np.ndarray, *, pace: float = 100.0, longest: int = 40_000) -> Rest:
+        """Simulate from a pose at rest until nothing moves; `pace` is steps per radian of the slowest swing.
+
+        Neither inertia nor damping nor the step changes where a robot rests, so they suit the simulation: armature as
+        large as the robot's own inertia on every hinge, about critical damping. Slow hinges also keep the couplings
+        tight, whose softness MuJoCo measures by the acceleration that they prevent.
+        """
+        model, data = self.model, self.data
+        stiffness, inertia = self.stiffness_near(start), np.linalg.eigvalsh(self.mass_matrix())[-1]
+        model.opt.timestep = np.sqrt(inertia / stiffness) / pace
+        model.eq_solref[:, 0] = 2 * model.opt.timestep
+        model.dof_armature[self.hinges] = inertia
+        model.dof_damping[self.hinges] = 2 * np.sqrt(stiffness * inertia)
+        for row in np.flatnonzero(self.robot.joints["kind"] == FLEXURE):
+            for end in "ab":
+                slide = model.joint(f"joint{row + 1}_slide_{end}").dofadr[0]
+                model.dof_armature[slide] = inertia / self.robot.joints["size"][row] ** 2
+        mujoco.mj_setConst(model, mujoco.MjData(model))
+        data.qpos[:], data.qvel[:] = mjcf_qpos(self.robot, start), 0.0
+        steps = self._settle(longest)
+        if (self.robot.joints["kind"] == FLEXURE).any():
+            self._refine_flexures()
+            steps += self._settle(longest)
+        return Rest(self.angles(), float(np.abs(data.qvel[self.hinges]).max() * model.opt.timestep), steps)
+
+    @property
+    def hinges(self) -> np.ndarray:
+        return self.model.jnt_dofadr[self.model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE]
+
+    def stiffness_near(self, angles: np.ndarray, step: float = 0.05) -> float:
+        """N*m/rad: the largest slope of the joint moments around a pose."""
+        ends = [
+            [self.unbalanced(angles + sign * step * unit) for sign in (1, -1)] for unit in np.eye(self.robot.freedoms)
+        ]
+        slopes = [(low - high) / (2 * step) for high, low in ends]
+        self.pose(angles)
+        return float(np.linalg.norm(slopes, 2))
+
+    def _settle(self, longest: int) -> int:
+        model, data = self.model, self.data
+        for count in range(longest):
+            mujoco.mj_step1(model, data)
+            self.apply_loads()
+            mujoco.mj_step2(model, data)
+            if count % 50 == 49 and np.abs(data.qvel[self.hinges]).max() * model.opt.timestep < 1e-11:
+                break
+        assert not any(warning.number for warning in data.warning)
+        return count
+
+    def _refine_flexures(self) -> None:
+        """The file's quartic for s(q) holds near straight; here one that holds near the present angles."""
+        model = self.model
+        for row in np.flatnonzero(self.robot.joints["kind"] == FLEXURE):
+            tendon = model.tendon(f"joint{row + 1}").id
+            arm = model.wrap_prm[model.tendon_adr[tendon]]
+            around = self.data.joint(f"joint{row + 1}").qpos[0] + np.linspace(-0.05, 0.05, 21)
+            stretch = flexure_stretch(self.robot.joints["size"][row], around)
+            followers = (model.eq_type == mujoco.mjtEq.mjEQ_TENDON) & (model.eq_obj2id == tendon)
+            model.eq_data[followers, :5] = np.polynomial.Polynomial.fit(arm * around, stretch, 4).convert().coef

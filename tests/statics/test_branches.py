@@ -1,0 +1,361 @@
+"""Several stable shapes, and the tension at which the straight one stops being stable."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from tests import robots
+from tests.oracles import statics
+
+import vertebra as vb
+from vertebra.errors import InputError
+from vertebra.robot.description import MOUNTS
+
+
+def prototype(links: int) -> vb.Robot:
+    """The prototype of Hu 2023 with another number of links; the first of them is the base."""
+    mapping = vb.load("hu2023-prototype").to_mapping()
+    mapping["sections"][0]["joints"] = links - 1
+    return vb.load(mapping)
+
+
+def dense_stable_range(robot: vb.Robot, gravity, loads=()) -> tuple[float, float]:
+    """Common tensions at which the straight pose is a minimum: bisection on the softest dense eigenvalue."""
+    n, c = len(robot.joints), len(robot.cables)
+    slack = statics.stiffness_matrix(robot, np.zeros(n), np.zeros(c), gravity, loads)
+    per_newton = statics.stiffness_matrix(robot, np.zeros(n), np.ones(c), gravity, loads) - slack
+
+    def softest(tension: float) -> float:
+        H = slack + tension * per_newton
+        return np.linalg.eigvalsh(0.5 * (H + H.T))[0]
+
+    def edge(good: float, bad: float) -> float:
+        for _ in range(200):
+            middle = 0.5 * (good + bad)
+            good, bad = (middle, bad) if softest(middle) > 0 else (good, middle)
+        return good
+
+    tries = [0.0, *np.geomspace(1e-3, 1e5, 400)]
+    stable = [tension for tension in tries if softest(tension) > 0]
+    if not stable:
+        return 0.0, 0.0
+    low = 0.0 if stable[0] == 0.0 else edge(stable[0], tries[tries.index(stable[0]) - 1])
+    high = math.inf if stable[-1] == tries[-1] else edge(stable[-1], tries[tries.index(stable[-1]) + 1])
+    return low, high
+
+
+# When the straight robot buckles ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("links", "published"), [(6, 0.124), (12, 1.206), (24, 10.08)])
+def test_critical_tension_of_the_prototype(links: int, published: float) -> None:
+    robot = prototype(links)
+    critical = vb.critical_tension(robot)
+    assert critical == pytest.approx(published, rel=4e-3)
+    assert critical == pytest.approx(dense_stable_range(robot, robot.gravity)[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("links", [6, 12, 24])
+def test_the_solver_buckles_just_below_it_and_stands_just_above(links: int) -> None:
+    robot = prototype(links)
+    critical = vb.critical_tension(robot)
+    above = vb.shape_from_tensions(robot, [1.0001 * critical] * 4)
+    assert np.abs(above.angles).max() < 1e-9
+    below = vb.shape_from_tensions(robot, [0.9999 * critical] * 4)
+    assert np.abs(below.angles).max() > 1e-4
+    assert (
+        below.energy
+        < vb.shape_from_tensions(robot, [0.9999 * critical] * 4, check=False, start=[0.0] * (links - 1)).energy + 1e-15
+    )
+
+
+@pytest.mark.parametrize("links", [6, 12, 24])
+@pytest.mark.parametrize("share", [0.5, 0.8, 0.99])
+def test_an_exactly_straight_start_leaves_the_saddle(links: int, share: float) -> None:
+    robot = prototype(links)
+    tensions = [share * vb.critical_tension(robot)] * 4
+    n = len(robot.joints)
+    straight = statics.residual(robot, np.zeros(n), tensions, robot.gravity)
+    assert np.abs(straight).max() < 1e-15
+    shape = vb.shape_from_tensions(robot, tensions, start=np.zeros(n), check=False)
+    assert shape.converged
+    assert np.abs(shape.angles).max() > 1e-3
+    assert shape.stable
+    assert np.linalg.eigvalsh(statics.stiffness_matrix(robot, shape.angles, tensions, robot.gravity))[0] > 0
+    assert shape.energy < statics.potential(robot, np.zeros(n), tensions, robot.gravity).real
+
+
+AXIAL = vb.Load(force=(0.0, 0.0, -0.2))
+UPWARD = vb.Load(force=(0.0, 0.0, 0.3), link=2)
+SPUN = vb.Load(moment=(0.0, 0.0, 0.01))
+UPRIGHT = {
+    "prototype": ("hu2023-prototype", "ground", ()),
+    "prototype, hanging": ("hu2023-prototype", "ceiling", ()),
+    "prototype, loaded": ("hu2023-prototype", "ground", (AXIAL,)),
+    "prototype, lifted": ("hu2023-prototype", "ground", (UPWARD, AXIAL)),
+    "prototype, spun": ("hu2023-prototype", "ground", (SPUN,)),
+    "planar": ("hu2023-planar", "ground", ()),
+    "steel": ("hu2023-spatial", "ceiling", ()),
+    "flexures": ("yang2023-a", "ground", ()),
+    "flexures, weightless": ("yang2023-b", (0.0, 0.0, 0.0), ()),
+    "flexures, pressed": ("yang2023-b", "ground", (vb.Load(force=(0.0, 0.0, -5.0)),)),
+    "flexures, pulled": ("yang2023-a", "ceiling", (vb.Load(force=(0.0, 0.0, 5.0)),)),
+    "three sections": ("yang2023-c", "ground", ()),
+}
+
+
+@pytest.mark.parametrize("name", UPRIGHT)
+def test_stable_range_is_that_of_dense_eigenvalues(name: str) -> None:
+    preset, gravity, loads = UPRIGHT[name]
+    robot = vb.load(preset)
+    field = np.array(MOUNTS[gravity] if isinstance(gravity, str) else gravity)
+    found = vb.stable_tensions(robot, gravity=gravity, loads=loads)
+    expected = dense_stable_range(robot, field, loads)
+    assert found == pytest.approx(expected, rel=1e-8, abs=1e-9)
+    if found[0] < found[1]:
+        assert vb.critical_tension(robot, gravity=gravity, loads=loads) == found[0]
+
+
+def test_flexures_buckle_under_their_own_cables() -> None:
+    # One joint of k at length L under c cables, no weight: V'' = k - c T L / 12.
+    mapping = vb.load("yang2023-a").to_mapping()
+    mapping["sections"][0]["joints"] = 1
+    for robot in (vb.load(mapping), vb.load("yang2023-a")):
+        k, L = robot.joints["stiffness"][0], robot.joints["size"][0]
+        low, high = vb.stable_tensions(robot, gravity=(0, 0, 0))
+        assert low == 0.0
+        assert high == pytest.approx(12 * k / L / 4, rel=1e-9)
+        n = len(robot.joints)
+        assert np.abs(vb.shape_from_tensions(robot, [0.999 * high] * 4, gravity=(0, 0, 0)).angles).max() < 1e-9
+        over = vb.shape_from_tensions(robot, [1.001 * high] * 4, gravity=(0, 0, 0), start=np.zeros(n), check=False)
+        assert np.abs(over.angles).max() > 1e-2
+
+
+def test_a_weightless_rolling_robot_stands_at_any_tension() -> None:
+    robot = vb.load("hu2023-prototype")
+    assert vb.stable_tensions(robot, gravity=(0, 0, 0)) == (0.0, math.inf)
+    assert vb.critical_tension(robot, gravity=(0, 0, 0)) == 0.0
+
+
+def test_no_tension_makes_a_feeble_robot_stand() -> None:
+    mapping = vb.load("yang2023-b").to_mapping()
+    joint = mapping["sections"][0]["joint"]
+    mapping["sections"][0]["joint"] = {"kind": "flexure", "length": joint["length"], "stiffness": 1e-3}
+    robot = vb.load(mapping)
+    assert vb.stable_tensions(robot, gravity="ground") == (0.0, 0.0)
+    assert dense_stable_range(robot, np.array(MOUNTS["ground"])) == (0.0, 0.0)
+    with pytest.raises(InputError, match="no common tension") as caught:
+        vb.critical_tension(robot, gravity="ground")
+    assert caught.value.argument == "robot"
+
+
+def uneven() -> vb.Robot:
+    ring = {"radius": "4 mm", "azimuth": ["0 deg", "90 deg", "180 deg"]}
+    return robots.robot("uneven", robots.section(3, robots.ROLLING, azimuth=["0 deg", "90 deg"], cables=ring))
+
+
+@pytest.mark.parametrize(
+    ("robot", "options", "says"),
+    [
+        (vb.load("hu2023-prototype"), {"gravity": "wall"}, "gravity or a load"),
+        (vb.load("hu2023-prototype"), {"loads": [vb.Load(force=(1e-6, 0, 0))]}, "gravity or a load"),
+        (vb.load("hu2023-prototype"), {"loads": [vb.Load(moment=(0, 1e-6, 0))]}, "gravity or a load"),
+        (uneven(), {"gravity": (0, 0, 0)}, "cables do not balance"),
+        (uneven(), {"gravity": "ground"}, "cables do not balance"),
+        (vb.load("cai2023"), {}, "ball"),
+        (vb.load("lapusan2022"), {}, "universal"),
+    ],
+)
+@pytest.mark.parametrize("call", [vb.critical_tension, vb.stable_tensions])
+def test_robots_that_do_not_stay_straight_are_refused(call, robot, options, says) -> None:
+    with pytest.raises(InputError, match=says) as caught:
+        call(robot, **options)
+    assert caught.value.argument == "robot"
+
+
+# Which stable shapes exist ------------------------------------------------------------------------------------------
+
+
+def assert_sound(found: vb.Equilibria, robot, tensions, gravity, loads=()) -> None:
+    """Each a minimum of the oracle's energy, by energy, no two alike."""
+    energies = [shape.energy for shape in found.shapes]
+    assert energies == sorted(energies)
+    assert len(found) == len(found.shapes) == len(found.counts)
+    assert sum(found.counts) <= found.tried
+    assert all(count >= 1 for count in found.counts)
+    for i, shape in enumerate(found.shapes):
+        unbalanced = statics.residual(robot, shape.angles, tensions, gravity, loads)
+        assert np.abs(unbalanced).max() < 1e-9 * shape.moment_scale
+        H = statics.stiffness_matrix(robot, shape.angles, tensions, gravity, loads)
+        assert np.linalg.eigvalsh(0.5 * (H + H.T))[0] > 0
+        for other in found.shapes[:i]:
+            assert np.abs(other.angles - shape.angles).max() > 1e-5
+
+
+@pytest.mark.parametrize("name", ["hu2023-prototype", "hu2023-planar"])
+def test_a_buckled_robot_has_mirrored_shapes(name: str) -> None:
+    robot = vb.load(name)
+    tensions = [0.6 * vb.critical_tension(robot, gravity="ground")] * len(robot.cables)
+    found = vb.equilibria(robot, tensions, gravity="ground")
+    assert_sound(found, robot, tensions, np.array(MOUNTS["ground"]))
+    assert len(found) >= 2
+    assert found.tried == 65
+    angles = np.array([shape.angles for shape in found.shapes])
+    for shape in found.shapes:
+        # The robot and its cables look the same from the other side.
+        assert np.abs(angles + shape.angles).max(axis=1).min() < 1e-6
+        twin = int(np.abs(angles + shape.angles).max(axis=1).argmin())
+        assert found.shapes[twin].energy == pytest.approx(shape.energy, rel=1e-12)
+        assert found.shapes[twin].tip[:2] == pytest.approx(-shape.tip[:2], abs=1e-8)
+
+
+def test_a_robot_that_stands_has_one_shape() -> None:
+    robot = vb.load("hu2023-prototype")
+    found = vb.equilibria(robot, [4.0] * 4)
+    assert len(found) == 1
+    assert found.reached == 0
+    assert found.counts[0] > 40
+    assert np.abs(found.shapes[0].angles).max() < 1e-9
+
+
+def minima_on_a_grid(robot: vb.Robot, tensions, gravity) -> np.ndarray:
+    """Every local minimum of the energy of a robot of two joints within range: a grid, then dense Newton steps."""
+    limit = robot.joints["limit"].min()
+    axis = np.linspace(-limit, limit, 161)
+    grid = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1)
+    V = statics.potential(robot, grid, tensions, gravity).real
+    inner = V[1:-1, 1:-1]
+    lower = np.ones_like(inner, dtype=bool)
+    for i in range(3):
+        for j in range(3):
+            if (i, j) != (1, 1):
+                lower &= inner < V[i : i + inner.shape[0], j : j + inner.shape[1]]
+    minima = []
+    for q in grid[1:-1, 1:-1][lower]:
+        for _ in range(30):
+            H = statics.stiffness_matrix(robot, q, tensions, gravity)
+            q = q - np.linalg.solve(H, statics.residual(robot, q, tensions, gravity))
+        minima.append(q)
+    return np.array(minima)
+
+
+def two_joints(azimuth: list[str]) -> vb.Robot:
+    """Heavy links on small arcs: several ways to fall."""
+    ring = robots.cables("3 mm", "0 deg", "90 deg", "180 deg", "270 deg", linear_density=0.0)
+    link = {"length": "40 mm", "mass": "60 g"}
+    rolling = {"kind": "rolling", "radius": "6 mm", "limit": "170 deg"}
+    return robots.robot("two", robots.section(2, rolling, link, azimuth, ring))
+
+
+@pytest.mark.parametrize("azimuth", [["0 deg"], ["0 deg", "90 deg"], ["0 deg", "40 deg"]])
+@pytest.mark.parametrize("shares", [[0.5] * 4, [0.6, 0.59, 0.6, 0.58], [0.9] * 4])
+def test_all_minima_of_two_joints_are_found(azimuth, shares) -> None:
+    robot = two_joints(azimuth)
+    tensions = vb.critical_tension(robot, gravity="ground") * np.array(shares)
+    gravity = np.array(MOUNTS["ground"])
+    expected = minima_on_a_grid(robot, tensions, gravity)
+    found = vb.equilibria(robot, tensions, gravity="ground")
+    assert_sound(found, robot, tensions, gravity)
+    assert len(found) == len(expected) >= 2
+    for shape in found.shapes:
+        assert np.abs(expected - shape.angles).max(axis=1).min() < 1e-8
+
+
+def test_it_says_which_shape_a_start_reaches() -> None:
+    robot = vb.load("hu2023-planar")
+    tensions = [0.6 * vb.critical_tension(robot, gravity="ground")] * 4
+    sides = []
+    for side in (-0.2, 0.2):
+        start = np.full(len(robot.joints), side)
+        found = vb.equilibria(robot, tensions, gravity="ground", start=start)
+        alone = vb.shape_from_tensions(robot, tensions, gravity="ground", start=start)
+        assert found.reached is not None
+        np.testing.assert_array_equal(found.shapes[found.reached].angles, alone.angles)
+        sides.append(np.sign(alone.tip[0]))
+        assert f"reaches number {found.reached}" in repr(found)
+    assert sides == [-1, 1]
+    # Pulled a little to one side, the other side is the one of more energy.
+    lever = robot.segments["offset"][:, 0]
+    uneven = np.array(tensions) * (1.0 + 0.02 * np.sign(np.where(np.abs(lever) > 1e-6, lever, 0.0)))
+    found = [vb.equilibria(robot, uneven, gravity="ground", start=np.full(5, side)) for side in (0.2, -0.2)]
+    assert [len(each) for each in found] == [2, 2]
+    assert [each.reached for each in found] == [0, 1]
+    usual = vb.equilibria(robot, tensions, gravity="ground")
+    alone = vb.shape_from_tensions(robot, tensions, gravity="ground")
+    np.testing.assert_array_equal(usual.shapes[usual.reached].angles, alone.angles)
+
+
+def test_a_start_that_fails_is_not_counted() -> None:
+    robot = vb.load("hu2023-prototype")
+    tensions = [0.05] * 4  # too feeble: it falls over, past every limit
+    start = np.full(11, 1.4)
+    assert vb.shape_from_tensions(robot, tensions, start=start, check=False).status != 0
+    found = vb.equilibria(robot, tensions, start=start)
+    assert found.reached is None
+    assert "reaches" not in repr(found)
+
+
+def test_the_search_is_repeatable_and_seeds_differ() -> None:
+    robot = vb.load("hu2023-prototype")
+    first, again = (vb.equilibria(robot, [0.4] * 4, starts=60, seed=3) for _ in range(2))
+    assert first.counts == again.counts
+    for one, other in zip(first.shapes, again.shapes, strict=True):
+        np.testing.assert_array_equal(one.angles, other.angles)
+    tried = [vb.equilibria(robot, [0.4] * 4, starts=200, seed=seed).counts for seed in (1, 2)]
+    assert tried[0] != tried[1]
+
+
+@pytest.mark.parametrize("starts", [0, -1, 1.5, True, "many"])
+def test_wrong_number_of_starts(starts) -> None:
+    with pytest.raises(InputError) as caught:
+        vb.equilibria(vb.load("hu2023-prototype"), [1.0] * 4, starts=starts)
+    assert caught.value.argument == "starts"
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [({"tensions": [1.0]}, "tensions"), ({"tensions": [-1.0] * 4}, "tensions"), ({"start": [0.0]}, "start")],
+)
+def test_wrong_arguments_are_named(change, named) -> None:
+    with pytest.raises(InputError) as caught:
+        vb.equilibria(vb.load("hu2023-prototype"), **{"tensions": [1.0] * 4, **change})
+    assert caught.value.argument == named
+
+
+# Snap-through -------------------------------------------------------------------------------------------------------
+
+
+def test_a_planar_robot_snaps_through_and_remembers_where_it_came_from() -> None:
+    robot = vb.load("hu2023-planar")
+    common = 0.7 * vb.critical_tension(robot, gravity="ground")
+    gravity = np.array(MOUNTS["ground"])
+    # Cables of the bending plane: those with a lever on the joints.
+    lever = robot.segments["offset"][:, 0]
+    pull = np.sign(np.where(np.abs(lever) > 1e-6, lever, 0.0))
+    # Differences in steps of half a percent of the common tension, numbered so that -k mirrors k.
+    numbers = range(-40, 41)
+
+    def sweep(order):
+        q, tips, softest = None, {}, {}
+        for k in order:
+            tensions = common * (1.0 + 0.005 * k * pull)
+            shape = vb.shape_from_tensions(robot, tensions, gravity="ground", start=q)
+            q, tips[k] = shape.angles, shape.tip[0]
+            H = statics.stiffness_matrix(robot, q, tensions, gravity)
+            softest[k] = np.linalg.eigvalsh(H)[0]
+            assert softest[k] > 0
+        return tips, softest
+
+    there, softest = sweep(numbers)
+    back, _ = sweep(reversed(numbers))
+    assert there[0] < 0 < back[0]
+    between = [k for k in numbers if abs(there[k] - back[k]) > 1e-3]
+    assert len(between) > 5  # two branches over a range of tensions
+    # One jump each way, placed symmetrically, where the branch has become soft.
+    steps = np.abs(np.diff([there[k] for k in numbers]))
+    jump = int(steps.argmax())
+    assert steps[jump] > 5 * np.delete(steps, [jump - 1, jump]).max()
+    assert softest[numbers[jump]] < 0.5 * softest[0]
+    np.testing.assert_allclose([there[k] for k in numbers], [-back[-k] for k in numbers], rtol=0, atol=1e-9)

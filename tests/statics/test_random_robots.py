@@ -1,0 +1,229 @@
+"""Whatever robot, tensions and loads: an equilibrium that an independent oracle confirms, or an error that says why."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import math
+import time
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+from tests.oracles import statics
+from tests.statics.cases import Case, random_case
+from tests.statics.strategies import questions
+
+import vertebra as vb
+from vertebra.errors import InputError, NoEquilibrium, OutOfRange, Unstable
+
+# 500 examples, and 5,000 in the soak. The deadline is on the solve alone and counts CPU time: machines can be busy.
+thoroughly = settings(max_examples=5 * settings().max_examples, deadline=None)
+SLOWEST = 1.0
+"""s for one solve, kernels compiled."""
+
+CLOSE = 1e-9
+"""Largest residual of an equilibrium, as a part of the moments that balance."""
+NOTHING = 1e-20
+"""N*m; round-off of a pose in which all moments vanish."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _warm_up() -> None:
+    for name in ("hu2023-prototype", "yang2023-a"):
+        robot = vb.load(name)
+        vb.cable_lengths(robot, np.zeros(robot.freedoms))
+        turning = vb.Load(moment=(0.0, 0.0, 1e-3))
+        vb.shape_from_tensions(robot, np.full(len(robot.cables), 4.0), loads=[turning])
+        for pull in (4.0, 200.0):
+            vb.shape_from_tensions(robot, [0.0, 0.0, pull, pull], check=False)
+            with contextlib.suppress(OutOfRange):
+                vb.shape_from_tensions(robot, [0.0, 0.0, pull, pull])
+
+
+def assert_finite(shape: vb.Shape) -> None:
+    """All numbers finite; the compliance of a shape that nothing holds is infinite."""
+    for field in fields(shape):
+        value = getattr(shape, field.name)
+        if field.name == "compliance" and not shape.stable:
+            assert (value == math.inf).all()
+        elif isinstance(value, np.ndarray | float):
+            assert np.isfinite(value).all(), field.name
+
+
+def limits(robot: vb.Robot) -> np.ndarray:
+    """With room for the round-off of a joint that comes to rest exactly at its limit."""
+    return robot.joints["limit"] * (1 + 1e-12)
+
+
+def outcome(case: Case, start: Any = None) -> tuple[str, vb.Shape | None]:
+    """What the solver says, checked for form: the name of the error or "equilibrium", and the shape."""
+    begin = time.process_time()
+    try:
+        shape = case.solve(start=start)
+    except (NoEquilibrium, Unstable, OutOfRange) as caught:
+        error = caught
+    else:
+        assert shape.converged
+        assert shape.stable
+        assert shape.out_of_range == ()
+        assert_finite(shape)
+        assert time.process_time() - begin < SLOWEST
+        return "equilibrium", shape
+    assert time.process_time() - begin < SLOWEST
+    assert 1 <= error.joint <= len(case.robot.joints)
+    assert f"joint {error.joint}" in str(error)
+    assert_finite(error.result)
+    return type(error).__name__, error.result
+
+
+@thoroughly
+@given(questions())
+def test_an_equilibrium_or_a_named_error(question: tuple[Case, list[float] | None]) -> None:
+    case, start = question
+    what, shape = outcome(case, start)
+    event(what)
+    if what == "equilibrium":
+        assert (np.abs(shape.angles) <= limits(case.robot)).all()
+        # No cable is shorter than nothing, which would mean that faces have passed through each other.
+        np.testing.assert_allclose(shape.lengths, vb.cable_lengths(case.robot, shape.angles), rtol=1e-12)
+    if shape.converged:
+        assert shape.residual <= CLOSE * shape.moment_scale
+        if len(case.robot.joints) <= 8:
+            found = np.abs(statics.residual(case.robot, shape.angles, *case.given)).max()
+            assert found <= CLOSE * shape.moment_scale + NOTHING
+
+
+@thoroughly
+@given(questions())
+def test_without_checks_the_shape_says_it_itself(question: tuple[Case, list[float] | None]) -> None:
+    case, start = question
+    what, raised = outcome(case, start)
+    shape = case.solve(start=start, check=False)
+    assert_finite(shape)
+    np.testing.assert_array_equal(shape.angles, raised.angles)
+    assert (shape.converged, shape.stable, shape.out_of_range) == (raised.converged, raised.stable, raised.out_of_range)
+    sound = shape.converged and shape.stable and not shape.out_of_range
+    assert sound == (what == "equilibrium")
+    if what == "NoEquilibrium":
+        assert not shape.converged
+    beyond = np.flatnonzero(np.abs(shape.angles) > limits(case.robot)) + 1
+    assert set(beyond) <= set(shape.out_of_range)
+
+
+@settings(deadline=None)
+@given(questions().filter(lambda question: len(question[0].robot.joints) <= 8))
+def test_stability_is_that_of_the_dense_stiffness(question: tuple[Case, list[float] | None]) -> None:
+    case, start = question
+    shape = case.solve(start=start, check=False)
+    if not shape.converged:
+        return
+    H = statics.stiffness_matrix(case.robot, shape.angles, *case.given)
+    softest = np.linalg.eigvalsh((H + H.T) / 2)[0]
+    if abs(softest) > 1e-9 * np.abs(H).max():
+        assert shape.stable == (softest > 0)
+
+
+def reasonable_case(seed: int) -> tuple[Case, np.ndarray | None]:
+    """A robot with one to forty joints and tensions that may or may not bear its weight."""
+    rng = np.random.default_rng(seed)
+    kinds = [("rolling",), ("flexure",), ("rolling", "flexure"), ("rolling", "rolling"), ("rolling", "flexure", "pin")]
+    case = random_case(
+        rng,
+        kinds[rng.integers(len(kinds))],
+        int(rng.integers(1, 41)),
+        loads=int(rng.integers(0, 3)),
+        safety=float(np.exp(rng.uniform(math.log(0.03), math.log(6.0)))),
+    )
+    if rng.random() < 0.3:
+        size = 0.02 * 9.8 * case.robot.mass * case.robot.length
+        link = int(rng.integers(1, len(case.robot.links)))
+        case = case.loaded(vb.Load(moment=tuple(rng.normal(0, size, 3)), link=link))
+    start = rng.uniform(-0.5, 0.5, len(case.robot.joints)) if rng.random() < 0.5 else None
+    return case, start
+
+
+def test_reasonable_robots_hardly_ever_lack_an_answer() -> None:
+    count = 1000
+    answers: collections.Counter[str] = collections.Counter()
+    for seed in range(count):
+        case, start = reasonable_case(seed)
+        what, _ = outcome(case, start)
+        answers[what] += 1
+        if what == "NoEquilibrium":
+            print(f"# seed {seed}, start {None if start is None else start.tolist()}\n{case.snippet()}")
+    print(dict(answers))
+    assert answers["equilibrium"] > 0.3 * count
+    assert answers["NoEquilibrium"] < 0.005 * count
+
+
+@pytest.mark.parametrize("seed", [72, 235])
+def test_long_robots_do_not_leap_past_a_half_turn(seed: int) -> None:
+    """Large steps of many joints once led past shapes within range: from a random start, and from the usual one."""
+    case, start = reasonable_case(seed)
+    assert outcome(case, start)[0] == "equilibrium"
+
+
+@pytest.mark.parametrize("seed", [2, 11, 20, 25, 29, 32, 36, 44])
+def test_what_an_overdamped_robot_finds_is_not_missed(seed: int) -> None:
+    case, start = reasonable_case(seed)
+    begin = np.zeros(len(case.robot.joints)) if start is None else start
+    rest = statics.minimise(case.robot, *case.given, start=begin)
+    assert rest.settled
+    assert (np.abs(rest.angles) <= limits(case.robot)).all()
+    assert outcome(case, start)[0] == "equilibrium"
+
+
+WRONG = [
+    ({"tensions": [1.0]}, "tensions"),
+    ({"tensions": [1.0, 1.0, 1.0, math.nan]}, "tensions"),
+    ({"tensions": [1.0, 1.0, 1.0, -2.0]}, "tensions"),
+    ({"tensions": ["a", 1, 1, 1]}, "tensions"),
+    ({"gravity": "moon"}, "gravity"),
+    ({"gravity": [0.0, 9.8]}, "gravity"),
+    ({"gravity": [0.0, math.inf, 9.8]}, "gravity"),
+    ({"start": [0.0]}, "start"),
+    ({"start": [math.nan] * 11}, "start"),
+    ({"loads": [3.0]}, "loads"),
+]
+
+
+@pytest.mark.parametrize(("change", "named"), WRONG)
+def test_wrong_arguments_are_named(change: dict[str, Any], named: str) -> None:
+    arguments: dict[str, Any] = {"tensions": [4.0, 4.0, 4.0, 4.0], **change}
+    with pytest.raises(InputError, match=named):
+        vb.shape_from_tensions(vb.load("hu2023-prototype"), **arguments)
+
+
+@pytest.mark.parametrize("change", [{"force": (1, 2)}, {"moment": (math.nan, 0, 0)}, {"point": "tip"}])
+def test_wrong_loads_are_named(change: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=next(iter(change))):
+        vb.Load(**change)
+
+
+@pytest.mark.parametrize("link", [12, -13, 1.5, "tip"])
+def test_loads_on_links_that_do_not_exist(link: Any) -> None:
+    with pytest.raises(InputError, match="link"):
+        vb.shape_from_tensions(vb.load("hu2023-prototype"), [4.0] * 4, loads=[vb.Load(force=(1, 0, 0), link=link)])
+
+
+@pytest.mark.parametrize("name", ["lapusan2022", "cai2023"])
+def test_robots_with_other_joints_are_refused_by_name(name: str) -> None:
+    robot = vb.load(name)
+    with pytest.raises(InputError, match="robot"):
+        vb.shape_from_tensions(robot, np.ones(len(robot.cables)))
+
+
+@given(st.integers(1, 12), st.one_of(st.just(0.0), st.floats(1e-9, 50.0)))
+def test_equal_tensions_hold_a_weightless_rolling_robot_straight(joints: int, tension: float) -> None:
+    link = {"length": 0.01}
+    ring = {"radius": 0.004, "azimuth": [0.0, math.pi / 2, math.pi, -math.pi / 2]}
+    section = {"joints": joints, "joint": {"kind": "rolling", "radius": 0.01}, "azimuth": [0.3, 1.2]}
+    robot = vb.load({"vertebra": 1, "name": "straight", "sections": [{**section, "link": link, "cables": ring}]})
+    shape = vb.shape_from_tensions(robot, [tension] * 4, check=False)
+    assert shape.converged
+    assert np.abs(shape.angles).max() < 1e-12
+    assert shape.stable == (tension > 0.0)
