@@ -18,11 +18,7 @@ def walk_chain(joints, links, origin, q, frames, twists):
 
     World axes, m. Returns DONE, or the row of the first joint that is not `within_half_turn`.
     """
-    for row in range(4):
-        for column in range(4):
-            frames[0, row, column] = 1.0 if row == column else 0.0
-    for row in range(3):
-        frames[0, row, 3] = origin[row]
+    place_base(origin, frames)
     for j in range(joints.shape[0]):
         joint = joints[j]
         first = joint.first
@@ -34,10 +30,19 @@ def walk_chain(joints, links, origin, q, frames, twists):
             place_ball(joint, links[j].reach, q[first], q[first + 1], j, frames, twists)
         else:
             place_universal(joint, links[j].reach, q[first], q[first + 1], j, frames, twists)
-        for column in range(3):
-            frames[j + 1, 3, column] = 0.0
-        frames[j + 1, 3, 3] = 1.0
     return DONE
+
+
+@kernel
+def place_base(origin, frames):
+    """Frame 0 at `origin`, and the last row of all frames."""
+    for row in range(3):
+        for column in range(3):
+            frames[0, row, column] = 1.0 if row == column else 0.0
+        frames[0, row, 3] = origin[row]
+    for i in range(frames.shape[0]):
+        for column in range(4):
+            frames[i, 3, column] = 1.0 if column == 3 else 0.0
 
 
 @kernel

@@ -35,6 +35,11 @@ def inlined(function: Callable[..., Any]) -> Any:
     return _stamped(njit(forceinline=True, **_OPTIONS)(function))
 
 
+def merged(function: Callable[..., Any]) -> Any:
+    """`kernel` for a function with one caller: compiled as part of it, which saves compiling it twice."""
+    return _stamped(njit(inline="always", **_OPTIONS)(function))
+
+
 def _stamped(dispatcher: Any) -> Any:
     # numba itself looks only at the file of the function, so an edited joint law would leave every kernel that calls
     # it as it was. A test edits one and expects another answer.

@@ -11,7 +11,7 @@ import math
 
 from vertebra.mechanics.cables import TOUCH, mirror_segment
 from vertebra.mechanics.columns import OWN, PIVOT, STEP, TAU, TENSION, TENSION_OFFSET, TENSION_RECESS
-from vertebra.mechanics.compiled import inlined, kernel
+from vertebra.mechanics.compiled import kernel, merged
 from vertebra.mechanics.equilibrium import balance, gather_tensions, gather_weights, place
 from vertebra.mechanics.joints import mirror_law
 from vertebra.mechanics.sweep import (
@@ -116,7 +116,7 @@ def stretch(joints, cables, segments, rest, rate, q, tensions, wide):
     return energy, noise
 
 
-@inlined
+@kernel
 def linearise(system, kind, tensions, q, work):
     """Energy, moments and the eliminated stiffness at a pose, into `work`."""
     joints, links, cables, segments, gravity, loads, rest, rate = system
@@ -230,7 +230,7 @@ def is_conservative(gravity, loads, heavy_cables):
     return conservative
 
 
-@inlined
+@merged
 def advance(system, kind, conservative, leaving, slope, tensions, q, start, work):
     """Go along the step in STEP as far as pays; returns (whether it did, whether a joint met its half turn)."""
     state, _, _, _, report = work
@@ -262,7 +262,7 @@ def advance(system, kind, conservative, leaving, slope, tensions, q, start, work
     return False, clamped
 
 
-@kernel
+@merged
 def settle(
     joints, links, cables, segments, gravity, loads, tensions, rest, rate, use_start,
     q, start, state, load_at, wide, memory, report,

@@ -5,13 +5,21 @@ from __future__ import annotations
 import math
 
 from vertebra.mechanics.cables import mirror_segment
-from vertebra.mechanics.chain import walk_chain, world
+from vertebra.mechanics.chain import place_base, place_mirror, world
 from vertebra.mechanics.columns import AXIS, CENTRE, GAP, MASS, TENSION
 from vertebra.mechanics.compiled import kernel
 from vertebra.mechanics.equilibrium import gather_weights
 from vertebra.mechanics.newton import ENERGY, WEAK, all_in_range, find_shape, is_conservative
 from vertebra.mechanics.sweep import NONE, tip_response
 from vertebra.mechanics.vectors import cross_product, moved, read, write
+
+
+@kernel
+def place_links(joints, links, origin, q, frames, twists):
+    """`walk_chain` for mirror joints only, which compiles in less time."""
+    place_base(origin, frames)
+    for j in range(joints.shape[0]):
+        place_mirror(joints[j], links[j].reach, q[j], j, frames, twists)
 
 
 @kernel
@@ -26,7 +34,7 @@ def describe(
     energy by the cables inside the links.
     """
     n = joints.shape[0]
-    walk_chain(joints, links, origin, q, frames, twists)
+    place_links(joints, links, origin, q, frames, twists)
     for row in range(3):
         at_tip[row] = world(frames, n, row, tip[0], tip[1], tip[2])
     for k in range(cables.shape[0]):
@@ -93,14 +101,15 @@ def find_shapes(
     statuses, inside, at_tip, lengths, compliance, numbers,
 ):  # fmt: skip
     """`find_shape` and `describe` for rows first .. last - 1 of `tensions` (N, c), into the same rows of outputs."""
+    by_length = rest.shape[0] > 0  # not a literal, for which `describe` would be compiled once more
     for i in range(first, last):
         statuses[i] = find_shape(
             joints, links, cables, segments, gravity, loads, tensions[i], rest, rate, use_starts,
             q[i], start, state, load_at, wide, memory, report,
         )  # fmt: skip
         describe(
-            joints, links, cables, segments, gravity, loads, origin, tip, False, tensions[i], q[i], state, wide, memory,
-            report, frames, twists, at_tip[i], along, lengths[i], forces, normal_forces, compliance[i],
+            joints, links, cables, segments, gravity, loads, origin, tip, by_length, tensions[i], q[i], state, wide,
+            memory, report, frames, twists, at_tip[i], along, lengths[i], forces, normal_forces, compliance[i],
         )  # fmt: skip
         for column in range(report.shape[0]):
             numbers[i, column] = report[column]
@@ -120,7 +129,7 @@ def reach(
         joints, links, cables, segments, gravity, loads, tensions, rest, rate, use_start,
         q, start, state, load_at, wide, memory, report,
     )  # fmt: skip
-    walk_chain(joints, links, origin, q, frames, twists)
+    place_links(joints, links, origin, q, frames, twists)
     n = joints.shape[0]
     for row in range(3):
         at_tip[row] = world(frames, n, row, tip[0], tip[1], tip[2])

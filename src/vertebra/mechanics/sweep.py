@@ -22,7 +22,7 @@ from vertebra.mechanics.columns import (
     TENSION_LEVER,
     UPPER,
 )
-from vertebra.mechanics.compiled import inlined, kernel
+from vertebra.mechanics.compiled import kernel
 from vertebra.mechanics.vectors import added, cross_product, dot, moved, read, write
 
 NONE = -1
@@ -53,7 +53,7 @@ NO_MEMORY = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 """What the narrow sweep carries, at the tip: the six numbers of the symmetric P, and w."""
 
 
-@inlined
+@kernel
 def absorb(state, j, a, b, tau, own, memory, weak):
     """One joint of the narrow sweep: writes its pivot, kappa and l; returns what goes on to the joint before it."""
     p00, p01, p02, p11, p12, p22, w0, w1, w2 = memory
