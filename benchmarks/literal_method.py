@@ -15,7 +15,9 @@ from vertebra.papers.hu2023.literal import literal_robot, literal_shape
 PAPERS_OMEGAS = (None, 1.0, 0.5, 0.25, 0.125)
 """None: the paper's schedule, omega from 1 and halved when the iteration fails."""
 ANY_OMEGA = (*PAPERS_OMEGAS, 0.9, 0.8, 0.7, 0.6, 0.4, 0.3, 0.2)
-TOLERANCES = tuple(10.0**-digits for digits in range(8, 16))
+PAPERS_TOLERANCE = (1e-12,)
+"""m; the paper sets 1e-12 throughout and names no unit: the largest that it can mean."""
+ANY_TOLERANCE = tuple(10.0**-digits for digits in range(8, 16))
 AGREEMENT = 1e-10
 """rad; largest difference to our angles that a setting may leave."""
 MOST_SWEEPS = 1000
@@ -34,14 +36,14 @@ class Setting:
         return f"omega {omega}, {self.tolerance:.0e} m, {self.sweeps:.0f} sweeps"
 
 
-def best_setting(cases: Sequence[Case], omegas: Sequence[float | None]) -> Setting:
+def best_setting(cases: Sequence[Case], omegas: Sequence[float | None], tolerances: Sequence[float]) -> Setting:
     """Fewest sweeps of one omega and one tolerance with which every case converges to our angles."""
-    settings = [setting for omega in omegas if (setting := _loosest(cases, omega)) is not None]
+    settings = [setting for omega in omegas if (setting := _loosest(cases, omega, tolerances)) is not None]
     return min(settings, key=lambda setting: setting.sweeps)
 
 
-def _loosest(cases: Sequence[Case], omega: float | None) -> Setting | None:
-    for tolerance in TOLERANCES:
+def _loosest(cases: Sequence[Case], omega: float | None, tolerances: Sequence[float]) -> Setting | None:
+    for tolerance in tolerances:
         sweeps, worst = 0, 0.0
         for case in cases:
             problem = case.problem

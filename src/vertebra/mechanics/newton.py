@@ -163,25 +163,29 @@ def slope_along_step(state):
 
 
 @kernel
+def longest_step(state):
+    """Largest turn of a joint in the step, rad."""
+    longest = 0.0
+    for j in range(state.shape[0]):
+        longest = max(longest, abs(state[j, STEP]))
+    return longest
+
+
+@kernel
 def downhill_step(leaving, state):
     """Make the step one downhill of at most `STEP_CAP` rad a joint; returns tau . step.
 
     A direction that leaves a saddle has no slope to tell its sense: there the joint that gives way bends to its
     positive side.
     """
-    slope = slope_along_step(state)
+    slope, longest = slope_along_step(state), longest_step(state)
+    sign = 1.0
     if leaving:
         sign = -1.0 if slope > 0.0 else 1.0
-    elif slope < 0.0:
-        sign = 1.0
-    else:
-        sign = 1.0
+    elif not slope < 0.0:
         for j in range(state.shape[0]):
             state[j, STEP] = -state[j, TAU] / state[j, PIVOT]
-        slope = slope_along_step(state)
-    longest = 0.0
-    for j in range(state.shape[0]):
-        longest = max(longest, abs(state[j, STEP]))
+        slope, longest = slope_along_step(state), longest_step(state)
     if leaving:
         sign *= LEAVING_STEP / longest
     elif longest > STEP_CAP:
