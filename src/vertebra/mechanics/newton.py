@@ -1,8 +1,8 @@
 """Equilibrium of a chain of mirror joints: Newton's method on the energy, made safe (theory 3).
 
-Steps are exact Newton steps. Where the energy curves down, pivots are made positive; steps are capped and shortened
-until the energy falls; on a saddle the search leaves along negative curvature. Without an energy (dead moments, heavy
-cables) the work along the step, by the trapezoidal rule, takes its place.
+Steps are exact Newton steps. Where the energy curves down, equal springs stiffen all joints; steps are capped and
+shortened until the energy falls; on a saddle the search leaves along negative curvature. Without an energy (dead
+moments, heavy cables) the work along the step, by the trapezoidal rule, takes its place.
 """
 
 from __future__ import annotations
@@ -97,12 +97,8 @@ def stretch(joints, cables, segments, rest, rate, q, tensions, wide):
         for j in range(joints.shape[0]):
             length1 = 0.0
             if j < cables[k].last_link:
-                angle, segment = q[j], segments[k, j]
-                sin_half, cos_half = math.sin(0.5 * angle), math.cos(0.5 * angle)
-                s, s1, _ = mirror_law(joints[j].kind, joints[j].size, angle, sin_half, cos_half)
-                level = s + segment.recess
-                length += 2.0 * (level * cos_half - segment.offset * sin_half)
-                length1 = 2.0 * s1 * cos_half - level * sin_half - segment.offset * cos_half
+                gap, length1, _ = mirror_segment(joints[j], segments[k, j], q[j])
+                length += gap
             wide[U, j, CABLE_COLUMN + k] = length1
             longest = max(longest, abs(length1))
         excess = max(length - rest[k], 0.0)

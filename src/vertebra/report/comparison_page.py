@@ -9,8 +9,7 @@ from typing import Any
 import plotly.io
 from plotly.offline import get_plotlyjs
 
-from vertebra import __version__
-from vertebra.report.html_page import STYLE, facts_table
+from vertebra.report.html_page import PLOTLY_CONFIG, facts_table, html_text
 
 MORE_STYLE = """
   th { white-space: pre-line; vertical-align: bottom; }
@@ -20,29 +19,14 @@ MORE_STYLE = """
   .row > div { border: 1px solid #ddd; overflow: hidden; }
   @media (max-width: 50rem) { .row { grid-template-columns: minmax(0, 1fr); } }
 """
-CONFIG = {"displaylogo": False, "responsive": True, "showSendToCloud": False, "plotlyServerURL": ""}
 
 __all__ = ["comparison_page", "facts_table", "pictures", "sentences"]
 
 
 def comparison_page(title: str, parts: Iterable[str], note: str = "") -> str:
     """The whole HTML text; `parts` are HTML, from the functions below, and follow each other down the page."""
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)}</title>
-<style>{STYLE}{MORE_STYLE}</style>
-<script>{get_plotlyjs()}</script>
-</head>
-<body>
-<h1>{escape(title)}</h1>
-{"".join(parts)}
-<footer>Vertebra {escape(__version__)}. {escape(note)}</footer>
-</body>
-</html>
-"""
+    head = f"<style>{MORE_STYLE}</style>\n<script>{get_plotlyjs()}</script>\n"
+    return html_text(title, "".join(parts), note, head)
 
 
 def sentences(texts: Iterable[str]) -> str:
@@ -52,7 +36,7 @@ def sentences(texts: Iterable[str]) -> str:
 
 def pictures(name: str, figures: Sequence[Any], height: str, title: str, caption: str, buttons: bool = False) -> str:
     """Plotly figures side by side; `name` keeps their ids apart, so that the same input gives the same bytes."""
-    config = {**CONFIG, "displayModeBar": buttons}
+    config = {**PLOTLY_CONFIG, "displayModeBar": buttons}
     drawn = "".join(
         plotly.io.to_html(
             figure, full_html=False, include_plotlyjs=False, div_id=f"{name}-{number}", default_height=height,

@@ -24,6 +24,7 @@ STYLE = """
   .number { text-align: right; font-variant-numeric: tabular-nums; }
   footer { color: #666; margin-top: 1.2rem; font-size: .85rem; }
 """
+PLOTLY_CONFIG = {"displaylogo": False, "responsive": True, "showSendToCloud": False, "plotlyServerURL": ""}
 TURN_IT = "Drag to turn, scroll to zoom, point at a part to see where it is."
 
 
@@ -35,9 +36,14 @@ def document(title: str, figure: Any, tables: Iterable[str], note: str = TURN_IT
         include_plotlyjs=True,
         div_id="picture",
         default_height="36rem",
-        config={"displaylogo": False, "responsive": True, "showSendToCloud": False, "plotlyServerURL": ""},
+        config=PLOTLY_CONFIG,
     )
     boxes = "".join(f'<p class="warning">{escape(text)}</p>\n' for text in warnings)
+    return html_text(title, boxes + picture + "\n" + "".join(tables), note)
+
+
+def html_text(title: str, body: str, note: str, more_head: str = "") -> str:
+    """A whole HTML file in the look of all pages; `body` and `more_head` are HTML, all else plain text."""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -45,11 +51,10 @@ def document(title: str, figure: Any, tables: Iterable[str], note: str = TURN_IT
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(title)}</title>
 <style>{STYLE}</style>
-</head>
+{more_head}</head>
 <body>
 <h1>{escape(title)}</h1>
-{boxes}{picture}
-{"".join(tables)}
+{body}
 <footer>Vertebra {escape(__version__)}. {escape(note)}</footer>
 </body>
 </html>

@@ -71,11 +71,11 @@ class _Goal:
 
     def residual(self, tip: Floats, compliance: Floats) -> Floats:
         off = (tip - self.position) / self.size
-        return off if self.direction is None else np.append(off, self._stiffer(compliance))
+        return off if self.direction is None else np.append(off, self.too_soft(compliance, self.direction))
 
-    def _stiffer(self, compliance: Floats) -> Any:
-        assert self.direction is not None
-        give = np.einsum("i,...ij,j->...", self.direction, compliance[..., :3, :3], self.direction)
+    def too_soft(self, compliance: Floats, direction: Floats) -> Any:
+        """Wanted over actual stiffness, on a logarithmic scale."""
+        give = np.einsum("i,...ij,j->...", direction, compliance[..., :3, :3], direction)
         return 0.1 * np.log(np.maximum(give, 1e-300) * self.stiffness)
 
 
@@ -141,8 +141,8 @@ def tensions_for_tip(
 
     `stiffness`: a direction and the tip stiffness wanted in it, N/m; needs one cable more. `lower`, `upper`: bounds in
     N, one or one a cable; default pretension and max_tension of the robot file, and where that has none, a thousand
-    times what balances weight and loads. `start` as in `shape_from_tensions`:
-    each trial is solved from it. `tolerance`: m.
+    times what balances weight and loads. `start` as in `shape_from_tensions`: each trial is solved from it.
+    `tolerance`: m.
 
     With `check`, raises `Infeasible` with the closest answer as `result` when the tip does not get there.
     """
@@ -214,7 +214,7 @@ def _candidates(problem: Problem, goal: _Goal, low: Floats, high: Floats, start:
     misses = (shapes.tip[solved] - goal.position) / goal.size
     miss = (misses**2).sum(axis=1)
     if goal.direction is not None:
-        miss += goal._stiffer(shapes.compliance[solved]) ** 2
+        miss += goal.too_soft(shapes.compliance[solved], goal.direction) ** 2
     nearest: Floats = samples[solved][np.argsort(miss, kind="stable")]
     # Neighbours of the best share its fate: half of the tries go to it, the others are spread over the ranks.
     ranks = np.unique(
