@@ -208,7 +208,7 @@ def test_a_turned_robot_takes_the_turned_shape(seed: int) -> None:
     shape = case.solve()
     np.testing.assert_allclose(turned.angles, shape.angles, rtol=0, atol=1e-11)
     np.testing.assert_allclose(turned.tip, R @ shape.tip, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(turned.contact_forces, shape.contact_forces @ R.T, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(turned.forces, shape.forces @ R.T, rtol=0, atol=1e-9)
     both = np.kron(np.eye(2), R)
     size = np.abs(shape.compliance).max()
     np.testing.assert_allclose(turned.compliance, both @ shape.compliance @ both.T, rtol=0, atol=1e-8 * size)
@@ -218,7 +218,7 @@ def test_a_turned_robot_takes_the_turned_shape(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_contact_forces_balance_everything_beyond_the_joint(seed: int) -> None:
+def test_forces_balance_everything_beyond_the_joint(seed: int) -> None:
     """Half of the mass in the gap hangs on the distal link."""
     case = mixed_case(seed)
     robot, shape = case.robot, case.solve()
@@ -227,7 +227,7 @@ def test_contact_forces_balance_everything_beyond_the_joint(seed: int) -> None:
     gaps = robot.joints["mass"] + statics.gap_masses(robot, shape.angles).sum(axis=0)
     for j in range(last):
         normal = mirror_chain.bisector(robot, links, shape.angles, j).real
-        total = shape.contact_forces[j] - case.tensions[robot.cables["last_link"] > j].sum() * normal
+        total = shape.forces[j] - case.tensions[robot.cables["last_link"] > j].sum() * normal
         beyond = robot.links["mass"][j + 1 :].sum() + robot.cables["lock_mass"][robot.cables["last_link"] > j].sum()
         beyond += gaps[j] / 2 + gaps[j + 1 :].sum()
         total = total + beyond * case.field
@@ -240,7 +240,7 @@ def test_joints_that_would_have_to_pull_are_named() -> None:
     pulled = vb.Load(force=(0.0, 0.0, 20.0))
     shape = vb.shape_from_tensions(robot, [4.0] * 4, loads=[pulled], gravity=(0, 0, 0))
     assert shape.separated == tuple(range(1, 12))
-    assert (shape.contact_forces[:, 2] < 0).all()
+    assert (shape.forces[:, 2] < 0).all()
     assert vb.shape_from_tensions(robot, [5.1] * 4, loads=[pulled], gravity=(0, 0, 0)).separated == ()
     part = vb.Load(force=(0.0, 0.0, 20.0), link=6)
     assert vb.shape_from_tensions(robot, [4.0] * 4, loads=[part], gravity=(0, 0, 0)).separated == tuple(range(1, 7))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vertebra.cli import statics_output as write
-from vertebra.cli.output import CommandError, print_json, say
+from vertebra.cli.output import CommandError, print_json, print_table, say
 
 if TYPE_CHECKING:
     from vertebra.report.facts import Facts
@@ -24,7 +24,7 @@ def answer(found: Equilibria, out: Path | None, as_json: bool) -> None:
     elif out is not None:
         say(f"wrote {out}")
     else:
-        write.print_table(branch_facts(found))
+        print_table(branch_facts(found))
     for shape in found.shapes:
         write.warn(shape)
 

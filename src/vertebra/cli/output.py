@@ -66,6 +66,22 @@ def print_facts(facts: Facts) -> None:
     out.print(table)
 
 
+def print_table(facts: Facts) -> None:
+    """A titled table with numbers flush right."""
+    from rich.text import Text
+
+    from vertebra.report.facts import numeric_columns
+
+    numeric = numeric_columns(facts)
+    table = new_table(facts.headers, [name for name, right in zip(facts.headers, numeric, strict=True) if right])
+    for row in facts.rows:
+        table.add_row(*(plain(text) for text in row))
+    out = console()
+    out.print()
+    out.print(Text(plain(facts.title), style="bold"))
+    out.print(table)
+
+
 def new_table(headers: Sequence[str], right: Sequence[str] = ()) -> Table:
     """An empty table in the house style; columns named in `right` hold numbers."""
     from rich import box

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vertebra.cli.output import print_json, require_suffix, say, write_text
+from vertebra.cli.output import print_json, print_table, require_suffix, say, write_text
 
 if TYPE_CHECKING:
     from vertebra.papers.hu2023.comparison import Comparison
-    from vertebra.report.facts import Facts
 
 app = typer.Typer(help="Set the numbers that papers publish beside ours.", no_args_is_help=True)
 
@@ -69,31 +68,14 @@ def _print(comparison: Comparison, everything: bool, experiments: bool) -> None:
     for sentence in facts.headlines(comparison):
         out.print(f"- {sentence}")
     if experiments:
-        _print_numbers(facts.table_facts(comparison, 3), 2)
-        _print_numbers(facts.experiment_facts(comparison), 2)
+        print_table(facts.table_facts(comparison, 3))
+        print_table(facts.experiment_facts(comparison))
         return
-    _print_numbers(facts.cell_counts(comparison), 0)
+    print_table(facts.cell_counts(comparison))
     for table in (1, 2, 3) if everything else (3,):
-        _print_numbers(facts.table_facts(comparison, table), 2)
-    _print_numbers(facts.claim_facts(comparison), 2, last_is_text=True)
+        print_table(facts.table_facts(comparison, table))
+    print_table(facts.claim_facts(comparison))
     if everything:
-        _print_numbers(facts.tip_facts(comparison), 2)
-        _print_numbers(facts.triangle_facts(comparison), 2, last_is_text=True)
-        _print_numbers(facts.race_facts(comparison), 1)
-
-
-def _print_numbers(facts: Facts, first: int, last_is_text: bool = False) -> None:
-    """A table whose columns from `first` on hold numbers."""
-    from rich.text import Text
-
-    from vertebra.cli.output import console, new_table
-
-    out = console()
-    out.print()
-    out.print(Text(facts.title, style="bold"))
-    table = new_table(facts.headers)
-    for column in table.columns[first : -1 if last_is_text else None]:
-        column.justify = "right"
-    for row in facts.rows:
-        table.add_row(*row)
-    out.print(table)
+        print_table(facts.tip_facts(comparison))
+        print_table(facts.triangle_facts(comparison))
+        print_table(facts.race_facts(comparison))

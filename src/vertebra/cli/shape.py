@@ -12,7 +12,7 @@ import typer
 from vertebra.cli import statics_options as read
 from vertebra.cli import statics_output as write
 from vertebra.cli.output import AsJson, CommandError, print_json, require_suffix, say
-from vertebra.cli.statics_options import GravityOption, LoadOption, RobotArgument, StartOption
+from vertebra.cli.statics_options import GravityOption, LoadOption, OutOption, RobotArgument, StartOption
 
 if TYPE_CHECKING:
     from vertebra.report.overlays import Ghost
@@ -56,10 +56,7 @@ def shape(
     no_check: Annotated[
         bool, typer.Option("--no-check", help="Show also a result that is unstable, out of range or not converged.")
     ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", help="Page to turn (.html), picture (.png, .svg), table (.csv) or .json in SI."),
-    ] = None,
+    out: OutOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Which shape do these cables give? The tip, every joint and cable, stability and stiffness.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -34,6 +35,11 @@ LoadOption = Annotated[
 ]
 StartOption = Annotated[
     str | None, typer.Option("--start", help='Joint angles to start from: "10 deg" for all, or one a joint.')
+]
+
+OutOption = Annotated[
+    Path | None,
+    typer.Option("--out", help="Page to turn (.html), picture (.png, .svg), table (.csv) or .json in SI."),
 ]
 
 _BARE = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")

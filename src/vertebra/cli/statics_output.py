@@ -10,10 +10,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vertebra.cli.output import console, finite, new_table, plain, print_facts, say, write_text
+from vertebra.cli.output import finite, print_facts, print_table, say, write_text
 
 if TYPE_CHECKING:
-    from vertebra.report.facts import Facts
     from vertebra.report.overlays import Ghost, Mark
     from vertebra.statics.shape import Shape
 
@@ -67,22 +66,6 @@ def warn(shape: Shape) -> None:
 
     for text in warnings(shape):
         say(f"warning: {text}")
-
-
-def print_table(facts: Facts) -> None:
-    """A titled table with numbers flush right."""
-    from rich.text import Text
-
-    from vertebra.report.facts import numeric_columns
-
-    numeric = numeric_columns(facts)
-    table = new_table(facts.headers, [name for name, right in zip(facts.headers, numeric, strict=True) if right])
-    for row in facts.rows:
-        table.add_row(*(plain(text) for text in row))
-    out = console()
-    out.print()
-    out.print(Text(plain(facts.title), style="bold"))
-    out.print(table)
 
 
 def write_shape(shape: Shape, out: Path, title: str, ghosts: Sequence[Ghost] = (), marks: Sequence[Mark] = ()) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vertebra.cli import statics_output as write
-from vertebra.cli.output import print_json, say
+from vertebra.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
     from vertebra.statics.stiffness import StiffnessCurve
@@ -26,7 +26,7 @@ def answer(curve: StiffnessCurve, out: Path | None, as_json: bool) -> None:
     elif out is not None:
         say(f"wrote {out}")
     else:
-        write.print_table(curve_facts(curve)._replace(title=title))
+        print_table(curve_facts(curve)._replace(title=title))
 
 
 def record(curve: StiffnessCurve) -> dict[str, Any]:

@@ -12,8 +12,8 @@ import typer
 
 from vertebra.cli import statics_options as read
 from vertebra.cli import statics_output as write
-from vertebra.cli.output import AsJson, CommandError, print_facts, print_json, require_suffix, say
-from vertebra.cli.statics_options import GravityOption, LoadOption, RobotArgument, StartOption
+from vertebra.cli.output import AsJson, CommandError, print_facts, print_json, print_table, require_suffix, say
+from vertebra.cli.statics_options import GravityOption, LoadOption, OutOption, RobotArgument, StartOption
 
 if TYPE_CHECKING:
     from vertebra.report.facts import Facts
@@ -53,10 +53,7 @@ def tensions(
     gravity: GravityOption = None,
     load: LoadOption = None,
     start: StartOption = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", help="Page to turn (.html), picture (.png, .svg), table (.csv) or .json in SI."),
-    ] = None,
+    out: OutOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Which tensions hold this shape, or bring the tip there?
@@ -235,4 +232,4 @@ def _answer(robot: Robot, record: dict[str, Any], facts: Facts, out: Path | None
             (str(k), at, number(round(t, 9)))
             for k, (at, t) in enumerate(zip(degrees, record["tensions"], strict=True), 1)
         ]
-        write.print_table(Facts("Tensions", ("cable", "azimuth [deg]", "tension [N]"), tuple(rows)))
+        print_table(Facts("Tensions", ("cable", "azimuth [deg]", "tension [N]"), tuple(rows)))

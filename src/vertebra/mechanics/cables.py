@@ -58,11 +58,16 @@ def mirror_segment(joint, segment, q):
     """l = 2 [(s + rho) cos(q/2) - e sin(q/2)] and its two derivatives (theory 2)."""
     sin_half, cos_half = math.sin(0.5 * q), math.cos(0.5 * q)
     s, s1, s2 = mirror_law(joint.kind, joint.size, q, sin_half, cos_half)
-    height, e = s + segment.recess, segment.offset
-    length = 2.0 * (height * cos_half - e * sin_half)
-    first = 2.0 * s1 * cos_half - height * sin_half - e * cos_half
-    second = 2.0 * s2 * cos_half - 2.0 * s1 * sin_half - 0.5 * (height * cos_half - e * sin_half)
-    return length, first, second
+    return across_mirror(1.0, s + segment.recess, s1, s2, segment.offset, sin_half, cos_half)
+
+
+@kernel
+def across_mirror(total, height, s1, s2, offset, sin_half, cos_half):
+    """l, l', l'' of one segment (total 1, height s + rho, offset e), or summed over cables with tensions T as weights
+    (total sum T, height s sum T + sum T rho, offset sum T e): the law is linear in these."""
+    reach, slant = height * cos_half - offset * sin_half, 2.0 * s1 * total
+    first = slant * cos_half - height * sin_half - offset * cos_half
+    return 2.0 * reach, first, 2.0 * s2 * total * cos_half - slant * sin_half - 0.5 * reach
 
 
 @kernel

@@ -27,5 +27,5 @@ PIVOT = 41
 KAPPA = 42
 LINE = 43  # l of the sweep
 STEP = 46  # Newton step, rad
-SHARE = 47  # 1 / pivot
+SHARE = 47  # 1 / pivot: the step multiplies by it, which takes less time than to divide again
 WIDTH = 48

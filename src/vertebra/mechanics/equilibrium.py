@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from vertebra.mechanics.cables import across_mirror
 from vertebra.mechanics.columns import (
     AXIS,
     CENTRE,
@@ -102,13 +103,10 @@ def place(joints, links, cables, segments, gravity, loads, heavy_gaps, q, state,
 
         total, recess, offset = state[j, TENSION], state[j, TENSION_RECESS], state[j, TENSION_OFFSET]
         k = joint.stiffness
-        level, slant = s * total + recess, 2.0 * s1 * total
-        cable_energy += 2.0 * (level * cos_half - offset * sin_half)
+        pulled, tau, own = across_mirror(total, s * total + recess, s1, s2, offset, sin_half, cos_half)
+        cable_energy += pulled
         elastic_energy += 0.5 * k * angle * angle
-        state[j, TAU] = slant * cos_half - level * sin_half - offset * cos_half + k * angle
-        state[j, OWN] = (
-            2.0 * s2 * total * cos_half - slant * sin_half - 0.5 * (level * cos_half - offset * sin_half) + k
-        )
+        state[j, TAU], state[j, OWN] = tau + k * angle, own + k
         if heavy_gaps:
             weigh_gap(joints, cables, segments, g, j, angle, crossing, a, z, tangent, normal, s, s1, s2, state)
 
@@ -152,8 +150,7 @@ def weigh_gap(joints, cables, segments, g, j, angle, crossing, a, z, tangent, no
         if cable.linear_density == 0.0 or j >= cable.last_link:
             continue
         e, level = segments[k, j].offset, s + segments[k, j].recess
-        length = 2.0 * (level * cos_half - e * sin_half)
-        length1 = 2.0 * s1 * cos_half - level * sin_half - e * cos_half
+        length, length1, _ = across_mirror(1.0, level, s1, s2, e, sin_half, cos_half)
         u = e * cos_half + level * sin_half
         u1 = s1 * sin_half + 0.5 * (level * cos_half - e * sin_half)
         u2 = s2 * sin_half + s1 * cos_half - 0.25 * u

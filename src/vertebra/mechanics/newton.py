@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from vertebra.mechanics.cables import TOUCH, mirror_segment
+from vertebra.mechanics.cables import TOUCH, across_mirror, mirror_segment
 from vertebra.mechanics.columns import OWN, PIVOT, STEP, TAU, TENSION, TENSION_OFFSET, TENSION_RECESS
 from vertebra.mechanics.compiled import kernel, merged
 from vertebra.mechanics.equilibrium import balance, gather_tensions, gather_weights, place
@@ -74,9 +74,8 @@ def free_flexure(joint, total, recess, offset):
     for _ in range(20):
         sin_half, cos_half = math.sin(0.5 * angle), math.cos(0.5 * angle)
         s, s1, s2 = mirror_law(joint.kind, joint.size, angle, sin_half, cos_half)
-        level, slant = s * total + recess, 2.0 * s1 * total
-        tau = slant * cos_half - level * sin_half - offset * cos_half + k * angle
-        own = 2.0 * s2 * total * cos_half - slant * sin_half - 0.5 * (level * cos_half - offset * sin_half) + k
+        _, tau, own = across_mirror(total, s * total + recess, s1, s2, offset, sin_half, cos_half)
+        tau, own = tau + k * angle, own + k
         # Where the energy curves down or is flat, the largest step downhill.
         step = -tau / own if own > abs(tau) / 0.5 else math.copysign(0.5, -tau) if tau != 0.0 else 0.0
         angle = min(max(angle + step, -FARTHEST), FARTHEST)
@@ -134,7 +133,8 @@ def linearise(system, kind, tensions, q, work):
     for k in range(rest.shape[0]):
         for j in range(joints.shape[0]):
             state[j, OWN] += wide[U, j, CABLE_COLUMN + k] * wide[V, j, CABLE_COLUMN + k]
-    report[WEAK] = eliminate_wide(state, wide, memory, 0.0, narrow)
+    symmetric_part = narrow  # false here; the sweep would be compiled once more for a literal
+    report[WEAK] = eliminate_wide(state, wide, memory, 0.0, symmetric_part)
 
 
 @kernel
@@ -213,7 +213,8 @@ def stiffen(narrow, shift, work):
         largest = max(largest, abs(state[j, OWN]))
     shift = max(0.1 * shift, 1e-3 * largest)
     for _ in range(MOST_HALVINGS):
-        weak = eliminate(state, shift) if narrow else eliminate_wide(state, wide, memory, shift, narrow)
+        symmetric_part = narrow  # false where it matters, and not a literal, as in `linearise`
+        weak = eliminate(state, shift) if narrow else eliminate_wide(state, wide, memory, shift, symmetric_part)
         if weak == NONE:
             break
         shift *= 3.0
@@ -324,16 +325,16 @@ def settle(
                 status = BEYOND
     report[ITERATIONS] = iteration
     if status == SETTLED:
-        judge(kind, conservative, work)
+        judge(conservative, work)
     return status
 
 
 @kernel
-def judge(kind, conservative, work):
+def judge(conservative, work):
     """Stable means that every small displacement is resisted: the symmetric part of the stiffness decides."""
     state, _, wide, memory, report = work
     if not conservative and report[WEAK] == NONE:
-        for symmetric_part in (True, False):
+        for symmetric_part in (True, False):  # the exact sweep last, since the compliance is read from it
             weak = eliminate_wide(state, wide, memory, 0.0, symmetric_part)
             if symmetric_part:
                 report[WEAK] = weak
@@ -352,7 +353,7 @@ def inspect(
         gather_tensions(joints, cables, segments, tensions, state)
     report[ITERATIONS] = 0.0
     linearise((joints, links, cables, segments, gravity, loads, rest, rate), kind, tensions, q, work)
-    judge(kind, conservative, work)
+    judge(conservative, work)
 
 
 @kernel

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError, Unstable
-from vertebra.mechanics.kinematics import measure
+from vertebra.mechanics.kinematics import cable_lengths
 from vertebra.mechanics.loads import Load
 from vertebra.mechanics.newton import find_shape
 from vertebra.robot.arguments import numbers
@@ -54,11 +54,6 @@ def shape_from_lengths(
     return shape.require_solved() if check else shape
 
 
-def _lengths(robot: Robot, q: Floats) -> Floats:
-    total: Floats = measure(robot, q).lengths.sum(axis=1) + robot.cables["inside"]
-    return total
-
-
 def _rest_lengths(robot: Robot, lengths: ArrayLike | None, shortenings: ArrayLike | None) -> Floats:
     name, given = ("lengths", lengths) if lengths is not None else ("shortenings", shortenings)
     if given is None or (lengths is not None and shortenings is not None):
@@ -69,7 +64,7 @@ def _rest_lengths(robot: Robot, lengths: ArrayLike | None, shortenings: ArrayLik
         raise InputError(name, f"must be {count} numbers in m, one a cable of {robot.name}, not {array.shape}")
     if count == 0:
         raise InputError("robot", f"{robot.name} has no cables; use shape_from_tensions with no tensions")
-    rest: Floats = array if lengths is not None else _lengths(robot, np.zeros(robot.freedoms)) - array
+    rest: Floats = array if lengths is not None else cable_lengths(robot, np.zeros(robot.freedoms)) - array
     if (rest <= 0.0).any():
         cable = int(np.argmin(rest))
         raise InputError(name, f"cable {cable + 1} would be {rest[cable]:.6g} m long; must be more than 0")

@@ -64,8 +64,7 @@ class Shape:
     forces: Floats
     """(n, 3) force that each joint passes to its distal link, N; for a rolling joint the contact force."""
     normal_forces: Floats
-    """(n,) its part along the common normal of the two links, N; a rolling contact cannot pull, so never negative
-    there."""
+    """(n,) its part along the common normal of the two links, N; negative where the joint would have to pull."""
     compliance: Floats
     """(6, 6) motion of the tip per force and moment on it: linear rows and columns first, m/N, rad/N, rad/(N*m).
     Infinite when unstable."""
@@ -86,11 +85,6 @@ class Shape:
     """Rolling joints whose contact would have to pull, counted from 1: there the links of a real robot part."""
     weakest: int
     """Joint from which an unstable robot gives way, or that is farthest from balance, counted from 1; 0 for none."""
-
-    @property
-    def contact_forces(self) -> Floats:
-        """The same as `forces`."""
-        return self.forces
 
     @property
     def status(self) -> Status:

@@ -96,7 +96,7 @@ def stiffness_curve(
 
     A standing robot that has buckled shows the stiffness of its bent shape.
     """
-    Problem.of(robot, gravity, loads)
+    Problem.of(robot, gravity, loads)  # refuses a wrong robot before its cables are counted
     tensions = numbers("common", common, "N")
     if tensions.ndim != 1 or len(tensions) == 0:
         raise InputError("common", f"must be a list of tensions in N, not an array of shape {tensions.shape}")
