@@ -146,10 +146,10 @@ def plain_moments(case: Case) -> Callable[[Floats], Floats]:
 
 def compiled_moments(case: Case) -> Callable[[Floats], Floats]:
     work = case.problem.workspace()
-    given = (*case.problem.system, case.tensions, NO_CABLES, NO_CABLES)
+    given = (*case.problem.system, case.tensions, NO_CABLES, NO_CABLES, work.friction)
 
     def residual(q: Floats) -> Floats:
-        inspect(*given, q, *work[1:])
+        inspect(*given, q, *work.scratch[1:])
         return work.state[:, TAU].copy()
 
     return residual

@@ -25,14 +25,14 @@ WORDS = f"standing and hanging, {SETS} sets of tensions about {PULL:g} x topplin
 
 @kernel
 def find_shape_repeatedly(
-    times, joints, links, cables, segments, gravity, loads, tensions, rest, rate, use_start,
+    times, joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, use_start,
     q, start, state, load_at, wide, memory, report,
 ):  # fmt: skip
     """The same solve so many times, so that the cost of a call from Python does not count; returns its status."""
     status = SETTLED
     for _ in range(times):
         status = find_shape(
-            joints, links, cables, segments, gravity, loads, tensions, rest, rate, use_start,
+            joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, use_start,
             q, start, state, load_at, wide, memory, report,
         )  # fmt: skip
     return status
@@ -57,7 +57,7 @@ class Case:
     def newton(self, times: int) -> Callable[[], object]:
         """Our kernel, so many times in one call."""
         q, work = np.empty(len(self.angles)), self.problem.workspace()
-        arguments = (*self.problem.system, self.tensions, NO_CABLES, NO_CABLES, False, q, *work)
+        arguments = (*self.problem.system, self.tensions, NO_CABLES, NO_CABLES, work.friction, False, q, *work.scratch)
 
         def call() -> None:
             find_shape_repeatedly(times, *arguments)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from vertebra.robot.export.coordinates import mjcf_qpos as mjcf_qpos
     from vertebra.robot.export.mjcf import to_mjcf as to_mjcf
     from vertebra.robot.export.urdf import to_urdf as to_urdf
+    from vertebra.robot.friction import FrictionLaw as FrictionLaw
     from vertebra.robot.robot import Robot as Robot
     from vertebra.robot.robot import load as load
     from vertebra.robot.robot import presets as presets
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
     from vertebra.statics.from_tensions import Shapes as Shapes
     from vertebra.statics.from_tensions import shape_from_tensions as shape_from_tensions
     from vertebra.statics.from_tensions import shapes_from_tensions as shapes_from_tensions
+    from vertebra.statics.path import PathState as PathState
+    from vertebra.statics.path import ShapePath as ShapePath
+    from vertebra.statics.path import Walk as Walk
     from vertebra.statics.shape import Shape as Shape
     from vertebra.statics.shape import Status as Status
     from vertebra.statics.stiffness import StiffnessCurve as StiffnessCurve
@@ -67,6 +71,7 @@ _HOMES = {
     "load": "vertebra.robot.robot",
     "presets": "vertebra.robot.robot",
     "json_schema": "vertebra.robot.schema",
+    "FrictionLaw": "vertebra.robot.friction",
     "to_mjcf": "vertebra.robot.export.mjcf",
     "to_urdf": "vertebra.robot.export.urdf",
     "mjcf_qpos": "vertebra.robot.export.coordinates",
@@ -93,6 +98,9 @@ _HOMES = {
     "critical_tension": "vertebra.statics.branches",
     "equilibria": "vertebra.statics.branches",
     "stable_tensions": "vertebra.statics.branches",
+    "PathState": "vertebra.statics.path",
+    "ShapePath": "vertebra.statics.path",
+    "Walk": "vertebra.statics.path",
     "StiffnessCurve": "vertebra.statics.stiffness",
     "TipStiffness": "vertebra.statics.stiffness",
     "stiffness_curve": "vertebra.statics.stiffness",

@@ -12,6 +12,7 @@ from vertebra.robot.robot import load
 from vertebra.statics.for_tip import tensions_for_tip
 from vertebra.statics.from_lengths import shape_from_lengths
 from vertebra.statics.from_tensions import shape_from_tensions, shapes_from_tensions
+from vertebra.statics.path import ShapePath
 
 
 def compile_kernels() -> float:
@@ -25,6 +26,12 @@ def compile_kernels() -> float:
     shapes_from_tensions(robot, [[2.0, 2.0, 2.0, 2.0]]).shape(0)
     shape_from_lengths(robot, shape.lengths, stiffness_EA=1e4, check=False)
     tensions_for_tip(robot, shape.tip, check=False)
+    rough, pull = load("yang2023-a"), [8.0, 8.0, 6.0, 6.0]
+    path = ShapePath(rough)
+    path.step(pull)
+    path.follow([pull])
+    shapes_from_tensions(rough, [pull]).shape(0)
+    tensions_for_tip(rough, path.step(pull).tip, path=path, check=False)
     literal_shape(literal_robot(robot), [2.0, 2.0, 2.0, 2.0], robot.gravity)
     return time.process_time() - start
 

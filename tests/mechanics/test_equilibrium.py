@@ -71,9 +71,9 @@ POSES = {
 def inspected(problem, q, tensions):
     """Moments (n,) and the report at a pose."""
     work = problem.workspace()
-    for array in work:
+    for array in work.scratch:
         array[...] = np.nan
-    inspect(*problem.system, tensions, NO_CABLES, NO_CABLES, q, *work[1:])
+    inspect(*problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
     return work.state[:, TAU].copy(), work.report.copy()
 
 
@@ -81,7 +81,7 @@ def question(robot, loads, seed):
     rng = np.random.default_rng(seed)
     gravity = rng.normal(0.0, 8.0, 3)
     tensions = rng.uniform(0.0, 8.0, len(robot.cables))
-    return rng, Problem.of(robot, gravity, LOADS[loads]), gravity, tensions
+    return rng, Problem.of(robot, gravity, LOADS[loads], friction=0.0), gravity, tensions
 
 
 every_robot = pytest.mark.parametrize("name", ROBOTS)
@@ -161,7 +161,7 @@ def test_the_moment_scale_counts_every_kind_of_moment():
     n, c = len(robot.joints), len(robot.cables)
 
     def scale(q=0.0, tension=0.0, gravity=(0.0, 0.0, 0.0), load=None):
-        problem = Problem.of(robot, gravity, () if load is None else (load,))
+        problem = Problem.of(robot, gravity, () if load is None else (load,), friction=0.0)
         return inspected(problem, np.full(n, q), np.full(c, tension))[1][SCALE]
 
     assert scale() == 0.0
@@ -186,7 +186,7 @@ def test_weight_of_the_base_and_loads_on_it_do_not_count():
 def test_a_planar_robot_bends_in_its_plane_exactly():
     robot = vb.load("hu2023-planar")
     q = np.linspace(-0.3, 0.4, len(robot.joints))
-    H, _ = joint_stiffness(Problem.of(robot, "wall", ()), q, np.ones(len(robot.cables)))
+    H, _ = joint_stiffness(Problem.of(robot, "wall", (), friction=0.0), q, np.ones(len(robot.cables)))
     frames = vb.frames(robot, q)
     assert (frames[:, 1, 3] == 0.0).all()
     assert np.isfinite(H).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import subprocess
@@ -153,7 +154,8 @@ def read_only(values):
     return array
 
 
-def test_one_compiled_version_of_each_solver_serves_all_questions():
+def test_two_compiled_versions_of_each_solver_serve_all_questions():
+    # One for cables that do not rub, one for those that do.
     for robot in mirror_robots():
         n, c = len(robot.joints), len(robot.cables)
         pull, q = [20.0] * c, np.full(n, 0.01)
@@ -178,8 +180,18 @@ def test_one_compiled_version_of_each_solver_serves_all_questions():
     for bounds in ({}, {"lower": read_only([0.5] * 4), "upper": 9}):
         for start in (None, read_only(np.zeros(5))):
             vb.tensions_for_tip(robot, (0.01, 0.0, 0.06), start=start, check=False, **bounds)
+    robot = vb.load("yang2023-a")
+    curve = vb.FrictionLaw.of(math.sin)
+    for law in (0.3, curve, [0.1, 0.2, curve, vb.FrictionLaw.table([0.0, 1.0], [0.1, 0.2])]):
+        path = vb.ShapePath(robot, friction=law, loads=[TURNING])
+        path.step([5.0] * 4)
+        path.follow(read_only(np.full((3, 4), 6.0)))
+        path.restore(path.save())
+        vb.tensions_for_tip(robot, path.step([7, 6, 6, 6], loads=[]).tip, path=path)
+        path.step(shortenings=[1e-4] * 4)
+    vb.shape_from_tensions(robot, [5] * 4, friction=0, closure="paper")
     for function in (find_shape, describe, inspect, find_shapes, reach):
-        assert len(function.signatures) == 1, function.__name__
+        assert len(function.signatures) == 2, function.__name__
 
 
 def test_a_kernel_is_stale_when_any_kernel_file_changes(tmp_path):

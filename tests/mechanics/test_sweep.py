@@ -8,7 +8,9 @@ import pytest
 from vertebra.mechanics import columns
 from vertebra.mechanics.sweep import (
     NONE,
+    U_LOW,
     V_LOW,
+    WIDE_PLANES,
     U,
     V,
     bend_at,
@@ -46,12 +48,14 @@ def narrow_problem(n, seed, definite):
     return state, H
 
 
-def wide_problem(n, d, seed, definite):
+def wide_problem(n, d, seed, definite, alike=False):
     """State, factors and the matrix: H_ij = u_i . v_j and H_ji = u_i . v'_j for i < j."""
     rng = np.random.default_rng([n, d, seed])
-    wide = np.full((5, n, d), np.nan)
-    wide[U], wide[V], wide[V_LOW] = rng.normal(size=(3, n, d))
-    H = np.triu(wide[U] @ wide[V].T, 1) + np.tril(wide[V_LOW] @ wide[U].T, -1)
+    wide = np.full((WIDE_PLANES, n, d), np.nan)
+    wide[U], wide[V], wide[U_LOW], wide[V_LOW] = rng.normal(size=(4, n, d))
+    if alike:
+        wide[U_LOW] = wide[U]
+    H = np.triu(wide[U] @ wide[V].T, 1) + np.tril(wide[V_LOW] @ wide[U_LOW].T, -1)
     own = 0.1 + 0.6 * np.abs(H + H.T).sum(axis=1) if definite else rng.normal(size=n)
     np.fill_diagonal(H, own)
     state = empty_state(n)
@@ -134,7 +138,7 @@ def test_a_shift_is_a_spring_on_every_joint(shift):
     eliminate(state, shift)
     substitute(state)
     close(state[:, columns.STEP], -np.linalg.solve(H + shift * np.eye(12), state[:, columns.TAU]))
-    state, wide, H = wide_problem(12, 5, 3, definite=True)
+    state, wide, H = wide_problem(12, 5, 3, definite=True, alike=True)
     memory = scratch(5)
     for symmetric_part, matrix in ((False, H), (True, 0.5 * (H + H.T))):
         eliminate_wide(state, wide, memory, shift, symmetric_part)
@@ -201,7 +205,7 @@ def test_wide_step_is_that_of_a_dense_solve(n, d):
 
 @pytest.mark.parametrize("n", [1, 5, 40])
 def test_wide_sweep_of_the_symmetric_part(n):
-    state, wide, H = wide_problem(n, 5, 0, definite=True)
+    state, wide, H = wide_problem(n, 5, 0, definite=True, alike=True)
     memory = scratch(5)
     assert eliminate_wide(state, wide, memory, 0.0, True) == NONE
     substitute_wide(state, wide, memory, NONE)
@@ -212,7 +216,7 @@ def test_wide_sweep_of_the_symmetric_part(n):
 
 @pytest.mark.parametrize("seed", range(30))
 def test_wide_sweep_of_the_symmetric_part_tells_what_resists(seed):
-    state, wide, H = wide_problem(8, 4, seed, definite=False)
+    state, wide, H = wide_problem(8, 4, seed, definite=False, alike=True)
     state[:, columns.OWN] += 2.0 + 0.2 * seed
     np.fill_diagonal(H, state[:, columns.OWN])
     assert eliminate_wide(state, wide, scratch(4), 0.0, True) == first_weak(H)

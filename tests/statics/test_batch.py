@@ -8,6 +8,7 @@ import threading
 import numpy as np
 import pytest
 from tests import robots
+from tests.robots import smooth
 from tests.statics.cases import random_robot
 
 import vertebra as vb
@@ -25,11 +26,11 @@ def question(name):
         robot, size = random_robot(rng, ("rolling", "flexure"), 9), 20.0
         loads = (vb.Load(force=(0.02, 0.01, 0.0)), vb.Load(moment=(0.0, 1e-3, 2e-3), link=3))
     elif name == "twisted":
-        robot, size, loads = vb.load("hu2023-prototype"), 4.0, (vb.Load(moment=(0.0, 0.0, 0.2)),)
+        robot, size, loads = smooth("hu2023-prototype"), 4.0, (vb.Load(moment=(0.0, 0.0, 0.2)),)
     elif name == "pins":
         robot, size = robots.mirror_mix(), 5.0
     else:
-        robot, size = vb.load(name), 60.0 if "yang" in name else 4.0
+        robot, size = smooth(name), 60.0 if "yang" in name else 4.0
     rows = size * rng.uniform(0.0, 1.0, (300, len(robot.cables))) ** 2
     rows[:20] = rng.uniform(0.0, size, (20, 1))
     rows[20:25] = 0.0
@@ -93,7 +94,7 @@ def test_any_number_of_threads_gives_the_same_bits(name):
 
 
 def test_starts_for_all_rows_or_one_a_row():
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     rng = np.random.default_rng(3)
     rows = np.tile(rng.uniform(0.3, 1.0, (20, 1)), 4)  # below the critical tension: the start decides
     starts = rng.uniform(-0.3, 0.3, (20, 11))
@@ -111,7 +112,7 @@ def test_starts_for_all_rows_or_one_a_row():
 
 
 def test_starts_and_tensions_are_left_alone():
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     rows, starts = np.full((5, 4), 0.5), np.full((5, 11), 0.2)
     shapes = vb.shapes_from_tensions(robot, rows, start=starts)
     assert (rows == 0.5).all()
@@ -121,7 +122,7 @@ def test_starts_and_tensions_are_left_alone():
 
 
 def test_an_empty_batch_is_empty():
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     called = []
     shapes = vb.shapes_from_tensions(robot, np.empty((0, 4)), check=True, progress=lambda *count: called.append(count))
     assert len(shapes) == 0
@@ -136,9 +137,9 @@ def test_an_empty_batch_is_empty():
 
 
 def test_a_robot_without_cables_hangs_from_no_tensions():
-    mapping = vb.load("yang2023-a").to_mapping()
+    mapping = smooth("yang2023-a").to_mapping()
     del mapping["sections"][0]["cables"]
-    robot = vb.load(mapping)
+    robot = smooth(mapping)
     shapes = vb.shapes_from_tensions(robot, np.empty((3, 0)), check=True)
     np.testing.assert_array_equal(shapes.angles[2], vb.shape_from_tensions(robot, []).angles)
 
@@ -167,7 +168,7 @@ def test_check_passes_over_rows_that_are_solved():
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_progress_counts_every_row_from_the_calling_thread(threads):
-    robot = vb.load("hu2023-planar")
+    robot = smooth("hu2023-planar")
     seen, where = [], set()
 
     def progress(done, total):
@@ -206,7 +207,7 @@ def test_a_failing_progress_stops_the_batch(threads, error, monkeypatch):
         called.append(done)
         raise error
 
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     chunks = 60
     with pytest.raises(error):
         vb.shapes_from_tensions(robot, np.full((chunks * CHUNK, 4), 2.0), threads=threads, progress=progress)
@@ -237,7 +238,7 @@ def test_a_failing_progress_stops_the_batch(threads, error, monkeypatch):
     ],
 )
 def test_wrong_arguments_are_named(change, named, says):
-    arguments = {"robot": vb.load("hu2023-prototype"), "tensions": np.ones((2, 4)), **change}
+    arguments = {"robot": smooth("hu2023-prototype"), "tensions": np.ones((2, 4)), **change}
     with pytest.raises(InputError, match=says) as caught:
         vb.shapes_from_tensions(**arguments)
     assert caught.value.argument == named

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests import robots
 from tests.oracles import statics
+from tests.robots import smooth
 
 import vertebra as vb
 from vertebra.errors import InputError
@@ -16,9 +17,9 @@ from vertebra.robot.description import MOUNTS
 
 def prototype(links: int) -> vb.Robot:
     """The prototype of Hu 2023 with another number of links; the first of them is the base."""
-    mapping = vb.load("hu2023-prototype").to_mapping()
+    mapping = smooth("hu2023-prototype").to_mapping()
     mapping["sections"][0]["joints"] = links - 1
-    return vb.load(mapping)
+    return smooth(mapping)
 
 
 def dense_stable_range(robot: vb.Robot, gravity, loads=()) -> tuple[float, float]:
@@ -109,7 +110,7 @@ UPRIGHT = {
 @pytest.mark.parametrize("name", UPRIGHT)
 def test_stable_range_is_that_of_dense_eigenvalues(name: str) -> None:
     preset, gravity, loads = UPRIGHT[name]
-    robot = vb.load(preset)
+    robot = smooth(preset)
     field = np.array(MOUNTS[gravity] if isinstance(gravity, str) else gravity)
     found = vb.stable_tensions(robot, gravity=gravity, loads=loads)
     expected = dense_stable_range(robot, field, loads)
@@ -120,9 +121,9 @@ def test_stable_range_is_that_of_dense_eigenvalues(name: str) -> None:
 
 def test_flexures_buckle_under_their_own_cables() -> None:
     # One joint of k at length L under c cables, no weight: V'' = k - c T L / 12.
-    mapping = vb.load("yang2023-a").to_mapping()
+    mapping = smooth("yang2023-a").to_mapping()
     mapping["sections"][0]["joints"] = 1
-    for robot in (vb.load(mapping), vb.load("yang2023-a")):
+    for robot in (smooth(mapping), smooth("yang2023-a")):
         k, L = robot.joints["stiffness"][0], robot.joints["size"][0]
         low, high = vb.stable_tensions(robot, gravity=(0, 0, 0))
         assert low == 0.0
@@ -134,16 +135,16 @@ def test_flexures_buckle_under_their_own_cables() -> None:
 
 
 def test_a_weightless_rolling_robot_stands_at_any_tension() -> None:
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     assert vb.stable_tensions(robot, gravity=(0, 0, 0)) == (0.0, math.inf)
     assert vb.critical_tension(robot, gravity=(0, 0, 0)) == 0.0
 
 
 def test_no_tension_makes_a_feeble_robot_stand() -> None:
-    mapping = vb.load("yang2023-b").to_mapping()
+    mapping = smooth("yang2023-b").to_mapping()
     joint = mapping["sections"][0]["joint"]
     mapping["sections"][0]["joint"] = {"kind": "flexure", "length": joint["length"], "stiffness": 1e-3}
-    robot = vb.load(mapping)
+    robot = smooth(mapping)
     assert vb.stable_tensions(robot, gravity="ground") == (0.0, 0.0)
     assert dense_stable_range(robot, np.array(MOUNTS["ground"])) == (0.0, 0.0)
     with pytest.raises(InputError, match="no common tension") as caught:
@@ -159,13 +160,13 @@ def uneven() -> vb.Robot:
 @pytest.mark.parametrize(
     ("robot", "options", "says"),
     [
-        (vb.load("hu2023-prototype"), {"gravity": "wall"}, "gravity or a load"),
-        (vb.load("hu2023-prototype"), {"loads": [vb.Load(force=(1e-6, 0, 0))]}, "gravity or a load"),
-        (vb.load("hu2023-prototype"), {"loads": [vb.Load(moment=(0, 1e-6, 0))]}, "gravity or a load"),
+        (smooth("hu2023-prototype"), {"gravity": "wall"}, "gravity or a load"),
+        (smooth("hu2023-prototype"), {"loads": [vb.Load(force=(1e-6, 0, 0))]}, "gravity or a load"),
+        (smooth("hu2023-prototype"), {"loads": [vb.Load(moment=(0, 1e-6, 0))]}, "gravity or a load"),
         (uneven(), {"gravity": (0, 0, 0)}, "cables do not balance"),
         (uneven(), {"gravity": "ground"}, "cables do not balance"),
-        (vb.load("cai2023"), {}, "ball"),
-        (vb.load("lapusan2022"), {}, "universal"),
+        (smooth("cai2023"), {}, "ball"),
+        (smooth("lapusan2022"), {}, "universal"),
     ],
 )
 @pytest.mark.parametrize("call", [vb.critical_tension, vb.stable_tensions])
@@ -196,7 +197,7 @@ def assert_sound(found: vb.Equilibria, robot, tensions, gravity, loads=()) -> No
 
 @pytest.mark.parametrize("name", ["hu2023-prototype", "hu2023-planar"])
 def test_a_buckled_robot_has_mirrored_shapes(name: str) -> None:
-    robot = vb.load(name)
+    robot = smooth(name)
     tensions = [0.6 * vb.critical_tension(robot, gravity="ground")] * len(robot.cables)
     found = vb.equilibria(robot, tensions, gravity="ground")
     assert_sound(found, robot, tensions, np.array(MOUNTS["ground"]))
@@ -212,7 +213,7 @@ def test_a_buckled_robot_has_mirrored_shapes(name: str) -> None:
 
 
 def test_a_robot_that_stands_has_one_shape() -> None:
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     found = vb.equilibria(robot, [4.0] * 4)
     assert len(found) == 1
     assert found.reached == 0
@@ -264,7 +265,7 @@ def test_all_minima_of_two_joints_are_found(azimuth, shares) -> None:
 
 
 def test_it_says_which_shape_a_start_reaches() -> None:
-    robot = vb.load("hu2023-planar")
+    robot = smooth("hu2023-planar")
     tensions = [0.6 * vb.critical_tension(robot, gravity="ground")] * 4
     sides = []
     for side in (-0.2, 0.2):
@@ -288,7 +289,7 @@ def test_it_says_which_shape_a_start_reaches() -> None:
 
 
 def test_a_start_that_fails_is_not_counted() -> None:
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     tensions = [0.05] * 4  # too feeble: it falls over, past every limit
     start = np.full(11, 1.4)
     assert vb.shape_from_tensions(robot, tensions, start=start, check=False).status != 0
@@ -298,7 +299,7 @@ def test_a_start_that_fails_is_not_counted() -> None:
 
 
 def test_the_search_is_repeatable_and_seeds_differ() -> None:
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     first, again = (vb.equilibria(robot, [0.4] * 4, starts=60, seed=3) for _ in range(2))
     assert first.counts == again.counts
     for one, other in zip(first.shapes, again.shapes, strict=True):
@@ -310,7 +311,7 @@ def test_the_search_is_repeatable_and_seeds_differ() -> None:
 @pytest.mark.parametrize("starts", [0, -1, 1.5, True, "many"])
 def test_wrong_number_of_starts(starts) -> None:
     with pytest.raises(InputError) as caught:
-        vb.equilibria(vb.load("hu2023-prototype"), [1.0] * 4, starts=starts)
+        vb.equilibria(smooth("hu2023-prototype"), [1.0] * 4, starts=starts)
     assert caught.value.argument == "starts"
 
 
@@ -320,7 +321,7 @@ def test_wrong_number_of_starts(starts) -> None:
 )
 def test_wrong_arguments_are_named(change, named) -> None:
     with pytest.raises(InputError) as caught:
-        vb.equilibria(vb.load("hu2023-prototype"), **{"tensions": [1.0] * 4, **change})
+        vb.equilibria(smooth("hu2023-prototype"), **{"tensions": [1.0] * 4, **change})
     assert caught.value.argument == named
 
 
@@ -328,7 +329,7 @@ def test_wrong_arguments_are_named(change, named) -> None:
 
 
 def test_a_planar_robot_snaps_through_and_remembers_where_it_came_from() -> None:
-    robot = vb.load("hu2023-planar")
+    robot = smooth("hu2023-planar")
     common = 0.7 * vb.critical_tension(robot, gravity="ground")
     gravity = np.array(MOUNTS["ground"])
     # Cables of the bending plane: those with a lever on the joints.

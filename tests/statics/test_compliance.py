@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.oracles import statics
+from tests.robots import smooth
 from tests.statics.cases import Case, random_case
 
 import vertebra as vb
@@ -34,7 +35,7 @@ every_case = pytest.mark.parametrize("name", CASES)
 
 def named_case(name: str) -> Case:
     robot, tensions, gravity, loads = CASES[name]
-    return Case(vb.load(robot), np.array(tensions, float), gravity, loads)
+    return Case(smooth(robot), np.array(tensions, float), gravity, loads)
 
 
 def rotation_vector(R: np.ndarray) -> np.ndarray:
@@ -98,7 +99,7 @@ def test_forces_alone_give_a_symmetric_compliance() -> None:
 
 def softest(tension: float, gravity) -> float:
     """N/m of the straight prototype under a common tension."""
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     shape = vb.shape_from_tensions(robot, [tension] * 4, gravity=gravity)
     assert np.abs(shape.angles).max() < 1e-12
     return vb.tip_stiffness(shape).stiffness[0]

@@ -8,20 +8,21 @@ import re
 
 import numpy as np
 import pytest
+from tests.robots import smooth
 
 import vertebra as vb
 from vertebra.errors import Infeasible, InputError, NoEquilibrium, OutOfRange, Unstable, VertebraError
 
-PROTOTYPE = vb.load("hu2023-prototype")
+PROTOTYPE = smooth("hu2023-prototype")
 WEIGHTLESS = (0.0, 0.0, 0.0)
 TWIST = vb.Load(moment=(0.0, 0.0, 0.2))
 
 
 def wide_faces() -> vb.Robot:
     """Flexures whose cables run so far out that the faces meet long before the limit of the joint."""
-    mapping = vb.load("yang2023-a").to_mapping()
+    mapping = smooth("yang2023-a").to_mapping()
     mapping["sections"][0]["cables"].update(radius=0.0075, azimuth=[0.0, np.pi / 2, np.pi, -np.pi / 2])
-    return vb.load(mapping)
+    return smooth(mapping)
 
 
 def no_equilibrium(check: bool):

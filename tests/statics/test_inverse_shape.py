@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, nnls
 from tests.oracles import mirror_chain, statics
+from tests.robots import smooth
 from tests.statics.cases import Case, random_case
 
 import vertebra as vb
@@ -30,7 +31,7 @@ every_case = pytest.mark.parametrize("name", CASES)
 
 def named_case(name: str) -> Case:
     robot, tensions, gravity, loads = CASES[name]
-    return Case(vb.load(robot), np.array(tensions, float), gravity, loads)
+    return Case(smooth(robot), np.array(tensions, float), gravity, loads)
 
 
 def hold(case: Case, angles, **options) -> vb.HoldingTensions:
@@ -239,7 +240,7 @@ def test_bounds_that_are_too_tight_are_infeasible() -> None:
 
 
 def test_angles_past_their_limit_are_named() -> None:
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     q = np.zeros(11)
     q[6] = np.radians(91.0)
     with pytest.raises(OutOfRange) as caught:
@@ -254,7 +255,7 @@ def test_angles_past_their_limit_are_named() -> None:
 
 def test_a_shape_that_would_collapse_is_unstable() -> None:
     # Least tensions of a straight standing robot: none at all.
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     straight = np.zeros(11)
     with pytest.raises(Unstable, match="lower bound") as caught:
         vb.tensions_for_shape(robot, straight)
@@ -273,9 +274,9 @@ def test_a_shape_that_would_collapse_is_unstable() -> None:
 
 
 def bounded_robot(**bounds) -> vb.Robot:
-    mapping = vb.load("hu2023-prototype").to_mapping()
+    mapping = smooth("hu2023-prototype").to_mapping()
     mapping["sections"][0]["cables"].update(bounds)
-    return vb.load(mapping)
+    return smooth(mapping)
 
 
 @pytest.mark.parametrize("minimise", ["norm", "sum"])
@@ -307,7 +308,7 @@ def test_a_cable_may_be_held_at_one_tension() -> None:
 
 def test_the_shape_asked_for_is_left_alone() -> None:
     angles = np.zeros(11)
-    held = vb.tensions_for_shape(vb.load("hu2023-prototype"), angles, lower=2.0)
+    held = vb.tensions_for_shape(smooth("hu2023-prototype"), angles, lower=2.0)
     held.shape.angles[0] = 1.0
     assert angles[0] == 0.0
 
@@ -335,11 +336,11 @@ def test_the_shape_asked_for_is_left_alone() -> None:
         ({"gravity": "moon"}, "gravity"),
         ({"loads": None}, "loads"),
         ({"robot": "hu2023-prototype"}, "robot"),
-        ({"robot": vb.load("cai2023")}, "robot"),
+        ({"robot": smooth("cai2023")}, "robot"),
     ],
 )
 def test_wrong_arguments_are_named(change, named) -> None:
-    arguments = {"robot": vb.load("hu2023-prototype"), "angles": np.zeros(11), **change}
+    arguments = {"robot": smooth("hu2023-prototype"), "angles": np.zeros(11), **change}
     with pytest.raises(InputError) as caught:
         vb.tensions_for_shape(**arguments)
     assert caught.value.argument == named
@@ -347,13 +348,13 @@ def test_wrong_arguments_are_named(change, named) -> None:
 
 def test_the_cable_whose_bounds_are_crossed_is_named() -> None:
     with pytest.raises(InputError, match="cable 3"):
-        vb.tensions_for_shape(vb.load("hu2023-prototype"), np.zeros(11), lower=[0, 0, 3, 0], upper=2.0)
+        vb.tensions_for_shape(smooth("hu2023-prototype"), np.zeros(11), lower=[0, 0, 3, 0], upper=2.0)
 
 
 def test_a_robot_without_cables_holds_only_its_own_shape() -> None:
-    mapping = vb.load("yang2023-a").to_mapping()
+    mapping = smooth("yang2023-a").to_mapping()
     del mapping["sections"][0]["cables"]
-    robot = vb.load(mapping)
+    robot = smooth(mapping)
     sagging = vb.shape_from_tensions(robot, [])
     assert vb.tensions_for_shape(robot, sagging.angles).tensions.shape == (0,)
     with pytest.raises(Infeasible):

@@ -7,6 +7,7 @@ import os
 import numpy as np
 import pytest
 from tests import robots
+from tests.robots import smooth
 from tests.statics.cases import Case
 
 import vertebra as vb
@@ -26,12 +27,12 @@ def three_cables() -> vb.Robot:
 SIDE, TWIST = vb.Load(force=(0.02, -0.01, 0.01)), vb.Load(moment=(1e-3, 0.0, 2e-3), link=3)
 # Robot, largest tension in N, gravity, loads, whether the tensions are bounded.
 QUESTIONS = {
-    "prototype": (vb.load("hu2023-prototype"), 6.0, "ground", (), False),
-    "prototype, hanging, bounded": (vb.load("hu2023-prototype"), 4.0, "ceiling", (SIDE,), True),
-    "prototype, twisted": (vb.load("hu2023-prototype"), 12.0, "wall", (SIDE, TWIST), False),
-    "steel": (vb.load("hu2023-spatial"), 8.0, "wall", (), False),
-    "planar, bounded": (vb.load("hu2023-planar"), 8.0, "wall", (), True),
-    "flexures": (vb.load("yang2023-a"), 40.0, "wall", (SIDE,), False),
+    "prototype": (smooth("hu2023-prototype"), 6.0, "ground", (), False),
+    "prototype, hanging, bounded": (smooth("hu2023-prototype"), 4.0, "ceiling", (SIDE,), True),
+    "prototype, twisted": (smooth("hu2023-prototype"), 12.0, "wall", (SIDE, TWIST), False),
+    "steel": (smooth("hu2023-spatial"), 8.0, "wall", (), False),
+    "planar, bounded": (smooth("hu2023-planar"), 8.0, "wall", (), True),
+    "flexures": (smooth("yang2023-a"), 40.0, "wall", (SIDE,), False),
     "three cables": (three_cables(), 5.0, "ceiling", (), False),
 }
 every_question = pytest.mark.parametrize("name", QUESTIONS)
@@ -104,7 +105,7 @@ def test_reachable_places_are_reached_as_stiff_as_wanted(name: str) -> None:
 
 def test_stiffness_and_place_are_set_apart() -> None:
     """The same place at three stiffnesses: without weight, more tension in all cables does not change the shape."""
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     weightless = {"gravity": (0.0, 0.0, 0.0)}
     shape = vb.shape_from_tensions(robot, [4.0, 4.0, 4.0, 6.0], **weightless)
     tip, own, totals = shape.tip, vb.tip_stiffness(shape).along((1.0, 0.0, 0.0)), []
@@ -159,7 +160,7 @@ def test_slope_of_the_tip_is_that_of_finite_differences(name: str) -> None:
 
 @pytest.mark.parametrize("position", [(0.0, 0.0, 1.0), (0.3, 0.0, 0.0), (0.0, 0.0, -0.2)])
 def test_a_place_out_of_reach_gives_the_closest_answer(position) -> None:
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     bounds = {"lower": 1.0, "upper": 8.0}
     with pytest.raises(Infeasible, match="the tip gets within") as caught:
         vb.tensions_for_tip(robot, position, **bounds)
@@ -184,7 +185,7 @@ def test_a_place_out_of_reach_gives_the_closest_answer(position) -> None:
 
 
 def test_cables_at_their_bounds_are_named() -> None:
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     result = vb.tensions_for_tip(robot, (0.3, 0.0, 0.0), lower=1.0, upper=8.0, check=False)
     assert result.at_bounds
     with pytest.raises(Infeasible, match=f"cable {result.at_bounds[0]}"):
@@ -192,7 +193,7 @@ def test_cables_at_their_bounds_are_named() -> None:
 
 
 def test_a_stiffness_out_of_reach_is_told_with_the_one_reached() -> None:
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     tip = vb.shape_from_tensions(robot, [4.0, 4.0, 4.0, 6.0]).tip
     with pytest.raises(Infeasible, match="stiffness") as caught:
         vb.tensions_for_tip(robot, tip, stiffness=((1.0, 0.0, 0.0), 500.0), upper=10.0)
@@ -203,7 +204,7 @@ def test_a_stiffness_out_of_reach_is_told_with_the_one_reached() -> None:
 
 
 def test_the_tolerance_decides_what_is_reached() -> None:
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     beyond = (0.0, 0.0, robot.length + 1e-4)
     assert not vb.tensions_for_tip(robot, beyond, check=False).reached
     assert vb.tensions_for_tip(robot, beyond, tolerance=2e-4).reached
@@ -212,9 +213,9 @@ def test_the_tolerance_decides_what_is_reached() -> None:
 
 
 def test_bounds_come_from_the_robot_file() -> None:
-    mapping = vb.load("hu2023-prototype").to_mapping()
+    mapping = smooth("hu2023-prototype").to_mapping()
     mapping["sections"][0]["cables"].update(pretension=2.0, max_tension=6.0)
-    robot = vb.load(mapping)
+    robot = smooth(mapping)
     tip = vb.shape_from_tensions(robot, [3.0, 3.5, 3.0, 5.0]).tip
     result = vb.tensions_for_tip(robot, tip)
     assert result.tensions.min() >= 2.0
@@ -225,7 +226,7 @@ def test_bounds_come_from_the_robot_file() -> None:
 
 
 def test_a_start_chooses_the_branch() -> None:
-    robot = vb.load("hu2023-planar")
+    robot = smooth("hu2023-planar")
     critical = vb.critical_tension(robot, gravity="ground")
     tensions = 0.7 * critical * np.ones(4)
     for side in (-0.3, 0.3):
@@ -239,7 +240,7 @@ def test_a_start_chooses_the_branch() -> None:
 
 
 def test_the_search_is_repeatable() -> None:
-    robot = vb.load("hu2023-spatial")
+    robot = smooth("hu2023-spatial")
     tip = vb.shape_from_tensions(robot, [3.7, 2.4, 1.8, 5.1]).tip
     first, again = (vb.tensions_for_tip(robot, tip) for _ in range(2))
     np.testing.assert_array_equal(first.tensions, again.tensions)
@@ -269,18 +270,18 @@ def test_the_search_is_repeatable() -> None:
         ({"gravity": "moon"}, "gravity"),
         ({"loads": 3}, "loads"),
         ({"robot": "hu2023-prototype"}, "robot"),
-        ({"robot": vb.load("lapusan2022")}, "robot"),
+        ({"robot": smooth("lapusan2022")}, "robot"),
     ],
 )
 def test_wrong_arguments_are_named(change, named) -> None:
-    arguments = {"robot": vb.load("hu2023-prototype"), "position": (0.0, 0.0, 0.15), **change}
+    arguments = {"robot": smooth("hu2023-prototype"), "position": (0.0, 0.0, 0.15), **change}
     with pytest.raises(InputError) as caught:
         vb.tensions_for_tip(**arguments)
     assert caught.value.argument == named
 
 
 def test_a_robot_without_cables_is_refused() -> None:
-    mapping = vb.load("yang2023-a").to_mapping()
+    mapping = smooth("yang2023-a").to_mapping()
     del mapping["sections"][0]["cables"]
     with pytest.raises(InputError, match="no cables"):
-        vb.tensions_for_tip(vb.load(mapping), (0.0, 0.0, 0.07))
+        vb.tensions_for_tip(smooth(mapping), (0.0, 0.0, 0.07))

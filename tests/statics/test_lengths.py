@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from tests.oracles import mirror_chain, statics
+from tests.robots import smooth
 from tests.statics.cases import Case, random_case
 
 import vertebra as vb
@@ -31,7 +32,7 @@ every_case = pytest.mark.parametrize("name", CASES)
 
 def named_case(name: str) -> Case:
     robot, tensions, gravity, loads = CASES[name]
-    return Case(vb.load(robot), np.array(tensions, float), gravity, loads)
+    return Case(smooth(robot), np.array(tensions, float), gravity, loads)
 
 
 def by_lengths(case: Case, lengths, **options) -> vb.Shape:
@@ -87,7 +88,7 @@ def test_slack_cables_do_not_pull(name: str, EA: float) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_every_cable_is_either_slack_or_taut(seed: int) -> None:
     rng = np.random.default_rng([43, seed])
-    robot = vb.load(["hu2023-prototype", "yang2023-a", "yang2023-c"][seed % 3])
+    robot = smooth(["hu2023-prototype", "yang2023-a", "yang2023-c"][seed % 3])
     EA = float(10.0 ** rng.uniform(2.0, 5.0))
     rest = straight_lengths(robot) * (1.0 - 50.0 / EA) + rng.uniform(-1e-3, 1e-3, len(robot.cables))
     shape = vb.shape_from_lengths(robot, rest, stiffness_EA=EA, check=False)
@@ -102,7 +103,7 @@ def test_every_cable_is_either_slack_or_taut(seed: int) -> None:
 def elastic_stiffness(problem: Problem, cables: statics.Elastic, q: np.ndarray):
     """Moments (n,), dense stiffness (n, n), energy and moment scale at any pose with cables of given length."""
     work, pull = problem.workspace(by_length=True), np.empty(len(cables.rest))
-    inspect(*problem.system, pull, cables.rest, cables.EA / cables.rest, q, *work[1:])
+    inspect(*problem.system, pull, cables.rest, cables.EA / cables.rest, work.friction, q, *work.scratch[1:])
     return (
         work.state[:, TAU].copy(),
         problem.dense_stiffness(work, by_length=True),
@@ -217,7 +218,7 @@ def test_stiffer_cables_stretch_less(name: str) -> None:
 
 def test_common_pull_in_stretches_all_cables_alike() -> None:
     # Straight: the same tension in all, EA times the strain, however it is shared out.
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     rest = straight_lengths(robot) - 1e-3
     shape = vb.shape_from_lengths(robot, rest, stiffness_EA=4e3)
     assert np.abs(shape.angles).max() < 1e-9
@@ -225,7 +226,7 @@ def test_common_pull_in_stretches_all_cables_alike() -> None:
 
 
 def test_the_usual_stiffness_is_that_of_thin_steel_rope() -> None:
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     assert np.isinf(robot.cables["stiffness_EA"]).all()
     short = [1e-4, 2e-4, 1e-4, 3e-4]
     own = vb.shape_from_lengths(robot, shortenings=short)
@@ -236,7 +237,7 @@ def test_the_usual_stiffness_is_that_of_thin_steel_rope() -> None:
 
 def test_the_home_pose_needs_no_pretension() -> None:
     """Cables of exactly the straight length keep a standing robot all but straight, at hardly any tension."""
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     shape = vb.shape_from_lengths(robot, shortenings=[0.0] * 4)
     assert np.abs(shape.tip - [0.0, 0.0, robot.length]).max() < 5e-3
     slackest = shape.tensions[:, 0].min()
@@ -247,9 +248,9 @@ def test_the_home_pose_needs_no_pretension() -> None:
 
 @pytest.mark.parametrize("stiffness", [0.05, 1.0, 100.0, 1e4])
 def test_soft_and_stiff_joints(stiffness: float) -> None:
-    mapping = vb.load("yang2023-a").to_mapping()
+    mapping = smooth("yang2023-a").to_mapping()
     mapping["sections"][0]["joint"] = {"kind": "flexure", "length": 0.006, "stiffness": stiffness}
-    robot = vb.load(mapping)
+    robot = smooth(mapping)
     lengths = vb.cable_lengths(robot, np.full(6, 0.02))
     shape = vb.shape_from_lengths(robot, lengths)
     cables = statics.Elastic(lengths, np.full(4, 2e4))
@@ -258,7 +259,7 @@ def test_soft_and_stiff_joints(stiffness: float) -> None:
 
 
 def test_one_cable_alone_can_always_be_shortened() -> None:
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     shape = vb.shape_from_lengths(robot, shortenings=[-0.1, 3e-3, -0.1, -0.1], gravity="ceiling")
     assert (shape.tensions[[0, 2, 3]] == 0.0).all()
     assert shape.lengths[1] == pytest.approx(straight_lengths(robot)[1] - 3e-3, abs=1e-5)
@@ -269,7 +270,7 @@ def test_one_cable_alone_can_always_be_shortened() -> None:
 
 @pytest.mark.parametrize("EA", [None, 2e3])
 def test_shortenings_are_lengths_less_than_straight(EA) -> None:
-    robot = vb.load("yang2023-c")
+    robot = smooth("yang2023-c")
     short = np.random.default_rng(0).uniform(-1e-3, 3e-4, 12)
     one = vb.shape_from_lengths(robot, shortenings=short, stiffness_EA=EA, check=False)
     other = vb.shape_from_lengths(robot, straight_lengths(robot) - short, stiffness_EA=EA, check=False)
@@ -278,9 +279,9 @@ def test_shortenings_are_lengths_less_than_straight(EA) -> None:
 
 
 def test_stiffness_comes_from_the_robot_file() -> None:
-    mapping = vb.load("hu2023-prototype").to_mapping()
+    mapping = smooth("hu2023-prototype").to_mapping()
     mapping["sections"][0]["cables"]["stiffness_EA"] = 4000.0
-    soft, plain = vb.load(mapping), vb.load("hu2023-prototype")
+    soft, plain = smooth(mapping), smooth("hu2023-prototype")
     short = [1e-4, 2e-4, 1e-4, 3e-4]
     own = vb.shape_from_lengths(soft, shortenings=short)
     given = vb.shape_from_lengths(plain, shortenings=short, stiffness_EA=4000.0)
@@ -301,7 +302,7 @@ def test_cables_may_differ_in_stiffness() -> None:
 
 
 def test_arguments_are_left_alone() -> None:
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     lengths, EA, start = straight_lengths(robot) - 1e-4, np.full(4, 1e4), np.full(11, 0.01)
     kept = [array.copy() for array in (lengths, EA, start)]
     vb.shape_from_lengths(robot, lengths, stiffness_EA=EA, start=start)
@@ -333,11 +334,11 @@ def test_arguments_are_left_alone() -> None:
         ({"start": [4.0] * 11}, "start"),
         ({"loads": [None]}, "loads"),
         ({"robot": "hu2023-prototype"}, "robot"),
-        ({"robot": vb.load("lapusan2022")}, "robot"),
+        ({"robot": smooth("lapusan2022")}, "robot"),
     ],
 )
 def test_wrong_arguments_are_named(change, named) -> None:
-    arguments = {"robot": vb.load("hu2023-prototype"), "lengths": [0.157] * 4, **change}
+    arguments = {"robot": smooth("hu2023-prototype"), "lengths": [0.157] * 4, **change}
     with pytest.raises(InputError) as caught:
         vb.shape_from_lengths(**arguments)
     assert caught.value.argument == named
@@ -345,4 +346,4 @@ def test_wrong_arguments_are_named(change, named) -> None:
 
 def test_a_wrong_cable_is_named() -> None:
     with pytest.raises(InputError, match="cable 3"):
-        vb.shape_from_lengths(vb.load("hu2023-prototype"), [0.1, 0.1, -0.1, 0.1])
+        vb.shape_from_lengths(smooth("hu2023-prototype"), [0.1, 0.1, -0.1, 0.1])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.oracles import chain, mirror_chain, statics
 from tests.oracles.relaxation import LoadedModel
-from tests.robots import mirror_mix, poses
+from tests.robots import mirror_mix, poses, smooth
 from tests.statics.cases import Case, any_direction, random_case, random_robot
 
 import vertebra as vb
@@ -158,11 +158,11 @@ def planar_moments(robot: vb.Robot, q: np.ndarray, tensions: np.ndarray, g: comp
 
 @pytest.mark.parametrize("turn", [0.0, 0.7, math.pi / 2])
 def test_a_planar_robot_stays_in_its_plane_and_balances_there(turn: float) -> None:
-    mapping = vb.load("hu2023-planar").to_mapping()
+    mapping = smooth("hu2023-planar").to_mapping()
     section = mapping["sections"][0]
     section["azimuth"] = [turn]
     section["cables"]["azimuth"] = [turn + angle for angle in section["cables"]["azimuth"]]
-    robot = vb.load(mapping)
+    robot = smooth(mapping)
     toward = np.array([math.cos(turn), math.sin(turn), 0.0])
     tensions = np.array([0.0, 2.4, 0.0, 5.1])
     gravity = 3.0 * toward + np.array([0.0, 0.0, -9.0])
@@ -177,11 +177,11 @@ def test_a_planar_robot_stays_in_its_plane_and_balances_there(turn: float) -> No
 
 @pytest.mark.parametrize("name", ["yang2023-b", "hu2023-prototype"])
 def test_two_identical_sections_are_one(name: str) -> None:
-    one = vb.load(name)
+    one = smooth(name)
     mapping = one.to_mapping()
     section = mapping["sections"][0]
     bare = {key: value for key, value in section.items() if key != "cables"}
-    two = vb.load({**mapping, "sections": [{**bare, "joints": 4}, {**section, "joints": section["joints"] - 4}]})
+    two = smooth({**mapping, "sections": [{**bare, "joints": 4}, {**section, "joints": section["joints"] - 4}]})
     assert len(two.section_ends) == 2
     loads = [vb.Load(force=(0.01, 0.02, -0.03), moment=(1e-4, 0, 2e-4)), vb.Load(force=(0.02, 0, 0), link=5)]
     first, second = (vb.shape_from_tensions(robot, [3.0, 4.0, 5.0, 3.0], loads=loads) for robot in (one, two))
@@ -204,7 +204,7 @@ def test_a_turned_robot_takes_the_turned_shape(seed: int) -> None:
         vb.Load(force=tuple(R @ load.force), link=load.link, point=point)
         for load, point in zip(case.loads, points, strict=True)
     )
-    turned = Case(vb.load(mapping), case.tensions, R @ case.field, loads).solve()
+    turned = Case(smooth(mapping), case.tensions, R @ case.field, loads).solve()
     shape = case.solve()
     np.testing.assert_allclose(turned.angles, shape.angles, rtol=0, atol=1e-11)
     np.testing.assert_allclose(turned.tip, R @ shape.tip, rtol=0, atol=1e-12)
@@ -236,7 +236,7 @@ def test_forces_balance_everything_beyond_the_joint(seed: int) -> None:
 
 
 def test_joints_that_would_have_to_pull_are_named() -> None:
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     pulled = vb.Load(force=(0.0, 0.0, 20.0))
     shape = vb.shape_from_tensions(robot, [4.0] * 4, loads=[pulled], gravity=(0, 0, 0))
     assert shape.separated == tuple(range(1, 12))
@@ -288,7 +288,7 @@ def test_compliance_of_held_cables_is_that_of_the_oracle(seed: int) -> None:
 
 
 def test_a_cable_with_room_to_spare_is_slack() -> None:
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     rest = vb.cable_lengths(robot, np.zeros(11)) + np.array([-1e-3, 0.0, 4e-3, 0.0])
     shape = vb.shape_from_lengths(robot, rest, stiffness_EA=2e3, gravity="ceiling")
     assert shape.tensions[2].max() == 0.0

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from tests.oracles import statics
+from tests.robots import smooth
 from tests.statics.cases import Case, random_case
 from tests.statics.strategies import questions
 
@@ -34,7 +35,7 @@ NOTHING = 1e-20
 @pytest.fixture(autouse=True, scope="module")
 def _warm_up() -> None:
     for name in ("hu2023-prototype", "yang2023-a"):
-        robot = vb.load(name)
+        robot = smooth(name)
         vb.cable_lengths(robot, np.zeros(robot.freedoms))
         turning = vb.Load(moment=(0.0, 0.0, 1e-3))
         vb.shape_from_tensions(robot, np.full(len(robot.cables), 4.0), loads=[turning])
@@ -196,7 +197,7 @@ WRONG = [
 def test_wrong_arguments_are_named(change: dict[str, Any], named: str) -> None:
     arguments: dict[str, Any] = {"tensions": [4.0, 4.0, 4.0, 4.0], **change}
     with pytest.raises(InputError, match=named):
-        vb.shape_from_tensions(vb.load("hu2023-prototype"), **arguments)
+        vb.shape_from_tensions(smooth("hu2023-prototype"), **arguments)
 
 
 @pytest.mark.parametrize("change", [{"force": (1, 2)}, {"moment": (math.nan, 0, 0)}, {"point": "tip"}])
@@ -208,12 +209,12 @@ def test_wrong_loads_are_named(change: dict[str, Any]) -> None:
 @pytest.mark.parametrize("link", [12, -13, 1.5, "tip"])
 def test_loads_on_links_that_do_not_exist(link: Any) -> None:
     with pytest.raises(InputError, match="link"):
-        vb.shape_from_tensions(vb.load("hu2023-prototype"), [4.0] * 4, loads=[vb.Load(force=(1, 0, 0), link=link)])
+        vb.shape_from_tensions(smooth("hu2023-prototype"), [4.0] * 4, loads=[vb.Load(force=(1, 0, 0), link=link)])
 
 
 @pytest.mark.parametrize("name", ["lapusan2022", "cai2023"])
 def test_robots_with_other_joints_are_refused_by_name(name: str) -> None:
-    robot = vb.load(name)
+    robot = smooth(name)
     with pytest.raises(InputError, match="robot"):
         vb.shape_from_tensions(robot, np.ones(len(robot.cables)))
 
@@ -223,7 +224,7 @@ def test_equal_tensions_hold_a_weightless_rolling_robot_straight(joints: int, te
     link = {"length": 0.01}
     ring = {"radius": 0.004, "azimuth": [0.0, math.pi / 2, math.pi, -math.pi / 2]}
     section = {"joints": joints, "joint": {"kind": "rolling", "radius": 0.01}, "azimuth": [0.3, 1.2]}
-    robot = vb.load({"vertebra": 1, "name": "straight", "sections": [{**section, "link": link, "cables": ring}]})
+    robot = smooth({"vertebra": 1, "name": "straight", "sections": [{**section, "link": link, "cables": ring}]})
     shape = vb.shape_from_tensions(robot, [tension] * 4, check=False)
     assert shape.converged
     assert np.abs(shape.angles).max() < 1e-12

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.oracles import statics
+from tests.robots import smooth
 
 import vertebra as vb
 from vertebra.errors import InputError, OutOfRange, Unstable
@@ -13,7 +14,7 @@ WEIGHTLESS = (0.0, 0.0, 0.0)
 
 
 def bent(gravity="ground") -> vb.Shape:
-    return vb.shape_from_tensions(vb.load("hu2023-prototype"), [4.0, 5.0, 3.0, 8.0], gravity=gravity)
+    return vb.shape_from_tensions(smooth("hu2023-prototype"), [4.0, 5.0, 3.0, 8.0], gravity=gravity)
 
 
 def straight_softness(robot: vb.Robot) -> float:
@@ -33,7 +34,7 @@ def straight_softness(robot: vb.Robot) -> float:
 
 @pytest.mark.parametrize("name", ["hu2023-prototype", "hu2023-spatial"])
 def test_a_straight_weightless_robot_has_a_closed_form(name: str) -> None:
-    robot = vb.load(name)
+    robot = smooth(name)
     expected = 1.0 / straight_softness(robot)
     for tension in (0.1, 1.0, 7.0):
         found = vb.tip_stiffness(vb.shape_from_tensions(robot, [tension] * 4, gravity=WEIGHTLESS)).stiffness[0]
@@ -44,7 +45,7 @@ def test_a_straight_weightless_robot_has_a_closed_form(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["hu2023-prototype", "hu2023-spatial", "yang2023-a"])
 def test_a_straight_robot_does_not_give_along_its_axis(name: str) -> None:
-    robot = vb.load(name)
+    robot = smooth(name)
     found = vb.tip_stiffness(vb.shape_from_tensions(robot, [10.0] * 4, gravity=WEIGHTLESS))
     assert found.stiffness[2] == np.inf
     assert found.along((0.0, 0.0, 1.0)) == np.inf
@@ -54,7 +55,7 @@ def test_a_straight_robot_does_not_give_along_its_axis(name: str) -> None:
 
 
 def test_a_planar_robot_does_not_give_out_of_its_plane() -> None:
-    robot = vb.load("hu2023-planar")
+    robot = smooth("hu2023-planar")
     found = vb.tip_stiffness(vb.shape_from_tensions(robot, [0.3, 2.4, 0.3, 5.1], gravity="wall"))
     assert found.along((0.0, 1.0, 0.0)) == np.inf
     assert found.stiffness[2] == np.inf
@@ -79,7 +80,7 @@ def test_along_is_force_over_displacement(direction) -> None:
 
 @pytest.mark.parametrize("loads", [(), (vb.Load(moment=(0.01, 0.0, 0.02)),)], ids=["plain", "twisted"])
 def test_axes_of_the_ellipsoid_are_eigenvectors_of_the_oracle(loads) -> None:
-    robot, tensions = vb.load("hu2023-prototype"), np.array([8.0, 9.0, 7.0, 12.0])
+    robot, tensions = smooth("hu2023-prototype"), np.array([8.0, 9.0, 7.0, 12.0])
     shape = vb.shape_from_tensions(robot, tensions, loads=loads)
     C = statics.compliance(robot, shape.angles, tensions, robot.gravity, loads)[:3, :3]
     C = 0.5 * (C + C.T)
@@ -102,7 +103,7 @@ def test_no_direction_is_softer_or_stiffer_than_the_axes() -> None:
 
 
 def test_stiffness_of_a_failed_shape_raises_its_error() -> None:
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     feeble = vb.shape_from_tensions(robot, [0.0] * 4, gravity=WEIGHTLESS, check=False)
     with pytest.raises(Unstable):
         vb.tip_stiffness(feeble)
@@ -129,7 +130,7 @@ def test_it_describes_itself() -> None:
 
 @pytest.mark.parametrize("gravity", ["ground", "ceiling", WEIGHTLESS])
 def test_a_curve_is_made_of_single_shapes(gravity) -> None:
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     common, extra = np.array([0.5, 1.0, 1.5, 4.0, 20.0]), np.array([0.1, 0.0, 0.0, 0.3])
     load = vb.Load(force=(0.01, 0.0, 0.0))
     curve = vb.stiffness_curve(robot, common, extra=extra, gravity=gravity, loads=[load])
@@ -145,7 +146,7 @@ def test_a_curve_is_made_of_single_shapes(gravity) -> None:
 
 
 def test_rows_without_a_stable_shape_have_no_stiffness() -> None:
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     curve = vb.stiffness_curve(robot, [0.0, 0.01, 4.0])
     assert curve.solved.tolist() == [False, False, True]
     assert (curve.stiffness[:2] == 0.0).all()
@@ -158,14 +159,14 @@ def test_rows_without_a_stable_shape_have_no_stiffness() -> None:
 
 def test_the_weightless_curve_is_a_straight_line_through_zero() -> None:
     common = np.geomspace(1e-3, 1e3, 30)
-    curve = vb.stiffness_curve(vb.load("hu2023-prototype"), common, gravity=WEIGHTLESS)
+    curve = vb.stiffness_curve(smooth("hu2023-prototype"), common, gravity=WEIGHTLESS)
     assert curve.solved.all()
     np.testing.assert_allclose(curve.stiffness[:, 0] / common, curve.stiffness[0, 0] / common[0], rtol=1e-11)
     assert (curve.stiffness[:, 2] == np.inf).all()
 
 
 def test_a_curve_vanishes_at_the_critical_tension() -> None:
-    robot = vb.load("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     critical = vb.critical_tension(robot)
     curve = vb.stiffness_curve(robot, critical * (1.0 + np.array([1e-6, 1e-4, 1e-2])))
     soft = curve.stiffness[:, 0]
@@ -174,7 +175,7 @@ def test_a_curve_vanishes_at_the_critical_tension() -> None:
 
 
 def test_a_start_chooses_the_branch_of_a_curve() -> None:
-    robot = vb.load("hu2023-planar")
+    robot = smooth("hu2023-planar")
     below = 0.7 * vb.critical_tension(robot, gravity="ground")
     for side in (-0.2, 0.2):
         curve = vb.stiffness_curve(robot, [below], gravity="ground", start=np.full(5, side))
@@ -198,11 +199,11 @@ def test_a_start_chooses_the_branch_of_a_curve() -> None:
         ({"gravity": "moon"}, "gravity"),
         ({"loads": [2.0]}, "loads"),
         ({"robot": "hu2023-prototype"}, "robot"),
-        ({"robot": vb.load("cai2023")}, "robot"),
+        ({"robot": smooth("cai2023")}, "robot"),
     ],
 )
 def test_wrong_arguments_are_named(change, named) -> None:
-    arguments = {"robot": vb.load("hu2023-prototype"), "common": [1.0], **change}
+    arguments = {"robot": smooth("hu2023-prototype"), "common": [1.0], **change}
     with pytest.raises(InputError) as caught:
         vb.stiffness_curve(**arguments)
     assert caught.value.argument == named

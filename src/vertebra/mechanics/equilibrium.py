@@ -35,7 +35,7 @@ from vertebra.mechanics.columns import (
 from vertebra.mechanics.compiled import inlined, kernel
 from vertebra.mechanics.joints import arc_centroid_derivatives, mirror_law
 from vertebra.mechanics.sweep import NO_MEMORY, NONE, absorb
-from vertebra.mechanics.vectors import added, combined, cross_product, dot, mixed, moved, read, scaled, spread, write
+from vertebra.mechanics.vectors import added, combined, cross_product, dot, mixed, moved, read, spread, write
 from vertebra.robot.tables import FLEXURE
 
 
@@ -136,15 +136,14 @@ def weigh_gap(joints, cables, segments, g, j, angle, crossing, a, z, tangent, no
     """
     half = 0.5 * angle
     sin_half, cos_half = math.sin(half), math.cos(half)
-    mass = drift = curve = drift_slope = 0.0
-    first = slope = drift_first = (0.0, 0.0, 0.0)
+    # Sums over the masses: of m, m u, m u', m (u'' - u/4), m y; then the same with the change of mass instead of m.
+    mass = along = along1 = along2 = aside = 0.0
+    drift = drift_along = drift_along1 = drift_aside = 0.0
     if joints[j].kind == FLEXURE and joints[j].mass > 0.0:
         mass = joints[j].mass
         f, f1, f2 = arc_centroid_derivatives(half, sin_half, cos_half)
         u, u1, u2 = joints[j].size * f, 0.5 * joints[j].size * f1, 0.25 * joints[j].size * f2
-        first = scaled(mass, moved(crossing, u, tangent))
-        slope = scaled(mass, combined(s1, z, u1, tangent, -0.5 * u, normal))
-        curve = mass * dot(g, combined(s2, z, u2 - 0.25 * u, tangent, -u1, normal))
+        along, along1, along2 = mass * u, mass * u1, mass * (u2 - 0.25 * u)
     for k in range(cables.shape[0]):
         cable = cables[k]
         if cable.linear_density == 0.0 or j >= cable.last_link:
@@ -152,23 +151,20 @@ def weigh_gap(joints, cables, segments, g, j, angle, crossing, a, z, tangent, no
         e, level = segments[k, j].offset, s + segments[k, j].recess
         length, length1, _ = across_mirror(1.0, level, s1, s2, e, sin_half, cos_half)
         u = e * cos_half + level * sin_half
-        u1 = s1 * sin_half + 0.5 * (level * cos_half - e * sin_half)
+        u1 = s1 * sin_half + 0.25 * length
         u2 = s2 * sin_half + s1 * cos_half - 0.25 * u
-        aside = cable.x * joints[j].axis_x + cable.y * joints[j].axis_y
-        at = added(crossing, mixed(u, tangent, aside, a))
-        at1 = combined(s1, z, u1, tangent, -0.5 * u, normal)
+        y = cable.x * joints[j].axis_x + cable.y * joints[j].axis_y
         heavy, heavier = cable.linear_density * length, cable.linear_density * length1
-        mass += heavy
-        first = moved(first, heavy, at)
-        slope = moved(slope, heavy, at1)
-        curve += heavy * dot(g, combined(s2, z, u2 - 0.25 * u, tangent, -u1, normal))
-        drift += heavier
-        drift_first = moved(drift_first, heavier, at)
-        drift_slope += heavier * dot(g, at1)
-    state[j, GAP], state[j, GAP_CURVE], state[j, DRIFT], state[j, DRIFT_SLOPE] = mass, curve, drift, drift_slope
-    write(state, j, GAP_FIRST, first)
-    write(state, j, GAP_SLOPE, slope)
-    write(state, j, DRIFT_FIRST, drift_first)
+        mass, aside = mass + heavy, aside + heavy * y
+        along, along1, along2 = along + heavy * u, along1 + heavy * u1, along2 + heavy * (u2 - 0.25 * u)
+        drift, drift_aside = drift + heavier, drift_aside + heavier * y
+        drift_along, drift_along1 = drift_along + heavier * u, drift_along1 + heavier * u1
+    state[j, GAP], state[j, DRIFT] = mass, drift
+    state[j, GAP_CURVE] = dot(g, combined(mass * s2, z, along2, tangent, -along1, normal))
+    state[j, DRIFT_SLOPE] = dot(g, combined(drift * s1, z, drift_along1, tangent, -0.5 * drift_along, normal))
+    write(state, j, GAP_FIRST, combined(mass, crossing, along, tangent, aside, a))
+    write(state, j, GAP_SLOPE, combined(mass * s1, z, along1, tangent, -0.5 * along, normal))
+    write(state, j, DRIFT_FIRST, combined(drift, crossing, drift_along, tangent, drift_aside, a))
 
 
 @inlined

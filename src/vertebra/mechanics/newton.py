@@ -12,11 +12,14 @@ import math
 from vertebra.mechanics.cables import TOUCH, across_mirror, mirror_segment
 from vertebra.mechanics.columns import OWN, PIVOT, STEP, TAU, TENSION, TENSION_OFFSET, TENSION_RECESS
 from vertebra.mechanics.compiled import kernel, merged
+from vertebra.mechanics.discs import balance_at_discs, point_ahead
 from vertebra.mechanics.equilibrium import balance, gather_tensions, gather_weights, place
+from vertebra.mechanics.friction import GIVEN, RUBBED, SAFE, rub
 from vertebra.mechanics.joints import mirror_law
 from vertebra.mechanics.sweep import (
     CABLE_COLUMN,
     NONE,
+    U_LOW,
     V_LOW,
     U,
     V,
@@ -32,8 +35,8 @@ from vertebra.robot.tables import FLEXURE, ROLLING
 SETTLED, STALLED, BEYOND = range(3)
 """How a search ends: at an equilibrium; without one after all its steps; pressed against a half turn of a joint."""
 # Columns of `report`.
-ENERGY, RESIDUAL, SCALE, ITERATIONS, WEAK, GOOD_ENOUGH = range(6)
-REPORT_WIDTH = 6
+ENERGY, RESIDUAL, SCALE, ITERATIONS, WEAK, GOOD_ENOUGH, LOCKED, SOFTNESS = range(8)
+REPORT_WIDTH = 8
 
 MOST_ITERATIONS = 200
 MOST_HALVINGS = 30
@@ -47,8 +50,17 @@ FARTHEST = 3.1
 """rad; the search stays within the half turn at which joint laws end."""
 ROUND_OFF = 2e-15
 """A residual below this part of the moment scale cannot get better."""
+ROUGH_ENOUGH = 1e-12
+"""The same with friction, whose kinks make the last digits dear."""
 GOOD = 1e-10
 """A residual below this part of the moment scale is an equilibrium once steps stop improving it."""
+USUAL, STRAIGHTENED, AGAIN, LED = range(4)
+"""What `find_shape` tries: the start that was given or is usual; the straight pose; the first again; led there."""
+SOFTEST, BOLDEST, TIMID = 1e4, 0.1, 0.9
+"""Times its own presliding: the slip over which friction builds up where the search has to be led; the factor from one
+to the next, and that at which it is given up."""
+MOST_ATTEMPTS = 60
+MOST_ROUGH_ITERATIONS = 50
 LEAVING_STEP = 0.3
 """rad; first try along negative curvature."""
 
@@ -92,13 +104,14 @@ def stretch(joints, cables, segments, rest, rate, q, tensions, wide):
     """
     energy = noise = 0.0
     for k in range(cables.shape[0]):
+        column = CABLE_COLUMN + cables.shape[0] - 1 - k
         length, longest = cables[k].inside, 0.0
         for j in range(joints.shape[0]):
             length1 = 0.0
             if j < cables[k].last_link:
                 gap, length1, _ = mirror_segment(joints[j], segments[k, j], q[j])
                 length += gap
-            wide[U, j, CABLE_COLUMN + k] = length1
+            wide[U, j, column] = wide[U_LOW, j, column] = length1
             longest = max(longest, abs(length1))
         excess = max(length - rest[k], 0.0)
         tensions[k] = rate[k] * excess
@@ -107,30 +120,44 @@ def stretch(joints, cables, segments, rest, rate, q, tensions, wide):
         # A cable that is just taut resists whatever would lengthen it.
         stiff = rate[k] if length - rest[k] >= -1e-13 * rest[k] else 0.0
         for j in range(joints.shape[0]):
-            wide[V, j, CABLE_COLUMN + k] = wide[V_LOW, j, CABLE_COLUMN + k] = stiff * wide[U, j, CABLE_COLUMN + k]
+            wide[V, j, column] = wide[V_LOW, j, column] = stiff * wide[U, j, column]
     return energy, noise
 
 
 @kernel
-def linearise(system, kind, tensions, q, work):
-    """Energy, moments and the eliminated stiffness at a pose, into `work`."""
+def linearise(system, friction, kind, tensions, q, work):
+    """Energy, moments and the eliminated stiffness at a pose, into `work`. `friction`: None, or what `rub` needs."""
     joints, links, cables, segments, gravity, loads, rest, rate = system
     heavy_gaps, heavy_cables, narrow = kind
     state, load_at, wide, memory, report = work
     by_length = rest.shape[0] > 0
     stored = noise = 0.0
-    if by_length:
+    if friction is not None:
+        stored, noise, locked = rub(
+            joints, links, cables, segments, rest, rate, friction, report[SOFTNESS], tensions, q, state, wide
+        )
+        report[LOCKED] = locked
+    elif by_length:
         stored, noise = stretch(joints, cables, segments, rest, rate, q, tensions, wide)
         gather_tensions(joints, cables, segments, tensions, state)
     pulled, elastic = place(joints, links, cables, segments, gravity, loads, heavy_gaps, q, state, load_at)
     hung, residual, scale, weak = balance(joints, gravity, loads, heavy_gaps, narrow, q, state, load_at)
-    report[ENERGY] = (stored if by_length else pulled) + elastic + hung
+    if by_length or friction is not None:
+        pulled = stored
+    report[ENERGY] = pulled + elastic + hung
     report[RESIDUAL], report[SCALE], report[GOOD_ENOUGH] = residual, scale, GOOD * scale + noise
     report[WEAK] = weak
     if narrow:
         return
     widen(gravity, heavy_cables, state, wide)
-    for k in range(rest.shape[0]):
+    if friction is not None:
+        bends = friction[5]
+        if friction[2]:
+            point_ahead(joints, bends, wide)
+            report[RESIDUAL] = balance_at_discs(joints, gravity, loads, heavy_gaps, heavy_cables, bends, state, wide)
+        for j in range(joints.shape[0]):
+            state[j, OWN] += bends[j, RUBBED]
+    for k in range(rest.shape[0] if friction is None else 0):
         for j in range(joints.shape[0]):
             state[j, OWN] += wide[U, j, CABLE_COLUMN + k] * wide[V, j, CABLE_COLUMN + k]
     symmetric_part = narrow  # false here; the sweep would be compiled once more for a literal
@@ -156,6 +183,15 @@ def slope_along_step(state):
     for j in range(state.shape[0]):
         slope += state[j, TAU] * state[j, STEP]
     return slope
+
+
+@kernel
+def moment_norm(state):
+    """Square root of the sum of tau^2, N*m."""
+    total = 0.0
+    for j in range(state.shape[0]):
+        total += state[j, TAU] * state[j, TAU]
+    return math.sqrt(total)
 
 
 @kernel
@@ -232,17 +268,18 @@ def is_conservative(gravity, loads, heavy_cables):
 
 
 @merged
-def advance(system, kind, conservative, leaving, slope, tensions, q, start, work):
+def advance(system, friction, kind, conservative, exact, leaving, slope, tensions, q, start, work):
     """Go along the step in STEP as far as pays; returns (whether it did, whether a joint met its half turn)."""
     state, _, _, _, report = work
     energy, residual, scale, good = report[ENERGY], report[RESIDUAL], report[SCALE], report[GOOD_ENOUGH]
+    norm = moment_norm(state)
     # Round-off of an energy difference: below it only slopes and residuals tell.
     noise = 1e-14 * (abs(energy) + q.shape[0] * scale)
     copy(q, start)
     fraction, clamped = 1.0, False
     for _ in range(MOST_HALVINGS):
         clamped = try_step(start, fraction, state, q)
-        linearise(system, kind, tensions, q, work)
+        linearise(system, friction, kind, tensions, q, work)
         end_slope = slope_along_step(state)
         change = report[ENERGY] - energy if conservative else 0.5 * fraction * (slope + end_slope)
         if leaving:
@@ -251,6 +288,9 @@ def advance(system, kind, conservative, leaving, slope, tensions, q, start, work
             if report[RESIDUAL] < residual:
                 return True, clamped
             break
+        elif exact and friction is not None:
+            # Where cables begin to slip the moments have kinks, and their norm tells better than their work.
+            accepted = moment_norm(state) <= (1.0 - 0.3 * fraction) * norm
         elif change < -noise:
             accepted = change <= 1e-4 * fraction * slope
         else:
@@ -259,45 +299,50 @@ def advance(system, kind, conservative, leaving, slope, tensions, q, start, work
             return True, clamped
         fraction *= 0.5
     copy(start, q)
-    linearise(system, kind, tensions, q, work)
+    linearise(system, friction, kind, tensions, q, work)
     return False, clamped
 
 
 @merged
 def settle(
-    joints, links, cables, segments, gravity, loads, tensions, rest, rate, use_start,
+    joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, by_norm, use_start,
     q, start, state, load_at, wide, memory, report,
 ):  # fmt: skip
     """Find an equilibrium, into `q` (from `q` itself with `use_start`); returns SETTLED, STALLED or BEYOND.
 
     Cables pull with `tensions`, or, when `rest` is not empty, like springs of `rate` N/m beyond their `rest` lengths;
-    `tensions` then receives the outcome. On return `state` and `report` belong to `q`.
+    `tensions` then receives the outcome. With friction, steps are judged `by_norm` of the moments, or by their work,
+    which leads a robot that nothing holds to where it falls. On return `state` and `report` belong to `q`.
     """
     heavy_gaps, heavy_cables = gather_weights(joints, links, cables, state)
-    conservative, by_length = is_conservative(gravity, loads, heavy_cables), rest.shape[0] > 0
+    conservative, by_length = friction is None and is_conservative(gravity, loads, heavy_cables), rest.shape[0] > 0
     system = joints, links, cables, segments, gravity, loads, rest, rate
     narrow = conservative and not by_length
     kind = heavy_gaps, heavy_cables, narrow
     work = state, load_at, wide, memory, report
     if not by_length:
         gather_tensions(joints, cables, segments, tensions, state)
+    report[LOCKED] = NONE
     if not use_start:
         if by_length:
             straighten(q)
         else:
             load_free(joints, state, q)
-    linearise(system, kind, tensions, q, work)
+    linearise(system, friction, kind, tensions, q, work)
     status, iteration, escapes, clamps, slow, before, shift = STALLED, 0, 0, 0, 0, math.inf, 0.0
-    while iteration < MOST_ITERATIONS and math.isfinite(report[ENERGY]) and math.isfinite(report[SCALE]):
+    most, enough = MOST_ITERATIONS, ROUND_OFF
+    if friction is not None:
+        most, enough = MOST_ROUGH_ITERATIONS, ROUGH_ENOUGH
+    while iteration < most and math.isfinite(report[ENERGY]) and math.isfinite(report[SCALE]):
         residual, good, weak = report[RESIDUAL], report[GOOD_ENOUGH], int(report[WEAK])
-        at_rest = residual <= ROUND_OFF * report[SCALE] or (residual <= good and residual > 0.25 * before)
+        at_rest = residual <= enough * report[SCALE] or (residual <= good and residual > 0.25 * before)
         if at_rest and (weak == NONE or escapes == MOST_ESCAPES):
             status = SETTLED
             break
         iteration += 1
         slow = slow + 1 if weak != NONE and residual > 0.5 * before else 0
         before = residual
-        leaving = at_rest or slow > MOST_SLOW
+        leaving, exact = at_rest or slow > MOST_SLOW, by_norm and weak == NONE
         if not leaving and weak != NONE:
             shift = stiffen(narrow, shift, work)
             weak = NONE
@@ -308,7 +353,9 @@ def settle(
         else:
             substitute(state)
         slope = downhill_step(leaving, state)
-        moved_on, clamped = advance(system, kind, conservative, leaving, slope, tensions, q, start, work)
+        moved_on, clamped = advance(
+            system, friction, kind, conservative, exact, leaving, slope, tensions, q, start, work
+        )
         if leaving:
             slow, before = 0, math.inf
             if at_rest:
@@ -325,15 +372,16 @@ def settle(
                 status = BEYOND
     report[ITERATIONS] = iteration
     if status == SETTLED:
-        judge(conservative, work)
+        judge(conservative or friction is not None, work)
     return status
 
 
 @kernel
-def judge(conservative, work):
-    """Stable means that every small displacement is resisted: the symmetric part of the stiffness decides."""
+def judge(by_pivots, work):
+    """Stable means that every small displacement is resisted: the symmetric part of the stiffness decides, or, with
+    `by_pivots` (an energy, or friction that opposes any slip), the pivots already there."""
     state, _, wide, memory, report = work
-    if not conservative and report[WEAK] == NONE:
+    if not by_pivots and report[WEAK] == NONE:
         for symmetric_part in (True, False):  # the exact sweep last, since the compliance is read from it
             weak = eliminate_wide(state, wide, memory, 0.0, symmetric_part)
             if symmetric_part:
@@ -342,18 +390,33 @@ def judge(conservative, work):
 
 @kernel
 def inspect(
-    joints, links, cables, segments, gravity, loads, tensions, rest, rate, q, state, load_at, wide, memory, report
+    joints,
+    links,
+    cables,
+    segments,
+    gravity,
+    loads,
+    tensions,
+    rest,
+    rate,
+    friction,
+    q,
+    state,
+    load_at,
+    wide,
+    memory,
+    report,
 ):
     """Moments and stiffness at a given pose, which need not be an equilibrium; `state` and `report` as by `settle`."""
     heavy_gaps, heavy_cables = gather_weights(joints, links, cables, state)
-    conservative, by_length = is_conservative(gravity, loads, heavy_cables), rest.shape[0] > 0
+    conservative, by_length = friction is None and is_conservative(gravity, loads, heavy_cables), rest.shape[0] > 0
     kind = heavy_gaps, heavy_cables, conservative and not by_length
     work = state, load_at, wide, memory, report
     if not by_length:
         gather_tensions(joints, cables, segments, tensions, state)
-    report[ITERATIONS] = 0.0
-    linearise((joints, links, cables, segments, gravity, loads, rest, rate), kind, tensions, q, work)
-    judge(conservative, work)
+    report[ITERATIONS], report[LOCKED], report[SOFTNESS] = 0.0, NONE, 1.0
+    linearise((joints, links, cables, segments, gravity, loads, rest, rate), friction, kind, tensions, q, work)
+    judge(conservative or friction is not None, work)
 
 
 @kernel
@@ -365,9 +428,13 @@ def in_range(joints, cables, segments, q, j):
     if abs(q[j]) > joints[j].limit * (1.0 + 1e-12):
         return False
     if joints[j].kind != ROLLING:
+        sin_half, cos_half = math.sin(0.5 * q[j]), math.cos(0.5 * q[j])
+        s, s1, s2 = mirror_law(joints[j].kind, joints[j].size, q[j], sin_half, cos_half)
         for k in range(cables.shape[0]):
-            if j < cables[k].last_link and mirror_segment(joints[j], segments[k, j], q[j])[0] < -TOUCH:
-                return False
+            if j < cables[k].last_link:
+                e, height = segments[k, j].offset, s + segments[k, j].recess
+                if across_mirror(1.0, height, s1, s2, e, sin_half, cos_half)[0] < -TOUCH:
+                    return False
     return True
 
 
@@ -381,24 +448,70 @@ def all_in_range(joints, cables, segments, q):
 
 @kernel
 def find_shape(
-    joints, links, cables, segments, gravity, loads, tensions, rest, rate, use_start,
+    joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, use_start,
     q, start, state, load_at, wide, memory, report,
 ):  # fmt: skip
     """`settle`; where the usual start leads nowhere or out of range, once more from the straight pose.
 
-    If that is no better, the first answer stands.
+    If that is no better, the first answer stands. Where friction leaves the search without an equilibrium, it is led
+    there: friction that builds up over a long slip first, then over shorter ones, each from the answer before.
     """
-    status, spent, from_q = STALLED, 0.0, use_start
-    for attempt in range(3):
+    status, spent, from_q, phase = STALLED, 0.0, use_start, USUAL
+    only_start = use_start or rest.shape[0] > 0
+    softness, held, firmer = 1.0, math.inf, BOLDEST
+    keep_pose(GIVEN, q, friction)
+    for attempt in range(MOST_ATTEMPTS):
+        report[SOFTNESS] = softness
         status = settle(
-            joints, links, cables, segments, gravity, loads, tensions, rest, rate, from_q,
+            joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, phase != AGAIN, from_q,
             q, start, state, load_at, wide, memory, report,
         )  # fmt: skip
-        solved = status == SETTLED and report[WEAK] == NONE and all_in_range(joints, cables, segments, q)
-        if use_start or solved or rest.shape[0] > 0 or attempt == 2:
+        settled = status == SETTLED
+        solved = settled and report[WEAK] == NONE and all_in_range(joints, cables, segments, q)
+        if solved and softness == 1.0:
             break
         spent += report[ITERATIONS]
-        from_q = attempt == 0
-        straighten(q)
+        from_q = True
+        if phase == LED:
+            if settled and softness == 1.0:
+                spent -= report[ITERATIONS]
+                break
+            if settled:
+                held, firmer = softness, max(BOLDEST, firmer * firmer)
+                keep_pose(SAFE, q, friction)
+            else:
+                firmer = math.sqrt(firmer)
+                take_pose(SAFE, q, friction)
+            softness = max(held * firmer, 1.0)
+            if held == math.inf or firmer > TIMID or attempt == MOST_ATTEMPTS - 2:
+                phase, softness, from_q = AGAIN, 1.0, use_start
+                take_pose(GIVEN, q, friction)
+        elif phase == AGAIN or (only_start and (settled or friction is None)):
+            spent -= report[ITERATIONS]
+            break
+        elif friction is not None and not settled:
+            phase, softness = LED, SOFTEST
+            if not use_start:
+                straighten(q)
+        elif phase == USUAL:
+            phase = STRAIGHTENED
+            straighten(q)
+        else:
+            phase, from_q = AGAIN, False
     report[ITERATIONS] += spent
     return status
+
+
+@kernel
+def keep_pose(column, q, friction):
+    """Put a pose by, where there is friction."""
+    if friction is not None:
+        for j in range(q.shape[0]):
+            friction[5][j, column] = q[j]
+
+
+@kernel
+def take_pose(column, q, friction):
+    if friction is not None:
+        for j in range(q.shape[0]):
+            q[j] = friction[5][j, column]

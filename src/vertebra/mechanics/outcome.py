@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 
-from vertebra.mechanics.cables import mirror_segment
+from vertebra.mechanics.cables import across_mirror, mirror_segment
 from vertebra.mechanics.chain import place_base, place_mirror, world
 from vertebra.mechanics.columns import AXIS, CENTRE, GAP, MASS, TENSION
 from vertebra.mechanics.compiled import kernel
 from vertebra.mechanics.equilibrium import gather_weights
-from vertebra.mechanics.newton import ENERGY, WEAK, all_in_range, find_shape, is_conservative
+from vertebra.mechanics.friction import ARM, DISC, RATIO, commit
+from vertebra.mechanics.joints import mirror_law
+from vertebra.mechanics.newton import ENERGY, LOCKED, SETTLED, WEAK, all_in_range, copy, find_shape, is_conservative
 from vertebra.mechanics.sweep import NONE, tip_response
 from vertebra.mechanics.vectors import cross_product, moved, read, write
 
@@ -24,8 +26,8 @@ def place_links(joints, links, origin, q, frames, twists):
 
 @kernel
 def describe(
-    joints, links, cables, segments, gravity, loads, origin, tip, by_length, tensions, q, state, wide, memory, report,
-    frames, twists, at_tip, along, lengths, forces, normal_forces, compliance,
+    joints, links, cables, segments, gravity, loads, origin, tip, by_length, friction, tensions, q, state, wide, memory,
+    report, frames, twists, at_tip, along, lengths, forces, normal_forces, compliance,
 ):  # fmt: skip
     """Write what `Shape` tells, from a pose and the `state` and `report` that `settle` or `inspect` left for it.
 
@@ -33,24 +35,21 @@ def describe(
     their part along the common normal (n,); compliance (6, 6), infinite where the pose is not stable. Completes the
     energy by the cables inside the links.
     """
-    n = joints.shape[0]
     place_links(joints, links, origin, q, frames, twists)
-    for row in range(3):
-        at_tip[row] = world(frames, n, row, tip[0], tip[1], tip[2])
+    reach_tip(frames, tip, at_tip)
+    measure_cables(joints, cables, segments, q, lengths)
     for k in range(cables.shape[0]):
-        lengths[k] = cables[k].inside
         if not by_length:
             report[ENERGY] += tensions[k] * cables[k].inside
-        for j in range(n):
+        for j in range(joints.shape[0]):
             along[k, j] = 0.0
             if j < cables[k].last_link:
-                along[k, j] = tensions[k]
-                lengths[k] += mirror_segment(joints[j], segments[k, j], q[j])[0]
+                along[k, j] = tensions[k] * tension_ratio(friction, k, j)
     heavy_gaps, heavy_cables = gather_weights(joints, links, cables, state)
     carry(joints, gravity, loads, heavy_gaps, q, state, frames, forces, normal_forces)
     if report[WEAK] == NONE:
-        narrow = is_conservative(gravity, loads, heavy_cables) and not by_length
-        tip_columns(state, at_tip, twists)
+        narrow = friction is None and is_conservative(gravity, loads, heavy_cables) and not by_length
+        push_columns(state, friction, at_tip, twists)
         tip_response(state, wide, at_tip, narrow, twists, memory, compliance)
     else:
         for row in range(6):
@@ -59,12 +58,53 @@ def describe(
 
 
 @kernel
-def tip_columns(state, tip, columns):
-    """Write the transposed Jacobian (n, 6) at a point of the last link."""
+def reach_tip(frames, tip, at_tip):
+    """The tip in the world, m."""
+    for row in range(3):
+        at_tip[row] = world(frames, frames.shape[0] - 1, row, tip[0], tip[1], tip[2])
+
+
+@kernel
+def measure_cables(joints, cables, segments, q, lengths):
+    """Whole length of each cable, m."""
+    for k in range(cables.shape[0]):
+        lengths[k] = cables[k].inside
+    for j in range(joints.shape[0]):
+        sin_half, cos_half = math.sin(0.5 * q[j]), math.cos(0.5 * q[j])
+        s, s1, s2 = mirror_law(joints[j].kind, joints[j].size, q[j], sin_half, cos_half)
+        for k in range(cables.shape[0]):
+            if j < cables[k].last_link:
+                e, height = segments[k, j].offset, s + segments[k, j].recess
+                lengths[k] += across_mirror(1.0, height, s1, s2, e, sin_half, cos_half)[0]
+
+
+@kernel
+def tension_ratio(friction, k, j):
+    """Tension of cable k across joint j over that at its base."""
+    if friction is None:
+        return 1.0
+    return friction[4][RATIO, k, j]
+
+
+@kernel
+def tension_arm(joints, segments, friction, q, k, j):
+    """Moment on joint j per tension at the base of cable k, m; the cable crosses the joint."""
+    if friction is None:
+        return mirror_segment(joints[j], segments[k, j], q[j])[1]
+    return friction[4][RATIO, k, j] * friction[4][ARM, k, j]
+
+
+@kernel
+def push_columns(state, friction, tip, columns):
+    """Write what force and moment on a point of the last link do to each joint (n, 6): the transposed Jacobian, or, for
+    moments balanced at the discs, the same about their centres."""
     point = (tip[0], tip[1], tip[2])
     for j in range(state.shape[0]):
         a = read(state, j, AXIS)
-        write(columns, j, 0, cross_product(a, moved(point, -1.0, read(state, j, CENTRE))))
+        about = read(state, j, CENTRE)
+        if friction is not None and friction[2]:
+            about = read(friction[5], j, DISC)
+        write(columns, j, 0, cross_product(a, moved(point, -1.0, about)))
         write(columns, j, 3, a)
 
 
@@ -96,29 +136,56 @@ def carry(joints, gravity, loads, heavy_gaps, q, state, frames, forces, normal_f
 
 @kernel
 def find_shapes(
-    joints, links, cables, segments, gravity, loads, origin, tip, tensions, rest, rate, use_starts, first, last,
+    joints, links, cables, segments, gravity, loads, origin, tip, tensions, rest, rate, friction, use_starts, walking,
+    first, last,
     q, start, state, load_at, wide, memory, report, frames, twists, along, forces, normal_forces,
-    statuses, inside, at_tip, lengths, compliance, numbers,
+    statuses, inside, at_tip, lengths, compliance, numbers, works,
 ):  # fmt: skip
-    """`find_shape` and `describe` for rows first .. last - 1 of `tensions` (N, c), into the same rows of outputs."""
+    """`find_shape` and `describe` for rows first .. last - 1 of `tensions` (N, c), into the same rows of outputs.
+
+    With `walking` each row starts from the one before, and each row that is solved
+    becomes the history of friction for the next; a row that is not ends the walk. Returns the number of rows done.
+    """
     by_length = rest.shape[0] > 0  # not a literal, for which `describe` would be compiled once more
     for i in range(first, last):
+        use_start = use_starts or (walking and i > first)
+        if walking and i > first:
+            copy(q[i - 1], q[i])
         statuses[i] = find_shape(
-            joints, links, cables, segments, gravity, loads, tensions[i], rest, rate, use_starts,
+            joints, links, cables, segments, gravity, loads, tensions[i], rest, rate, friction, use_start,
             q[i], start, state, load_at, wide, memory, report,
         )  # fmt: skip
-        describe(
-            joints, links, cables, segments, gravity, loads, origin, tip, by_length, tensions[i], q[i], state, wide,
-            memory, report, frames, twists, at_tip[i], along, lengths[i], forces, normal_forces, compliance[i],
-        )  # fmt: skip
+        if walking:
+            place_links(joints, links, origin, q[i], frames, twists)
+            reach_tip(frames, tip, at_tip[i])
+            measure_cables(joints, cables, segments, q[i], lengths[i])
+        else:
+            describe(
+                joints, links, cables, segments, gravity, loads, origin, tip, by_length, friction, tensions[i], q[i],
+                state, wide, memory, report, frames, twists, at_tip[i], along, lengths[i], forces, normal_forces,
+                compliance[i],
+            )  # fmt: skip
         for column in range(report.shape[0]):
             numbers[i, column] = report[column]
-        inside[i] = all_in_range(joints, cables, segments, q[i])
+        inside[i] = report[LOCKED] == NONE and all_in_range(joints, cables, segments, q[i])
+        if walking:
+            if statuses[i] != SETTLED or report[WEAK] != NONE or not inside[i]:
+                return i
+            works[i] = remember(cables, friction, tensions[i])
+    return last
+
+
+@kernel
+def remember(cables, friction, tensions):
+    """`commit` where there is friction; returns the work done against it, J."""
+    if friction is None:
+        return 0.0
+    return commit(cables, friction[0], tensions, friction[4], friction[3])
 
 
 @kernel
 def reach(
-    joints, links, cables, segments, gravity, loads, origin, tip, tensions, rest, rate, use_start,
+    joints, links, cables, segments, gravity, loads, origin, tip, tensions, rest, rate, friction, use_start,
     q, start, state, load_at, wide, memory, report, frames, twists, pulls, at_tip, by_tension, compliance,
 ):  # fmt: skip
     """`find_shape`, then the tip and how it answers to the tensions: d(tip)/dT (6, c) and its compliance (6, 6).
@@ -126,19 +193,19 @@ def reach(
     Both are meaningless unless the status is SETTLED and the shape stable. `pulls`: (n, c) scratch.
     """
     status = find_shape(
-        joints, links, cables, segments, gravity, loads, tensions, rest, rate, use_start,
+        joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, use_start,
         q, start, state, load_at, wide, memory, report,
     )  # fmt: skip
     place_links(joints, links, origin, q, frames, twists)
-    n = joints.shape[0]
-    for row in range(3):
-        at_tip[row] = world(frames, n, row, tip[0], tip[1], tip[2])
-    for j in range(n):
+    reach_tip(frames, tip, at_tip)
+    for j in range(joints.shape[0]):
         for k in range(cables.shape[0]):
-            pulls[j, k] = -mirror_segment(joints[j], segments[k, j], q[j])[1] if j < cables[k].last_link else 0.0
+            pulls[j, k] = 0.0
+            if j < cables[k].last_link:
+                pulls[j, k] = -tension_arm(joints, segments, friction, q, k, j)
     _, heavy_cables = gather_weights(joints, links, cables, state)
-    narrow = is_conservative(gravity, loads, heavy_cables)
+    narrow = friction is None and is_conservative(gravity, loads, heavy_cables)
     tip_response(state, wide, at_tip, narrow, pulls, memory, by_tension)
-    tip_columns(state, at_tip, twists)
+    push_columns(state, friction, at_tip, twists)
     tip_response(state, wide, at_tip, narrow, twists, memory, compliance)
     return status

@@ -1,8 +1,9 @@
 """The Newton step in O(n): elimination along the chain of a stiffness matrix with a short memory (theory 3).
 
-Off the diagonal H_ij = u_i . v_j for i < j, and H_ji = u_i . v'_j: a few numbers carry all that the distal part of the
+Off the diagonal H_ij = u_i . v_j for i < j, and H_ji = u'_i . v'_j: a few numbers carry all that the distal part of the
 chain does to the proximal one. With tensions given, u is the axis a (three numbers) and H is symmetric: the narrow
-sweep. Dead moments, heavy cables (one more number) and cables of given length (one more each) take the wide sweep.
+sweep. Dead moments, heavy cables (one more number), cables that rub and cables of given length (one more each) take the
+wide sweep.
 """
 
 from __future__ import annotations
@@ -33,11 +34,13 @@ NOTHING = 1e-15
 """N*m/rad; less holds no joint."""
 FLOOR = 1e-6
 """Smallest pivot that a modified step divides by, relative to what it is made of."""
-U, V, V_LOW, R, L = range(5)
-"""Planes of `wide`: the two factors, and what the elimination leaves."""
+U, V, U_LOW, V_LOW, R, L = range(6)
+WIDE_PLANES = 6
+"""Planes of `wide`: the factors of either triangle, and what the elimination leaves."""
 DRIFT_COLUMN = 3
 CABLE_COLUMN = 4
-"""In a row of `wide`: 0-2 the axis, 3 the weight of cables, 4 on one column a cable of given length."""
+"""In a row of `wide`: 0-2 the axis, 3 the weight of cables, 4 on one column a cable that rubs, then one a cable of
+given length; the last cable first, which ends farthest out."""
 
 
 @kernel
@@ -124,11 +127,12 @@ def widen(gravity, heavy_cables, state, wide):
     for j in range(state.shape[0]):
         a = read(state, j, AXIS)
         for i in range(3):
-            wide[U, j, i] = a[i]
+            wide[U, j, i] = wide[U_LOW, j, i] = a[i]
             wide[V, j, i] = state[j, UPPER + i]
             wide[V_LOW, j, i] = state[j, LOWER + i]
         # Weight that the turning joint j draws into its gap presses on all joints before it, not on those beyond.
-        wide[U, j, DRIFT_COLUMN] = dot(a, cross_product(read(state, j, CENTRE), g)) if heavy_cables else 0.0
+        press = dot(a, cross_product(read(state, j, CENTRE), g)) if heavy_cables else 0.0
+        wide[U, j, DRIFT_COLUMN] = wide[U_LOW, j, DRIFT_COLUMN] = press
         wide[V, j, DRIFT_COLUMN] = state[j, DRIFT] if heavy_cables else 0.0
         wide[V_LOW, j, DRIFT_COLUMN] = 0.0
 
@@ -144,36 +148,66 @@ def clear(table):
 def eliminate_wide(state, wide, memory, shift, symmetric_part):
     """`eliminate` with any number of columns; r and l are kept in `wide`. `memory`: (d + 2, d) scratch.
 
-    With `symmetric_part` the sweep is of (H + H^T) / 2, whose pivots tell whether the robot resists every displacement.
+    With `symmetric_part` the sweep is of (H + H^T) / 2, whose pivots tell whether the robot resists every displacement;
+    it needs u = u', so cables that do not rub.
     """
     n, d = wide.shape[1], wide.shape[2]
-    weak = NONE
+    weak, active = NONE, CABLE_COLUMN
     clear(memory)
+    for i in range(d):
+        memory[d + 1, i] = first_use(wide, i)
     for j in range(n - 1, -1, -1):
+        active = reaching(wide, j, active)
         kappa, coupling = state[j, TAU], 0.0
-        for i in range(d):
-            right, left = wide[V, j, i], wide[V_LOW, j, i]
+        for i in range(active):
+            right, left, carried = wide[V, j, i], wide[V_LOW, j, i], 0.0
             if symmetric_part:
                 right = left = 0.5 * (right + left)
-            for m in range(d):
-                right += memory[i, m] * wide[U, j, m]
-                left += memory[m, i] * wide[U, j, m]
-            wide[R, j, i], wide[L, j, i] = right, left
-        for i in range(d):
-            kappa += wide[U, j, i] * memory[d, i]
-            for m in range(d):
-                coupling += wide[U, j, i] * memory[i, m] * wide[U, j, m]
+            if memory[d + 1, i] <= j:
+                for m in range(active):
+                    carried += memory[i, m] * wide[U_LOW, j, m]
+                kappa += wide[U, j, i] * memory[d, i]
+                coupling += wide[U, j, i] * carried
+            wide[R, j, i], wide[L, j, i] = right + carried, left
+        for m in range(active):
+            u = wide[U, j, m]
+            if u != 0.0:
+                for i in range(active):
+                    wide[L, j, i] += memory[m, i] * u
         own = state[j, OWN] + shift
         pivot, positive = usable_pivot(own + coupling, own, abs(coupling), state[j, TENSION_LEVER])
         if not positive and weak == NONE:
             weak = j
         state[j, PIVOT], state[j, KAPPA] = pivot, kappa
-        for i in range(d):
-            share = wide[R, j, i] / pivot
-            memory[d, i] -= share * kappa
-            for m in range(d):
-                memory[i, m] -= share * wide[L, j, m]
+        for i in range(active):
+            if memory[d + 1, i] < j:
+                share = wide[R, j, i] / pivot
+                memory[d, i] -= share * kappa
+                for m in range(active):
+                    memory[i, m] -= share * wide[L, j, m]
+        for i in range(active, d):
+            wide[R, j, i] = wide[L, j, i] = 0.0
     return weak
+
+
+@kernel
+def first_use(wide, column):
+    """Joint nearest the base that reads a column of what the sweep carries; the number of joints if none does. That of
+    a cable that slips in all its holes goes unread."""
+    j, n = 0, wide.shape[1]
+    while j < n and wide[U, j, column] == 0.0:
+        j += 1
+    return j
+
+
+@kernel
+def reaching(wide, j, active):
+    """Number of columns up to the last that anything from joint j on has put something into: cables that end farther
+    out come first."""
+    for i in range(wide.shape[2] - 1, active - 1, -1):
+        if wide[V, j, i] != 0.0 or wide[V_LOW, j, i] != 0.0:
+            return i + 1
+    return active
 
 
 @kernel
@@ -192,7 +226,7 @@ def substitute_wide(state, wide, memory, weak):
             step = 0.0 if j < weak else 1.0 if j == weak else -past / state[j, PIVOT]
         state[j, STEP] = step
         for i in range(d):
-            memory[d + 1, i] += wide[U, j, i] * step
+            memory[d + 1, i] += wide[U_LOW, j, i] * step
 
 
 @kernel
@@ -218,10 +252,11 @@ def tip_response(state, wide, tip, narrow, right, memory, response):
             memory[y, column] = right[j, column]
         for i in range(d):
             u = state[j, AXIS + i] if narrow else wide[U, j, i]
+            low = state[j, AXIS + i] if narrow else wide[U_LOW, j, i]
             for column in range(m):
                 memory[y, column] += u * memory[2 * i, column]
             for row in range(6):
-                memory[z, row] += u * memory[2 * i + 1, row]
+                memory[z, row] += low * memory[2 * i + 1, row]
         share = 1.0 / state[j, PIVOT]
         for i in range(d):
             r = share * (state[j, LINE + i] if narrow else wide[R, j, i])

@@ -206,6 +206,8 @@ def _holes_text(group: Cables) -> str:
 def _friction_text(friction: CableFriction | None) -> str:
     if friction is None:
         return ""
+    if friction.table is not None:
+        return f"table of {len(friction.table)} bends"
     if friction.quadratic is None:
         return number(friction.constant or 0.0)
     a, b, c = (number(value) for value in friction.quadratic)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -23,6 +24,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from vertebra.errors import Problem
+from vertebra.robot.friction import LEAST_PRESLIDING, MOST_PRESLIDING, PRESLIDING, FrictionLaw, least_quadratic
 from vertebra.robot.units import UnitError, json_schema_of, to_si
 
 G = 9.8
@@ -71,6 +73,7 @@ class Quantity:
 # Bounds are wide enough for any machine and narrow enough that no square or product overflows.
 Length = Annotated[float, Quantity("m", "12 mm", 1e-6, 100.0)]
 Distance = Annotated[float, Quantity("m", "12 mm", 0.0, 100.0)]
+Presliding = Annotated[float, Quantity("m", "0.01 mm", LEAST_PRESLIDING, MOST_PRESLIDING)]
 Position = Annotated[float, Quantity("m", "-3 mm", -100.0, 100.0)]
 Angle = Annotated[float, Quantity("rad", "90 deg", -4 * math.pi, 4 * math.pi)]
 Limit = Annotated[float, Quantity("rad", "90 deg", 1e-6, math.radians(175.0))]
@@ -258,27 +261,32 @@ class CableFriction(Model):
     """mu at any bend."""
     quadratic: tuple[SignedCoefficient, SignedCoefficient, SignedCoefficient] | None = None
     """a, b, c of mu = a theta^2 + b theta + c."""
-    presliding: Length = 1e-5
+    table: Annotated[tuple[tuple[Angle, Coefficient], ...], Field(min_length=2, max_length=1000)] | None = None
+    """Pairs of a bend and its mu, as measured; a smooth curve between them, level outside."""
+    presliding: Presliding = PRESLIDING
     """Slip over which friction builds up."""
 
     @model_validator(mode="after")
     def _one_law(self) -> CableFriction:
-        if (self.constant is None) == (self.quadratic is None):
-            raise _wrong("constant", "give either `constant` or `quadratic`")
-        if self.quadratic is not None:
-            a, b, c = self.quadratic
-            vertex = min(max(-b / (2 * a), 0.0), math.pi / 4) if a > 0 else 0.0
-            if min(a * theta**2 + b * theta + c for theta in (0.0, vertex, math.pi / 4)) < 0:
-                raise _wrong("quadratic", "the coefficient becomes negative between 0 and 45 deg")
+        if [self.constant, self.quadratic, self.table].count(None) != 2:
+            raise _wrong("constant", "give one of `constant`, `quadratic` and `table`")
+        if self.quadratic is not None and least_quadratic(*self.quadratic) < 0:
+            raise _wrong("quadratic", "the coefficient becomes negative between 0 and 45 deg")
+        if self.table is not None:
+            angles = [angle for angle, _ in self.table]
+            rising = all(first < second for first, second in pairwise(angles))
+            if not rising or angles[0] < 0 or angles[-1] > RIGHT_ANGLE:
+                raise _wrong("table", "angles must rise, from 0 deg or more to 90 deg or less")
         return self
 
-    def coefficients(self) -> tuple[float, float, float]:
-        if self.quadratic is not None:
-            return self.quadratic
-        return (0.0, 0.0, self.constant or 0.0)
+    def law(self) -> FrictionLaw:
+        if self.table is not None:
+            angles, values = zip(*self.table, strict=True)
+            return FrictionLaw.table(angles, values, self.presliding)
+        return FrictionLaw.quadratic(*(self.quadratic or (0.0, 0.0, self.constant or 0.0)), presliding=self.presliding)
 
 
-FrictionLaw = Annotated[
+FrictionField = Annotated[
     CableFriction, BeforeValidator(_friction_law, json_schema_input_type=Coefficient | CableFriction)
 ]
 
@@ -304,7 +312,7 @@ class Cables(Model):
     """Where around the axis, one entry a cable."""
     holes: Holes | None = None
     """On the rolling arc (default; the same as the face on flat joints), on the face plane, or behind it."""
-    friction: FrictionLaw | None = None
+    friction: FrictionField | None = None
     """A constant coefficient, or a law of the bend angle."""
     linear_density: LinearDensity = 0.0
     lock_mass: Mass = 0.0

@@ -186,7 +186,7 @@ _PLAIN_MESSAGES = {
     "model_type": "must be a mapping of fields",
     "model_attributes_type": "must be a mapping of fields",
     "tuple_type": "must be a list",
-    "too_short": "must not be empty",
+    "too_short": "must have at least {min_length} entries",
     "too_long": "must have at most {max_length} entries",
     "literal_error": "must be {expected}",
     "union_tag_not_found": f"must have a `kind`: {', '.join(schema.JOINT_KINDS)}",
@@ -197,11 +197,17 @@ _PLAIN_MESSAGES = {
 def _problems(error: ValidationError) -> list[Problem]:
     details = error.errors(include_url=False)
     # A list whose items are all wrong is also reported as too short, which misleads.
-    details = [detail for detail in details if detail["type"] != "too_short" or not detail["input"]]
+    places = [detail["loc"] for detail in details]
+    details = [detail for detail in details if detail["type"] != "too_short" or not _inside(detail["loc"], places)]
     problems = [_problem(detail) for detail in details[:MAX_PROBLEMS]]
     if len(details) > MAX_PROBLEMS:
         problems.append(Problem("(file)", f"and {len(details) - MAX_PROBLEMS} more problems", ""))
     return problems
+
+
+def _inside(place: tuple[int | str, ...], places: list[tuple[int | str, ...]]) -> bool:
+    """Whether any of the places lies deeper within the first."""
+    return any(len(other) > len(place) and other[: len(place)] == place for other in places)
 
 
 def _problem(detail: ErrorDetails) -> Problem:
@@ -217,6 +223,8 @@ def _problem(detail: ErrorDetails) -> Problem:
     if kind == "union_tag_not_found" or kind == "union_tag_invalid":
         path += ".kind"
     message = _PLAIN_MESSAGES.get(kind, "").format(**context) or detail["msg"][:1].lower() + detail["msg"][1:]
+    if kind == "too_short" and context["min_length"] == 1:
+        message = "must not be empty"
     if unknown_field:
         message = "unknown field" + _did_you_mean(str(location[-1]), FIELD_NAMES)
     found = "" if kind in ("missing", "rule") or kind.startswith("union_tag_not") else reprlib.repr(detail["input"])

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from vertebra.robot.description import Description
+from vertebra.robot.friction import FrictionLaw
 from vertebra.robot.reading import preset_names, read_description
 from vertebra.robot.tables import (
     BALL,
     Floats,
     Table,
     cable_table,
+    friction_laws,
     joint_table,
     length_inside_links,
     link_table,
@@ -53,6 +55,8 @@ class Robot:
     """(3,) the tip in the frame of the last link, m."""
     freedoms: int = field(init=False)
     """Number of joint coordinates."""
+    friction_laws: tuple[FrictionLaw, ...] = field(init=False)
+    """One a cable: how it rubs in its holes."""
     _content: str = field(init=False)
     _hash: int = field(init=False)
 
@@ -76,6 +80,7 @@ class Robot:
             "origin": np.array([0.0, 0.0, ball_base]),
             "tip_point": np.array([0.0, 0.0, tip_z]),
             "freedoms": int(joints["freedoms"].sum()),
+            "friction_laws": friction_laws(description),
             "_content": content,
             "_hash": hash(content),
         }

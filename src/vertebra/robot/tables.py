@@ -22,6 +22,7 @@ from vertebra.robot.description import (
     Section,
     UniversalJoint,
 )
+from vertebra.robot.friction import FrictionLaw
 
 ROLLING, FLEXURE, PIN, UNIVERSAL, BALL = range(5)
 KIND_CODES = {"rolling": ROLLING, "flexure": FLEXURE, "pin": PIN, "universal": UNIVERSAL, "ball": BALL}
@@ -63,7 +64,7 @@ CABLE = np.dtype(
         ("last_link", np.int64),  # where it ends
         ("end", np.float64),  # z of the end in the frame of the last link, m
         ("inside", np.float64),  # constant part of the length: through the base and the links, m
-        ("friction", np.float64, (3,)),  # a, b, c of mu = a theta^2 + b theta + c
+        ("friction", np.float64, (3,)),  # a, b, c of mu = a theta^2 + b theta + c; zero for a table
         ("presliding", np.float64),  # m
         ("linear_density", np.float64),  # kg/m
         ("lock_mass", np.float64),  # kg
@@ -173,13 +174,25 @@ def cable_table(description: Description) -> Table:
         part["last_link"] = rows.stop
         part["end"] = _cable_end(section, cables)
         if cables.friction is not None:
-            part["friction"], part["presliding"] = cables.friction.coefficients(), cables.friction.presliding
+            law = cables.friction.law()
+            part["friction"], part["presliding"] = law.coefficients, law.presliding
         part["linear_density"], part["lock_mass"] = cables.linear_density, cables.lock_mass
         part["stiffness_EA"] = math.inf if cables.stiffness_EA is None else cables.stiffness_EA
         part["pretension"] = cables.pretension
         part["max_tension"] = math.inf if cables.max_tension is None else cables.max_tension
         parts.append(part)
     return np.concatenate(parts) if parts else np.zeros(0, CABLE)
+
+
+def friction_laws(description: Description) -> tuple[FrictionLaw, ...]:
+    """One a cable, in file order."""
+    laws: list[FrictionLaw] = []
+    for section in description.sections:
+        if section.cables is not None:
+            friction = section.cables.friction
+            law = FrictionLaw.none() if friction is None else friction.law()
+            laws += [law] * len(section.cables.azimuth)
+    return tuple(laws)
 
 
 def _cable_end(section: Section, cables: Cables) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,10 +14,11 @@ from vertebra.errors import InputError
 from vertebra.mechanics.loads import Load
 from vertebra.mechanics.newton import RESIDUAL, SCALE, inspect
 from vertebra.robot.arguments import positive_count
+from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.from_tensions import shape_from_tensions, shapes_from_tensions
-from vertebra.statics.problem import NO_CABLES, Problem
+from vertebra.statics.problem import NO_CABLES, Closure, Problem
 from vertebra.statics.shape import Shape
 
 SAME = 1e-6
@@ -52,6 +54,8 @@ def equilibria(
     *,
     gravity: str | ArrayLike | None = None,
     loads: Sequence[Load] = (),
+    friction: Friction | None = None,
+    closure: Closure = "virtual-work",
     start: ArrayLike | None = None,
     starts: int = 64,
     seed: int = 0,
@@ -62,10 +66,11 @@ def equilibria(
     repeatable: `seed` sets the random poses.
     """
     starts = positive_count("starts", starts)
-    own = shape_from_tensions(robot, tensions, gravity=gravity, loads=loads, start=start, check=False)
+    rules: dict[str, Any] = {"gravity": gravity, "loads": loads, "friction": friction, "closure": closure}
+    own = shape_from_tensions(robot, tensions, **rules, start=start, check=False)
     poses = _starting_poses(robot, starts, np.random.default_rng(seed))
     pull = np.tile(np.asarray(tensions, dtype=np.float64), (len(poses), 1))
-    batch = shapes_from_tensions(robot, pull, gravity=gravity, loads=loads, start=poses)
+    batch = shapes_from_tensions(robot, pull, **rules, start=poses)
     found: list[Shape] = [own] if own.status == 0 else []
     counts = [1] if own.status == 0 else []
     for row in np.flatnonzero(batch.solved):
@@ -105,7 +110,7 @@ def _starting_poses(robot: Robot, count: int, rng: np.random.Generator) -> Float
 def joint_stiffness(problem: Problem, angles: Floats, tensions: Floats) -> tuple[Floats, float]:
     """Dense stiffness H (n, n) in N*m/rad at a pose, and the largest moment out of balance over the moment scale."""
     work = problem.workspace()
-    inspect(*problem.system, tensions, NO_CABLES, NO_CABLES, angles, *work[1:])
+    inspect(*problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, angles, *work.scratch[1:])
     scale = float(work.report[SCALE])
     return problem.dense_stiffness(work), float(work.report[RESIDUAL]) / scale if scale else 0.0
 
@@ -132,7 +137,7 @@ def stable_tensions(
     Rolling joints stiffen under tension, so their range has no upper end; tension presses flexures together, so they
     buckle above one. The stiffness is linear in the tension, and the range ends where it becomes singular.
     """
-    problem = Problem.of(robot, gravity, loads)
+    problem = Problem.of(robot, gravity, loads, friction=0.0)  # in a straight robot no cable is bent: none rubs
     straight, n, c = np.zeros(len(robot.joints)), len(robot.joints), len(robot.cables)
     slack, unbalanced = joint_stiffness(problem, straight, np.zeros(c))
     pulled, uneven = joint_stiffness(problem, straight, np.ones(c))

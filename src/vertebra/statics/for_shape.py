@@ -10,15 +10,16 @@ from numpy.typing import ArrayLike
 
 from vertebra.errors import Infeasible, InputError, OutOfRange, Unstable
 from vertebra.mechanics.columns import TAU
-from vertebra.mechanics.kinematics import crossed_faces, measure
+from vertebra.mechanics.kinematics import measure
 from vertebra.mechanics.loads import Load
 from vertebra.mechanics.newton import SCALE, SETTLED, STALLED, inspect
 from vertebra.robot.arguments import coordinates, positive
+from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.bounds import Smallest, least_squares, tension_bounds
-from vertebra.statics.problem import NO_CABLES, Problem
-from vertebra.statics.shape import Shape, build_shape
+from vertebra.statics.problem import NO_CABLES, Closure, Problem
+from vertebra.statics.shape import Shape, build_shape, narrower_limit
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,6 +53,8 @@ def tensions_for_shape(
     *,
     gravity: str | ArrayLike | None = None,
     loads: Sequence[Load] = (),
+    friction: Friction | None = None,
+    closure: Closure = "virtual-work",
     lower: ArrayLike | None = None,
     upper: ArrayLike | None = None,
     minimise: Smallest = "norm",
@@ -62,12 +65,13 @@ def tensions_for_shape(
 
     `lower`, `upper`: bounds in N, one or one a cable; default pretension and max_tension of the robot file. Where
     several tensions do equally well, `minimise` their "norm" or their "sum". A few cables cannot hold any shape of
-    many joints: a joint counts as held when its moment is balanced to `tolerance` of the moment scale.
+    many joints: a joint counts as held when its moment is balanced to `tolerance` of the moment scale. Cables that rub
+    (`friction`, `closure` as in `shape_from_tensions`) are taken to have been pulled from the straight robot.
 
     With `check`, raises `Infeasible` naming the joint farthest from balance, `Unstable`, or `OutOfRange` for an angle
     past its limit, each with the `result`.
     """
-    problem = Problem.of(robot, gravity, loads)
+    problem = Problem.of(robot, gravity, loads, friction, closure)
     q = coordinates(robot, angles).copy()
     low, high = tension_bounds(robot, lower, upper)
     tolerance = positive("tolerance", tolerance)
@@ -76,14 +80,16 @@ def tensions_for_shape(
     if not (np.abs(q) < np.pi).all():
         row = int(np.argmin(np.abs(q) < np.pi))
         raise InputError("angles", f"joint {row + 1} is at {q[row]:.6g} rad; must be finite and within +-pi")
-    pulls = measure(robot, q).first.T  # (n, cables): moment of each joint per newton of each cable, negated
     work = problem.workspace()
 
     def moments(tensions: Floats) -> Floats:
-        inspect(*problem.system, tensions, NO_CABLES, NO_CABLES, q, *work[1:])
+        inspect(*problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
         return work.state[:, TAU].copy()
 
-    tensions = least_squares(pulls, -moments(np.zeros(len(low))), low, high, minimise)
+    slack = moments(np.zeros(len(low)))
+    # (n, cables): moment of each joint per newton of each cable, negated.
+    pulls = measure(robot, q).first.T if work.friction is None else work.friction.arms.T
+    tensions = least_squares(pulls, -slack, low, high, minimise)
     residual = moments(tensions)
     held = np.abs(residual) <= tolerance * work.report[SCALE]
     feasible = bool(held.all())
@@ -102,7 +108,7 @@ def _require(result: HoldingTensions, q: Floats) -> None:
         row = result.shape.out_of_range[0] - 1
         limit, reason = float(robot.joints["limit"][row]), "ask for an angle within the limit of the joint"
         if abs(q[row]) <= limit:
-            limit, reason = crossed_faces(robot, q, row)
+            limit, reason = narrower_limit(result.shape, row)
         raise OutOfRange(row + 1, float(q[row]), limit, reason, result)
     if not result.feasible:
         joint = int(np.argmax(np.abs(result.residual))) + 1

@@ -15,16 +15,18 @@ from numpy.typing import ArrayLike
 
 from vertebra.errors import Infeasible, InputError
 from vertebra.mechanics.loads import Load
-from vertebra.mechanics.newton import SETTLED, WEAK, all_in_range
+from vertebra.mechanics.newton import LOCKED, SETTLED, WEAK, all_in_range, find_shape
 from vertebra.mechanics.outcome import reach
 from vertebra.mechanics.sweep import NONE
 from vertebra.robot.arguments import positive, vector
+from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.bounds import tension_bounds
-from vertebra.statics.from_tensions import shape_from_tensions, shapes_from_tensions
-from vertebra.statics.problem import NO_CABLES, Problem
-from vertebra.statics.shape import Shape
+from vertebra.statics.from_tensions import shapes_from_tensions
+from vertebra.statics.path import ShapePath
+from vertebra.statics.problem import NO_CABLES, Closure, Problem
+from vertebra.statics.shape import Shape, build_shape
 
 MOST = 1e3
 """Times the tension that balances weight, loads and elastic joints: how far the search goes without an upper bound."""
@@ -32,6 +34,8 @@ SAMPLES = 1500
 TRIES = 24
 ANSWERS = 4
 """How many tensions that reach the goal are compared."""
+KICKS = (0.0, 0.01, 0.01, 0.02, 0.02, 0.05, 0.05, 0.1, 0.1, 0.2)
+"""On a path: how far from the last tensions the search begins, relative."""
 MOST_STEPS = 60
 STIFFNESS_TOLERANCE = 1e-4
 """Relative."""
@@ -82,12 +86,12 @@ class _Goal:
 class _Tip:
     """Tip, slope and compliance as functions of the tensions; scratch made once."""
 
-    def __init__(self, problem: Problem, goal: _Goal, start: ArrayLike | None) -> None:
+    def __init__(self, problem: Problem, goal: _Goal, start: ArrayLike | None, history: Floats | None = None) -> None:
         self.problem, self.goal = problem, goal
         self.use_start, first = problem.start(start)
         self.begin = first.copy() if self.use_start else first
         n, c = len(problem.robot.joints), len(problem.robot.cables)
-        self.q, self.work = first, problem.workspace()
+        self.q, self.work = first, problem.workspace(history=history)
         self.scratch = np.empty((n + 1, 4, 4)), np.empty((n, 6)), np.empty((n, c))
         self.tip, self.by_tension, self.compliance = np.empty(3), np.empty((6, c)), np.empty((6, 6))
 
@@ -97,12 +101,13 @@ class _Tip:
         if self.use_start:
             self.q[:] = self.begin
         status = reach(
-            *problem.system, robot.origin, robot.tip_point, tensions, NO_CABLES, NO_CABLES, self.use_start,
-            self.q, *self.work, *self.scratch, self.tip, self.by_tension, self.compliance,
+            *problem.system, robot.origin, robot.tip_point, tensions, NO_CABLES, NO_CABLES, self.work.friction,
+            self.use_start, self.q, *self.work.scratch, *self.scratch, self.tip, self.by_tension, self.compliance,
         )  # fmt: skip
         if (
             status != SETTLED
             or self.work.report[WEAK] != NONE
+            or self.work.report[LOCKED] != NONE
             or not all_in_range(robot.joints, robot.cables, robot.segments, self.q)
         ):
             return None
@@ -129,6 +134,9 @@ def tensions_for_tip(
     stiffness: tuple[ArrayLike, float] | None = None,
     gravity: str | ArrayLike | None = None,
     loads: Sequence[Load] = (),
+    friction: Friction | None = None,
+    closure: Closure = "virtual-work",
+    path: ShapePath | None = None,
     lower: ArrayLike | None = None,
     upper: ArrayLike | None = None,
     start: ArrayLike | None = None,
@@ -141,28 +149,71 @@ def tensions_for_tip(
 
     `stiffness`: a direction and the tip stiffness wanted in it, N/m; needs one cable more. `lower`, `upper`: bounds in
     N, one or one a cable; default pretension and max_tension of the robot file, and where that has none, a thousand
-    times what balances weight and loads. `start` as in `shape_from_tensions`: each trial is solved from it.
-    `tolerance`: m.
+    times what balances weight and loads. `friction`, `closure`, `start` as in `shape_from_tensions`: each trial is
+    solved from the start. `tolerance`: m.
+
+    `path`: the next step of a path instead, with its history, gravity, loads and friction. The search sets out from its
+    last tensions and takes the answer next to them, so that tensions along a path of the tip change little by little.
+    The path itself stays where it is: step it with the answer.
 
     With `check`, raises `Infeasible` with the closest answer as `result` when the tip does not get there.
     """
-    problem = Problem.of(robot, gravity, loads)
+    if path is None:
+        problem = Problem.of(robot, gravity, loads, friction, closure)
+    else:
+        problem = _on_path(robot, path, (gravity, friction, start, loads or None), closure)
     low, high = tension_bounds(robot, lower, upper)
     if len(low) == 0:
         raise InputError("robot", f"{robot.name} has no cables")
     tolerance = positive("tolerance", tolerance)
     goal = _goal(robot, position, stiffness)
-    tip = _Tip(problem, goal, start)
-    candidates = _candidates(problem, goal, low, high, start)
     farthest = np.minimum(high, low + MOST * _usual_tension(problem))
-    tensions = _search(tip, candidates, low, farthest, 0.2 * tolerance / goal.size)
-    shape = shape_from_tensions(robot, tensions, gravity=gravity, loads=loads, start=start, check=False)
+    enough = 0.2 * tolerance / goal.size
+    if path is None:
+        tip = _Tip(problem, goal, start)
+        tensions = _search(tip, _candidates(problem, goal, low, high, start), low, farthest, enough)
+        work = problem.workspace()
+        use_start, q = problem.start(start)
+        status = find_shape(
+            *problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, use_start, q, *work.scratch
+        )  # fmt: skip
+        shape = build_shape(problem, status, tensions, q, work, by_length=False)
+    else:
+        tensions = _next_on_path(path, goal, low, farthest, high, enough)
+        shape = path.preview(tensions)
     result = _result(shape, goal, tensions, low, high, tolerance)
     if check:
         shape.require_solved()
         if not result.reached:
             _refuse(result, stiffness)
     return result
+
+
+def _on_path(robot: Robot, path: ShapePath, given: tuple[object, ...], closure: Closure) -> Problem:
+    if not isinstance(path, ShapePath):
+        raise InputError("path", f"must be a ShapePath, not {type(path).__name__}")
+    if path.robot != robot:
+        raise InputError("path", f"is of {path.robot.name}, not of {robot.name}")
+    if any(value is not None for value in given) or closure not in ("virtual-work", path.problem.closure):
+        raise InputError("path", "has its own gravity, loads, friction, closure and start; leave those out")
+    return path.problem
+
+
+def _next_on_path(path: ShapePath, goal: _Goal, low: Floats, farthest: Floats, high: Floats, enough: float) -> Floats:
+    """The answer that the last tensions lead to; where they lead to none, the usual search, history included."""
+    problem, state = path.problem, path.save()
+    tip = _Tip(problem, goal, state.angles if state.steps else None, state.history.copy())
+    last = path.tensions
+    if last is not None:
+        # Where cables begin to slip back the tip answers in another way than just before: a kick finds the new one.
+        rng = np.random.default_rng(0)
+        size = np.maximum(last, 0.1 * float(last.max()))
+        for kick in KICKS:
+            first = last + kick * size * rng.uniform(-1.0, 1.0, len(last))
+            tensions, miss = _descend(tip, np.clip(first, low, farthest), low, farthest, enough)
+            if miss <= enough:
+                return tensions
+    return _search(tip, _candidates(problem, goal, low, high, None), low, farthest, enough)
 
 
 def _search(tip: _Tip, candidates: Floats, low: Floats, high: Floats, enough: float) -> Floats:
@@ -207,7 +258,10 @@ def _candidates(problem: Problem, goal: _Goal, low: Floats, high: Floats, start:
     bounded = np.isfinite(high)
     third = SAMPLES // 3
     samples[:third, bounded] = rng.uniform(low[bounded], high[bounded], (third, int(bounded.sum())))
-    shapes = shapes_from_tensions(robot, samples, gravity=problem.gravity, loads=problem.loads, start=start, threads=1)
+    shapes = shapes_from_tensions(
+        robot, samples, gravity=problem.gravity, loads=problem.loads, friction=problem.laws or 0.0,
+        closure=problem.closure, start=start, threads=1,
+    )  # fmt: skip
     solved = shapes.solved
     if not solved.any():
         return np.empty((0, len(low)))

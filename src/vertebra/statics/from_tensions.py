@@ -28,9 +28,10 @@ from vertebra.mechanics.newton import (
 from vertebra.mechanics.outcome import find_shapes
 from vertebra.mechanics.sweep import NONE
 from vertebra.robot.arguments import numbers, positive_count
+from vertebra.robot.friction import Friction, FrictionLaw
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.statics.problem import NO_CABLES, Problem, require_pull
+from vertebra.statics.problem import NO_CABLES, Closure, Problem, require_pull
 from vertebra.statics.shape import Shape, Status, build_shape
 
 CHUNK = 256
@@ -43,23 +44,28 @@ def shape_from_tensions(
     *,
     gravity: str | ArrayLike | None = None,
     loads: Sequence[Load] = (),
+    friction: Friction | None = None,
+    closure: Closure = "virtual-work",
     start: ArrayLike | None = None,
     check: bool = True,
 ) -> Shape:
-    """The stable shape of a robot of rolling, flexure and pin joints under frictionless cables, gravity and loads.
+    """The stable shape of a robot of rolling, flexure and pin joints under cables, gravity and loads.
 
-    `tensions`: one a cable, N. `gravity`: the robot's own, a mount (ground, ceiling, wall) or a vector, m/s^2.
+    `tensions`: one a cable, N, where it enters the base. `gravity`: the robot's own, a mount (ground, ceiling, wall)
+    or a vector, m/s^2. `friction` of the cables in their holes: the robot's own, a `FrictionLaw` or a coefficient, or
+    one a cable; 0 for none. The cables are taken to have been pulled from the straight robot; for a history use
+    `ShapePath`. `closure`: "virtual-work", or "paper" to balance moments as Yang 2023 does.
     `start`: (n,) rad, decides which of several stable shapes is found; default: the shape without weight and loads,
     and where that leads nowhere or out of range, the straight one.
 
     With `check` a solve that fails raises `NoEquilibrium`, `OutOfRange` or `Unstable`, each with the `result`; without,
     the result says so itself.
     """
-    problem = Problem.of(robot, gravity, loads)
+    problem = Problem.of(robot, gravity, loads, friction, closure)
     pull = problem.tensions(tensions)
     use_start, q = problem.start(start)
     work = problem.workspace()
-    status = find_shape(*problem.system, pull, NO_CABLES, NO_CABLES, use_start, q, *work)
+    status = find_shape(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, use_start, q, *work.scratch)
     shape = build_shape(problem, status, pull, q, work, by_length=False)
     return shape.require_solved() if check else shape
 
@@ -72,6 +78,9 @@ class Shapes:
     gravity: Floats
     """(3,) m/s^2."""
     loads: tuple[Load, ...]
+    friction: tuple[FrictionLaw, ...]
+    """One a cable; empty without friction."""
+    closure: Closure
     tensions: Floats
     """(N, cables) N."""
     angles: Floats
@@ -108,9 +117,9 @@ class Shapes:
 
     def shape(self, row: int) -> Shape:
         """Everything about one row, with the same bits as a solve of its own."""
-        problem = Problem.of(self.robot, self.gravity, self.loads)
+        problem = Problem.of(self.robot, self.gravity, self.loads, self.friction or 0.0, self.closure)
         pull, q, work = self.tensions[row].copy(), self.angles[row].copy(), problem.workspace()
-        inspect(*problem.system, pull, NO_CABLES, NO_CABLES, q, *work[1:])
+        inspect(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
         work.report[ITERATIONS] = self.iterations[row]
         return build_shape(problem, SETTLED if self.converged[row] else STALLED, pull, q, work, by_length=False)
 
@@ -127,6 +136,8 @@ def shapes_from_tensions(
     *,
     gravity: str | ArrayLike | None = None,
     loads: Sequence[Load] = (),
+    friction: Friction | None = None,
+    closure: Closure = "virtual-work",
     start: ArrayLike | None = None,
     check: bool = False,
     threads: int | None = None,
@@ -137,7 +148,7 @@ def shapes_from_tensions(
     `start`: (n,) or (N, n) rad. `threads`: default all cores. `progress(done, N)` is called from this thread as rows
     get done. Rows that fail say so in `status`; with `check` the first of them raises its error.
     """
-    problem = Problem.of(robot, gravity, loads)
+    problem = Problem.of(robot, gravity, loads, friction, closure)
     n, c = len(robot.joints), len(robot.cables)
     pull = numbers("tensions", tensions, "N")
     if pull.ndim != 2 or pull.shape[1] != c:
@@ -153,9 +164,10 @@ def shapes_from_tensions(
     def solve(first: int) -> int:
         last = min(first + CHUNK, count)
         scratch = np.empty((n + 1, 4, 4)), np.empty((n, 6)), np.empty((c, n)), np.empty((n, 3)), np.empty(n)
+        work = problem.workspace()
         find_shapes(
-            *problem.system, robot.origin, robot.tip_point, pull, NO_CABLES, NO_CABLES, start is not None, first, last,
-            angles, *problem.workspace(), *scratch, *results,
+            *problem.system, robot.origin, robot.tip_point, pull, NO_CABLES, NO_CABLES, work.friction,
+            start is not None, False, first, last, angles, *work.scratch, *scratch, *results, NO_CABLES,
         )  # fmt: skip
         return last - first
 
@@ -217,7 +229,8 @@ def _collect(
     status = np.where(converged, np.where(stable, Status.SOLVED, Status.UNSTABLE), Status.NO_EQUILIBRIUM)
     status[~inside] = Status.OUT_OF_RANGE
     return Shapes(
-        problem.robot, problem.gravity, problem.loads, tensions, angles, tip, lengths, compliance,
+        problem.robot, problem.gravity, problem.loads, problem.laws, problem.closure, tensions, angles, tip, lengths,
+        compliance,
         report[:, ENERGY].copy(), report[:, RESIDUAL].copy(), report[:, SCALE].copy(),
         report[:, ITERATIONS].astype(np.int64), converged, stable, status.astype(np.int64),
     )  # fmt: skip

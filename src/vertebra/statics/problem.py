@@ -4,22 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError
 from vertebra.mechanics.columns import AXIS, LOWER, OWN, UPPER, WIDTH
+from vertebra.mechanics.friction import ARM, BEND_WIDTH, GRIP_PLANES, HISTORY_PLANES, LAW_WIDTH, RATIO
 from vertebra.mechanics.loads import Load, load_table, load_tuple
 from vertebra.mechanics.newton import REPORT_WIDTH, is_conservative
-from vertebra.mechanics.sweep import CABLE_COLUMN, V_LOW, U, V
+from vertebra.mechanics.sweep import CABLE_COLUMN, U_LOW, V_LOW, WIDE_PLANES, U, V
 from vertebra.robot.arguments import coordinates, gravity_vector, numbers
+from vertebra.robot.friction import Friction, FrictionLaw, laws_for
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import PIN, Floats, Table
+from vertebra.robot.tables import FLEXURE, PIN, Floats, Table
 
 NO_CABLES: Floats = np.empty(0)
 """Rest lengths and rates of cables whose tensions are given."""
+
+
+Closure = Literal["virtual-work", "paper"]
+"""How moments at a joint are balanced: by virtual work, or about the centre of the disc before it (Yang 2023)."""
+
+
+class Rubbing(NamedTuple):
+    """What the kernels need of cables that rub, scratch included."""
+
+    laws: Floats
+    curves: Floats
+    at_discs: bool
+    history: Floats
+    grip: Floats
+    bends: Floats
+
+    @property
+    def arms(self) -> Floats:
+        """(cables, n) moment on each joint per tension at the base of each cable, m, at the last pose."""
+        arms: Floats = self.grip[RATIO] * self.grip[ARM]
+        return arms
 
 
 class Workspace(NamedTuple):
@@ -31,6 +54,12 @@ class Workspace(NamedTuple):
     wide: Floats
     memory: Floats
     report: Floats
+    friction: Rubbing | None
+
+    @property
+    def scratch(self) -> tuple[Floats, ...]:
+        """Last arguments of the solving kernels."""
+        return self[:6]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +70,19 @@ class Problem:
     gravity: Floats
     loads: tuple[Load, ...]
     table: Table
+    laws: tuple[FrictionLaw, ...] = ()
+    """One a cable; empty without friction."""
+    closure: Closure = "virtual-work"
 
     @classmethod
-    def of(cls, robot: Robot, gravity: str | ArrayLike | None, loads: Sequence[Load]) -> Problem:
+    def of(
+        cls,
+        robot: Robot,
+        gravity: str | ArrayLike | None,
+        loads: Sequence[Load],
+        friction: Friction | None = None,
+        closure: Closure = "virtual-work",
+    ) -> Problem:
         if not isinstance(robot, Robot):
             raise InputError("robot", f"must be a Robot; use vertebra.load, not {type(robot).__name__}")
         kinds = robot.joints["kind"]
@@ -54,8 +93,16 @@ class Problem:
                 "robot",
                 f"joint {row + 1} is a {kind} joint; the shape from cables needs rolling, flexure or pin joints",
             )
+        if closure not in ("virtual-work", "paper"):
+            raise InputError("closure", f"must be virtual-work or paper, not {closure!r}")
+        if closure == "paper" and (kinds != FLEXURE).any():
+            row = int(np.argmax(kinds != FLEXURE))
+            raise InputError("closure", f"paper is for robots of flexure joints, and joint {row + 1} is another one")
+        laws = robot.friction_laws if friction is None else laws_for(len(robot.cables), friction)
+        if all(law.is_none for law in laws):
+            laws = ()
         together = load_tuple(loads)
-        return cls(robot, gravity_vector(robot, gravity), together, load_table(robot, together))
+        return cls(robot, gravity_vector(robot, gravity), together, load_table(robot, together), laws, closure)
 
     @property
     def system(self) -> tuple[Any, ...]:
@@ -63,27 +110,50 @@ class Problem:
         robot = self.robot
         return robot.joints, robot.links, robot.cables, robot.segments, self.gravity, self.table
 
-    def workspace(self, by_length: bool = False) -> Workspace:
-        n = len(self.robot.joints)
-        columns = CABLE_COLUMN + (len(self.robot.cables) if by_length else 0)
+    @property
+    def rubs(self) -> bool:
+        """Whether the kernels for cables that rub are needed, which serve the paper's closure too."""
+        return bool(self.laws) or self.closure == "paper"
+
+    def rubbing(self, history: Floats | None = None) -> Rubbing | None:
+        """Laws and scratch for the kernels; `history` (planes of `mechanics.friction`) is not copied."""
+        if not self.rubs:
+            return None
+        n, c = len(self.robot.joints), len(self.robot.cables)
+        laws = self.laws or (FrictionLaw.none(),) * c
+        curved = list(dict.fromkeys(law for law in laws if law.curve is not None))
+        table = np.empty((c, LAW_WIDTH))
+        for k, law in enumerate(laws):
+            curve = curved.index(law) if law.curve is not None else -1
+            table[k] = (*law.coefficients, law.presliding, curve, k > 0 and law is laws[k - 1])
+        curves = np.array([law.curve for law in curved]) if curved else np.empty((0, 2, 2))
+        past = np.zeros((HISTORY_PLANES, c, n)) if history is None else history
+        grip, bends = np.zeros((GRIP_PLANES, c, n)), np.empty((n, BEND_WIDTH))
+        return Rubbing(table, curves, self.closure == "paper", past, grip, bends)
+
+    def workspace(self, by_length: bool = False, history: Floats | None = None) -> Workspace:
+        n, c = len(self.robot.joints), len(self.robot.cables)
+        columns = CABLE_COLUMN + (c if by_length else 0) + (c if self.rubs else 0)
         return Workspace(
             np.empty(n),
             np.empty((n, WIDTH)),
             np.empty((len(self.table), 3)),
-            np.empty((5, n, columns)),
-            np.empty((2 * columns + 2, max(columns, 6, len(self.robot.cables)))),
+            np.empty((WIDE_PLANES, n, columns)),
+            np.empty((2 * columns + 2, max(columns, 6, c))),
             np.empty(REPORT_WIDTH),
+            self.rubbing(history),
         )
 
     def dense_stiffness(self, work: Workspace, by_length: bool = False) -> Floats:
         """H (n, n) in N*m/rad at the pose that `work` belongs to, springs of cables of given length included."""
         state = work.state
         heavy = bool((self.robot.cables["linear_density"] > 0.0).any())
-        if is_conservative(self.gravity, self.table, heavy) and not by_length:
+        if is_conservative(self.gravity, self.table, heavy) and not by_length and not self.rubs:
             rows, columns, low_columns = (state[:, first : first + 3] for first in (AXIS, UPPER, LOWER))
+            low_rows = rows
         else:
-            rows, columns, low_columns = work.wide[U], work.wide[V], work.wide[V_LOW]
-        stiffness: Floats = np.triu(rows @ columns.T, 1) + np.tril(low_columns @ rows.T, -1)
+            rows, columns, low_rows, low_columns = (work.wide[plane] for plane in (U, V, U_LOW, V_LOW))
+        stiffness: Floats = np.triu(rows @ columns.T, 1) + np.tril(low_columns @ low_rows.T, -1)
         stiffness[np.diag_indices(len(state))] = state[:, OWN]
         return stiffness
 

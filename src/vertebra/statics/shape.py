@@ -11,14 +11,26 @@ import numpy as np
 
 from vertebra.errors import NoEquilibrium, OutOfRange, Unstable
 from vertebra.mechanics.columns import TAU
+from vertebra.mechanics.friction import MOST_GRIP, SLIP, grip_at
 from vertebra.mechanics.kinematics import crossed_faces
 from vertebra.mechanics.loads import Load
-from vertebra.mechanics.newton import ENERGY, ITERATIONS, RESIDUAL, SCALE, SETTLED, WEAK, all_in_range, in_range
+from vertebra.mechanics.newton import (
+    ENERGY,
+    ITERATIONS,
+    LOCKED,
+    RESIDUAL,
+    SCALE,
+    SETTLED,
+    WEAK,
+    all_in_range,
+    in_range,
+)
 from vertebra.mechanics.outcome import describe
 from vertebra.mechanics.sweep import NONE
+from vertebra.robot.friction import FrictionLaw
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import ROLLING, Floats
-from vertebra.statics.problem import Problem, Workspace
+from vertebra.statics.problem import Closure, Problem, Rubbing, Workspace
 
 
 class Status(IntEnum):
@@ -51,6 +63,9 @@ class Shape:
     gravity: Floats
     """(3,) m/s^2."""
     loads: tuple[Load, ...]
+    friction: tuple[FrictionLaw, ...]
+    """One a cable; empty without friction."""
+    closure: Closure
     angles: Floats
     """(n,) rad."""
     frames: Floats
@@ -59,6 +74,9 @@ class Shape:
     """(3,) m."""
     tensions: Floats
     """(cables, n) of each cable across each joint, N; 0 beyond its end."""
+    slip: Floats
+    """(cables, n) slip direction of each cable in the link before each joint: -1 where it is drawn to the base, 1 to
+    the tip, between them where it sticks; 0 without friction."""
     lengths: Floats
     """(cables,) from the base plane to the end, through all holes, m."""
     forces: Floats
@@ -80,7 +98,10 @@ class Shape:
     stable: bool
     """Every small displacement is resisted."""
     out_of_range: tuple[int, ...]
-    """Joints past their limit, or so far bent that their faces pass through each other, counted from 1."""
+    """Joints past their limit, or so far bent that their faces pass through each other or that friction holds a cable
+    fast, counted from 1."""
+    locked: tuple[int, ...]
+    """Joints bent so far that by the friction law no pull could draw a cable through, counted from 1."""
     separated: tuple[int, ...]
     """Rolling joints whose contact would have to pull, counted from 1: there the links of a real robot part."""
     weakest: int
@@ -102,7 +123,7 @@ class Shape:
             row = self.out_of_range[0] - 1
             angle, limit, reason = float(self.angles[row]), float(self.robot.joints["limit"][row]), _remedy(self)
             if abs(angle) <= limit:
-                limit, reason = crossed_faces(self.robot, self.angles, row)
+                limit, reason = narrower_limit(self, row)
             raise OutOfRange(row + 1, angle, limit, reason, self)
         if status == Status.NO_EQUILIBRIUM:
             raise NoEquilibrium(self.weakest, self.residual, _SENTENCES[status].split("; ")[1], self)
@@ -123,6 +144,27 @@ class Shape:
         )
 
 
+def narrower_limit(shape: Shape, row: int) -> tuple[float, str]:
+    """The limit of a joint that is out of range within that of its file, rad, and why it ends there."""
+    return (
+        (_fast_angle(shape, row), _FAST) if row + 1 in shape.locked else crossed_faces(shape.robot, shape.angles, row)
+    )
+
+
+def _fast_angle(shape: Shape, row: int) -> float:
+    """Bend of a joint at which the friction of a cable that crosses it holds it fast, rad."""
+    crossing = np.flatnonzero(shape.robot.cables["last_link"] > row)
+    bends = np.linspace(0.0, abs(float(shape.angles[row])), 2001)
+    grips = np.max([shape.friction[k](0.5 * bends) for k in crossing], axis=0) * np.sin(0.5 * bends)
+    return float(bends[int(np.argmax(grips >= MOST_GRIP))])
+
+
+_FAST = (
+    "bent like that, the friction law holds a cable fast in its hole (mu sin(bend) reaches 1); lower the tensions, or "
+    "give a law that holds for such bends"
+)
+
+
 def _remedy(shape: Shape) -> str:
     what = "the equilibrium lies there" if shape.converged else "the search went there and found no equilibrium"
     return f"{what}; {_SENTENCES[Status.OUT_OF_RANGE].split('; ')[1]}"
@@ -136,10 +178,12 @@ def build_shape(problem: Problem, status: int, tensions: Floats, q: Floats, work
     along, lengths = np.empty((c, n)), np.empty(c)
     forces, normal_forces, compliance = np.empty((n, 3)), np.empty(n), np.empty((6, 6))
     describe(
-        *problem.system, robot.origin, robot.tip_point, by_length, tensions, q, work.state, work.wide, work.memory,
-        work.report, frames, twists, tip, along, lengths, forces, normal_forces, compliance,
+        *problem.system, robot.origin, robot.tip_point, by_length, work.friction, tensions, q, work.state, work.wide,
+        work.memory, work.report, frames, twists, tip, along, lengths, forces, normal_forces, compliance,
     )  # fmt: skip
     report: list[float] = work.report.tolist()
+    slip = work.friction.grip[SLIP].copy() if problem.laws and work.friction else np.zeros((c, n))
+    locked = _locked_joints(work.friction, robot, q) if report[LOCKED] != NONE else ()
     weak = int(report[WEAK])
     converged = status == SETTLED
     stable = converged and weak == NONE
@@ -149,10 +193,22 @@ def build_shape(problem: Problem, status: int, tensions: Floats, q: Floats, work
         weakest = int(np.argmax(np.abs(work.state[:, TAU]))) + 1
         compliance[:] = math.inf
     return Shape(
-        robot, problem.gravity, problem.loads, q, frames, tip, along, lengths, forces, normal_forces, compliance,
+        robot, problem.gravity, problem.loads, problem.laws, problem.closure, q, frames, tip, along, slip,
+        lengths, forces, normal_forces, compliance,
         report[ENERGY], report[RESIDUAL], report[SCALE], int(report[ITERATIONS]), converged, stable,
-        joints_out_of_range(robot, q), rows_where((normal_forces < 0.0) & (robot.joints["kind"] == ROLLING)), weakest,
+        tuple(sorted({*joints_out_of_range(robot, q), *locked})), locked,
+        rows_where((normal_forces < 0.0) & (robot.joints["kind"] == ROLLING)), weakest,
     )  # fmt: skip
+
+
+def _locked_joints(friction: Rubbing | None, robot: Robot, q: Floats) -> tuple[int, ...]:
+    if friction is None:
+        return ()
+    fast = np.zeros(len(q), dtype=bool)
+    for k, last in enumerate(robot.cables["last_link"].tolist()):
+        for j in range(last):
+            fast[j] |= grip_at(friction.laws, friction.curves, k, q[j], np.sin(0.5 * q[j]), np.cos(0.5 * q[j]))[2]
+    return rows_where(fast)
 
 
 def joints_out_of_range(robot: Robot, q: Floats) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from vertebra.errors import InputError
 from vertebra.mechanics.loads import Load
 from vertebra.robot.arguments import numbers, vector
+from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.from_tensions import Shapes, shapes_from_tensions
@@ -90,20 +91,23 @@ def stiffness_curve(
     extra: ArrayLike | None = None,
     gravity: str | ArrayLike | None = None,
     loads: Sequence[Load] = (),
+    friction: Friction | None = None,
     start: ArrayLike | None = None,
 ) -> StiffnessCurve:
     """Tip stiffness for each common tension (N,), N, on top of which every cable pulls `extra` (cables,), N.
 
     A standing robot that has buckled shows the stiffness of its bent shape.
     """
-    Problem.of(robot, gravity, loads)  # refuses a wrong robot before its cables are counted
+    Problem.of(robot, gravity, loads, friction)  # refuses a wrong robot before its cables are counted
     tensions = numbers("common", common, "N")
     if tensions.ndim != 1 or len(tensions) == 0:
         raise InputError("common", f"must be a list of tensions in N, not an array of shape {tensions.shape}")
     more = np.zeros(len(robot.cables)) if extra is None else numbers("extra", extra, "N")
     if more.shape != (len(robot.cables),):
         raise InputError("extra", f"must be {len(robot.cables)} numbers in N, one a cable, not {more.shape}")
-    shapes = shapes_from_tensions(robot, tensions[:, None] + more, gravity=gravity, loads=loads, start=start)
+    shapes = shapes_from_tensions(
+        robot, tensions[:, None] + more, gravity=gravity, loads=loads, friction=friction, start=start
+    )
     stiffness = np.zeros((len(tensions), 3))
     solved = shapes.solved
     linear = shapes.compliance[solved][:, :3, :3]
