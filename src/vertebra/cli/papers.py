@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vertebra.cli.output import print_json, print_table, require_suffix, say, write_text
+from vertebra.cli.output import CommandError, print_json, print_table, require_suffix, say, write_text
 
 if TYPE_CHECKING:
     from vertebra.papers.hu2023.comparison import Comparison
+    from vertebra.papers.yang2023.comparison import Comparison as FrictionComparison
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text; units are in the names.")]
 
 app = typer.Typer(help="Set the numbers that papers publish beside ours.", no_args_is_help=True)
 
@@ -29,9 +32,7 @@ def hu2023(
     out: Annotated[
         Path | None, typer.Option("--out", help="Also write a page with plots and 3D shapes (.html), or cells (.csv).")
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON instead of text; units are in the names.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Hu et al. 2023: shape of rolling-joint robots under cable tension and gravity."""
     from vertebra.papers.hu2023.comparison import compare, compare_experiments
@@ -79,3 +80,119 @@ def _print(comparison: Comparison, everything: bool, experiments: bool) -> None:
         print_table(facts.tip_facts(comparison))
         print_table(facts.triangle_facts(comparison))
         print_table(facts.race_facts(comparison))
+
+
+@app.command()
+def yang2023(
+    case: Annotated[
+        list[int] | None, typer.Option("--case", help="Only the tips of this case of Table 4; may be repeated.")
+    ] = None,
+    condition: Annotated[
+        list[str] | None,
+        typer.Option("--condition", help="Only the tips under this condition, I to V; may be repeated."),
+    ] = None,
+    closure: Annotated[
+        str | None, typer.Option("--closure", help="Only the tips by this closure: virtual-work or paper.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Print every table, with the tips of all cases.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", help="Also write a page with plots and 3D shapes (.html), a picture (.png) or tips (.csv)."
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Yang et al. 2023: twin-pivot robots with cable friction, weight and payload.
+
+    The paper prints no tips, so that its claims are judged one by one. With --case, --condition or --closure only tips.
+
+    vertebra papers yang2023 --case 16 --out case.html
+    """
+    from vertebra.papers.yang2023.comparison import compare, select
+    from vertebra.papers.yang2023.records import record
+
+    suffix = require_suffix(out, (".html", ".png", ".csv")) if out is not None else ""
+    chosen = _chosen(case, condition, closure)
+    comparison = select(**chosen) if chosen else compare()
+    if as_json:
+        print_json(record(comparison) | ({"out": str(out)} if out is not None else {}))
+    else:
+        _print_tips(comparison) if chosen else _print_claims(comparison, everything)
+    if out is not None:
+        _write(comparison, out, suffix)
+        say(f"wrote {out}")
+
+
+def _chosen(case: list[int] | None, condition: list[str] | None, closure: str | None) -> dict[str, Any]:
+    """What `select` is to solve; empty when nothing was chosen."""
+    from vertebra.papers.yang2023.cases import CLOSURES, case_numbered
+    from vertebra.papers.yang2023.conditions import condition_named
+
+    if closure is not None and closure not in CLOSURES:
+        raise CommandError(f"--closure: must be {' or '.join(CLOSURES)}, not {closure!r}")
+    chosen: dict[str, Any] = {}
+    if case:
+        chosen["cases"] = [case_numbered(number) for number in dict.fromkeys(case)]
+    if condition:
+        chosen["conditions"] = list(dict.fromkeys(condition_named(name).name for name in condition))
+    if closure is not None:
+        chosen["closures"] = [closure]
+    return chosen
+
+
+def _write(comparison: FrictionComparison, out: Path, suffix: str) -> None:
+    if suffix == ".csv":
+        from vertebra.papers.yang2023.records import csv_text
+
+        write_text(out, csv_text(comparison))
+    elif suffix == ".html":
+        from vertebra.papers.yang2023.page import comparison_html
+
+        write_text(out, comparison_html(comparison))
+    else:
+        from vertebra.papers.yang2023.still import draw
+
+        draw(comparison, out)
+
+
+def _print_tips(comparison: FrictionComparison) -> None:
+    from vertebra.cli.output import console
+    from vertebra.papers.yang2023 import tips
+
+    console().print(tips.AXES)
+    if len(comparison.cases) == 1:
+        print_table(tips.case_tips(comparison, comparison.cases[0]))
+        return
+    for condition in comparison.conditions:
+        print_table(tips.condition_tips(comparison, condition))
+
+
+def _print_claims(comparison: FrictionComparison, everything: bool) -> None:
+    from vertebra.cli.output import console
+    from vertebra.papers.yang2023 import facts, tips, unstated
+    from vertebra.papers.yang2023.records import SOURCE
+
+    out = console()
+    out.print(f"{SOURCE}\n")
+    for sentence in facts.headlines(comparison):
+        out.print(f"- {sentence}")
+    print_table(facts.condition_facts())
+    print_table(facts.effect_facts(comparison))
+    print_table(facts.claim_facts(comparison))
+    for sentence in facts.claim_notes(comparison):
+        out.print(f"- {sentence}")
+    print_table(facts.loop_facts(comparison))
+    out.print(f"\n{unstated.UNSTATED}")
+    print_table(unstated.unstated_facts())
+    if not everything:
+        out.print("\nTips of all cases, and what had to be put right: --all. Plots and 3D shapes: --out page.html")
+        return
+    print_table(facts.closure_facts(comparison))
+    out.print()
+    for sentence in unstated.CORRECTIONS:
+        out.print(f"- {sentence}")
+    out.print(f"\n{tips.AXES}")
+    print_table(tips.case_facts(comparison))
+    for condition in comparison.conditions:
+        print_table(tips.condition_tips(comparison, condition))

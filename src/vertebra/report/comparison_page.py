@@ -20,7 +20,7 @@ MORE_STYLE = """
   @media (max-width: 50rem) { .row { grid-template-columns: minmax(0, 1fr); } }
 """
 
-__all__ = ["comparison_page", "facts_table", "pictures", "sentences"]
+__all__ = ["comparison_page", "facts_table", "paragraph", "pictures", "sentences"]
 
 
 def comparison_page(title: str, parts: Iterable[str], note: str = "") -> str:
@@ -32,6 +32,11 @@ def comparison_page(title: str, parts: Iterable[str], note: str = "") -> str:
 def sentences(texts: Iterable[str]) -> str:
     """A list of plain sentences."""
     return f"<ul>\n{''.join(f'<li>{escape(text)}</li>' for text in texts)}\n</ul>\n"
+
+
+def paragraph(title: str, text: str) -> str:
+    """Plain text under a heading."""
+    return f"<h2>{escape(title)}</h2>\n<p>{escape(text)}</p>\n"
 
 
 def pictures(name: str, figures: Sequence[Any], height: str, title: str, caption: str, buttons: bool = False) -> str:

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 
+from vertebra.papers.digits import fixed
 from vertebra.papers.hu2023.algorithms import Race
 from vertebra.papers.hu2023.cases import EXPERIMENTS, MOUNTS
 from vertebra.papers.hu2023.cells import Cell
 from vertebra.papers.hu2023.claims import FAILS, HOLDS, LAST_DIGIT, UNROUNDED, Claim
 from vertebra.papers.hu2023.comparison import Comparison
-from vertebra.papers.hu2023.published import DECIMALS, Key
+from vertebra.papers.hu2023.published import Key
 from vertebra.report.facts import Facts
 
 TITLES = {
@@ -25,12 +26,6 @@ TABLE_4 = (
     "Table 4: prototype bent in space. Only distances from measured tips are printed, so only the triangle is checked"
 )
 NOT_EQUAL = " *"
-
-
-def fixed(value: float, decimals: int = DECIMALS) -> str:
-    """Digits as the paper prints them, without a minus sign in front of zero."""
-    text = f"{value:.{decimals}f}"
-    return text.removeprefix("-") if float(text) == 0.0 else text
 
 
 def headlines(comparison: Comparison) -> Iterator[str]:

@@ -15,15 +15,12 @@ from vertebra.papers.hu2023.published import Key, Values, estimates, references
 from vertebra.report import traces
 from vertebra.report.comparison_plot import COLOURS, GREY, finish, key, line, marks
 from vertebra.report.overlays import ghost
-from vertebra.report.page import robot_picture
+from vertebra.report.picture_row import picture_row
 from vertebra.report.scene import Scene
 from vertebra.report.shape_scene import shape_scene
 from vertebra.robot.tables import Floats
 
 MEASURED_COLOUR = "#0072B2"
-MARGIN_MM = 5.0
-EYE = 2.6
-"""Distance of the eye in plotly's units: three narrow pictures need more than one wide one."""
 
 
 def angle_figure(comparison: Comparison, table: int) -> Any:
@@ -83,31 +80,12 @@ def plane_figure(comparison: Comparison) -> Any:
 def experiment_pictures(comparison: Comparison) -> Iterator[Any]:
     """The prototype in the three ground-mounted experiments, with the measured tip and the shape without gravity."""
     scenes = [_experiment_scene(comparison, item) for item in EXPERIMENTS]
-    low, high = np.min([scene.low for scene in scenes], axis=0), np.max([scene.high for scene in scenes], axis=0)
-    low, high = low - MARGIN_MM, high + MARGIN_MM
-    span = high - low
-    sides = dict(zip("xyz", span / np.prod(span) ** (1 / 3), strict=True))  # the same scale in all three pictures
-    axes = {
-        f"{axis}axis": {"range": [low[i], high[i]], "nticks": 3 + int(6 * span[i] / span.max())}
-        for i, axis in enumerate("xyz")
-    }
+    robots = [comparison.solved[3, item, "ground"].shape.robot for item in EXPERIMENTS]
     measured = references()
-    for item, scene in zip(EXPERIMENTS, scenes, strict=True):
-        figure = robot_picture(comparison.solved[3, item, "ground"].shape.robot, scene)
+    pictures = picture_row(robots, scenes, [f"experiment {item}" for item in EXPERIMENTS])
+    for item, figure in zip(EXPERIMENTS, pictures, strict=True):
         tip = _place(measured[3, item, "ground"])
         figure.add_trace(traces.point(tip, MEASURED_COLOUR, "measured tip", "diamond-open", 7))
-        eye = {axis: EYE * value for axis, value in zip("xyz", scenes[0].view.eye, strict=True)}
-        figure.update_layout(
-            title={"text": f"experiment {item}", "x": 0.03, "y": 0.96, "font": {"size": 15}},
-            showlegend=False,
-            scene={
-                "domain": {"x": [0.0, 1.0]},
-                "camera": {"eye": eye},
-                "aspectmode": "manual",
-                "aspectratio": sides,
-                **axes,
-            },
-        )
         yield figure
 
 

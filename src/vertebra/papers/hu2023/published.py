@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 
+from vertebra.papers.csv_rows import read_rows
+
 FOLDER = Path(__file__).parent / "tables"
 
-DECIMALS = 2
-"""Digits after the point of every printed cell."""
 HALF_DIGIT = 0.005
 """A printed cell is this close to what was rounded, deg or mm."""
 
@@ -84,8 +83,7 @@ def references() -> dict[Key, Values]:
 
 
 def _rows(table: int) -> list[dict[str, str]]:
-    lines = (FOLDER / f"table_{table}.csv").read_text(encoding="utf-8").splitlines()
-    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    return read_rows(FOLDER / f"table_{table}.csv")
 
 
 def _column(table: int, row: dict[str, str]) -> Column:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import asdict
 from typing import Any
 
+from vertebra.papers import csv_rows
 from vertebra.papers.hu2023.cells import Cell
 from vertebra.papers.hu2023.comparison import Comparison
 
@@ -69,9 +68,4 @@ def record(comparison: Comparison) -> dict[str, Any]:
 
 def csv_text(comparison: Comparison) -> str:
     """Every cell, one row each."""
-    rows = [cell_record(cell) for cell in comparison.cells]
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
+    return csv_rows.csv_text([cell_record(cell) for cell in comparison.cells])

@@ -1,0 +1,164 @@
+"""Plots and 3D pictures of the comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from vertebra.papers.yang2023.cases import Case, case_numbered, in_paper_axes
+from vertebra.papers.yang2023.claims import Claim
+from vertebra.papers.yang2023.comparison import Comparison
+from vertebra.papers.yang2023.differences import EFFECTS, between_closures, cases_of, effect, total_bend
+from vertebra.papers.yang2023.hysteresis import Loop
+from vertebra.papers.yang2023.tips import case_title
+from vertebra.report.overlays import Ghost, ghost
+from vertebra.report.panels import Panel, Series
+from vertebra.report.picture_row import picture_row
+from vertebra.report.scene import Scene
+from vertebra.report.shape_scene import shape_scene
+from vertebra.robot.tables import Floats
+from vertebra.statics.problem import Closure
+from vertebra.statics.shape import Shape
+
+COLOURS = {"I": "#7F7F7F", "II": "#0072B2", "III": "#E69F00", "IV": "#009E73", "V": "#CC79A7"}
+CLOSURE_COLOUR = "#D55E00"
+EFFECT_MARKS = {
+    "friction": ("I", "circle"),
+    "constant": ("III", "square"),
+    "others": ("IV", "diamond"),
+    "payload": ("V", "x"),
+}
+CYCLE_COLOURS = ("#B3D9F2", "#56B4E9", "#0072B2")
+MOST_NUMBERS = 12
+"""Cases that a title lists one by one."""
+SHOWN = (16, 26, 29)
+"""Cases of the 3D pictures: B pulled up, pulled down, and out of plane."""
+
+
+def shape_pictures(comparison: Comparison) -> Iterator[Any]:
+    """Three shapes of B under Condition II, with those under I and III as lines."""
+    cases = [case_numbered(number) for number in SHOWN]
+    # Seen from one side, the arrow of gravity would be off the picture in most; axes say what is up.
+    scenes = [replace(case_scene(comparison, case, "II", ("I", "III"), "virtual-work"), gravity=None) for case in cases]
+    robots = [comparison.solved[case.number, "II", "virtual-work"].robot for case in cases]
+    return picture_row(robots, scenes, [f"case {case.number}" for case in cases])
+
+
+def case_scene(comparison: Comparison, case: Case, condition: str, lines: Sequence[str], closure: Closure) -> Scene:
+    """The shape under one condition, those under others as lines."""
+    shape = comparison.solved[case.number, condition, closure]
+    ghosts = [
+        replace(_line(comparison.solved[case.number, other, closure], f"Condition {other}"), colour=COLOURS[other])
+        for other in lines
+    ]
+    return replace(shape_scene(shape, ghosts), ellipsoid=None)  # the lines are what is to be seen
+
+
+def _line(shape: Shape, name: str) -> Ghost:
+    return ghost(shape.robot, shape.frames, name)
+
+
+def panels(comparison: Comparison) -> dict[str, Panel]:
+    """Every plot of the whole comparison, by name."""
+    found = {
+        "plane A": plane_panel(comparison, cases_of("A in-plane")[::2], ("I", "II", "III")),
+        "plane B": plane_panel(comparison, cases_of("B in-plane")[::2], ("I", "II", "III")),
+        "effects A": effect_panel(comparison, "A in-plane"),
+        "effects B": effect_panel(comparison, "B in-plane"),
+        "ranges": range_panel(comparison.claims),
+    }
+    return found | ({"loop": loop_panel(comparison.loops["virtual-work"])} if comparison.loops else {})
+
+
+def plane_panel(
+    comparison: Comparison, cases: Sequence[Case], conditions: Sequence[str], closure: Closure = "virtual-work"
+) -> Panel:
+    """Backbones in the upright plane, the paper's axes."""
+    dashes = {"I": "dot", "II": "solid", "III": "dash"}
+    series = []
+    for condition in conditions:
+        for case in cases:
+            points = _backbone(comparison.solved[case.number, condition, closure])
+            name, colour = f"Condition {condition}", COLOURS[condition]
+            series.append(Series(name, points[:, 0], points[:, 1], colour, dashes.get(condition, "solid")))
+            series.append(Series(name, points[-1:, 0], points[-1:, 1], colour, "", "circle", size=5))
+    return Panel(_cases_title(cases), "x [mm]", "y [mm]", tuple(series), equal=True)
+
+
+def _cases_title(cases: Sequence[Case]) -> str:
+    names = " and ".join(dict.fromkeys(case.prototype for case in cases))
+    if len(cases) > MOST_NUMBERS:
+        return f"prototype {names}, {len(cases)} cases"
+    return f"prototype {names}, cases {', '.join(str(case.number) for case in cases)}"
+
+
+def _backbone(shape: Shape) -> Floats:
+    """(m, 3) mm, the paper's axes: base, link frames, tip."""
+    return in_paper_axes(np.vstack([np.zeros(3), shape.frames[1:, :3, 3], shape.tip]))
+
+
+def effect_panel(comparison: Comparison, group: str) -> Panel:
+    """How far each effect moves the tip, against how far the robot is bent."""
+    cases = cases_of(group)
+    shapes = {case.number: comparison.solved[case.number, "II", "virtual-work"] for case in cases}
+    bends = {n: float(np.degrees(total_bend(shape)) * np.sign(shape.frames[-1][0, 2])) for n, shape in shapes.items()}
+    order = sorted(bends, key=lambda number: bends[number])
+    series = []
+    for name, (mark, symbol) in EFFECT_MARKS.items():
+        distances = effect(comparison.solved, cases, EFFECTS[name], "virtual-work")
+        if any(distances.values()):
+            series.append(
+                _curve(f"{name}, {' - '.join(EFFECTS[name])}", order, bends, distances, COLOURS[mark], symbol)
+            )
+    closures = between_closures(comparison.solved, cases, "II")
+    series.append(_curve("closures, II", order, bends, closures, CLOSURE_COLOUR, "triangle-up"))
+    return Panel(group, "bend under Condition II [deg], up positive", "distance of tips [mm]", tuple(series))
+
+
+def _curve(
+    name: str, order: Sequence[int], x: dict[int, float], y: dict[int, float], colour: str, symbol: str
+) -> Series:
+    return Series(name, [x[n] for n in order], [y[n] for n in order], colour, "solid", symbol, width=1.0)
+
+
+def range_panel(claims: Sequence[Claim]) -> Panel:
+    """What the printed errors allow, as bars, and ours."""
+    chosen = [claim for claim in claims if claim.triangle and claim.ours is not None]
+    most = max(max(claim.ours or 0.0, claim.low) for claim in chosen) * 1.1
+    series = []
+    for row, claim in enumerate(chosen):
+        ends = [claim.low, min(claim.high, most)]
+        series.append(Series("allowed by printed errors", ends, [row, row], "#56B4E9", width=7))
+    said = [float(claim.says.strip("> ()")) for claim in chosen]
+    rows = [float(row) for row in range(len(chosen))]
+    ours, theirs = ([getattr(claim, name) for claim in chosen] for name in ("ours", "by_paper_closure"))
+    series += [
+        Series("text", said, rows, "#000000", "", "circle-open", size=12),
+        Series("ours", ours, rows, "#000000", "", "circle", size=7),
+        Series("ours, paper's closure", theirs, rows, CLOSURE_COLOUR, "", "x", size=8),
+    ]
+    names = tuple(claim.what.removeprefix("B, ") for claim in chosen)
+    return Panel("B in plane: distance from Condition II", "mm", "", tuple(series), rows=names)
+
+
+def loop_panel(loop: Loop) -> Panel:
+    """Height of the tip against the tension difference, cycle by cycle."""
+    series = [Series("without friction", loop.difference, loop.frictionless[:, 1], COLOURS["I"], "dot")]
+    for number, (tips, colour) in enumerate(zip(loop.tips, CYCLE_COLOURS, strict=True), 1):
+        width = 6.0 / number  # later cycles lie on earlier ones, which show behind them
+        series.append(Series(f"cycle {number}", loop.difference, tips[:, 1], colour, width=width))
+    ends = [loop.widest_at] * 2
+    at = int(loop.gaps.argmax())
+    heights = [float(loop.tips[-1, at, 1]), float(loop.tips[-1, len(loop.difference) - 1 - at, 1])]
+    series.append(Series(f"{loop.width:.1f} mm apart", ends, heights, "#000000", "solid", "circle", size=5))
+    title = f"loop on prototype B, {loop.friction_work[-1]:.2f} mJ a cycle"
+    return Panel(title, "tension of cables 1, 2 less that of 3, 4 [N]", "tip y [mm]", tuple(series))
+
+
+def case_picture_title(case: Case, condition: str, closure: Closure) -> str:
+    """Of a still picture, which travels without its page."""
+    how = "" if closure == "virtual-work" else ", paper's closure"
+    return f"Yang et al. 2023, Condition {condition}{how}\n{case_title(case)}"

@@ -1,0 +1,147 @@
+"""Plots side by side, as data: drawn by plotly on a page, or by matplotlib in a still picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vertebra.report.comparison_plot import finish
+from vertebra.robot.tables import Floats
+
+SYMBOLS = {"circle": "o", "circle-open": "o", "square": "s", "diamond": "D", "triangle-up": "^", "x": "x", "": ""}
+"""Names of marks in plotly and in matplotlib."""
+DASHES = {"solid": "-", "dash": "--", "dot": ":"}
+PANEL_INCHES = (6.0, 4.3)
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """A line, marks, or both."""
+
+    name: str
+    """In the legend; series with the same name are shown and hidden together."""
+    x: Sequence[float] | Floats
+    y: Sequence[float] | Floats
+    colour: str
+    dash: str = "solid"
+    """solid, dash, dot, or nothing for marks only."""
+    symbol: str = ""
+    """One of `SYMBOLS`; nothing for a line only."""
+    width: float = 1.4
+    size: float = 6.0
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One plot."""
+
+    title: str
+    x: str
+    """Title of the axis, with its unit."""
+    y: str
+    series: tuple[Series, ...]
+    equal: bool = False
+    """The same scale on both axes."""
+    rows: tuple[str, ...] = ()
+    """Names of y = 0, 1, ..., instead of numbers; the first one is at the top."""
+
+
+def panel_figure(panels: Sequence[Panel]) -> Any:
+    """The plotly figure of panels in one row."""
+    from plotly.subplots import make_subplots
+
+    figure = make_subplots(cols=len(panels), subplot_titles=[panel.title for panel in panels], horizontal_spacing=0.11)
+    named: set[str] = set()
+    for column, panel in enumerate(panels, 1):
+        for series in panel.series:
+            figure.add_trace(_trace(series, series.name not in named), row=1, col=column)
+            named.add(series.name)
+    finish(figure, "", "")
+    for column, panel in enumerate(panels, 1):
+        figure.update_xaxes(title={"text": panel.x, "standoff": 6}, col=column)
+        figure.update_yaxes(title={"text": panel.y, "standoff": 6}, col=column)
+        if panel.equal:
+            figure.update_yaxes(scaleanchor=f"x{column}" if column > 1 else "x", scaleratio=1, col=column)
+        if panel.rows:
+            figure.update_yaxes(
+                tickvals=list(range(len(panel.rows))),
+                ticktext=list(panel.rows),
+                range=_row_range(panel),
+                col=column,
+                automargin=True,
+            )
+            figure.update_xaxes(rangemode="tozero", col=column)
+    return figure
+
+
+def _trace(series: Series, first: bool) -> Any:
+    import plotly.graph_objects as go
+
+    mode = "+".join(part for part, there in (("lines", series.dash), ("markers", series.symbol)) if there)
+    return go.Scatter(
+        x=list(series.x), y=list(series.y), name=series.name, legendgroup=series.name, showlegend=first, mode=mode,
+        line={"color": series.colour, "width": series.width, "dash": series.dash or "solid"},
+        marker={"symbol": series.symbol or "circle", "size": series.size, "color": series.colour},
+        hovertemplate=f"{series.name}: (%{{x:.2f}}, %{{y:.2f}})<extra></extra>",
+    )  # fmt: skip
+
+
+def _row_range(panel: Panel) -> list[float]:
+    return [len(panel.rows) - 0.5, -0.5]
+
+
+def draw_panels(panels: Sequence[Panel], path: str | Path, title: str, columns: int = 2) -> Path:
+    """Write a still picture, .png or .svg; same input, same bytes."""
+    import matplotlib as mpl
+
+    from vertebra.report.still import SETTINGS, save_figure
+
+    target = Path(path)
+    with mpl.rc_context(SETTINGS):
+        save_figure(panel_still(panels, title, columns), target)
+    return target
+
+
+def panel_still(panels: Sequence[Panel], title: str, columns: int = 2) -> Any:
+    """The matplotlib figure of panels in rows of `columns`."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    rows = math.ceil(len(panels) / columns)
+    width, height = PANEL_INCHES
+    layout = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12)
+    figure = Figure(figsize=(width * columns, height * rows + 0.4), dpi=110, layout=layout)
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(rows, columns, squeeze=False)
+    for place, axes in enumerate(grid.flat):
+        if place < len(panels):
+            _draw(axes, panels[place])
+        else:
+            axes.set_axis_off()
+    figure.suptitle(title, fontsize=13)
+    return figure
+
+
+def _draw(axes: Any, panel: Panel) -> None:
+    named: set[str] = set()
+    for series in panel.series:
+        axes.plot(
+            series.x, series.y, color=series.colour, linestyle=DASHES.get(series.dash, ""), linewidth=series.width,
+            marker=SYMBOLS[series.symbol], markersize=0.8 * series.size,
+            markerfacecolor="none" if series.symbol.endswith("-open") else None,
+            label=None if series.name in named else series.name,
+        )  # fmt: skip
+        named.add(series.name)
+    axes.set(xlabel=panel.x, ylabel=panel.y, title=panel.title)
+    axes.grid(color="#dddddd", linewidth=0.6)
+    if panel.equal:
+        axes.set_aspect("equal", adjustable="datalim")
+    if panel.rows:
+        axes.set_yticks(range(len(panel.rows)), panel.rows)
+        axes.set_ylim(*_row_range(panel))
+        axes.set_xlim(left=0.0)
+    axes.legend(frameon=False, fontsize=8)
