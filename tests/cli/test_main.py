@@ -44,6 +44,15 @@ assert not [name for name in sys.modules if name.startswith(rooms)]
     assert done.returncode == 0, done.stderr
     assert "robots" in done.stdout
     assert "export" in done.stdout
+    assert "identify" in done.stdout
+
+
+def test_every_way_to_identify_is_listed(vertebra) -> None:
+    ran = vertebra("identify", "--help")
+    assert ran.code == 0
+    for name in ("friction", "simulate-rig", "shape"):
+        assert f" {name} " in ran.out
+    assert "DATA.CSV" in vertebra("identify", "shape", "--help").out
 
 
 def test_listing_presets_loads_no_engine_and_no_plotting() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import vertebra as vb
-from vertebra.cli.shape import load_free
+from vertebra.cli.shape_lines import load_free
 
 ROBOT = "hu2023-prototype"
 PULL = "0.98,0.98,0.98,3.92"
@@ -43,11 +43,15 @@ def test_prints_a_summary_and_tables(vertebra, expected: vb.Shape) -> None:
 def test_json_holds_every_field_in_si(vertebra, expected: vb.Shape) -> None:
     record = vertebra("shape", ROBOT, "-t", PULL, "--json").json
     assert record["robot"] == ROBOT
-    for name in ("angles", "tip", "frames", "tensions", "lengths", "forces", "normal_forces", "compliance", "gravity"):
+    for name in ("angles", "tip", "frames", "tensions", "lengths", "forces", "normal_forces", "compliance", "gravity",
+                 "slip"):  # fmt: skip
         np.testing.assert_array_equal(record[name], getattr(expected, name))
     for name in ("energy", "residual", "moment_scale", "iterations", "converged", "stable", "weakest"):
         assert record[name] == getattr(expected, name)
-    assert (record["out_of_range"], record["separated"], record["loads"]) == ([], [], [])
+    for name in ("out_of_range", "separated", "locked", "loads", "friction"):
+        assert record[name] == []
+    assert record["closure"] == "virtual-work"
+    assert record["tensions_at_base"] == [0.98, 0.98, 0.98, 3.92]
     assert {field.name for field in fields(expected)} <= set(record), "every field of the result"
     assert record["status"] == "solved"
     stiffness = record["tip_stiffness"]["stiffness"]
@@ -156,7 +160,7 @@ MISTAKES = {
     "link out of range": ((ROBOT, "-t", "1", "--load", "0,0,1@12"), "a link, 0 (base) to 11"),
     "load without three": ((ROBOT, "-t", "1", "--load", "1"), "--load '1': give three force components"),
     "both": ((ROBOT, "-t", "1", "--lengths", "160 mm"), "--tensions and --lengths: give only one of"),
-    "neither": ((ROBOT,), "give one of --tensions, --lengths or --shortenings"),
+    "neither": ((ROBOT,), "give one of --tensions, --lengths, --shortenings or --path"),
     "no cables": (("lapusan2022", "-t", "1"), "lapusan2022 has no cables"),
     "ball joints": (("cai2023", "-t", "1"), "ball"),
     "start too far": ((ROBOT, "-t", "1", "--start", "10"), "half a turn or more"),

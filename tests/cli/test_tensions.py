@@ -135,7 +135,7 @@ def test_writes_files(vertebra, tmp_path: Path, suffix: str, goal: tuple[str, st
 
 
 MISTAKES = {
-    "neither": ((), "give one of --angles or --tip"),
+    "neither": ((), "give one of --angles, --tip or --tip-path"),
     "both": (("--angles", "0", "--tip", "0,0,1 mm"), "--angles and --tip: give only one of"),
     "two coordinates": (("--tip", "1,2 mm"), "give three coordinates"),
     "no unit": (("--tip", "80,0,130"), 'numbers are in m: write "mm" behind them'),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import vertebra as vb
+from vertebra.report.along_plot import alike_cables, along_panel
 from vertebra.report.facts import Facts, numeric_columns
 from vertebra.report.shape_facts import (
     axis_text,
@@ -20,6 +21,7 @@ from vertebra.report.shape_facts import (
     stiffness_text,
     warnings,
 )
+from vertebra.report.slip_facts import along_facts, law_text, laws_text, slip_facts, slip_text, tensions_at_base
 
 
 @pytest.fixture(scope="module")
@@ -45,13 +47,98 @@ def test_cables_that_end_early_are_told() -> None:
     robot = vb.load("yang2023-c")
     facts = cable_facts(vb.shape_from_tensions(robot, np.arange(1.0, 13.0)))
     assert [row[2] for row in facts.rows] == ["4"] * 4 + ["8"] * 4 + ["14"] * 4
-    assert [row[3] for row in facts.rows] == [str(k) for k in range(1, 13)]
+    assert [row[3] for row in facts.rows] == [str(k) for k in range(1, 13)], "what pulls at the base"
+
+
+@pytest.fixture(scope="module")
+def rubbed() -> vb.Shape:
+    return vb.shape_from_tensions(vb.load("yang2023-b"), [14, 14, 10, 10])
+
+
+def test_tension_at_the_base_is_what_was_pulled() -> None:
+    """Friction of the base comes behind it, on either side of slip and for any law."""
+    rng = np.random.default_rng(1)
+    for name in ("yang2023-b", "yang2023-c", "hu2023-prototype"):
+        robot = vb.load(name)
+        pulls = rng.uniform(1.0, 6.0, len(robot.cables))
+        for friction in (None, 0.3, [0.1 * (k % 3) for k in range(len(pulls))], vb.FrictionLaw.of(lambda t: 0.1 + t)):
+            shape = vb.shape_from_tensions(robot, pulls, friction=friction)
+            np.testing.assert_allclose(tensions_at_base(shape), pulls, rtol=1e-13)
+
+
+def test_cables_that_rub_have_a_tension_at_each_end(rubbed: vb.Shape) -> None:
+    facts = cable_facts(rubbed)
+    assert facts.headers[3:5] == ("tension [N]", "at its end [N]")
+    assert facts.headers[-1] == "slip"
+    base, end = ([float(row[i]) for row in facts.rows] for i in (3, 4))
+    assert base == [14, 14, 10, 10]
+    np.testing.assert_allclose(end, rubbed.tensions[:, -1], rtol=1e-5)
+    assert end[0] < 14
+    assert end[3] > 10
+    assert [row[-1] for row in facts.rows] == ["to base", "to base", "to tip", "to tip"]
+    assert "at its end [N]" not in cable_facts(replace(rubbed, friction=())).headers
+
+
+def test_slip_in_words(rubbed: vb.Shape) -> None:
+    slip = np.zeros((4, 12))
+    slip[1, 3], slip[2, 3], slip[3, [3, 4]] = -1, 1, (-1, 1)
+    shown = replace(rubbed, slip=slip)
+    assert [slip_text(shown, k) for k in range(4)] == ["sticks", "to base", "to tip", "both ways"]
+    one = replace(rubbed, friction=(vb.FrictionLaw.none(), *rubbed.friction[1:]))
+    assert slip_text(one, 0) == "no friction"
+    early = vb.shape_from_tensions(vb.load("yang2023-c"), np.arange(1.0, 13.0))
+    beyond = early.slip.copy()
+    beyond[0, 4:] = 1  # cable 1 ends at link 4: what would be beyond is none of its slip
+    beyond[0, :4] = 0
+    assert slip_text(replace(early, slip=beyond), 0) == "sticks"
+
+
+def test_tension_along_cables_stops_where_they_end() -> None:
+    shape = vb.shape_from_tensions(vb.load("yang2023-c"), np.arange(1.0, 13.0))
+    facts = along_facts(shape)
+    assert facts.rows[0] == ("base", *(f"{k:.4f}" for k in range(1, 13)))
+    assert [row[0] for row in facts.rows[1:]] == [str(j) for j in range(1, 15)]
+    assert [bool(row[1]) for row in facts.rows[1:]] == [True] * 4 + [False] * 10
+    assert facts.rows[-1][12] == f"{shape.tensions[11, 13]:.4f}"
+    assert [bool(row[1]) for row in slip_facts(shape).rows] == [True] * 4 + [False] * 10
+
+
+def test_laws_in_words(rubbed: vb.Shape) -> None:
+    law = vb.FrictionLaw
+    assert law_text(law.none()) == "none"
+    assert law_text(law.constant(0.3)) == "mu = 0.3, over 0.01 mm of slip"
+    assert law_text(law.quadratic(2, -0.1, 0.2, presliding=1e-3)) == "mu = 2 t^2 - 0.1 t + 0.2, over 1 mm of slip"
+    assert law_text(law.of(lambda t: 0.1 + t)).startswith("mu from 0.1 at 0 to 0.8854 at 45 deg")
+    assert laws_text((law.constant(0.3), law.none(), law.constant(0.3))) == (
+        "cable 1, 3: mu = 0.3, over 0.01 mm of slip; cable 2: none"
+    )
+    rows = dict(shape_summary(rubbed).rows)
+    assert rows["friction"] == "mu = 14 t^2 + 0.7 t + 0.105, over 0.01 mm of slip"
+    assert "closure" not in rows
+    assert "closure" in dict(shape_summary(replace(rubbed, closure="paper")).rows)
+    assert dict(shape_summary(replace(rubbed, friction=())).rows)["friction"].startswith("left out")
+
+
+def test_cables_of_the_same_tension_share_a_line(rubbed: vb.Shape) -> None:
+    series = along_panel(rubbed).series
+    assert [line.name for line in series] == ["cables 1, 2", "cables 3, 4"]
+    np.testing.assert_allclose(series[0].y, [14, *rubbed.tensions[0]], rtol=1e-12)
+    assert alike_cables(np.array([[1.0, 2.0], [1.0, 2.1], [1.0, 2.0]])) == {0: "cables 1, 3", 1: "cable 2"}
+
+
+def test_a_lock_is_another_fault_than_a_limit(straight: vb.Shape) -> None:
+    (text,) = warnings(replace(straight, out_of_range=(3,), locked=(3,)))
+    assert "joint 3 bent so far that the friction law" in text
+    bent = np.array(straight.angles)
+    bent[2] = 1.6
+    assert len(list(warnings(replace(straight, angles=bent, out_of_range=(3,), locked=(3,))))) == 2
 
 
 def test_pulled_in_is_the_difference_to_the_straight_robot() -> None:
     robot = vb.load("hu2023-prototype")
     shape = vb.shape_from_tensions(robot, [1, 1, 1, 3])
     expected = (vb.cable_lengths(robot, np.zeros(11)) - vb.cable_lengths(robot, shape.angles)) * 1e3
+    assert cable_facts(shape).headers[5] == "pulled in [mm]"
     found = [float(row[5]) for row in cable_facts(shape).rows]
     np.testing.assert_allclose(found, expected, atol=5e-4)
     assert found[3] > 0 > found[1]

@@ -63,7 +63,7 @@ def branch_facts(found: Equilibria) -> Facts:
 
 
 def _write(found: Equilibria, out: Path) -> None:
-    from vertebra.cli.shape import shape_title
+    from vertebra.cli.shape_lines import shape_title
     from vertebra.report.overlays import ghost
 
     suffix = out.suffix.lower()

@@ -12,6 +12,8 @@ import typer
 
 from vertebra import __version__
 from vertebra.cli.export import export
+from vertebra.cli.identify import app as identify
+from vertebra.cli.identify_shape import shape as identify_shape
 from vertebra.cli.output import error_record, print_json
 from vertebra.cli.papers import app as papers
 from vertebra.cli.robots import app as robots
@@ -32,6 +34,8 @@ app = typer.Typer(
 )
 app.add_typer(robots, name="robots")
 app.add_typer(papers, name="papers")
+app.add_typer(identify, name="identify")
+identify.command("shape")(identify_shape)
 app.command()(shape)
 app.command()(tensions)
 app.command()(export)

@@ -104,7 +104,7 @@ def one_or_each(option: str, text: str, quantity: Quantity, count: int, owner: s
 
 def tensions(option: str, text: str, robot: Robot) -> list[float]:
     """One a cable, N; cables cannot push."""
-    _need_cables(option, robot)
+    need_cables(option, robot)
     values = one_or_each(option, text, TENSION, len(robot.cables), "cable")
     for k, value in enumerate(values, 1):
         if value < 0:
@@ -114,9 +114,9 @@ def tensions(option: str, text: str, robot: Robot) -> list[float]:
 
 def lengths(option: str, text: str, robot: Robot) -> list[float]:
     """One a cable, m; a forgotten unit is noticed, since no cable is that long."""
-    _need_cables(option, robot)
+    need_cables(option, robot)
     values = one_or_each(option, text, LENGTH, len(robot.cables), "cable")
-    _notice_missing_unit(option, text, values, robot)
+    notice_missing_unit(option, text, values, robot)
     return values
 
 
@@ -136,11 +136,12 @@ def position(option: str, text: str, robot: Robot) -> list[float]:
     values = quantities(option, text, LENGTH)
     if len(values) != 3:
         raise CommandError(f'{option} {text!r}: give three coordinates, such as "30, 0, 140 mm" (found {len(values)})')
-    _notice_missing_unit(option, text, values, robot)
+    notice_missing_unit(option, text, values, robot)
     return values
 
 
-def _notice_missing_unit(option: str, text: str, values: list[float], robot: Robot) -> None:
+def notice_missing_unit(option: str, text: str, values: list[float], robot: Robot) -> None:
+    """An error where numbers are too large to be lengths of this robot in m."""
     if max(map(abs, values)) > 3 * robot.length:
         unit = '; without a unit, numbers are in m: write "mm" behind them' if _is_bare(text) else ""
         raise CommandError(f"{option} {text!r}: the robot is only {robot.length * 1e3:.4g} mm long{unit}")
@@ -150,7 +151,8 @@ def _is_bare(text: str) -> bool:
     return not re.search(r"[a-zA-Zµμ]", text.replace("e", "").replace("E", ""))
 
 
-def _need_cables(option: str, robot: Robot) -> None:
+def need_cables(option: str, robot: Robot) -> None:
+    """An error for a robot without any."""
     if len(robot.cables) == 0:
         raise CommandError(f"{option}: {robot.name} has no cables; add a `cables` block to its robot file")
 
@@ -201,7 +203,7 @@ def load(text: str, robot: Robot) -> Any:
     point = None
     if with_point:
         point = vector("--load", place, Quantity("m", "5 mm", "coordinate"), "0,0,5 mm")
-        _notice_missing_unit("--load", place, list(point), robot)
+        notice_missing_unit("--load", place, list(point), robot)
     return vertebra.Load(force=force, moment=moment, link=link, point=point)
 
 

@@ -10,18 +10,23 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vertebra.cli.output import finite, print_facts, print_table, say, write_text
+from vertebra.cli.output import finite, print_facts, print_json, print_table, say, write_text
 
 if TYPE_CHECKING:
+    from vertebra.mechanics.loads import Load
+    from vertebra.report.facts import Facts
     from vertebra.report.overlays import Ghost, Mark
+    from vertebra.robot.friction import FrictionLaw
+    from vertebra.robot.robot import Robot
     from vertebra.statics.shape import Shape
 
 PICTURES = (".html", ".png", ".svg")
 FILES = (*PICTURES, ".csv", ".json")
 
 SHAPE_FIELDS = (
-    "angles", "tip", "frames", "tensions", "lengths", "forces", "normal_forces", "compliance", "energy", "residual",
-    "moment_scale", "iterations", "converged", "stable", "out_of_range", "separated", "weakest", "gravity",
+    "angles", "tip", "frames", "tensions", "slip", "lengths", "forces", "normal_forces", "compliance", "energy",
+    "residual", "moment_scale", "iterations", "converged", "stable", "out_of_range", "locked", "separated", "weakest",
+    "gravity", "closure",
 )  # fmt: skip
 
 
@@ -34,20 +39,39 @@ def as_plain(value: Any) -> Any:
 
 def shape_record(shape: Shape) -> dict[str, Any]:
     """Every field of a shape as JSON, SI."""
+    from vertebra.report.slip_facts import tensions_at_base
     from vertebra.statics.shape import Status
     from vertebra.statics.stiffness import tip_stiffness
 
     record: dict[str, Any] = {"robot": shape.robot.name}
     record |= {name: as_plain(getattr(shape, name)) for name in SHAPE_FIELDS}
-    record["loads"] = [
-        {name: as_plain(getattr(load, name)) for name in ("force", "moment", "link", "point")} for load in shape.loads
-    ]
+    record["tensions_at_base"] = as_plain(tensions_at_base(shape))
+    record["friction"] = friction_record(shape.friction)
+    record["loads"] = load_records(shape.loads)
     record["status"] = shape.status.name.lower()
     record["tip_stiffness"] = None
     if shape.status == Status.SOLVED:
         stiff = tip_stiffness(shape)
         record["tip_stiffness"] = {name: as_plain(getattr(stiff, name)) for name in ("stiffness", "directions")}
     return record
+
+
+def load_records(loads: Sequence[Load]) -> list[dict[str, Any]]:
+    """Loads as JSON, SI."""
+    return [{name: as_plain(getattr(load, name)) for name in ("force", "moment", "link", "point")} for load in loads]
+
+
+def friction_record(laws: Sequence[FrictionLaw]) -> list[dict[str, Any]]:
+    """One a cable: coefficients a, b, c with the bend in rad, or the curve at every 5 deg; nothing without friction."""
+    bends = [math.radians(angle) for angle in range(0, 91, 5)]
+    return [
+        {
+            "coefficients": list(law.coefficients) if law.curve is None else None,
+            "curve": None if law.curve is None else [[bend, law(bend)] for bend in bends],
+            "presliding": law.presliding,
+        }
+        for law in laws
+    ]
 
 
 def print_shape(shape: Shape, title: str) -> None:
@@ -105,3 +129,25 @@ def write_csv(out: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) 
 def write_json(out: Path, record: object) -> None:
     """The same document as --json prints."""
     write_text(out, json.dumps(finite(record), indent=2, allow_nan=False) + "\n")
+
+
+def answer_tensions(robot: Robot, record: dict[str, Any], facts: Facts, out: Path | None, as_json: bool) -> None:
+    """Print or write tensions with their facts; everything but pictures."""
+    from vertebra.report.facts import Facts, number
+
+    if out is not None and out.suffix.lower() == ".json":
+        write_json(out, record)
+    elif out is not None and out.suffix.lower() == ".csv":
+        write_csv(out, ("cable", "tension_N"), enumerate(record["tensions"], 1))
+    if as_json:
+        print_json(record | ({"out": str(out)} if out is not None else {}))
+    elif out is not None:
+        say(f"wrote {out}")
+    else:
+        print_facts(facts)
+        degrees = [number(math.degrees(azimuth)) for azimuth in robot.cables["azimuth"]]
+        rows = [
+            (str(k), at, number(round(t, 9)))
+            for k, (at, t) in enumerate(zip(degrees, record["tensions"], strict=True), 1)
+        ]
+        print_table(Facts("Tensions", ("cable", "azimuth [deg]", "tension [N]"), tuple(rows)))

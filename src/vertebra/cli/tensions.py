@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,13 +10,17 @@ import typer
 
 from vertebra.cli import statics_options as read
 from vertebra.cli import statics_output as write
-from vertebra.cli.output import AsJson, CommandError, print_facts, print_json, print_table, require_suffix, say
+from vertebra.cli.friction_options import ClosureName, ClosureOption, FrictionOption, PreslidingOption, friction_rules
+from vertebra.cli.holding import hold
+from vertebra.cli.output import AsJson, CommandError, require_suffix, say
+from vertebra.cli.path import PathFiles
+from vertebra.cli.path_state import FromStateOption, SaveStateOption
 from vertebra.cli.statics_options import GravityOption, LoadOption, OutOption, RobotArgument, StartOption
+from vertebra.cli.tip_path import follow_tips, places
 
 if TYPE_CHECKING:
     from vertebra.report.facts import Facts
     from vertebra.robot.robot import Robot
-    from vertebra.statics.for_shape import HoldingTensions
     from vertebra.statics.for_tip import TipTensions
 
 
@@ -37,6 +39,14 @@ def tensions(
     tip: Annotated[
         str | None, typer.Option("--tip", help='Where the tip shall be, in the world: "30, 0, 140 mm".')
     ] = None,
+    tip_path: Annotated[
+        Path | None,
+        typer.Option(
+            "--tip-path", help="CSV with a place x_mm,y_mm,z_mm a row: lead the tip along them; slip has a history."
+        ),
+    ] = None,
+    from_state: FromStateOption = None,
+    save_state: SaveStateOption = None,
     stiffness: Annotated[
         str | None,
         typer.Option("--stiffness", help='With --tip: stiffness wanted there, "dx,dy,dz:N/m", such as "1,0,0:20".'),
@@ -47,11 +57,17 @@ def tensions(
     upper: Annotated[
         str | None, typer.Option("--upper", help="Largest tension in N: one for all, or one a cable.")
     ] = None,
+    tolerance: Annotated[
+        str | None, typer.Option("--tolerance", help='With --tip: distance that counts as reached; default "1 um".')
+    ] = None,
     minimise: Annotated[
         Least | None, typer.Option("--minimise", help="With --angles: the tensions' norm (default) or their sum.")
     ] = None,
     gravity: GravityOption = None,
     load: LoadOption = None,
+    friction: FrictionOption = "file",
+    presliding: PreslidingOption = None,
+    closure: ClosureOption = ClosureName.VIRTUAL_WORK,
     start: StartOption = None,
     out: OutOption = None,
     as_json: AsJson = False,
@@ -63,28 +79,40 @@ def tensions(
     vertebra tensions hu2023-prototype --angles "5 deg" --lower 0.5
 
     vertebra tensions hu2023-prototype --tip "80, 0, 130 mm" --lower 0.5 --out tip.html
+
+    vertebra tensions yang2023-b --tip-path tips.csv --lower 5 --upper 40 --out way.html
     """
     from vertebra.robot.robot import load as load_robot
 
     if out is not None:
         require_suffix(out, write.FILES)
     model = load_robot(robot)
-    wanted = read.only_one(angles=angles, tip=tip)
-    given: dict[str, Any] = {"gravity": read.gravity(gravity), "loads": read.loads(load, model)}
+    wanted = read.only_one(angles=angles, tip=tip, tip_path=tip_path)
+    rules: dict[str, Any] = {"gravity": read.gravity(gravity), "loads": read.loads(load, model)}
+    rules |= friction_rules(friction, presliding, closure, model)
+    given: dict[str, Any] = {}
     for name, text in (("lower", lower), ("upper", upper)):
         if text is not None:
             given[name] = read.tensions(f"--{name}", text, model)
     if wanted == "--angles":
-        _refuse("--angles", "--tip", stiffness=stiffness, start=start)
+        _refuse("--angles", "--tip", stiffness=stiffness, start=start, from_state=from_state, save_state=save_state,
+                tolerance=tolerance)  # fmt: skip
         given["minimise"] = (minimise or Least.NORM).value
-        good = hold(model, read.angles("--angles", angles or "", model), given, out, as_json)
+        good = hold(model, read.angles("--angles", angles or "", model), rules | given, out, as_json)
     else:
-        _refuse("--tip", "--angles", minimise=minimise)
-        if start is not None:
-            given["start"] = read.angles("--start", start, model)
+        _refuse(wanted, "--angles", minimise=minimise)
         if stiffness is not None:
             given["stiffness"] = wanted_stiffness(stiffness)
-        good = reach(model, read.position("--tip", tip or "", model), given, out, as_json)
+        if tolerance is not None:
+            given["tolerance"] = wanted_tolerance(tolerance)
+        if tip_path is not None or from_state is not None or save_state is not None:
+            _refuse("a path, which goes on from its last shape", "a single --tip", start=start)
+            files = PathFiles(out, as_json, from_state, save_state)
+            good = follow_tips(model, list(places(model, tip, tip_path)), rules, given, files)
+        else:
+            if start is not None:
+                given["start"] = read.angles("--start", start, model)
+            good = reach(model, read.position("--tip", tip or "", model), rules | given, out, as_json)
     if not good:
         raise typer.Exit(2)
 
@@ -92,7 +120,15 @@ def tensions(
 def _refuse(asked: str, instead: str, **others: object) -> None:
     for name, value in others.items():
         if value is not None:
-            raise CommandError(f"--{name}: belongs to {instead}, not to {asked}")
+            raise CommandError(f"--{name.replace('_', '-')}: belongs to {instead}, not to {asked}")
+
+
+def wanted_tolerance(text: str) -> float:
+    """One length above 0, m."""
+    values = read.quantities("--tolerance", text, read.LENGTH)
+    if len(values) != 1 or not values[0] > 0:
+        raise CommandError(f'--tolerance {text!r}: give one length above 0, such as "0.1 mm"')
+    return values[0]
 
 
 def wanted_stiffness(text: str) -> tuple[tuple[float, float, float], float]:
@@ -105,67 +141,6 @@ def wanted_stiffness(text: str) -> tuple[tuple[float, float, float], float]:
     if more or size <= 0:
         raise CommandError(f"--stiffness {text!r}: behind the colon comes one stiffness above 0 N/m")
     return direction, size
-
-
-def hold(robot: Robot, angles: list[float], given: dict[str, Any], out: Path | None, as_json: bool) -> bool:
-    """Answer for a shape; whether the tensions hold it."""
-    import vertebra
-
-    found = vertebra.tensions_for_shape(robot, angles, **given, check=False)
-    names = ("tensions", "residual", "feasible", "infeasible", "stable")
-    record = {"robot": robot.name, "angles": angles} | {name: write.as_plain(getattr(found, name)) for name in names}
-    title = f"{robot.name}: tensions for a shape"
-    if out is not None and out.suffix.lower() in write.PICTURES:
-        _draw_held(found, out, title)
-    _answer(robot, record, holding_facts(found, title), out, as_json)
-    if found.shape.out_of_range:
-        say(f"warning: joint {found.shape.out_of_range[0]} of the wanted shape is past its limit")
-    if not found.feasible:
-        say(f"not held: {', '.join(_misses(found))}; no tensions within the bounds come closer")
-    elif not found.stable:
-        say("warning: balanced, but unstable: the robot would buckle away from this shape; raise --lower")
-    return found.feasible
-
-
-def _draw_held(found: HoldingTensions, out: Path, title: str) -> None:
-    """What the tensions give, and what was wanted as a thin line."""
-    import vertebra
-    from vertebra.report.overlays import ghost
-
-    wanted = found.shape
-    given = wanted
-    if not found.feasible:
-        given = vertebra.shape_from_tensions(
-            wanted.robot, found.tensions, gravity=wanted.gravity, loads=wanted.loads, start=wanted.angles, check=False
-        )
-    write.write_shape(given, out, title, [ghost(wanted.robot, wanted.frames, "wanted shape")])
-
-
-def holding_facts(found: HoldingTensions, title: str) -> Facts:
-    """How well the tensions hold the shape."""
-    from vertebra.report.facts import Facts
-    from vertebra.report.shape_facts import vector
-
-    shape = found.shape
-    rows = (
-        ("held", "yes" if found.feasible else f"NO, {len(found.infeasible)} of {len(shape.angles)} joints are not"),
-        ("stable", "yes" if found.stable else "NO" if found.feasible else "-"),
-        (
-            "left over",
-            f"{abs(found.residual).max():.3g} N*m at most, where moments are about {shape.moment_scale:.2g} N*m",
-        ),
-        ("tip", f"{vector(shape.tip * 1e3, '.3f')} mm in the wanted shape"),
-        ("sum", f"{found.tensions.sum():.6g} N"),
-    )
-    return Facts(title, ("", ""), rows)
-
-
-def _misses(found: HoldingTensions, most: int = 6) -> Iterator[str]:
-    """Such as ``joint 3 by 0.0012 N*m``."""
-    for joint in found.infeasible[:most]:
-        yield f"joint {joint} by {abs(found.residual[joint - 1]):.3g} N*m"
-    if len(found.infeasible) > most:
-        yield f"and {len(found.infeasible) - most} more"
 
 
 def reach(robot: Robot, tip: list[float], given: dict[str, Any], out: Path | None, as_json: bool) -> bool:
@@ -182,7 +157,7 @@ def reach(robot: Robot, tip: list[float], given: dict[str, Any], out: Path | Non
     title = f"{robot.name}: tensions for a tip"
     if out is not None and out.suffix.lower() in write.PICTURES:
         write.write_shape(found.shape, out, title, [], [Mark(np.array(tip) * 1e3, TARGET_COLOUR, "wanted tip")])
-    _answer(robot, record, reaching_facts(tip, found, title), out, as_json)
+    write.answer_tensions(robot, record, reaching_facts(tip, found, title), out, as_json)
     write.warn(found.shape)
     if not found.reached:
         say(f"not reached: {_shortfall(found, given.get('stiffness'))}; ask for less, or widen --lower and --upper")
@@ -211,25 +186,3 @@ def reaching_facts(tip: list[float], found: TipTensions, title: str) -> Facts:
     if found.stiffness is not None:
         rows.insert(2, ("stiffness", f"{stiffness_text(found.stiffness)} in the wanted direction"))
     return Facts(title, ("", ""), tuple(rows))
-
-
-def _answer(robot: Robot, record: dict[str, Any], facts: Facts, out: Path | None, as_json: bool) -> None:
-    """Everything but pictures."""
-    from vertebra.report.facts import Facts, number
-
-    if out is not None and out.suffix.lower() == ".json":
-        write.write_json(out, record)
-    elif out is not None and out.suffix.lower() == ".csv":
-        write.write_csv(out, ("cable", "tension_N"), enumerate(record["tensions"], 1))
-    if as_json:
-        print_json(record | ({"out": str(out)} if out is not None else {}))
-    elif out is not None:
-        say(f"wrote {out}")
-    else:
-        print_facts(facts)
-        degrees = [number(math.degrees(azimuth)) for azimuth in robot.cables["azimuth"]]
-        rows = [
-            (str(k), at, number(round(t, 9)))
-            for k, (at, t) in enumerate(zip(degrees, record["tensions"], strict=True), 1)
-        ]
-        print_table(Facts("Tensions", ("cable", "azimuth [deg]", "tension [N]"), tuple(rows)))

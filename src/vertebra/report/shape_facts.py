@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from vertebra.report.facts import Facts, number
 from vertebra.report.overlays import place_text
+from vertebra.report.slip_facts import friction_rows, slip_text, tensions_at_base, tensions_at_end
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.shape import Shape, Status
@@ -24,6 +25,7 @@ def shape_summary(shape: Shape, title: str = "") -> Facts:
         ("tip", f"{vector(shape.tip * MM, '.3f')} mm"),
         ("state", state_text(shape)),
         *_stiffness_rows(shape),
+        *friction_rows(shape),
         ("energy", f"{number(shape.energy)} J"),
         ("residual", f"{shape.residual:.2g} N*m, where moments are about {shape.moment_scale:.2g} N*m"),
         ("iterations", str(shape.iterations)),
@@ -43,13 +45,25 @@ def warnings(shape: Shape) -> Iterator[str]:
     """What a reader must not overlook."""
     if not shape.converged or not shape.stable:
         yield state_text(shape)
-    if shape.out_of_range:
-        yield f"{joint_list(shape.out_of_range)} past the limit: the stops would carry load, which is not modelled"
+    past = _past_limit(shape)
+    if past:
+        yield f"{joint_list(past)} past the limit: the stops would carry load, which is not modelled"
+    if shape.locked:
+        yield (
+            f"{joint_list(shape.locked)} bent so far that the friction law holds a cable fast in its hole: there the "
+            "law has no answer"
+        )
     if shape.separated:
         yield (
             f"{joint_list(shape.separated)} would have to pull, which a rolling contact cannot: the links come apart; "
             "raise the tensions or take load away"
         )
+
+
+def _past_limit(shape: Shape) -> tuple[int, ...]:
+    """Joints out of range, but for those that only friction stops."""
+    limits = shape.robot.joints["limit"]
+    return tuple(j for j in shape.out_of_range if j not in shape.locked or abs(shape.angles[j - 1]) > limits[j - 1])
 
 
 def joint_list(joints: tuple[int, ...], most: int = 6) -> str:
@@ -113,21 +127,28 @@ def joint_facts(shape: Shape) -> Facts:
 
 
 def cable_facts(shape: Shape) -> Facts:
-    """One row a cable."""
+    """One row a cable; where cables rub, also what is left of the tension at the end, and which way they slip."""
     robot = shape.robot
+    base, end = tensions_at_base(shape), tensions_at_end(shape)
+    headers = ["cable", "azimuth [deg]", "end at link", "tension [N]", "length [mm]", "pulled in [mm]"]
     rows = [
-        (
+        [
             str(k + 1),
             number(math.degrees(robot.cables["azimuth"][k])),
             str(robot.cables["last_link"][k]),
-            number(round(shape.tensions[k, 0], 9)),
+            number(round(base[k], 9)),
             f"{shape.lengths[k] * MM:.3f}",
             signless_zero((straight - shape.lengths[k]) * MM, ".3f"),
-        )
+        ]
         for k, straight in enumerate(straight_lengths(robot))
     ]
-    headers = ("cable", "azimuth [deg]", "end at link", "tension [N]", "length [mm]", "pulled in [mm]")
-    return Facts("Cables in this shape", headers, tuple(rows))
+    if shape.friction:
+        headers[4:4] = ["at its end [N]"]
+        headers += ["slip"]
+        for k, row in enumerate(rows):
+            row[4:4] = [number(round(end[k], 9))]
+            row += [slip_text(shape, k)]
+    return Facts("Cables in this shape", tuple(headers), tuple(tuple(row) for row in rows))
 
 
 def straight_lengths(robot: Robot) -> Floats:

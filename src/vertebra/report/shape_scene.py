@@ -3,13 +3,14 @@ compliance of its tip."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from vertebra.report.overlays import Ghost, Mark, load_arrows, points_of, tip_ellipsoid
 from vertebra.report.scene import Scene, body_points, cable_label, gravity_arrow, robot_scene
+from vertebra.report.slip_facts import tensions_at_base, tensions_at_end
 from vertebra.statics.shape import Shape
 
 THINNEST, WIDEST = 0.5, 2.0
@@ -29,20 +30,27 @@ def shape_scene(shape: Shape, ghosts: Sequence[Ghost] = (), marks: Sequence[Mark
     robot_points = body_points(scene.links, scene.parts, scene.mount, scene.cables, scene.tip)
     around_tip = ellipsoid.mesh.vertices if ellipsoid is not None else np.zeros((0, 3))
     points = np.vstack([robot_points, points_of(arrows, ghosts, marks), around_tip])
-    tensions = [float(row[0]) for row in shape.tensions]
+    tensions = tensions_at_base(shape).tolist()
     highest = max(tensions, default=0.0)
     return replace(
         scene,
         low=points.min(axis=0),
         high=points.max(axis=0),
         gravity=gravity_arrow(shape.gravity, points, scene.view),
-        cable_labels=tuple(f"{cable_label(robot, k)}: {round(tension, 9):.4g} N" for k, tension in enumerate(tensions)),
+        cable_labels=tuple(_labels(shape, tensions)),
         cable_widths=tuple(_width(tension, highest) for tension in tensions),
         arrows=arrows,
         ghosts=tuple(ghosts),
         marks=tuple(marks),
         ellipsoid=ellipsoid,
     )
+
+
+def _labels(shape: Shape, tensions: Sequence[float]) -> Iterator[str]:
+    """Names with tensions; of cables that rub, at both ends."""
+    for k, (tension, end) in enumerate(zip(tensions, tensions_at_end(shape), strict=True)):
+        near, far = (f"{round(value, 9):.4g}" for value in (tension, end))
+        yield f"{cable_label(shape.robot, k)}: {near if near == far else f'{near} to {far}'} N"
 
 
 def _width(tension: float, highest: float) -> float:

@@ -1,0 +1,217 @@
+"""Pictures of an identified friction law: mu(theta) with its band, and the residuals in the force domain."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vertebra.identify.friction_result import FrictionFit
+from vertebra.identify.rig_law import Floats
+from vertebra.identify.significance import pointwise_factor
+from vertebra.report.scene import CABLE_COLOURS
+
+LAW_COLOUR, ANGLE_COLOUR, LINE_COLOUR = "#0072B2", "#222222", "#777777"
+BEYOND = 1.25
+"""The picture goes on to this many times the largest angle, to show how the band widens."""
+SHADES = {True: 0.28, False: 0.12}
+"""Opacity of the band within the measured angles and beyond."""
+SHARE = 0.6
+"""Of the distance between two angles that their residuals may spread over."""
+MOST_TICKS = 12
+MU_TITLES = ("cable-hole angle theta [deg]", "friction coefficient mu")
+RESIDUAL_TITLES = ("cable-hole angle theta [deg]", "reading minus law [mN]")
+WORDS = (("pull", 1.0, "triangle-up", "^"), ("release", -1.0, "triangle-down", "v"))
+
+
+class Piece(NamedTuple):
+    """A stretch of the curve with its band; degrees."""
+
+    theta: Floats
+    mu: Floats
+    low: Floats
+    high: Floats
+    inside: bool
+
+
+class Group(NamedTuple):
+    """Residuals of one payload and direction."""
+
+    name: str
+    colour: str
+    symbol: str
+    marker: str
+    theta: Floats
+    """deg, moved aside so that groups do not cover each other."""
+    residuals: Floats
+    """mN."""
+
+
+def pieces(fit: FrictionFit) -> Iterator[Piece]:
+    """Below, within and above the measured angles."""
+    first, last = fit.range
+    end = min(BEYOND * last, math.pi / 2)
+    for start, stop, inside in ((0.0, first, False), (first, last, True), (last, end, False)):
+        if stop > start:
+            band = fit.band(np.linspace(start, stop, 61))
+            yield Piece(np.degrees(band.theta), band.mu, band.low, band.high, inside)
+
+
+def groups(fit: FrictionFit) -> Iterator[Group]:
+    """Residuals by payload (colour) and direction (triangle)."""
+    loads, sides = fit.data.mass.round(9), fit.data.direction
+    cells = [
+        (load, colour, *word)
+        for load, colour in zip(np.unique(loads), itertools.cycle(CABLE_COLOURS), strict=False)
+        for word in WORDS
+        if ((loads == load) & (sides == word[1])).any()
+    ]
+    settings = angles_deg(fit)
+    width = SHARE * (min(np.diff(settings)) if len(settings) > 1 else 0.5 * settings[0])
+    for place, (load, colour, word, sign, symbol, marker) in enumerate(cells):
+        here = (loads == load) & (sides == sign)
+        theta = np.degrees(fit.data.theta[here]) + width * ((place + 0.5) / len(cells) - 0.5)
+        yield Group(f"{load * 1e3:g} g, {word}", colour, symbol, marker, theta, 1e3 * fit.residuals[here])
+
+
+def angles_deg(fit: FrictionFit) -> list[float]:
+    """Settings of the rig."""
+    return [math.degrees(angle.theta) for angle in fit.angles]
+
+
+def words(fit: FrictionFit) -> tuple[str, str, str]:
+    """Of the legend: band within the angles, band beyond, dots."""
+    percent = f"{100 * fit.level:g} %"
+    return f"band of the whole curve, {percent}", "beyond the angles measured", f"each angle alone, {percent}"
+
+
+def scatter_limit(fit: FrictionFit) -> float:
+    """mN: where a share `level` of the readings should lie within."""
+    return 1e3 * fit.sigma * pointwise_factor(fit.level, fit.degrees_of_freedom, fit.sigma_known)
+
+
+def band_picture(fit: FrictionFit) -> Any:
+    """The plotly figure of mu(theta)."""
+    import plotly.graph_objects as go
+
+    from vertebra.report.comparison_plot import finish
+
+    figure = go.Figure()
+    within, beyond, alone = words(fit)
+    named: set[str] = set()
+    # The stretch within the angles first: it heads the legend.
+    for piece in sorted(pieces(fit), key=lambda piece: not piece.inside):
+        name = within if piece.inside else beyond
+        figure.add_scatter(
+            x=piece.theta, y=piece.mu, mode="lines", name="law", showlegend=piece.inside,
+            line={"color": LAW_COLOUR, "width": 2, "dash": "solid" if piece.inside else "dash"},
+            customdata=np.column_stack([piece.low, piece.high]),
+            hovertemplate="%{x:.3g} deg: %{y:.4f} (%{customdata[0]:.4f} to %{customdata[1]:.4f})<extra></extra>",
+        )  # fmt: skip
+        figure.add_scatter(
+            x=[*piece.theta, *piece.theta[::-1]], y=[*piece.high, *piece.low[::-1]], fill="toself", name=name,
+            mode="lines", line={"width": 0}, fillcolor=f"rgba(0,114,178,{SHADES[piece.inside]})",
+            hoverinfo="skip", showlegend=name not in named, legendgroup=name,
+        )  # fmt: skip
+        named.add(name)
+    bars = [angle.mu.high - angle.mu.value for angle in fit.angles]
+    figure.add_scatter(
+        x=angles_deg(fit), y=[angle.mu.value for angle in fit.angles], mode="markers", name=alone,
+        error_y={"type": "data", "array": bars, "thickness": 1.3}, marker={"color": ANGLE_COLOUR, "size": 6},
+        hovertemplate="%{x:.3g} deg alone: %{y:.4f}<extra></extra>",
+    )  # fmt: skip
+    return finish(figure, *MU_TITLES)
+
+
+def residual_picture(fit: FrictionFit) -> Any:
+    """The plotly figure of the residuals."""
+    import plotly.graph_objects as go
+
+    from vertebra.report.comparison_plot import finish
+
+    figure = go.Figure()
+    for group in groups(fit):
+        figure.add_scatter(
+            x=group.theta, y=group.residuals, mode="markers", name=group.name,
+            marker={"symbol": group.symbol, "size": 7, "color": group.colour},
+            hovertemplate=f"{group.name}: %{{y:.2f}} mN<extra></extra>",
+        )  # fmt: skip
+    limit = scatter_limit(fit)
+    for level, dash in ((0.0, "solid"), (limit, "dot"), (-limit, "dot")):
+        figure.add_hline(level, line={"color": LINE_COLOUR, "width": 1, "dash": dash})
+    finish(figure, *RESIDUAL_TITLES)
+    settings = angles_deg(fit)
+    if len(settings) <= MOST_TICKS:
+        figure.update_xaxes(tickvals=settings, ticktext=[f"{angle:.4g}" for angle in settings])
+    return figure
+
+
+def friction_figure_static(fit: FrictionFit, path: str | Path, title: str) -> Path:
+    """Write a still picture, .png or .svg; same input, same bytes."""
+    import matplotlib as mpl
+
+    from vertebra.report.still import SETTINGS, save_figure
+
+    target = Path(path)
+    with mpl.rc_context(SETTINGS):
+        save_figure(friction_still(fit, title), target)
+    return target
+
+
+def friction_still(fit: FrictionFit, title: str) -> Any:
+    """The matplotlib figure: law left, residuals right."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    figure = Figure(figsize=(11.0, 5.2), dpi=150, layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12))
+    FigureCanvasAgg(figure)
+    law, residuals = figure.subplots(1, 2)
+    _draw_law(law, fit)
+    _draw_residuals(residuals, fit)
+    for axes in (law, residuals):
+        axes.grid(color="#dddddd", linewidth=0.6)
+        axes.set_axisbelow(True)
+    figure.suptitle(title)
+    return figure
+
+
+def _draw_law(axes: Any, fit: FrictionFit) -> None:
+    within, beyond, alone = words(fit)
+    labels = {True: within, False: beyond}
+    for piece in sorted(pieces(fit), key=lambda piece: not piece.inside):
+        line, name = ("-", "law") if piece.inside else ("--", None)
+        axes.plot(piece.theta, piece.mu, line, color=LAW_COLOUR, linewidth=1.8, label=name)
+        axes.fill_between(
+            piece.theta, piece.low, piece.high, color=LAW_COLOUR, alpha=SHADES[piece.inside], linewidth=0,
+            label=labels.pop(piece.inside, None),
+        )  # fmt: skip
+    axes.errorbar(
+        angles_deg(fit), [angle.mu.value for angle in fit.angles],
+        [angle.mu.high - angle.mu.value for angle in fit.angles],
+        fmt="o", color=ANGLE_COLOUR, markersize=4, capsize=3, linewidth=1.2, label=alone,
+    )  # fmt: skip
+    axes.set(xlabel=MU_TITLES[0], ylabel=MU_TITLES[1])
+    _legend_below(axes)
+
+
+def _draw_residuals(axes: Any, fit: FrictionFit) -> None:
+    for group in groups(fit):
+        axes.plot(group.theta, group.residuals, group.marker, color=group.colour, markersize=4, label=group.name)
+    limit = scatter_limit(fit)
+    axes.axhline(0.0, color=LINE_COLOUR, linewidth=1)
+    for level in (limit, -limit):
+        axes.axhline(level, color=LINE_COLOUR, linewidth=1, linestyle=":")
+    axes.set(xlabel=RESIDUAL_TITLES[0], ylabel=RESIDUAL_TITLES[1])
+    settings = angles_deg(fit)
+    if len(settings) <= MOST_TICKS:
+        axes.set_xticks(settings, [f"{angle:.4g}" for angle in settings])
+    _legend_below(axes)
+
+
+def _legend_below(axes: Any) -> None:
+    axes.legend(frameon=False, ncols=2, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.13))

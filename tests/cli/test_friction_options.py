@@ -1,0 +1,231 @@
+"""--friction, --presliding and --closure of `shape` and `tensions`: what reaches the solver, what is said and shown."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import vertebra as vb
+from vertebra.cli.friction_options import ClosureName, friction_rules
+from vertebra.cli.shape_lines import friction_free, load_free, shape_title
+
+ROBOT = "yang2023-b"
+PULL = "14,14,10,10"
+PULLS = [14.0, 14.0, 10.0, 10.0]
+
+
+@pytest.fixture(scope="module")
+def robot() -> vb.Robot:
+    return vb.load(ROBOT)
+
+
+@pytest.fixture(scope="module")
+def rubbed(robot: vb.Robot) -> vb.Shape:
+    return vb.shape_from_tensions(robot, PULLS)
+
+
+@pytest.mark.parametrize(
+    ("options", "friction", "closure"),
+    [
+        ((), None, "virtual-work"),
+        (("--friction", "file"), None, "virtual-work"),
+        (("--friction", "none"), 0.0, "virtual-work"),
+        (("--friction", "0"), 0.0, "virtual-work"),
+        (("--friction", "0.2"), 0.2, "virtual-work"),
+        (("--friction", "5, 0.3, 0.1"), vb.FrictionLaw.quadratic(5, 0.3, 0.1), "virtual-work"),
+        (
+            ("--friction", "0.2", "--presliding", "0.5 mm"),
+            vb.FrictionLaw.constant(0.2, presliding=5e-4),
+            "virtual-work",
+        ),
+        (
+            ("--presliding", "0.5 mm"),
+            vb.FrictionLaw.quadratic(14, 0.70, 0.105, presliding=5e-4),
+            "virtual-work",
+        ),
+        (("--closure", "paper"), None, "paper"),
+        (("--closure", "paper", "--friction", "none"), 0.0, "paper"),
+    ],
+)
+def test_the_law_reaches_the_solver(vertebra, robot: vb.Robot, options, friction, closure) -> None:
+    wanted = vb.shape_from_tensions(robot, PULLS, friction=friction, closure=closure)
+    record = vertebra("shape", ROBOT, "-t", PULL, *options, "--json").json
+    np.testing.assert_array_equal(record["angles"], wanted.angles)
+    assert record["closure"] == closure
+    laws = [(tuple(law["coefficients"]), law["presliding"]) for law in record["friction"]]
+    assert laws == [(law.coefficients, law.presliding) for law in wanted.friction]
+
+
+def test_each_choice_changes_the_shape(vertebra) -> None:
+    choices = ((), ("--friction", "none"), ("--friction", "0.2"), ("--closure", "paper"), ("--presliding", "2 mm"))
+    tips = [vertebra("shape", ROBOT, "-t", PULL, *options, "--json").json["tip"] for options in choices]
+    for i, tip in enumerate(tips):
+        assert all(np.linalg.norm(np.subtract(tip, other)) > 1e-4 for other in tips[:i])
+
+
+def test_json_tells_both_ends_and_the_slip(vertebra, rubbed: vb.Shape) -> None:
+    record = vertebra("shape", ROBOT, "-t", PULL, "--json").json
+    np.testing.assert_allclose(record["tensions_at_base"], PULLS, rtol=1e-14)
+    np.testing.assert_array_equal(record["tensions"], rubbed.tensions)
+    np.testing.assert_array_equal(record["slip"], rubbed.slip)
+    assert record["locked"] == []
+    assert len(record["friction"]) == 4
+    free = vertebra("shape", ROBOT, "-t", PULL, "--friction", "none", "--json").json
+    assert free["friction"] == []
+    assert not np.any(free["slip"])
+    assert free["tensions_at_base"] == PULLS
+
+
+def test_a_curve_of_the_file_is_in_the_json(vertebra, robot: vb.Robot, tmp_path: Path) -> None:
+    import json
+
+    mapping = robot.to_mapping()
+    mapping["sections"][0]["cables"]["friction"] = {"table": [[0.0, 0.1], [0.1, 0.3]]}
+    path = tmp_path / "robot.json"
+    path.write_text(json.dumps(mapping))
+    ran = vertebra("shape", str(path), "-t", PULL, "--json")
+    (first, *_) = ran.json["friction"]
+    assert first["coefficients"] is None
+    law = vb.load(path).friction_laws[0]
+    assert first["curve"] == [[bend, law(bend)] for bend, _ in first["curve"]]
+    assert "mu from 0.1 at 0 to 0.3 at 45 deg, a curve" in vertebra("shape", str(path), "-t", PULL).out
+
+
+def test_tables_tell_tension_and_slip(vertebra, rubbed: vb.Shape) -> None:
+    out = vertebra("shape", ROBOT, "-t", PULL).out
+    assert "yang2023-b under 14, 14, 10, 10 N" in out
+    assert re.search(r"^friction +mu = 14 t\^2 \+ 0.7 t \+ 0.105, over 0.01 mm of slip", out, re.MULTILINE)
+    for k, way in ((0, "to base"), (2, "to tip")):
+        end = f"{rubbed.tensions[k, -1]:.6g}"
+        assert re.search(rf"^ *{k + 1} .* {PULLS[k]:g} +{end} .*{way}", out, re.MULTILINE)
+    free = vertebra("shape", ROBOT, "-t", PULL, "--friction", "none").out
+    assert "left out, though the robot file has some" in free
+    assert "at its end" not in free
+    assert "friction" not in vertebra("shape", "hu2023-prototype", "-t", "4").out
+
+
+def test_title_has_the_tensions_at_the_base(robot: vb.Robot) -> None:
+    """Not those across the first joint, which the base has already rubbed."""
+    bent = vb.shape_from_tensions(robot, [30, 30, 10, 10])
+    assert bent.tensions[0, 0] < 29.9
+    assert shape_title(bent) == "yang2023-b under 30, 30, 10, 10 N"
+
+
+def test_thin_lines_are_the_robot_without_weight_and_without_friction(rubbed: vb.Shape) -> None:
+    (light,), (smooth,) = load_free(rubbed), friction_free(rubbed)
+    expected = vb.shape_from_tensions(rubbed.robot, PULLS, gravity=(0, 0, 0))
+    np.testing.assert_allclose(light.line[-1], expected.tip * 1e3, atol=1e-6)
+    expected = vb.shape_from_tensions(rubbed.robot, PULLS, friction=0)
+    np.testing.assert_allclose(smooth.line[-1], expected.tip * 1e3, atol=1e-6)
+    assert smooth.name == "without friction"
+    assert smooth.colour != light.colour
+    assert list(friction_free(expected)) == []
+
+
+def test_page_draws_tension_along_the_cables(vertebra, tmp_path: Path) -> None:
+    path = tmp_path / "a.html"
+    vertebra("shape", ROBOT, "-t", PULL, "--out", str(path))
+    text = path.read_text(encoding="utf-8")
+    for part in ("without friction", "Tension across each joint", "Slip in each link", 'id="along"', "14 to 13.57 N"):
+        assert part in text
+    vertebra("shape", ROBOT, "-t", PULL, "--friction", "none", "--out", str(path))
+    text = path.read_text(encoding="utf-8")
+    assert not any(part in text for part in ("without friction", "Slip in each link", 'id="along"'))
+
+
+def test_branches_and_stiffness_take_the_law(vertebra, robot: vb.Robot) -> None:
+    found = vertebra("shape", ROBOT, "-t", PULL, "--branches", "--friction", "0.2", "--json").json
+    wanted = vb.shape_from_tensions(robot, PULLS, friction=0.2)
+    np.testing.assert_array_equal(found["shapes"][found["reached"]]["angles"], wanted.angles)
+    curve = vertebra("shape", ROBOT, "--stiffness", "-t", "5,9", "--friction", "0.2", "--json").json
+    np.testing.assert_array_equal(curve["stiffness"], vb.stiffness_curve(robot, [5, 9], friction=0.2).stiffness)
+
+
+def test_tensions_for_a_shape_take_the_law(vertebra, rubbed: vb.Shape) -> None:
+    angles = ",".join(repr(angle) for angle in rubbed.angles.tolist())
+    record = vertebra("tensions", ROBOT, "--angles", angles, "--lower", "10", "--json").json
+    np.testing.assert_allclose(record["tensions"], PULLS, rtol=1e-6)
+    assert record["feasible"]
+    assert (len(record["friction"]), record["closure"]) == (4, "virtual-work")
+    other = vertebra("tensions", ROBOT, "--angles", angles, "--lower", "10", "--friction", "none", "--json").json
+    assert np.abs(np.subtract(other["tensions"], PULLS)).max() > 0.1
+
+
+def test_tensions_for_a_tip_take_the_law(vertebra, robot: vb.Robot, rubbed: vb.Shape) -> None:
+    at = ",".join(repr(value) for value in rubbed.tip.tolist())
+    for options, rules in (
+        ((), {}),
+        (("--friction", "0.3"), {"friction": 0.3}),
+        (("--closure", "paper"), {"closure": "paper"}),
+    ):
+        wanted = vb.tensions_for_tip(robot, rubbed.tip, lower=5, upper=30, **rules, check=False)
+        record = vertebra("tensions", ROBOT, "--tip", at, *options, "--lower", "5", "--upper", "30", "--json").json
+        np.testing.assert_array_equal(record["tensions"], wanted.tensions)
+        assert record["shape"]["closure"] == wanted.shape.closure
+
+
+def test_tolerance_of_a_tip(vertebra) -> None:
+    far = ("tensions", ROBOT, "--tip", "0,0,160 mm", "--upper", "20")
+    assert vertebra(*far).code == 2
+    assert vertebra(*far, "--tolerance", "30 mm").code == 0
+
+
+def test_a_law_that_locks_is_an_error_and_a_warning(vertebra) -> None:
+    """Friction that builds up over 5 cm lets joints bend to where full slip would need mu sin(bend) > 1."""
+    locking = ("shape", ROBOT, "-t", "40,40,5,5", "--friction", "5", "--presliding", "5 cm")
+    ran = vertebra(*locking)
+    assert ran.code == 2
+    assert "holds a cable fast" in ran.err
+    ran = vertebra(*locking, "--no-check", "--json")
+    assert ran.json["locked"]
+    assert "bent so far that the friction law holds a cable fast" in ran.err
+    assert "past the limit" not in ran.err
+
+
+def test_shape_csv_is_as_without_friction(vertebra, rubbed: vb.Shape, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    vertebra("shape", ROBOT, "-t", PULL, "--out", str(path))
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+    np.testing.assert_allclose([float(row["angle_deg"]) for row in rows], np.degrees(rubbed.angles), rtol=1e-14)
+
+
+MISTAKES = {
+    "word": (("--friction", "off"), "--friction 'off': give file, none, a coefficient"),
+    "two numbers": (("--friction", "1,2"), "(found 2 numbers)"),
+    "negative": (("--friction=-0.2",), "becomes negative"),
+    "unit": (("--friction", "0.1 mm"), "without a unit"),
+    "closure": (("--closure", "best"), "--closure"),
+    "presliding of nothing": (("--friction", "none", "--presliding", "1 mm"), "--friction none has none"),
+    "presliding too large": (("--presliding", "1 km"), 'such as "0.01 mm"'),
+    "presliding without a unit": (("--presliding", "1"), 'write "mm" behind'),
+    "curve of the paper": (("--stiffness", "--closure", "paper"), "--closure: cannot be combined with --stiffness"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_named_with_its_remedy(vertebra, mistake: str) -> None:
+    arguments, said = MISTAKES[mistake]
+    ran = vertebra("shape", ROBOT, "-t", PULL, *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_what_a_robot_cannot_have(vertebra) -> None:
+    rolling = ("shape", "hu2023-prototype", "-t", "4")
+    assert "flexure" in vertebra(*rolling, "--closure", "paper").err
+    assert "hu2023-prototype has none in its robot file" in vertebra(*rolling, "--presliding", "1 mm").err
+    assert vertebra(*rolling, "--friction", "0.1", "--presliding", "1 mm").code == 0
+
+
+def test_own_laws_of_cables_stay_apart() -> None:
+    """--presliding with the robot file's laws changes nothing else of them."""
+    robot = vb.load("yang2023-c")
+    rules = friction_rules("file", "0.1 mm", ClosureName.VIRTUAL_WORK, robot)
+    assert len(rules["friction"]) == 12
+    for law, own in zip(rules["friction"], robot.friction_laws, strict=True):
+        assert (law.coefficients, law.presliding) == (own.coefficients, 1e-4)

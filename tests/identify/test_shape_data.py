@@ -1,0 +1,167 @@
+"""The file of measured shapes."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import vertebra as vb
+from vertebra.errors import InputError
+from vertebra.identify.shape_data import ShapeData, ShapeDataError, UnsolvedRow
+from vertebra.identify.shape_file import read_shapes, shape_csv
+from vertebra.identify.shape_simulation import simulate_shapes
+
+ROBOT = vb.load("yang2023-a")
+HEAD = "t1,t2,t3,t4,x_mm,y_mm,z_mm\n"
+
+
+def read(tmp_path: Path, text: str, **more: float) -> ShapeData:
+    path = tmp_path / "shapes.csv"
+    path.write_text(text, encoding="utf-8")
+    return read_shapes(path, ROBOT, **more)
+
+
+def test_tips_in_mm(tmp_path: Path) -> None:
+    data = read(tmp_path, "# a comment\n" + HEAD + "1,2,3,4,-5.5,0.25,60\n\n2,2,2,2,0,0,70\n")
+    np.testing.assert_allclose(data.tensions, [[1, 2, 3, 4], [2, 2, 2, 2]])
+    np.testing.assert_allclose(data.tips, [[-0.0055, 0.00025, 0.06], [0, 0, 0.07]])
+    assert np.isnan(data.angles).all()
+    assert data.angles.shape == (2, 6)
+    assert (data.payload.tolist(), data.weight.tolist(), data.sequence) == ([0, 0], [1, 1], ("", ""))
+    assert data.lines == (3, 5)
+    assert (data.source, data.simulated, data.notes) == ("shapes.csv, 2 measured shapes", False, ())
+    assert (data.has_tips, data.has_angles) == (True, False)
+
+
+def test_any_subset_of_angles_and_coordinates(tmp_path: Path) -> None:
+    data = read(tmp_path, "q2_deg,t4,t3,t2,t1,z_mm,q6_deg\n10,4,3,2,1,,\n,4,3,2,1,70,-20\n")
+    np.testing.assert_allclose(data.tensions, [[1, 2, 3, 4]] * 2)
+    np.testing.assert_allclose(np.degrees(data.angles[:, [1, 5]]), [[10, np.nan], [np.nan, -20]])
+    assert np.isfinite(data.angles).sum() == 2
+    np.testing.assert_allclose(data.tips, [[np.nan] * 3, [np.nan, np.nan, 0.07]])
+
+
+def test_hung_masses(tmp_path: Path) -> None:
+    text = "m1_kg,m2_kg,m3_kg,m4_kg,x_mm\n0.1,0.2,0,1,5\n"
+    np.testing.assert_allclose(read(tmp_path, text).tensions, [[0.98, 1.96, 0, 9.8]])
+    np.testing.assert_allclose(read(tmp_path, text, g=9.81).tensions, [[0.981, 1.962, 0, 9.81]])
+    with pytest.raises(InputError, match="g belongs to hung masses"):
+        read(tmp_path, HEAD + "1,1,1,1,0,0,0\n", g=9.81)
+
+
+def test_optional_columns(tmp_path: Path) -> None:
+    extra = "payload_g,weight,sigma_mm,sigma_deg,sequence,who\n"
+    data = read(tmp_path, HEAD[:-1] + "," + extra + "1,1,1,1,0,0,70,20,4,0.3,0.5,up,me\n1,1,1,1,0,0,70,,,,,,me\n")
+    assert data.payload.tolist() == [0.02, 0]
+    assert data.weight.tolist() == [4, 1]
+    np.testing.assert_allclose(data.sigma_tip, [0.0003, np.nan])
+    np.testing.assert_allclose(data.sigma_angle, [np.radians(0.5), np.nan])
+    assert data.sequence == ("up", "")
+    assert data.notes == ("columns not used: who",)
+
+
+def test_paths_are_rows_of_one_name_in_order(tmp_path: Path) -> None:
+    names = ["a", "", "b", "a", "", "b", "a"]
+    rows = "".join(f"1,1,1,1,0,0,70,{name}\n" for name in names)
+    assert read(tmp_path, HEAD[:-1] + ",sequence\n" + rows).paths == [[0, 3, 6], [1], [2, 5], [4]]
+
+
+def test_file_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    pull = np.random.default_rng(0).uniform(0.5, 3, (5, 4))
+    made = simulate_shapes(
+        ROBOT, pull, noise_tip=1e-4, noise_angle=1e-3, joints=[1, 4], payload=[0, 0.01, 0, 0, 0.02],
+        sequence=["up", "up", "", "down", "down"],
+    )  # fmt: skip
+    text = shape_csv(made)
+    assert text.startswith("# simulated")
+    found = read(tmp_path, text)
+    assert found.simulated
+    assert "5 simulated shapes" in found.source
+    for name in ("tensions", "tips", "angles", "payload", "weight", "sigma_tip"):
+        np.testing.assert_allclose(getattr(found, name), getattr(made, name), rtol=1e-14, err_msg=name)
+    assert found.sequence == made.sequence
+    assert np.isfinite(found.angles).sum() == 10
+
+
+@pytest.mark.parametrize(
+    ("text", "row", "column", "says"),
+    [
+        (HEAD + "1,1,1,x,0,0,70\n", 1, "t4", "must be a finite plain number, not 'x'"),
+        (HEAD + "1,1,1,1,0,0,70\n1,1,,1,0,0,70\n", 2, "t3", "every cable needs its tension"),
+        (HEAD + "1,1,1,1,0,0,70\n1,-1,1,1,0,0,70\n", 2, "t2", "a cable cannot push"),
+        (HEAD + "1,1,1,1,nan,0,70\n", 1, "x_mm", "finite plain number"),
+        (HEAD + "1,1,1,1,0,0\n", 1, "", "has 6 cells where the header has 7"),
+        (HEAD + "1,1,1,1,,,\n", 1, "", "has neither a tip nor a joint angle"),
+        (HEAD, 0, "", "no shapes"),
+        ("", 0, "", "has no shapes"),
+        ("t1,t2,t3,x_mm\n1,1,1,0\n", 0, "t4", "yang2023-a has 4 cables"),
+        ("t1,t2,t3,t4,t5,x_mm\n1,1,1,1,1,0\n", 0, "t5", "has 4 cables; give t1 to t4"),
+        ("t1;t2;t3;t4;x_mm\n1;1;1;1;0\n", 0, "t1", "separate columns by commas"),
+        ("t1_N,t2,t3,t4,x_mm\n1,1,1,1,0\n", 0, "t1", "found 't1_N': name it t1 and give it in N"),
+        ("m1_kg,m2_kg,m3_kg,m4_kg,t1,x_mm\n1,1,1,1,1,0\n", 0, "t1", "not both"),
+        ("t1,t2,t3,t4,t4,x_mm\n1,1,1,1,1,0\n", 0, "t4", "stands there twice"),
+        ("t1,t2,t3,t4,q7_deg\n1,1,1,1,0\n", 0, "q7_deg", "has 6 joints"),
+        ("t1,t2,t3,t4\n1,1,1,1\n", 0, "", "has nothing measured"),
+        (HEAD[:-1] + ",weight\n1,1,1,1,0,0,70,0\n", 1, "weight", "must be above 0"),
+        (HEAD[:-1] + ",sigma_mm\n1,1,1,1,0,0,70,-1\n", 1, "sigma_mm", "standard deviation above 0"),
+        (HEAD[:-1] + ",payload_g\n1,1,1,1,0,0,70,-1\n", 1, "payload_g", "0 g or more"),
+    ],
+)
+def test_problems_name_row_and_column(tmp_path: Path, text: str, row: int, column: str, says: str) -> None:
+    with pytest.raises(ShapeDataError) as caught:
+        read(tmp_path, text)
+    error = caught.value
+    assert (error.row, error.column) == (row, column)
+    assert says in str(error)
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_every_problem_is_listed(tmp_path: Path) -> None:
+    rows = "".join("1,1,1,x,0,0,70\n" for _ in range(30))
+    with pytest.raises(ShapeDataError, match=r"and 10 more") as caught:
+        read(tmp_path, HEAD + rows)
+    assert len(caught.value.problems) == 30
+    assert "row 2 (line 3), column t4" in str(caught.value)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ShapeDataError, match="cannot be read"):
+        read_shapes(tmp_path / "none.csv", ROBOT)
+    path = tmp_path / "binary.csv"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ShapeDataError, match="not UTF-8"):
+        read_shapes(path, ROBOT)
+
+
+def test_arrays_must_belong_together() -> None:
+    one, blank = np.ones(1), np.full(1, np.nan)
+    with pytest.raises(InputError, match="one row a shape"):
+        ShapeData(np.ones((2, 4)), np.ones((1, 3)), np.ones((2, 6)), one, one, blank, blank, ("",), (0,))
+    with pytest.raises(InputError, match="three coordinates"):
+        ShapeData(np.ones((1, 4)), np.ones((1, 2)), np.ones((1, 6)), one, one, blank, blank, ("",), (0,))
+
+
+def test_unsolved_row_keeps_its_cause() -> None:
+    cause = vb.Unstable(3, "pull harder")
+    error = UnsolvedRow(7, 9, cause)
+    assert "row 7 (line 9): unstable equilibrium" in str(error)
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.row, str(again.cause)) == (7, str(cause))
+
+
+def test_simulation_is_that_of_the_solvers() -> None:
+    pull = np.array([[1, 2, 5, 5.0], [1, 2, 16, 16], [1, 2, 5, 5]])
+    single = simulate_shapes(ROBOT, pull)
+    for row in range(3):
+        np.testing.assert_array_equal(single.tips[row], vb.shape_from_tensions(ROBOT, pull[row]).tip)
+    path = simulate_shapes(ROBOT, pull, sequence=["up"] * 3, tips=False)
+    np.testing.assert_array_equal(path.angles, vb.ShapePath(ROBOT).follow(pull).angles)
+    assert np.abs(path.angles[2] - path.angles[0]).max() > 1e-3, "history counts"
+    assert not path.has_tips
+    with pytest.raises(InputError, match="joints"):
+        simulate_shapes(ROBOT, pull, joints=[7])
+    with pytest.raises(InputError, match="tensions"):
+        simulate_shapes(ROBOT, pull[:, :3])
