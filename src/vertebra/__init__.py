@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from vertebra.errors import DescriptionError as DescriptionError
     from vertebra.errors import Infeasible as Infeasible
     from vertebra.errors import InputError as InputError
+    from vertebra.errors import MeasurementError as MeasurementError
     from vertebra.errors import NoEquilibrium as NoEquilibrium
     from vertebra.errors import OutOfRange as OutOfRange
     from vertebra.errors import Unstable as Unstable
@@ -87,6 +88,7 @@ _HOMES = {
     "NoEquilibrium": "vertebra.errors",
     "Unstable": "vertebra.errors",
     "Infeasible": "vertebra.errors",
+    "MeasurementError": "vertebra.errors",
     "Load": "vertebra.mechanics.loads",
     "Shape": "vertebra.statics.shape",
     "Status": "vertebra.statics.shape",

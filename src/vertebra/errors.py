@@ -7,6 +7,7 @@ VertebraError
  +-- NoEquilibrium      a search for an equilibrium found none: the joint farthest from balance, the best try
  +-- Unstable           the equilibrium found is no minimum of the energy: the joint that gives way
  +-- Infeasible         no cable tensions do what was asked for: which joint or goal, by how much
+ +-- MeasurementError   measured data cannot be used: which rows and columns, what to write instead
 
 Errors of a solver carry its last result as ``result``.
 """
@@ -16,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class VertebraError(Exception):
@@ -120,3 +121,48 @@ class Infeasible(VertebraError):  # noqa: N818
 
     def __reduce__(self) -> tuple[type[Infeasible], tuple[int, str, float, str, Any]]:
         return type(self), (self.joint, self.constraint, self.amount, self.message, self.result)
+
+
+class CellProblem(NamedTuple):
+    """One wrong cell, row or column of measured data."""
+
+    row: int
+    """Counted from 1; 0 for the header or the whole file."""
+    line: int
+    """Line of the file, counted from 1; 0 without a file."""
+    column: str
+    """As in the file, such as ``force_N``; empty for a whole row."""
+    message: str
+    """What is wrong and what to write instead."""
+
+    def __str__(self) -> str:
+        column = f"column {self.column}" if self.column else ""
+        where = ", ".join(part for part in (row_name(self.row, self.line), column) if part)
+        return f"{where}: {self.message}" if where else self.message
+
+
+def row_name(row: int, line: int) -> str:
+    """How a row of measured data is called in messages."""
+    at = f"line {line}" if line else ""
+    if not row:
+        return at
+    return f"row {row}" + (f" ({at})" if at else "")
+
+
+MOST_SHOWN = 20
+"""Problems of measured data beyond this number are only counted in a message."""
+
+
+class MeasurementError(VertebraError, ValueError):
+    """Measured data that cannot be used; lists every problem, `row` and `column` are those of the first."""
+
+    def __init__(self, problems: Sequence[CellProblem], origin: str) -> None:
+        self.problems, self.origin = tuple(problems), origin
+        self.row, self.column = self.problems[0].row, self.problems[0].column
+        shown = [str(problem) for problem in self.problems[:MOST_SHOWN]]
+        if len(self.problems) > MOST_SHOWN:
+            shown.append(f"and {len(self.problems) - MOST_SHOWN} more")
+        super().__init__(f"{origin}: {shown[0]}" if len(shown) == 1 else "\n  ".join([f"{origin}:", *shown]))
+
+    def __reduce__(self) -> tuple[type[MeasurementError], tuple[tuple[CellProblem, ...], str]]:
+        return type(self), (self.problems, self.origin)

@@ -155,6 +155,18 @@ def test_tensions_for_a_shape_take_the_law(vertebra, rubbed: vb.Shape) -> None:
     assert np.abs(np.subtract(other["tensions"], PULLS)).max() > 0.1
 
 
+def test_what_is_drawn_for_a_shape_that_cannot_be_held_rubs_too(vertebra, robot: vb.Robot, tmp_path: Path) -> None:
+    path, wanted = tmp_path / "a.svg", [0.05] * 12
+    bounds = ("--lower", "5", "--upper", "20")
+    vertebra("tensions", ROBOT, "--angles", "0.05", *bounds, "--friction", "0.4", "--out", str(path))
+    found = vb.tensions_for_shape(robot, wanted, lower=5, upper=20, friction=0.4, check=False)
+    assert not found.feasible
+    x, y, z = vb.shape_from_tensions(robot, found.tensions, friction=0.4, start=wanted).tip * 1e3
+    assert f"tip ({x:.1f}, {y:.1f}, {z:.1f}) mm" in path.read_text()
+    smooth = vb.shape_from_tensions(robot, found.tensions, friction=0, start=wanted).tip * 1e3
+    assert abs(smooth[0] - x) > 1
+
+
 def test_tensions_for_a_tip_take_the_law(vertebra, robot: vb.Robot, rubbed: vb.Shape) -> None:
     at = ",".join(repr(value) for value in rubbed.tip.tolist())
     for options, rules in (

@@ -156,7 +156,7 @@ def test_wrong_cell_as_json(vertebra, rig: str) -> None:
     path = Path(rig)
     path.write_text(path.read_text().replace("release", "nowhere", 1))
     error = vertebra("identify", "friction", rig, "--json").json["error"]
-    assert (error["type"], error["row"], error["column"]) == ("RigError", 4, "direction")
+    assert (error["type"], error["row"], error["column"]) == ("MeasurementError", 4, "direction")
 
 
 def test_file_that_is_not_there(vertebra, tmp_path: Path) -> None:

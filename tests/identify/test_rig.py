@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from vertebra.errors import InputError, VertebraError
-from vertebra.identify.rig import RigData, RigError, read_rig, rig_csv
+from vertebra.errors import InputError, MeasurementError, VertebraError
+from vertebra.identify.rig import RigData, read_rig, rig_csv
 from vertebra.identify.rig_law import Bent, slip_of_ratio, tension_ratio
 from vertebra.identify.rig_simulation import simulate_rig
 from vertebra.robot.friction import FrictionLaw
@@ -32,8 +32,8 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def refused(folder: Path, text: str) -> RigError:
-    with pytest.raises(RigError) as caught:
+def refused(folder: Path, text: str) -> MeasurementError:
+    with pytest.raises(MeasurementError) as caught:
         read_rig(written(folder, text))
     return caught.value
 
@@ -186,10 +186,10 @@ def test_a_column_twice(tmp_path: Path) -> None:
 def test_files_that_are_none(tmp_path: Path) -> None:
     assert "has no readings" in str(refused(tmp_path, "# nothing\n"))
     assert "header but no readings" in str(refused(tmp_path, GOOD.splitlines()[0]))
-    with pytest.raises(RigError, match="cannot be read: No such file"):
+    with pytest.raises(MeasurementError, match="cannot be read: No such file"):
         read_rig(tmp_path / "none.csv")
     (tmp_path / "x.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(RigError, match="not UTF-8"):
+    with pytest.raises(MeasurementError, match="not UTF-8"):
         read_rig(tmp_path / "x.csv")
 
 
@@ -216,7 +216,7 @@ def test_lists_of_different_length_are_refused() -> None:
         RigData([0.1], [0.3, 0.3], [3.0], [1], [9.8])
     with pytest.raises(InputError, match="one entry a reading"):
         RigData([], [], [], [], [])
-    with pytest.raises(RigError, match="row 1, column direction"):
+    with pytest.raises(MeasurementError, match="row 1, column direction"):
         RigData([0.1], [0.3], [3.0], [0], [9.8])
 
 
@@ -288,5 +288,5 @@ def test_sensor_faults_of_the_simulator() -> None:
     ],
 )
 def test_what_cannot_be_simulated(options: dict, says: str) -> None:
-    with pytest.raises((InputError, RigError), match=says):
+    with pytest.raises((InputError, MeasurementError), match=says):
         simulate_rig(**({"law": LAW} | options))

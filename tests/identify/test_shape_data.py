@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import vertebra as vb
-from vertebra.errors import InputError
-from vertebra.identify.shape_data import ShapeData, ShapeDataError, UnsolvedRow
+from vertebra.errors import InputError, MeasurementError
+from vertebra.identify.shape_data import ShapeData, UnsolvedRow
 from vertebra.identify.shape_file import read_shapes, shape_csv
 from vertebra.identify.shape_simulation import simulate_shapes
 
@@ -111,7 +111,7 @@ def test_file_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     ],
 )
 def test_problems_name_row_and_column(tmp_path: Path, text: str, row: int, column: str, says: str) -> None:
-    with pytest.raises(ShapeDataError) as caught:
+    with pytest.raises(MeasurementError) as caught:
         read(tmp_path, text)
     error = caught.value
     assert (error.row, error.column) == (row, column)
@@ -121,18 +121,18 @@ def test_problems_name_row_and_column(tmp_path: Path, text: str, row: int, colum
 
 def test_every_problem_is_listed(tmp_path: Path) -> None:
     rows = "".join("1,1,1,x,0,0,70\n" for _ in range(30))
-    with pytest.raises(ShapeDataError, match=r"and 10 more") as caught:
+    with pytest.raises(MeasurementError, match=r"and 10 more") as caught:
         read(tmp_path, HEAD + rows)
     assert len(caught.value.problems) == 30
     assert "row 2 (line 3), column t4" in str(caught.value)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(ShapeDataError, match="cannot be read"):
+    with pytest.raises(MeasurementError, match="cannot be read"):
         read_shapes(tmp_path / "none.csv", ROBOT)
     path = tmp_path / "binary.csv"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ShapeDataError, match="not UTF-8"):
+    with pytest.raises(MeasurementError, match="not UTF-8"):
         read_shapes(path, ROBOT)
 
 

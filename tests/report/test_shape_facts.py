@@ -21,7 +21,7 @@ from vertebra.report.shape_facts import (
     stiffness_text,
     warnings,
 )
-from vertebra.report.slip_facts import along_facts, law_text, laws_text, slip_facts, slip_text, tensions_at_base
+from vertebra.report.slip_facts import along_facts, law_text, laws_text, slip_facts, slip_text
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_tension_at_the_base_is_what_was_pulled() -> None:
         pulls = rng.uniform(1.0, 6.0, len(robot.cables))
         for friction in (None, 0.3, [0.1 * (k % 3) for k in range(len(pulls))], vb.FrictionLaw.of(lambda t: 0.1 + t)):
             shape = vb.shape_from_tensions(robot, pulls, friction=friction)
-            np.testing.assert_allclose(tensions_at_base(shape), pulls, rtol=1e-13)
+            np.testing.assert_allclose(shape.tensions_at_base, pulls, rtol=1e-13)
 
 
 def test_cables_that_rub_have_a_tension_at_each_end(rubbed: vb.Shape) -> None:

@@ -72,7 +72,6 @@ def open_path(robot: Robot, rules: dict[str, Any], files: PathFiles) -> ShapePat
 def walk_rows(path: ShapePath, rows: Sequence[dict[str, Any]], names: Sequence[str], substeps: int) -> Walked:
     """Step through arguments of `ShapePath.step`; a row without a shape is named."""
     from vertebra.errors import VertebraError
-    from vertebra.report.slip_facts import tensions_at_base
 
     before, pulls, shapes, works = path.friction_work, [], [], []
     for number, (row, name) in enumerate(zip(rows, names, strict=True), 1):
@@ -81,7 +80,7 @@ def walk_rows(path: ShapePath, rows: Sequence[dict[str, Any]], names: Sequence[s
         except VertebraError as error:
             raise RowError(name, number, error) from error
         works.append(path.friction_work)
-        pulls.append(row.get("tensions", tensions_at_base(shapes[-1])))
+        pulls.append(row.get("tensions", shapes[-1].tensions_at_base))
     return Walked(collect(path.robot, pulls, shapes, works), shapes[-1], before, substeps)
 
 

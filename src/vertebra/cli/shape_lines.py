@@ -12,9 +12,8 @@ if TYPE_CHECKING:
 
 def shape_title(found: Shape, most: int = 12) -> str:
     """Robot and tensions, for a heading."""
-    from vertebra.report.slip_facts import tensions_at_base
 
-    tensions = [f"{round(tension, 9):.4g}" for tension in tensions_at_base(found)]
+    tensions = [f"{round(tension, 9):.4g}" for tension in found.tensions_at_base]
     shown = ", ".join(tensions[:most]) + (", ..." if len(tensions) > most else "")
     return f"{found.robot.name} under {shown} N"
 
@@ -36,8 +35,7 @@ def friction_free(found: Shape) -> Iterator[Ghost]:
 def _ghost(found: Shape, name: str, number: int, rules: dict[str, Any]) -> Iterator[Ghost]:
     import vertebra
     from vertebra.report.overlays import ghost
-    from vertebra.report.slip_facts import tensions_at_base
 
-    other = vertebra.shape_from_tensions(found.robot, tensions_at_base(found), **rules, check=False)
+    other = vertebra.shape_from_tensions(found.robot, found.tensions_at_base, **rules, check=False)
     if other.stable:
         yield ghost(found.robot, other.frames, name, number)

@@ -24,9 +24,9 @@ PICTURES = (".html", ".png", ".svg")
 FILES = (*PICTURES, ".csv", ".json")
 
 SHAPE_FIELDS = (
-    "angles", "tip", "frames", "tensions", "slip", "lengths", "forces", "normal_forces", "compliance", "energy",
-    "residual", "moment_scale", "iterations", "converged", "stable", "out_of_range", "locked", "separated", "weakest",
-    "gravity", "closure",
+    "angles", "tip", "frames", "tensions", "tensions_at_base", "slip", "lengths", "forces", "normal_forces",
+    "compliance", "energy", "residual", "moment_scale", "iterations", "converged", "stable", "out_of_range",
+    "locked", "separated", "weakest", "gravity", "closure",
 )  # fmt: skip
 
 
@@ -39,13 +39,11 @@ def as_plain(value: Any) -> Any:
 
 def shape_record(shape: Shape) -> dict[str, Any]:
     """Every field of a shape as JSON, SI."""
-    from vertebra.report.slip_facts import tensions_at_base
     from vertebra.statics.shape import Status
     from vertebra.statics.stiffness import tip_stiffness
 
     record: dict[str, Any] = {"robot": shape.robot.name}
     record |= {name: as_plain(getattr(shape, name)) for name in SHAPE_FIELDS}
-    record["tensions_at_base"] = as_plain(tensions_at_base(shape))
     record["friction"] = friction_record(shape.friction)
     record["loads"] = load_records(shape.loads)
     record["status"] = shape.status.name.lower()

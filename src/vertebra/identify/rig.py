@@ -15,20 +15,18 @@ from pathlib import Path
 
 import numpy as np
 
-from vertebra.errors import InputError
-from vertebra.identify.rig_data import G, RigData, RigError, RigProblem, bent_side, checked_g, wrong_cells
+from vertebra.errors import CellProblem, InputError, MeasurementError
+from vertebra.identify.measured_file import SIMULATED, file_error, is_number, read_text, split_cells
+from vertebra.identify.rig_data import G, RigData, bent_side, checked_g, wrong_cells
 from vertebra.identify.rig_law import Bent
 
-__all__ = ["COLUMNS", "RigData", "RigError", "RigProblem", "read_rig", "rig_csv"]
+__all__ = ["COLUMNS", "RigData", "read_rig", "rig_csv"]
 
 COLUMNS = ("theta_deg", "load_g", "force_N", "direction")
 GRAVITY_COLUMN, BENT_COLUMN = "g_m_s2", "bent"
 KNOWN = (*COLUMNS, GRAVITY_COLUMN, BENT_COLUMN)
 NUMBERS = (*COLUMNS[:3], GRAVITY_COLUMN)
 DIRECTIONS = {"pull": 1.0, "up": 1.0, "+1": 1.0, "1": 1.0, "release": -1.0, "down": -1.0, "-1": -1.0}
-SIMULATED = "# simulated"
-"""How the first line of a file of simulated readings begins."""
-MAX_BYTES = 20_000_000
 
 
 def read_rig(path: str | Path, *, g: float | None = None, bent: str | None = None) -> RigData:
@@ -39,24 +37,24 @@ def read_rig(path: str | Path, *, g: float | None = None, bent: str | None = Non
     Lines that begin with # are comments.
     """
     common, side, origin = checked_g(g), bent_side(bent or Bent.PAYLOAD), str(path)
-    text = _read_text(Path(path), origin)
+    text = read_text(Path(path), origin)
     lines = [(i, line) for i, line in enumerate(text.splitlines(), 1) if line.strip(" ,\t") and line[0] != "#"]
     if not lines:
-        raise _file_error(origin, f"has no readings; write a header {','.join(COLUMNS)} and one row a reading")
+        raise file_error(origin, f"has no readings; write a header {','.join(COLUMNS)} and one row a reading")
     (number, header), *body = lines
     names = _header(header, number, origin)
     for name, column, value in (("g", GRAVITY_COLUMN, g), ("bent", BENT_COLUMN, bent)):
         if value is not None and column in names:
             raise InputError(name, f"{origin} has its own column {column}; leave one of the two out")
     if not body:
-        raise _file_error(origin, "has a header but no readings; write one row a reading")
-    table = [(row, line, _cells(cells)) for row, (line, cells) in enumerate(body, 1)]
+        raise file_error(origin, "has a header but no readings; write one row a reading")
+    table = [(row, line, split_cells(cells)) for row, (line, cells) in enumerate(body, 1)]
     found = [_reading(row, line, cells, names, common) for row, line, cells in table]
     problems = [problem for _, wrong in found for problem in wrong]
     if BENT_COLUMN in names and not problems:
         side, problems = _common_side(table, names.index(BENT_COLUMN))
     if problems:
-        raise RigError(problems, origin)
+        raise MeasurementError(problems, origin)
     simulated = text.lower().startswith(SIMULATED)
     source = f"{Path(path).name}, {len(found)} {'simulated ' if simulated else ''}readings"
     theta, mass, force, direction, gravity = np.array([values for values, _ in found]).T
@@ -79,34 +77,17 @@ def rig_csv(data: RigData) -> str:
     return text.getvalue()
 
 
-def _file_error(origin: str, message: str) -> RigError:
-    return RigError([RigProblem(0, 0, "", message)], origin)
-
-
-def _read_text(path: Path, origin: str) -> str:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise _file_error(origin, f"is larger than {MAX_BYTES} bytes; a rig has some hundred rows")
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise _file_error(origin, "is not UTF-8 text; save the table as CSV") from None
-    except OSError as error:
-        raise _file_error(origin, f"cannot be read: {error.strerror or error}") from None
-
-
-def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in next(csv.reader([line]))]
-
-
 def _header(text: str, line: int, origin: str) -> list[str]:
-    names = _cells(text)
+    names = split_cells(text)
     problems = [
-        RigProblem(0, line, name, f"is missing; {_instead(name, names, text)}") for name in COLUMNS if name not in names
+        CellProblem(0, line, name, f"is missing; {_instead(name, names, text)}")
+        for name in COLUMNS
+        if name not in names
     ]
     twice = [name for name in KNOWN if names.count(name) > 1]
-    problems += [RigProblem(0, line, name, "stands there twice; keep one") for name in twice]
+    problems += [CellProblem(0, line, name, "stands there twice; keep one") for name in twice]
     if problems:
-        raise RigError(problems[:1] if _other_separator(text) else problems, origin)
+        raise MeasurementError(problems[:1] if _other_separator(text) else problems, origin)
     return names
 
 
@@ -130,12 +111,12 @@ Values = tuple[float, float, float, float, float]
 
 def _reading(
     row: int, line: int, cells: list[str], names: list[str], common_g: float
-) -> tuple[Values, list[RigProblem]]:
+) -> tuple[Values, list[CellProblem]]:
     """One reading in SI, and what is wrong with it."""
     if len(cells) != len(names):
         more = "; write numbers with a decimal point" if len(cells) > len(names) else ""
         message = f"has {len(cells)} cells where the header has {len(names)}{more}"
-        return (0.0,) * 5, [RigProblem(row, line, "", message)]
+        return (0.0,) * 5, [CellProblem(row, line, "", message)]
     cell = dict(zip(names, cells, strict=True))
     wrong = dict(_unreadable(cell))
     theta, load, force = (float(cell[name]) if name not in wrong else math.nan for name in NUMBERS[:3])
@@ -144,17 +125,17 @@ def _reading(
     values = (math.radians(theta), load * 1e-3, force, sign, g)
     for column, message in wrong_cells(*values):
         wrong.setdefault(column, message)
-    return values, [RigProblem(row, line, name, wrong[name]) for name in KNOWN if name in wrong]
+    return values, [CellProblem(row, line, name, wrong[name]) for name in KNOWN if name in wrong]
 
 
-def _common_side(table: Iterable[tuple[int, int, list[str]]], place: int) -> tuple[Bent, list[RigProblem]]:
+def _common_side(table: Iterable[tuple[int, int, list[str]]], place: int) -> tuple[Bent, list[CellProblem]]:
     """The bent side, the same in every row: it belongs to the rig, not to a reading."""
     first = ""
     for row, line, cells in table:
         first = first or cells[place]
         if cells[place] != first or first not in set(Bent):
             message = f"must be {' or '.join(Bent)}, the same in every row, not {cells[place]!r}"
-            return Bent.PAYLOAD, [RigProblem(row, line, BENT_COLUMN, message)]
+            return Bent.PAYLOAD, [CellProblem(row, line, BENT_COLUMN, message)]
     return Bent(first), []
 
 
@@ -162,7 +143,7 @@ def _unreadable(cell: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Cells that are no numbers, or no direction."""
     for name in NUMBERS:
         text = cell.get(name)
-        if text is not None and not _is_number(text):
+        if text is not None and not is_number(text):
             unit = "m/s^2" if name == GRAVITY_COLUMN else name.partition("_")[2]
             found = f"not {text!r}" if text else "but the cell is empty"
             yield name, f"must be a finite plain number in {unit}, {found}"
@@ -174,13 +155,6 @@ def _unreadable(cell: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 def _word(text: str) -> str:
     # Spreadsheets write a long minus, and 1.0 where a person wrote 1.
     return text.lower().replace("\N{MINUS SIGN}", "-").removesuffix(".0")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text)) and "_" not in text
-    except ValueError:
-        return False
 
 
 def _notes(names: Iterable[str]) -> Iterator[str]:

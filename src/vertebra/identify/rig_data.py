@@ -3,56 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from vertebra.errors import InputError, VertebraError
+from vertebra.errors import CellProblem, InputError, MeasurementError
 from vertebra.identify.rig_law import Bent, Floats
 
 G = 9.8
 """m/s^2, unless the file or the caller says otherwise: the value of the papers."""
-MOST_SHOWN = 20
-"""Problems beyond this number are only counted in a message."""
 LARGEST = 1e9
 """kg, N or m/s^2: no rig has more."""
 LISTS = ("theta", "mass", "force", "direction", "g")
-
-
-class RigProblem(NamedTuple):
-    """One wrong cell, row or column of a rig."""
-
-    row: int
-    """Reading, counted from 1; 0 for the header or the whole file."""
-    line: int
-    """Line of the file, counted from 1; 0 without a file."""
-    column: str
-    """As in the file, such as ``force_N``; empty for a whole row."""
-    message: str
-    """What is wrong and what to write instead."""
-
-    def __str__(self) -> str:
-        line = f"line {self.line}" if self.line else ""
-        row = f"row {self.row}" + (f" ({line})" if line else "") if self.row else line
-        where = ", ".join(part for part in (row, f"column {self.column}" if self.column else "") if part)
-        return f"{where}: {self.message}" if where else self.message
-
-
-class RigError(VertebraError, ValueError):
-    """Readings that cannot be used; lists every problem, `row` and `column` are those of the first."""
-
-    def __init__(self, problems: Sequence[RigProblem], origin: str = "rig") -> None:
-        self.problems, self.origin = tuple(problems), origin
-        self.row, self.column = self.problems[0].row, self.problems[0].column
-        shown = [str(problem) for problem in self.problems[:MOST_SHOWN]]
-        if len(self.problems) > MOST_SHOWN:
-            shown.append(f"and {len(self.problems) - MOST_SHOWN} more")
-        super().__init__(f"{origin}: {shown[0]}" if len(shown) == 1 else "\n  ".join([f"{origin}:", *shown]))
-
-    def __reduce__(self) -> tuple[type[RigError], tuple[tuple[RigProblem, ...], str]]:
-        return type(self), (self.problems, self.origin)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,12 +50,12 @@ class RigData:
             raise InputError("rig", "needs readings: lists of the same length, one entry a reading")
         columns = (getattr(self, name).tolist() for name in LISTS)
         problems = [
-            RigProblem(row, 0, column, message)
+            CellProblem(row, 0, column, message)
             for row, values in enumerate(zip(*columns, strict=True), 1)
             for column, message in wrong_cells(*values)
         ]
         if problems:
-            raise RigError(problems, self.source)
+            raise MeasurementError(problems, self.source)
 
     @property
     def weight(self) -> Floats:

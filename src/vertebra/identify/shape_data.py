@@ -2,62 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from vertebra.errors import InputError, VertebraError
+from vertebra.errors import CellProblem, InputError, MeasurementError, VertebraError, row_name
 from vertebra.robot.tables import Floats
 
 LARGEST = 1e9
 """No tension, mass or place is larger, SI."""
-MOST_SHOWN = 20
-"""Problems beyond this number are only counted in a message."""
-
-
-class CellProblem(NamedTuple):
-    """One wrong cell, row or column of measured shapes."""
-
-    row: int
-    """Counted from 1; 0 for the header or the whole file."""
-    line: int
-    """Line of the file, counted from 1; 0 without a file."""
-    column: str
-    """As in the file, such as ``x_mm``; empty for a whole row."""
-    message: str
-    """What is wrong and what to write instead."""
-
-    def __str__(self) -> str:
-        where = ", ".join([*([row_name(self.row, self.line)] if self.row or self.line else []), *self._column()])
-        return f"{where}: {self.message}" if where else self.message
-
-    def _column(self) -> list[str]:
-        return [f"column {self.column}"] if self.column else []
-
-
-def row_name(row: int, line: int) -> str:
-    """How a row is called in messages."""
-    at = f"line {line}" if line else ""
-    if not row:
-        return at
-    return f"row {row}" + (f" ({at})" if at else "")
-
-
-class ShapeDataError(VertebraError, ValueError):
-    """Measured shapes that cannot be used; lists every problem, `row` and `column` are those of the first."""
-
-    def __init__(self, problems: Sequence[CellProblem], origin: str = "shapes") -> None:
-        self.problems, self.origin = tuple(problems), origin
-        self.row, self.column = self.problems[0].row, self.problems[0].column
-        shown = [str(problem) for problem in self.problems[:MOST_SHOWN]]
-        if len(self.problems) > MOST_SHOWN:
-            shown.append(f"and {len(self.problems) - MOST_SHOWN} more")
-        super().__init__(f"{origin}: {shown[0]}" if len(shown) == 1 else "\n  ".join([f"{origin}:", *shown]))
-
-    def __reduce__(self) -> tuple[type[ShapeDataError], tuple[tuple[CellProblem, ...], str]]:
-        return type(self), (self.problems, self.origin)
 
 
 class UnsolvedRow(VertebraError):  # noqa: N818 - like the errors of the solvers
@@ -118,7 +72,7 @@ class ShapeData:
             raise InputError("shapes", "tips have three coordinates; sequence and lines one entry a shape")
         problems = list(self._problems())
         if problems:
-            raise ShapeDataError(problems, self.source)
+            raise MeasurementError(problems, self.source)
 
     def _problems(self) -> Iterator[CellProblem]:
         for row in range(len(self)):

@@ -16,18 +16,16 @@ from pathlib import Path
 
 import numpy as np
 
-from vertebra.errors import InputError
+from vertebra.errors import CellProblem, InputError, MeasurementError
+from vertebra.identify.measured_file import SIMULATED, file_error, is_number, read_text, split_cells
 from vertebra.identify.rig_data import checked_g
-from vertebra.identify.shape_data import CellProblem, ShapeData, ShapeDataError
+from vertebra.identify.shape_data import ShapeData
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.problem import Problem
 
 TIP = ("x_mm", "y_mm", "z_mm")
 PAYLOAD, WEIGHT, SIGMA_TIP, SIGMA_ANGLE, SEQUENCE = "payload_g", "weight", "sigma_mm", "sigma_deg", "sequence"
-SIMULATED = "# simulated"
-"""How the first line of a file of simulated shapes begins."""
-MAX_BYTES = 50_000_000
 _PULLED = re.compile(r"([tm])(\d+)(_kg)?")
 _ANGLE = re.compile(r"q(\d+)_deg")
 
@@ -42,26 +40,24 @@ def read_shapes(path: str | Path, robot: Robot, *, g: float | None = None) -> Sh
     """
     Problem.of(robot, None, ())  # refuses robots that have no statics, before their cables are counted
     origin = str(path)
-    text = _read_text(Path(path), origin)
+    text = read_text(Path(path), origin)
     lines = [(i, line) for i, line in enumerate(text.splitlines(), 1) if line.strip(" ,\t") and line[0] != "#"]
     if not lines:
-        raise _file_error(
-            origin, "has no shapes; write a header such as t1,t2,t3,t4,x_mm,y_mm,z_mm and one row a shape"
-        )
+        raise file_error(origin, "has no shapes; write a header such as t1,t2,t3,t4,x_mm,y_mm,z_mm and one row a shape")
     (number, header), *body = lines
-    names = _cells(header)
+    names = split_cells(header)
     if not body:
-        raise _file_error(origin, "has a header but no shapes; write one row a shape")
+        raise file_error(origin, "has a header but no shapes; write one row a shape")
     layout = _layout(names, header, number, origin, robot, g)
     table = np.full((len(body), len(names)), np.nan)
     problems: list[CellProblem] = []
     words: list[str] = []
     for row, (line, cells) in enumerate(body):
-        values = _cells(cells)
+        values = split_cells(cells)
         problems += _read_row(row, line, values, layout, table)
         words.append(values[names.index(SEQUENCE)] if SEQUENCE in names and len(values) == len(names) else "")
     if problems:
-        raise ShapeDataError(problems, origin)
+        raise MeasurementError(problems, origin)
     simulated = text.lower().startswith(SIMULATED)
     source = f"{Path(path).name}, {len(body)} {'simulated' if simulated else 'measured'} shapes"
     numbers = tuple(line for line, _ in body)
@@ -144,25 +140,6 @@ def _texts(values: Floats) -> list[str]:
     return ["" if math.isnan(value) else f"{value:.15g}" for value in values.tolist()]
 
 
-def _file_error(origin: str, message: str, line: int = 0, column: str = "") -> ShapeDataError:
-    return ShapeDataError([CellProblem(0, line, column, message)], origin)
-
-
-def _read_text(path: Path, origin: str) -> str:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise _file_error(origin, f"is larger than {MAX_BYTES} bytes; leave rows out")
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise _file_error(origin, "is not UTF-8 text; save the table as CSV") from None
-    except OSError as error:
-        raise _file_error(origin, f"cannot be read: {error.strerror or error}") from None
-
-
-def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in next(csv.reader([line]))]
-
-
 def _layout(names: list[str], header: str, line: int, origin: str, robot: Robot, g: float | None) -> Layout:
     """What the columns are, or an error that names every column that cannot be."""
     count = len(robot.cables)
@@ -188,9 +165,9 @@ def _layout(names: list[str], header: str, line: int, origin: str, robot: Robot,
             problems.append(CellProblem(0, line, name, f"{robot.name} has {len(robot.joints)} joints, counted from 1"))
     if not problems and not set(names) & {*TIP, *(name for name in names if _ANGLE.fullmatch(name))}:
         message = "has nothing measured; give the tip as x_mm, y_mm, z_mm, or joint angles q1_deg, q2_deg, ..."
-        raise _file_error(origin, message, line)
+        raise file_error(origin, message, line)
     if problems:
-        raise ShapeDataError(problems, origin)
+        raise MeasurementError(problems, origin)
     if g is not None and not by_mass:
         raise InputError("g", f"{origin} has tensions in N; g belongs to hung masses m1_kg, m2_kg, ...")
     return layout
@@ -216,16 +193,9 @@ def _read_row(row: int, line: int, values: list[str], layout: Layout, table: Flo
     for column, (name, text) in enumerate(zip(names, values, strict=True)):
         if name not in layout.numbers:
             continue
-        if text and not _is_number(text):
+        if text and not is_number(text):
             yield CellProblem(row + 1, line, name, f"must be a finite plain number, not {text!r}")
         elif text:
             table[row, column] = float(text)
         elif name in layout.pull:
             yield CellProblem(row + 1, line, name, "is empty; every cable needs its tension, 0 where it is slack")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text)) and "_" not in text
-    except ValueError:
-        return False

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vertebra.errors import InputError
+from vertebra.errors import InputError, row_name
 from vertebra.identify.bounded_least_squares import minimise
 from vertebra.identify.choices import Choice, Prior, Unknown, apply_all, unknowns
 from vertebra.identify.identifiability import covariance_of, verdict, what_data_see
 from vertebra.identify.setup import Setup
-from vertebra.identify.shape_data import ShapeData, row_name
+from vertebra.identify.shape_data import ShapeData
 from vertebra.identify.shape_fit_result import Misfit, ShapeFit
 from vertebra.identify.shape_model import Prediction, ShapeModel
 from vertebra.robot.robot import Robot

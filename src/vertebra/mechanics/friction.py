@@ -34,6 +34,8 @@ BEND_WIDTH = 16
 
 MOST_GRIP = 0.99
 """u = mu sin(theta) at which the law holds a cable fast: it has no answer beyond 1, and solvers stop here."""
+STRAIGHTEST = 1e-10
+"""rad; u has a corner at q = 0, and so near it the slope is the mean of its two sides."""
 LAST_ANGLE = 0.5 * math.pi
 
 
@@ -65,7 +67,7 @@ def grip_at(laws, curves, k, q, sin_half, cos_half):
     u = mu * sine
     if u >= MOST_GRIP:
         return MOST_GRIP, 0.0, True
-    half = 0.5 if q > 0.0 else -0.5 if q < 0.0 else 0.0
+    half = 0.5 if q > STRAIGHTEST else -0.5 if q < -STRAIGHTEST else 0.0
     return u, half * (slope * sine + mu * cos_half), False
 
 

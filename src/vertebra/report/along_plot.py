@@ -11,7 +11,6 @@ import plotly.io
 from vertebra.report.html_page import PLOTLY_CONFIG
 from vertebra.report.panels import Panel, Series, panel_figure
 from vertebra.report.scene import cable_style
-from vertebra.report.slip_facts import tensions_at_base
 from vertebra.robot.tables import Floats
 from vertebra.statics.shape import Shape
 
@@ -23,7 +22,7 @@ CAPTION = (
 
 def along_panel(shape: Shape) -> Panel:
     """Tension from the base (0) across every joint to the end of each cable."""
-    along, series = np.column_stack([tensions_at_base(shape), shape.tensions]), []
+    along, series = np.column_stack([shape.tensions_at_base, shape.tensions]), []
     ends = shape.robot.cables["last_link"].tolist()
     for k, name in alike_cables(along).items():
         colour, dash = cable_style(k)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from vertebra.report.facts import Facts, number
 from vertebra.report.overlays import place_text
-from vertebra.report.slip_facts import friction_rows, slip_text, tensions_at_base, tensions_at_end
+from vertebra.report.slip_facts import friction_rows, slip_text, tensions_at_end
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.shape import Shape, Status
@@ -129,7 +129,7 @@ def joint_facts(shape: Shape) -> Facts:
 def cable_facts(shape: Shape) -> Facts:
     """One row a cable; where cables rub, also what is left of the tension at the end, and which way they slip."""
     robot = shape.robot
-    base, end = tensions_at_base(shape), tensions_at_end(shape)
+    base, end = shape.tensions_at_base, tensions_at_end(shape)
     headers = ["cable", "azimuth [deg]", "end at link", "tension [N]", "length [mm]", "pulled in [mm]"]
     rows = [
         [

@@ -10,7 +10,7 @@ import numpy as np
 
 from vertebra.report.overlays import Ghost, Mark, load_arrows, points_of, tip_ellipsoid
 from vertebra.report.scene import Scene, body_points, cable_label, gravity_arrow, robot_scene
-from vertebra.report.slip_facts import tensions_at_base, tensions_at_end
+from vertebra.report.slip_facts import tensions_at_end
 from vertebra.statics.shape import Shape
 
 THINNEST, WIDEST = 0.5, 2.0
@@ -30,7 +30,7 @@ def shape_scene(shape: Shape, ghosts: Sequence[Ghost] = (), marks: Sequence[Mark
     robot_points = body_points(scene.links, scene.parts, scene.mount, scene.cables, scene.tip)
     around_tip = ellipsoid.mesh.vertices if ellipsoid is not None else np.zeros((0, 3))
     points = np.vstack([robot_points, points_of(arrows, ghosts, marks), around_tip])
-    tensions = tensions_at_base(shape).tolist()
+    tensions = shape.tensions_at_base.tolist()
     highest = max(tensions, default=0.0)
     return replace(
         scene,

@@ -15,17 +15,6 @@ from vertebra.statics.shape import Shape
 MM = 1e3
 
 
-def tensions_at_base(shape: Shape) -> Floats:
-    """(cables,) what pulls at each cable where it enters the base, N: the friction of the base comes behind it."""
-    first = shape.tensions[:, 0] if shape.tensions.size else np.zeros(len(shape.tensions))
-    if not shape.friction:
-        return first.copy()
-    bend = 0.5 * abs(float(shape.angles[0]))
-    rub = math.sin(bend) * np.array([law(bend) for law in shape.friction])
-    pulls: Floats = first * (1.0 - shape.slip[:, 0] * rub)
-    return pulls
-
-
 def tensions_at_end(shape: Shape) -> Floats:
     """(cables,) what each cable holds on to at its end, N."""
     rows = np.arange(len(shape.tensions))
@@ -81,7 +70,7 @@ def slip_text(shape: Shape, k: int) -> str:
 def along_facts(shape: Shape) -> Facts:
     """Tension of every cable across every joint: how friction eats it up."""
     last = shape.robot.cables["last_link"]
-    rows = [("base", *(f"{value:.4f}" for value in tensions_at_base(shape)))]
+    rows = [("base", *(f"{value:.4f}" for value in shape.tensions_at_base))]
     rows += [
         (str(j + 1), *(f"{value:.4f}" if j < last[k] else "" for k, value in enumerate(shape.tensions[:, j])))
         for j in range(len(shape.angles))

@@ -36,6 +36,8 @@ ANSWERS = 4
 """How many tensions that reach the goal are compared."""
 KICKS = (0.0, 0.01, 0.01, 0.02, 0.02, 0.05, 0.05, 0.1, 0.1, 0.2)
 """On a path: how far from the last tensions the search begins, relative."""
+WIDTHS = (0.003, 0.03)
+"""Relative: over which the tip's answer to the tensions is taken where friction makes kinks."""
 MOST_STEPS = 60
 STIFFNESS_TOLERANCE = 1e-4
 """Relative."""
@@ -113,6 +115,21 @@ class _Tip:
             return None
         return self.goal.residual(self.tip, self.compliance)
 
+    def wide_slope(self, tensions: Floats, width: float) -> Floats | None:
+        """The slope by differences over a part of the tensions; None where a shape is missing.
+
+        Where cables begin to slip the residual has kinks, and its slope at a point may lead nowhere.
+        """
+        columns = []
+        for k, size in enumerate(width * np.maximum(tensions, 0.1 * float(tensions.max()) + 1e-6)):
+            aside = size * (np.arange(len(tensions)) == k)
+            low = np.maximum(tensions - aside, 0.0)
+            ahead, behind = self.residual(tensions + aside), self.residual(low)
+            if ahead is None or behind is None:
+                return None
+            columns.append((ahead - behind) / (size + tensions[k] - low[k]))
+        return np.array(columns).T
+
     def slope(self, tensions: Floats, residual: Floats) -> Floats:
         """Derivative of the residual at the tensions of the last call."""
         slope = self.by_tension[:3] / self.goal.size
@@ -153,8 +170,8 @@ def tensions_for_tip(
     solved from the start. `tolerance`: m.
 
     `path`: the next step of a path instead, with its history, gravity, loads and friction. The search sets out from its
-    last tensions and takes the answer next to them, so that tensions along a path of the tip change little by little.
-    The path itself stays where it is: step it with the answer.
+    last tensions and takes the answer next to them, so that tensions along a path of the tip change little by little;
+    where none is near, any other. The path itself stays where it is: step it with the answer.
 
     With `check`, raises `Infeasible` with the closest answer as `result` when the tip does not get there.
     """
@@ -295,13 +312,13 @@ def _descend(tip: _Tip, first: Floats, low: Floats, high: Floats, enough: float)
     residual = tip.residual(tensions)
     if residual is None:
         return tensions, np.inf
-    miss, damping = float(np.linalg.norm(residual)), 1e-3
+    miss, damping, stuck = float(np.linalg.norm(residual)), 1e-3, 0
     for _ in range(MOST_STEPS):
         if miss <= enough:
             break
-        slope = tip.slope(tensions, residual)
+        slope = tip.wide_slope(tensions, WIDTHS[stuck - 1]) if stuck else tip.slope(tensions, residual)
         moved_on = False
-        while damping < 1e10:
+        while slope is not None and damping < 1e10:
             trial = np.clip(tensions + _step(slope, residual, damping, tensions, low, high), low, high)
             after = tip.residual(trial)
             if after is not None and float(np.linalg.norm(after)) < miss:
@@ -310,9 +327,13 @@ def _descend(tip: _Tip, first: Floats, low: Floats, high: Floats, enough: float)
                 damping, moved_on = max(damping * 0.1, 1e-14), gain > 1e-9
                 break
             damping *= 10.0
-        if not moved_on:
+        if moved_on:
+            damping, stuck = min(damping, 1e6), 0
+            continue
+        stuck, damping = stuck + 1, 1e-3
+        if stuck > len(WIDTHS) or not tip.problem.laws:
             break
-        damping = min(damping, 1e6)
+        tip.residual(tensions)
     return tensions, miss
 
 

@@ -74,6 +74,8 @@ class Shape:
     """(3,) m."""
     tensions: Floats
     """(cables, n) of each cable across each joint, N; 0 beyond its end."""
+    tensions_at_base: Floats
+    """(cables,) what pulls at each cable where it enters the base, N: the friction of the base comes behind it."""
     slip: Floats
     """(cables, n) slip direction of each cable in the link before each joint: -1 where it is drawn to the base, 1 to
     the tip, between them where it sticks; 0 without friction."""
@@ -193,8 +195,8 @@ def build_shape(problem: Problem, status: int, tensions: Floats, q: Floats, work
         weakest = int(np.argmax(np.abs(work.state[:, TAU]))) + 1
         compliance[:] = math.inf
     return Shape(
-        robot, problem.gravity, problem.loads, problem.laws, problem.closure, q, frames, tip, along, slip,
-        lengths, forces, normal_forces, compliance,
+        robot, problem.gravity, problem.loads, problem.laws, problem.closure, q, frames, tip, along, tensions.copy(),
+        slip, lengths, forces, normal_forces, compliance,
         report[ENERGY], report[RESIDUAL], report[SCALE], int(report[ITERATIONS]), converged, stable,
         tuple(sorted({*joints_out_of_range(robot, q), *locked})), locked,
         rows_where((normal_forces < 0.0) & (robot.joints["kind"] == ROLLING)), weakest,

@@ -15,7 +15,7 @@ from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.from_tensions import Shapes, shapes_from_tensions
-from vertebra.statics.problem import Problem
+from vertebra.statics.problem import Closure, Problem
 from vertebra.statics.shape import Shape
 
 RIGID = 1e-12
@@ -92,13 +92,14 @@ def stiffness_curve(
     gravity: str | ArrayLike | None = None,
     loads: Sequence[Load] = (),
     friction: Friction | None = None,
+    closure: Closure = "virtual-work",
     start: ArrayLike | None = None,
 ) -> StiffnessCurve:
     """Tip stiffness for each common tension (N,), N, on top of which every cable pulls `extra` (cables,), N.
 
     A standing robot that has buckled shows the stiffness of its bent shape.
     """
-    Problem.of(robot, gravity, loads, friction)  # refuses a wrong robot before its cables are counted
+    Problem.of(robot, gravity, loads, friction, closure)  # refuses a wrong robot before its cables are counted
     tensions = numbers("common", common, "N")
     if tensions.ndim != 1 or len(tensions) == 0:
         raise InputError("common", f"must be a list of tensions in N, not an array of shape {tensions.shape}")
@@ -106,7 +107,7 @@ def stiffness_curve(
     if more.shape != (len(robot.cables),):
         raise InputError("extra", f"must be {len(robot.cables)} numbers in N, one a cable, not {more.shape}")
     shapes = shapes_from_tensions(
-        robot, tensions[:, None] + more, gravity=gravity, loads=loads, friction=friction, start=start
+        robot, tensions[:, None] + more, gravity=gravity, loads=loads, friction=friction, closure=closure, start=start
     )
     stiffness = np.zeros((len(tensions), 3))
     solved = shapes.solved
