@@ -29,7 +29,8 @@ from vertebra.mechanics.friction import (
     commit,
     friction_at,
 )
-from vertebra.mechanics.newton import LOCKED, RESIDUAL, SCALE, WEAK, find_shape, inspect
+from vertebra.mechanics.newton import LOCKED, RESIDUAL, SCALE, WEAK, inspect
+from vertebra.mechanics.search import find_shape
 from vertebra.mechanics.sweep import NONE, substitute_wide
 from vertebra.statics import from_lengths, from_tensions, path
 from vertebra.statics.problem import NO_CABLES, Problem, Workspace

@@ -20,8 +20,9 @@ from vertebra.mechanics.cables import measure_segments
 from vertebra.mechanics.chain import frames_and_jacobian
 from vertebra.mechanics.compiled import kernel
 from vertebra.mechanics.masses import locate_masses
-from vertebra.mechanics.newton import find_shape, inspect
+from vertebra.mechanics.newton import inspect
 from vertebra.mechanics.outcome import describe, find_shapes, reach
+from vertebra.mechanics.search import find_shape
 from vertebra.robot.tables import PIN
 from vertebra.statics import for_shape, for_tip, from_lengths, from_tensions, shape
 from vertebra.statics.branches import joint_stiffness

@@ -37,7 +37,8 @@ from vertebra.mechanics.friction import (
     commit,
 )
 from vertebra.mechanics.kinematics import jacobian
-from vertebra.mechanics.newton import find_shape, inspect
+from vertebra.mechanics.newton import inspect
+from vertebra.mechanics.search import find_shape
 from vertebra.robot.tables import Floats
 from vertebra.statics.problem import NO_CABLES, Problem, Workspace
 from vertebra.statics.shape import build_shape

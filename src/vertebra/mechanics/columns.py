@@ -28,4 +28,6 @@ KAPPA = 42
 LINE = 43  # l of the sweep
 STEP = 46  # Newton step, rad
 SHARE = 47  # 1 / pivot: the step multiplies by it, which takes less time than to divide again
-WIDTH = 48
+GIVEN = 48  # angle that a search with several attempts set out from, rad
+SAFE = 49  # and that of the last attempt that was solved
+WIDTH = 50

@@ -219,6 +219,7 @@ def balance(joints, gravity, loads, heavy_gaps, narrow, q, state, load_at):
         if heavy_gaps:
             slope = read(state, j, GAP_SLOPE)
             tau -= dot(g, slope)
+            size += pull * spread(slope)
             own -= state[j, GAP_CURVE] + state[j, DRIFT_SLOPE]
             turned = cross_product(slope, g)
             lower = moved(lower, -1.0, turned)

@@ -29,8 +29,8 @@ GRIP_PLANES = 9
 WAS_SLIP, WAS_DRAWN, WAS_HOLD = range(3)
 HISTORY_PLANES = 3
 # Columns of `bends`, one row a joint; the last, the centre of the disc before it, has three.
-SIN_HALF, COS_HALF, HEIGHT, HEIGHT1, HEIGHT2, STRAIGHT, REACH, RUBBED, GRIP, GRIP1, FAST, SAFE, GIVEN, DISC = range(14)
-BEND_WIDTH = 16
+SIN_HALF, COS_HALF, HEIGHT, HEIGHT1, HEIGHT2, STRAIGHT, REACH, RUBBED, GRIP, GRIP1, FAST, DISC = range(12)
+BEND_WIDTH = 14
 
 MOST_GRIP = 0.99
 """u = mu sin(theta) at which the law holds a cable fast: it has no answer beyond 1, and solvers stop here."""
@@ -98,15 +98,8 @@ def slip_along(cable, segments, laws, history, k, softness, bends, grip):
     for j in range(cable.last_link - 1, -1, -1):
         segment = segments[k, j]
         sin_half, cos_half = bends[j, SIN_HALF], bends[j, COS_HALF]
-        length, first, _ = across_mirror(
-            1.0,
-            bends[j, HEIGHT] + segment.recess,
-            bends[j, HEIGHT1],
-            bends[j, HEIGHT2],
-            segment.offset,
-            sin_half,
-            cos_half,
-        )
+        height, s1, s2 = bends[j, HEIGHT] + segment.recess, bends[j, HEIGHT1], bends[j, HEIGHT2]
+        length, first, _ = across_mirror(1.0, height, s1, s2, segment.offset, sin_half, cos_half)
         gap = 2.0 * (bends[j, STRAIGHT] + segment.recess)
         drawn, straight = drawn + (length - gap), straight + gap
         slip = history[WAS_SLIP, k, j] + (drawn - history[WAS_DRAWN, k, j]) * stiff
@@ -127,10 +120,8 @@ def grip_along(cable, laws, curves, k, softness, q, bends, grip):
     locked, touchy = NONE, 0.0
     if laws[k, ALIKE] == 0.0:
         for j in range(q.shape[0]):
-            bends[j, GRIP], bends[j, GRIP1], fast = grip_at(
-                laws, curves, k, q[j], bends[j, SIN_HALF], bends[j, COS_HALF]
-            )
-            bends[j, FAST] = 1.0 if fast else 0.0
+            u, u1, fast = grip_at(laws, curves, k, q[j], bends[j, SIN_HALF], bends[j, COS_HALF])
+            bends[j, GRIP], bends[j, GRIP1], bends[j, FAST] = u, u1, 1.0 if fast else 0.0
     ratio, climb, before, before1 = 1.0, 0.0, 0.0, 0.0
     stiff = 1.0 / (laws[k, PRESLIDING] * softness)
     for j in range(cable.last_link):
@@ -209,7 +200,7 @@ def rub(joints, links, cables, segments, rest, rate, friction, softness, tension
     weights, or stored in elastic cables; without the part inside links), the round-off of joint moments that stiff
     cables make in N*m, and the joint where a cable is held fast, or NONE.
     """
-    laws, curves, at_discs, history, grip, bends = friction
+    laws, curves, at_discs, history, grip, bends = friction  # `Rubbing` of statics.problem
     bend_joints(joints, links, q, at_discs, bends)
     n, c = joints.shape[0], cables.shape[0]
     for j in range(n):

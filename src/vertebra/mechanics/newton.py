@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 
-from vertebra.mechanics.cables import TOUCH, across_mirror, mirror_segment
+from vertebra.mechanics.cables import across_mirror, mirror_segment
 from vertebra.mechanics.columns import OWN, PIVOT, STEP, TAU, TENSION, TENSION_OFFSET, TENSION_RECESS
 from vertebra.mechanics.compiled import kernel, merged
 from vertebra.mechanics.discs import balance_at_discs, point_ahead
 from vertebra.mechanics.equilibrium import balance, gather_tensions, gather_weights, place
-from vertebra.mechanics.friction import GIVEN, RUBBED, SAFE, rub
+from vertebra.mechanics.friction import RUBBED, rub
 from vertebra.mechanics.joints import mirror_law
 from vertebra.mechanics.sweep import (
     CABLE_COLUMN,
@@ -54,12 +54,6 @@ ROUGH_ENOUGH = 1e-12
 """The same with friction, whose kinks make the last digits dear."""
 GOOD = 1e-10
 """A residual below this part of the moment scale is an equilibrium once steps stop improving it."""
-USUAL, STRAIGHTENED, AGAIN, LED = range(4)
-"""What `find_shape` tries: the start that was given or is usual; the straight pose; the first again; led there."""
-SOFTEST, BOLDEST, TIMID = 1e4, 0.1, 0.9
-"""Times its own presliding: the slip over which friction builds up where the search has to be led; the factor from one
-to the next, and that at which it is given up."""
-MOST_ATTEMPTS = 60
 MOST_ROUGH_ITERATIONS = 50
 LEAVING_STEP = 0.3
 """rad; first try along negative curvature."""
@@ -151,8 +145,8 @@ def linearise(system, friction, kind, tensions, q, work):
         return
     widen(gravity, heavy_cables, state, wide)
     if friction is not None:
-        bends = friction[5]
-        if friction[2]:
+        bends = friction.bends
+        if friction.at_discs:
             point_ahead(joints, bends, wide)
             report[RESIDUAL] = balance_at_discs(joints, gravity, loads, heavy_gaps, heavy_cables, bends, state, wide)
         for j in range(joints.shape[0]):
@@ -390,23 +384,9 @@ def judge(by_pivots, work):
 
 @kernel
 def inspect(
-    joints,
-    links,
-    cables,
-    segments,
-    gravity,
-    loads,
-    tensions,
-    rest,
-    rate,
-    friction,
-    q,
-    state,
-    load_at,
-    wide,
-    memory,
-    report,
-):
+    joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction,
+    q, state, load_at, wide, memory, report,
+):  # fmt: skip
     """Moments and stiffness at a given pose, which need not be an equilibrium; `state` and `report` as by `settle`."""
     heavy_gaps, heavy_cables = gather_weights(joints, links, cables, state)
     conservative, by_length = friction is None and is_conservative(gravity, loads, heavy_cables), rest.shape[0] > 0
@@ -417,101 +397,3 @@ def inspect(
     report[ITERATIONS], report[LOCKED], report[SOFTNESS] = 0.0, NONE, 1.0
     linearise((joints, links, cables, segments, gravity, loads, rest, rate), friction, kind, tensions, q, work)
     judge(conservative or friction is not None, work)
-
-
-@kernel
-def in_range(joints, cables, segments, q, j):
-    """Whether joint j is within its limit and its faces have not passed through each other at a cable.
-
-    Holes of rolling joints lie inside their arcs, so there the second never happens.
-    """
-    if abs(q[j]) > joints[j].limit * (1.0 + 1e-12):
-        return False
-    if joints[j].kind != ROLLING:
-        sin_half, cos_half = math.sin(0.5 * q[j]), math.cos(0.5 * q[j])
-        s, s1, s2 = mirror_law(joints[j].kind, joints[j].size, q[j], sin_half, cos_half)
-        for k in range(cables.shape[0]):
-            if j < cables[k].last_link:
-                e, height = segments[k, j].offset, s + segments[k, j].recess
-                if across_mirror(1.0, height, s1, s2, e, sin_half, cos_half)[0] < -TOUCH:
-                    return False
-    return True
-
-
-@kernel
-def all_in_range(joints, cables, segments, q):
-    inside = True
-    for j in range(joints.shape[0]):
-        inside = inside and in_range(joints, cables, segments, q, j)
-    return inside
-
-
-@kernel
-def find_shape(
-    joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, use_start,
-    q, start, state, load_at, wide, memory, report,
-):  # fmt: skip
-    """`settle`; where the usual start leads nowhere or out of range, once more from the straight pose.
-
-    If that is no better, the first answer stands. Where friction leaves the search without an equilibrium, it is led
-    there: friction that builds up over a long slip first, then over shorter ones, each from the answer before.
-    """
-    status, spent, from_q, phase = STALLED, 0.0, use_start, USUAL
-    only_start = use_start or rest.shape[0] > 0
-    softness, held, firmer = 1.0, math.inf, BOLDEST
-    keep_pose(GIVEN, q, friction)
-    for attempt in range(MOST_ATTEMPTS):
-        report[SOFTNESS] = softness
-        status = settle(
-            joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, phase != AGAIN, from_q,
-            q, start, state, load_at, wide, memory, report,
-        )  # fmt: skip
-        settled = status == SETTLED
-        solved = settled and report[WEAK] == NONE and all_in_range(joints, cables, segments, q)
-        if solved and softness == 1.0:
-            break
-        spent += report[ITERATIONS]
-        from_q = True
-        if phase == LED:
-            if settled and softness == 1.0:
-                spent -= report[ITERATIONS]
-                break
-            if settled:
-                held, firmer = softness, max(BOLDEST, firmer * firmer)
-                keep_pose(SAFE, q, friction)
-            else:
-                firmer = math.sqrt(firmer)
-                take_pose(SAFE, q, friction)
-            softness = max(held * firmer, 1.0)
-            if held == math.inf or firmer > TIMID or attempt == MOST_ATTEMPTS - 2:
-                phase, softness, from_q = AGAIN, 1.0, use_start
-                take_pose(GIVEN, q, friction)
-        elif phase == AGAIN or (only_start and (settled or friction is None)):
-            spent -= report[ITERATIONS]
-            break
-        elif friction is not None and not settled:
-            phase, softness = LED, SOFTEST
-            if not use_start:
-                straighten(q)
-        elif phase == USUAL:
-            phase = STRAIGHTENED
-            straighten(q)
-        else:
-            phase, from_q = AGAIN, False
-    report[ITERATIONS] += spent
-    return status
-
-
-@kernel
-def keep_pose(column, q, friction):
-    """Put a pose by, where there is friction."""
-    if friction is not None:
-        for j in range(q.shape[0]):
-            friction[5][j, column] = q[j]
-
-
-@kernel
-def take_pose(column, q, friction):
-    if friction is not None:
-        for j in range(q.shape[0]):
-            q[j] = friction[5][j, column]

@@ -11,7 +11,8 @@ from vertebra.mechanics.compiled import kernel
 from vertebra.mechanics.equilibrium import gather_weights
 from vertebra.mechanics.friction import ARM, DISC, RATIO, commit
 from vertebra.mechanics.joints import mirror_law
-from vertebra.mechanics.newton import ENERGY, LOCKED, SETTLED, WEAK, all_in_range, copy, find_shape, is_conservative
+from vertebra.mechanics.newton import ENERGY, LOCKED, SETTLED, WEAK, copy, is_conservative
+from vertebra.mechanics.search import all_in_range, find_shape
 from vertebra.mechanics.sweep import NONE, tip_response
 from vertebra.mechanics.vectors import cross_product, moved, read, write
 
@@ -22,6 +23,27 @@ def place_links(joints, links, origin, q, frames, twists):
     place_base(origin, frames)
     for j in range(joints.shape[0]):
         place_mirror(joints[j], links[j].reach, q[j], j, frames, twists)
+
+
+@kernel
+def reach_tip(frames, tip, at_tip):
+    """The tip in the world, m."""
+    for row in range(3):
+        at_tip[row] = world(frames, frames.shape[0] - 1, row, tip[0], tip[1], tip[2])
+
+
+@kernel
+def measure_cables(joints, cables, segments, q, lengths):
+    """Whole length of each cable, m."""
+    for k in range(cables.shape[0]):
+        lengths[k] = cables[k].inside
+    for j in range(joints.shape[0]):
+        sin_half, cos_half = math.sin(0.5 * q[j]), math.cos(0.5 * q[j])
+        s, s1, s2 = mirror_law(joints[j].kind, joints[j].size, q[j], sin_half, cos_half)
+        for k in range(cables.shape[0]):
+            if j < cables[k].last_link:
+                e, height = segments[k, j].offset, s + segments[k, j].recess
+                lengths[k] += across_mirror(1.0, height, s1, s2, e, sin_half, cos_half)[0]
 
 
 @kernel
@@ -58,32 +80,11 @@ def describe(
 
 
 @kernel
-def reach_tip(frames, tip, at_tip):
-    """The tip in the world, m."""
-    for row in range(3):
-        at_tip[row] = world(frames, frames.shape[0] - 1, row, tip[0], tip[1], tip[2])
-
-
-@kernel
-def measure_cables(joints, cables, segments, q, lengths):
-    """Whole length of each cable, m."""
-    for k in range(cables.shape[0]):
-        lengths[k] = cables[k].inside
-    for j in range(joints.shape[0]):
-        sin_half, cos_half = math.sin(0.5 * q[j]), math.cos(0.5 * q[j])
-        s, s1, s2 = mirror_law(joints[j].kind, joints[j].size, q[j], sin_half, cos_half)
-        for k in range(cables.shape[0]):
-            if j < cables[k].last_link:
-                e, height = segments[k, j].offset, s + segments[k, j].recess
-                lengths[k] += across_mirror(1.0, height, s1, s2, e, sin_half, cos_half)[0]
-
-
-@kernel
 def tension_ratio(friction, k, j):
     """Tension of cable k across joint j over that at its base."""
     if friction is None:
         return 1.0
-    return friction[4][RATIO, k, j]
+    return friction.grip[RATIO, k, j]
 
 
 @kernel
@@ -91,7 +92,7 @@ def tension_arm(joints, segments, friction, q, k, j):
     """Moment on joint j per tension at the base of cable k, m; the cable crosses the joint."""
     if friction is None:
         return mirror_segment(joints[j], segments[k, j], q[j])[1]
-    return friction[4][RATIO, k, j] * friction[4][ARM, k, j]
+    return friction.grip[RATIO, k, j] * friction.grip[ARM, k, j]
 
 
 @kernel
@@ -102,8 +103,8 @@ def push_columns(state, friction, tip, columns):
     for j in range(state.shape[0]):
         a = read(state, j, AXIS)
         about = read(state, j, CENTRE)
-        if friction is not None and friction[2]:
-            about = read(friction[5], j, DISC)
+        if friction is not None and friction.at_discs:
+            about = read(friction.bends, j, DISC)
         write(columns, j, 0, cross_product(a, moved(point, -1.0, about)))
         write(columns, j, 3, a)
 
@@ -180,7 +181,7 @@ def remember(cables, friction, tensions):
     """`commit` where there is friction; returns the work done against it, J."""
     if friction is None:
         return 0.0
-    return commit(cables, friction[0], tensions, friction[4], friction[3])
+    return commit(cables, friction.laws, tensions, friction.grip, friction.history)
 
 
 @kernel

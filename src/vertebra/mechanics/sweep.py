@@ -23,7 +23,7 @@ from vertebra.mechanics.columns import (
     TENSION_LEVER,
     UPPER,
 )
-from vertebra.mechanics.compiled import kernel
+from vertebra.mechanics.compiled import kernel, merged
 from vertebra.mechanics.vectors import added, cross_product, dot, moved, read, write
 
 NONE = -1
@@ -144,6 +144,26 @@ def clear(table):
             table[i, m] = 0.0
 
 
+@merged
+def first_use(wide, column):
+    """Joint nearest the base that reads a column of what the sweep carries; the number of joints if none does. That of
+    a cable that slips in all its holes goes unread."""
+    j, n = 0, wide.shape[1]
+    while j < n and wide[U, j, column] == 0.0:
+        j += 1
+    return j
+
+
+@merged
+def reaching(wide, j, active):
+    """Number of columns up to the last that anything from joint j on has put something into: cables that end farther
+    out come first."""
+    for i in range(wide.shape[2] - 1, active - 1, -1):
+        if wide[V, j, i] != 0.0 or wide[V_LOW, j, i] != 0.0:
+            return i + 1
+    return active
+
+
 @kernel
 def eliminate_wide(state, wide, memory, shift, symmetric_part):
     """`eliminate` with any number of columns; r and l are kept in `wide`. `memory`: (d + 2, d) scratch.
@@ -188,26 +208,6 @@ def eliminate_wide(state, wide, memory, shift, symmetric_part):
         for i in range(active, d):
             wide[R, j, i] = wide[L, j, i] = 0.0
     return weak
-
-
-@kernel
-def first_use(wide, column):
-    """Joint nearest the base that reads a column of what the sweep carries; the number of joints if none does. That of
-    a cable that slips in all its holes goes unread."""
-    j, n = 0, wide.shape[1]
-    while j < n and wide[U, j, column] == 0.0:
-        j += 1
-    return j
-
-
-@kernel
-def reaching(wide, j, active):
-    """Number of columns up to the last that anything from joint j on has put something into: cables that end farther
-    out come first."""
-    for i in range(wide.shape[2] - 1, active - 1, -1):
-        if wide[V, j, i] != 0.0 or wide[V_LOW, j, i] != 0.0:
-            return i + 1
-    return active
 
 
 @kernel

@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike
 
 from vertebra.errors import Infeasible, InputError
 from vertebra.mechanics.loads import Load
-from vertebra.mechanics.newton import LOCKED, SETTLED, WEAK, all_in_range, find_shape
+from vertebra.mechanics.newton import LOCKED, SETTLED, WEAK
 from vertebra.mechanics.outcome import reach
+from vertebra.mechanics.search import all_in_range, find_shape
 from vertebra.mechanics.sweep import NONE
 from vertebra.robot.arguments import positive, vector
 from vertebra.robot.friction import Friction

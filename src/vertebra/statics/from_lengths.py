@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from vertebra.errors import InputError, Unstable
 from vertebra.mechanics.kinematics import cable_lengths
 from vertebra.mechanics.loads import Load
-from vertebra.mechanics.newton import find_shape
+from vertebra.mechanics.search import find_shape
 from vertebra.robot.arguments import numbers
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot

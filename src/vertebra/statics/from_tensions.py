@@ -13,19 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from vertebra.errors import InputError
 from vertebra.mechanics.loads import Load
-from vertebra.mechanics.newton import (
-    ENERGY,
-    ITERATIONS,
-    REPORT_WIDTH,
-    RESIDUAL,
-    SCALE,
-    SETTLED,
-    STALLED,
-    WEAK,
-    find_shape,
-    inspect,
-)
+from vertebra.mechanics.newton import ENERGY, ITERATIONS, REPORT_WIDTH, RESIDUAL, SCALE, SETTLED, STALLED, WEAK, inspect
 from vertebra.mechanics.outcome import find_shapes
+from vertebra.mechanics.search import find_shape
 from vertebra.mechanics.sweep import NONE
 from vertebra.robot.arguments import numbers, positive_count
 from vertebra.robot.friction import Friction, FrictionLaw

@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike
 from vertebra.errors import InputError, NoEquilibrium, VertebraError
 from vertebra.mechanics.friction import HISTORY_PLANES, commit
 from vertebra.mechanics.loads import Load, load_table, load_tuple
-from vertebra.mechanics.newton import ITERATIONS, REPORT_WIDTH, find_shape
+from vertebra.mechanics.newton import ITERATIONS, REPORT_WIDTH
 from vertebra.mechanics.outcome import find_shapes
+from vertebra.mechanics.search import find_shape
 from vertebra.robot.arguments import gravity_vector, numbers, positive_count
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot

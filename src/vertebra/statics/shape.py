@@ -14,18 +14,9 @@ from vertebra.mechanics.columns import TAU
 from vertebra.mechanics.friction import MOST_GRIP, SLIP, grip_at
 from vertebra.mechanics.kinematics import crossed_faces
 from vertebra.mechanics.loads import Load
-from vertebra.mechanics.newton import (
-    ENERGY,
-    ITERATIONS,
-    LOCKED,
-    RESIDUAL,
-    SCALE,
-    SETTLED,
-    WEAK,
-    all_in_range,
-    in_range,
-)
+from vertebra.mechanics.newton import ENERGY, ITERATIONS, LOCKED, RESIDUAL, SCALE, SETTLED, WEAK
 from vertebra.mechanics.outcome import describe
+from vertebra.mechanics.search import all_in_range, in_range
 from vertebra.mechanics.sweep import NONE
 from vertebra.robot.friction import FrictionLaw
 from vertebra.robot.robot import Robot
