@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from vertebra.statics.from_tensions import Shapes as Shapes
     from vertebra.statics.from_tensions import shape_from_tensions as shape_from_tensions
     from vertebra.statics.from_tensions import shapes_from_tensions as shapes_from_tensions
-    from vertebra.statics.path import PathState as PathState
     from vertebra.statics.path import ShapePath as ShapePath
-    from vertebra.statics.path import Walk as Walk
+    from vertebra.statics.path_state import PathState as PathState
+    from vertebra.statics.path_state import Walk as Walk
     from vertebra.statics.shape import Shape as Shape
     from vertebra.statics.shape import Status as Status
     from vertebra.statics.stiffness import StiffnessCurve as StiffnessCurve
@@ -100,9 +100,9 @@ _HOMES = {
     "critical_tension": "vertebra.statics.branches",
     "equilibria": "vertebra.statics.branches",
     "stable_tensions": "vertebra.statics.branches",
-    "PathState": "vertebra.statics.path",
+    "PathState": "vertebra.statics.path_state",
     "ShapePath": "vertebra.statics.path",
-    "Walk": "vertebra.statics.path",
+    "Walk": "vertebra.statics.path_state",
     "StiffnessCurve": "vertebra.statics.stiffness",
     "TipStiffness": "vertebra.statics.stiffness",
     "stiffness_curve": "vertebra.statics.stiffness",
