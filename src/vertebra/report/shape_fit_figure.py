@@ -75,7 +75,7 @@ def tip_picture(fit: ShapeFit) -> Any:
         hoverinfo="skip", showlegend=False,
     )  # fmt: skip
     for name, places, symbol, colour in (
-        ("measured", at, "circle-open", "#222222"),
+        ("simulated" if fit.data.simulated else "measured", at, "circle-open", "#222222"),
         ("predicted, fitted", predicted, "circle", AFTER),
     ):
         figure.add_scatter3d(

@@ -16,7 +16,7 @@ ROWS = "Every row: hollow with the values that the fit started from, filled with
 CORRELATIONS = (
     "Parameters of correlation near 1 or -1 are only known together: the measurements do not tell them apart."
 )
-TIPS = "Measured tips hollow, predicted ones filled, a line between them. Drag to turn."
+TIPS = "Given tips hollow, predicted ones filled, a line between them. Drag to turn."
 NOTE = "Tensions and payloads are taken as exact. Point at a mark to read it."
 
 
