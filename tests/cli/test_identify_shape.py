@@ -116,7 +116,7 @@ def test_page(vertebra, shapes: str, tmp_path: Path) -> None:
     assert warnings
     for part in (*warnings, "simulated shapes", "Correlations", "Combinations of parameters", "vertebra: 1"):
         assert part in shown
-    for part in ("tip off [mm]", "measured", "predicted, fitted"):
+    for part in ("tip off [mm]", '"name":"simulated"', "predicted, fitted"):
         assert part in text
 
 
