@@ -214,7 +214,6 @@ MISTAKES = {
     "presliding of nothing": (("--friction", "none", "--presliding", "1 mm"), "--friction none has none"),
     "presliding too large": (("--presliding", "1 km"), 'such as "0.01 mm"'),
     "presliding without a unit": (("--presliding", "1"), 'write "mm" behind'),
-    "curve of the paper": (("--stiffness", "--closure", "paper"), "--closure: cannot be combined with --stiffness"),
 }
 
 
@@ -241,3 +240,11 @@ def test_own_laws_of_cables_stay_apart() -> None:
     assert len(rules["friction"]) == 12
     for law, own in zip(rules["friction"], robot.friction_laws, strict=True):
         assert (law.coefficients, law.presliding) == (own.coefficients, 1e-4)
+
+
+def test_stiffness_with_the_paper_closure(vertebra) -> None:
+    curve = vb.stiffness_curve(vb.load("yang2023-a"), [4.0, 8.0], closure="paper")
+    record = vertebra("shape", "yang2023-a", "--stiffness", "-t", "4,8", "--closure", "paper", "--json").json
+    np.testing.assert_array_equal(record["stiffness"], curve.stiffness)
+    by_work = vb.stiffness_curve(vb.load("yang2023-a"), [4.0, 8.0])
+    assert not np.allclose(curve.stiffness[:, 0], by_work.stiffness[:, 0], rtol=1e-3)

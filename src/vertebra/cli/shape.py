@@ -100,7 +100,7 @@ def shape(
         _refuse("--stiffness, which asks about tensions", lengths=lengths, shortenings=shortenings, start=start,
                 branches=branches or None)  # fmt: skip
         _refuse("--stiffness, which takes each tension by itself", path=path, from_state=from_state,
-                save_state=save_state, closure=closure if closure != ClosureName.VIRTUAL_WORK else None)  # fmt: skip
+                save_state=save_state)  # fmt: skip
         question.stiffness(tensions or DEFAULT_TENSIONS)
         return
     read.only_one(**commands)
@@ -201,8 +201,7 @@ class Question:
         from vertebra.cli.stiffness import answer
 
         values = read.common_tensions("--tensions", tensions)
-        forces = {name: value for name, value in self.forces.items() if name != "closure"}
-        answer(vertebra.stiffness_curve(self.robot, values, **forces), self.out, self.as_json)
+        answer(vertebra.stiffness_curve(self.robot, values, **self.forces), self.out, self.as_json)
 
     def _answer(self, found: Shape) -> None:
         from vertebra.cli.shape_lines import friction_free, load_free, shape_title

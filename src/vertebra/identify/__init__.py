@@ -1,1 +1,1 @@
-"""Which parameters do measurements give: friction of a cable in its holes, from a rig with one disc."""
+"""What measurements say: friction of a cable in its hole from a rig, parameters of a robot from its shapes."""

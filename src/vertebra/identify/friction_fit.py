@@ -14,8 +14,8 @@ from vertebra.identify.friction_result import AngleEstimate, Estimate, FrictionF
 from vertebra.identify.friction_warnings import warnings
 from vertebra.identify.model_order import compare_orders
 from vertebra.identify.rig_data import RigData
-from vertebra.identify.rig_law import Floats
 from vertebra.identify.significance import pointwise_factor
+from vertebra.robot.tables import Floats
 
 DECIMALS = 9
 """Angles that agree to this many decimals of a radian are one setting of the rig."""

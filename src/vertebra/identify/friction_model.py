@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from vertebra.identify.least_squares import LeastSquares, Model, least_squares
-from vertebra.identify.rig_law import Bent, Floats, slip_of_ratio, tension_ratio
+from vertebra.identify.rig_law import Bent, slip_of_ratio, tension_ratio
+from vertebra.robot.tables import Floats
 
 ORDERS = {"constant": 0, "linear": 1, "quadratic": 2}
 """Models of mu(theta) and the power of theta they go up to."""

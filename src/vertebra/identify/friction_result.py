@@ -13,8 +13,8 @@ from vertebra.errors import InputError
 from vertebra.identify.friction_model import LETTERS, ORDERS, powers_of
 from vertebra.identify.model_order import OrderTest, supported
 from vertebra.identify.rig_data import RigData
-from vertebra.identify.rig_law import Floats
 from vertebra.identify.significance import pointwise_factor, simultaneous_factor
+from vertebra.robot.tables import Floats
 
 if TYPE_CHECKING:
     from vertebra.robot.friction import FrictionLaw

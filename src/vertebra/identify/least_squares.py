@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vertebra.errors import InputError
-from vertebra.identify.rig_law import Floats
+from vertebra.robot.tables import Floats
 
 STEPS, HALVINGS = 60, 40
 SETTLED = 1e-13

@@ -14,6 +14,7 @@ import numpy as np
 
 from vertebra.errors import InputError
 from vertebra.identify.setup import Setup, flexures
+from vertebra.robot.description import FlexureJoint
 from vertebra.robot.friction import FrictionLaw
 
 AXES = "xyz"
@@ -98,8 +99,7 @@ def _scale_rods(section: dict[str, Any], factor: Callable[[float], float]) -> No
     if joint.get("stiffness") is not None:
         joint["stiffness"] *= factor(joint["stiffness"])
     else:
-        second_moment = math.pi * joint["rod_diameter"] ** 4 / 64
-        joint["youngs_modulus"] *= factor(joint["rods"] * joint["youngs_modulus"] * second_moment / joint["length"])
+        joint["youngs_modulus"] *= factor(FlexureJoint(**joint).bending_stiffness())
 
 
 def _get_factor_of_rods(setup: Setup) -> float:

@@ -17,8 +17,9 @@ import numpy as np
 
 from vertebra.errors import CellProblem, InputError, MeasurementError
 from vertebra.identify.measured_file import SIMULATED, file_error, is_number, read_text, split_cells
-from vertebra.identify.rig_data import G, RigData, bent_side, checked_g, wrong_cells
+from vertebra.identify.rig_data import RigData, bent_side, checked_g, wrong_cells
 from vertebra.identify.rig_law import Bent
+from vertebra.robot.description import G
 
 __all__ = ["COLUMNS", "RigData", "read_rig", "rig_csv"]
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from vertebra.errors import CellProblem, InputError, MeasurementError
-from vertebra.identify.rig_law import Bent, Floats
+from vertebra.identify.rig_law import Bent
+from vertebra.robot.description import G
+from vertebra.robot.tables import Floats
 
-G = 9.8
-"""m/s^2, unless the file or the caller says otherwise: the value of the papers."""
 LARGEST = 1e9
 """kg, N or m/s^2: no rig has more."""
 LISTS = ("theta", "mass", "force", "direction", "g")

@@ -19,9 +19,8 @@ from __future__ import annotations
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from vertebra.robot.tables import Floats
 
 
 class Bent(StrEnum):

@@ -10,8 +10,10 @@ import numpy as np
 
 from vertebra.errors import InputError
 from vertebra.identify.rig import DIRECTIONS
-from vertebra.identify.rig_data import G, RigData, bent_side, checked_g
-from vertebra.identify.rig_law import Bent, Floats, tension_ratio
+from vertebra.identify.rig_data import RigData, bent_side, checked_g
+from vertebra.identify.rig_law import Bent, tension_ratio
+from vertebra.robot.description import G
+from vertebra.robot.tables import Floats
 
 ANGLES_DEG = (1.0, 3.0, 5.0, 7.0, 9.0)
 LOADS_G = (303.5, 353.5, 403.5, 503.5)

@@ -2,7 +2,8 @@
 
 Steps are exact Newton steps. Where the energy curves down, equal springs stiffen all joints; steps are capped and
 shortened until the energy falls; on a saddle the search leaves along negative curvature. Without an energy (dead
-moments, heavy cables) the work along the step, by the trapezoidal rule, takes its place.
+moments, heavy cables) the work along the step, by the trapezoidal rule, takes its place; where cables rub, the norm of
+the moments does (theory 4).
 """
 
 from __future__ import annotations

@@ -144,8 +144,8 @@ def find_shapes(
 ):  # fmt: skip
     """`find_shape` and `describe` for rows first .. last - 1 of `tensions` (N, c), into the same rows of outputs.
 
-    With `walking` each row starts from the one before, and each row that is solved
-    becomes the history of friction for the next; a row that is not ends the walk. Returns the number of rows done.
+    With `walking` each row starts from the one before, and each row that is solved becomes the history of friction for
+    the next; a row that is not ends the walk. Returns the number of rows done.
     """
     by_length = rest.shape[0] > 0  # not a literal, for which `describe` would be compiled once more
     for i in range(first, last):

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vertebra.identify.friction_result import FrictionFit
-from vertebra.identify.rig_law import Floats
 from vertebra.identify.significance import pointwise_factor
 from vertebra.report.scene import CABLE_COLOURS
+from vertebra.robot.tables import Floats
 
 LAW_COLOUR, ANGLE_COLOUR, LINE_COLOUR = "#0072B2", "#222222", "#777777"
 BEYOND = 1.25

@@ -17,17 +17,17 @@ from vertebra.errors import Infeasible, InputError
 from vertebra.mechanics.loads import Load
 from vertebra.mechanics.newton import LOCKED, SETTLED, WEAK
 from vertebra.mechanics.outcome import reach
-from vertebra.mechanics.search import all_in_range, find_shape
+from vertebra.mechanics.search import all_in_range
 from vertebra.mechanics.sweep import NONE
 from vertebra.robot.arguments import positive, vector
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.bounds import tension_bounds
-from vertebra.statics.from_tensions import shapes_from_tensions
+from vertebra.statics.from_tensions import shape_from_tensions, shapes_from_tensions
 from vertebra.statics.path import ShapePath
 from vertebra.statics.problem import NO_CABLES, Closure, Problem
-from vertebra.statics.shape import Shape, build_shape
+from vertebra.statics.shape import Shape
 
 MOST = 1e3
 """Times the tension that balances weight, loads and elastic joints: how far the search goes without an upper bound."""
@@ -190,12 +190,9 @@ def tensions_for_tip(
     if path is None:
         tip = _Tip(problem, goal, start)
         tensions = _search(tip, _candidates(problem, goal, low, high, start), low, farthest, enough)
-        work = problem.workspace()
-        use_start, q = problem.start(start)
-        status = find_shape(
-            *problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, use_start, q, *work.scratch
-        )  # fmt: skip
-        shape = build_shape(problem, status, tensions, q, work, by_length=False)
+        shape = shape_from_tensions(
+            robot, tensions, gravity=gravity, loads=loads, friction=friction, closure=closure, start=start, check=False
+        )
     else:
         tensions = _next_on_path(path, goal, low, farthest, high, enough)
         shape = path.preview(tensions)
@@ -334,7 +331,6 @@ def _descend(tip: _Tip, first: Floats, low: Floats, high: Floats, enough: float)
         stuck, damping = stuck + 1, 1e-3
         if stuck > len(WIDTHS) or not tip.problem.laws:
             break
-        tip.residual(tensions)
     return tensions, miss
 
 
