@@ -30,6 +30,14 @@ if TYPE_CHECKING:
     from vertebra.mechanics.kinematics import tip_frame as tip_frame
     from vertebra.mechanics.kinematics import twists as twists
     from vertebra.mechanics.loads import Load as Load
+    from vertebra.payload.best_tensions import BestTensions as BestTensions
+    from vertebra.payload.best_tensions import best_tensions as best_tensions
+    from vertebra.payload.directions import sphere_grid as sphere_grid
+    from vertebra.payload.limit import payload as payload
+    from vertebra.payload.payload_map import payload_map as payload_map
+    from vertebra.payload.result import Contact as Contact
+    from vertebra.payload.result import Payload as Payload
+    from vertebra.robot.ball_shape import BallShape as BallShape
     from vertebra.robot.export.coordinates import mjcf_qpos as mjcf_qpos
     from vertebra.robot.export.mjcf import to_mjcf as to_mjcf
     from vertebra.robot.export.urdf import to_urdf as to_urdf
@@ -111,6 +119,14 @@ _HOMES = {
     "tensions_for_shape": "vertebra.statics.for_shape",
     "TipTensions": "vertebra.statics.for_tip",
     "tensions_for_tip": "vertebra.statics.for_tip",
+    "BallShape": "vertebra.robot.ball_shape",
+    "BestTensions": "vertebra.payload.best_tensions",
+    "best_tensions": "vertebra.payload.best_tensions",
+    "Contact": "vertebra.payload.result",
+    "Payload": "vertebra.payload.result",
+    "payload": "vertebra.payload.limit",
+    "payload_map": "vertebra.payload.payload_map",
+    "sphere_grid": "vertebra.payload.directions",
 }
 __all__ = [*_HOMES, "__version__"]
 

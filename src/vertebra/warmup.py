@@ -8,6 +8,8 @@ import numpy as np
 
 from vertebra.mechanics.kinematics import cable_lengths, frames, jacobian, masses
 from vertebra.papers.hu2023.literal import literal_robot, literal_shape
+from vertebra.payload.limit import payload
+from vertebra.payload.payload_map import payload_map
 from vertebra.robot.robot import load
 from vertebra.statics.for_tip import tensions_for_tip
 from vertebra.statics.from_lengths import shape_from_lengths
@@ -32,6 +34,9 @@ def compile_kernels() -> float:
     path.follow([pull])
     shapes_from_tensions(rough, [pull]).shape(0)
     tensions_for_tip(rough, path.step(pull).tip, path=path, check=False)
+    snake = load("cai2023")
+    payload_map(snake, 0.0, 0.0, 35.0, directions=1)
+    payload(snake, 0.0, 0.0, 35.0, (0.0, -1.0, 0.0))
     literal_shape(literal_robot(robot), [2.0, 2.0, 2.0, 2.0], robot.gravity)
     return time.process_time() - start
 

@@ -23,6 +23,7 @@ from vertebra.mechanics.masses import locate_masses
 from vertebra.mechanics.newton import inspect
 from vertebra.mechanics.outcome import describe, find_shapes, reach
 from vertebra.mechanics.search import find_shape
+from vertebra.payload import limit, locked_chain, payload_map, pushes
 from vertebra.robot.tables import PIN
 from vertebra.statics import for_shape, for_tip, from_lengths, from_tensions, shape
 from vertebra.statics.branches import joint_stiffness
@@ -193,6 +194,50 @@ def test_two_compiled_versions_of_each_solver_serve_all_questions():
     vb.shape_from_tensions(robot, [5] * 4, friction=0, closure="paper")
     for function in (find_shape, describe, inspect, find_shapes, reach):
         assert len(function.signatures) == 2, function.__name__
+
+
+SNAKE = vb.load("cai2023")
+PAYLOADS = {
+    "lay_out": locked_chain,
+    "sum_supply": locked_chain,
+    "point_of_link": locked_chain,
+    "judge": limit,
+    "map_limits": payload_map,
+    "least_limits": pushes,
+    "joint_limits": pushes,
+}
+
+
+def ask_for_payloads(bends=0.05, tensions=35.0, direction=(0, -1, 0), **given):
+    vb.payload(SNAKE, bends, 0.0, tensions, direction, **given)
+    vb.payload_map(SNAKE, bends, 0.0, tensions, [direction], threads=1, **given)
+
+
+@pytest.mark.parametrize("name", PAYLOADS)
+def test_payload_kernels_allocate_nothing(name, monkeypatch):
+    def ask():
+        ask_for_payloads()
+        vb.best_tensions(SNAKE, (0.05, 0.0), (0, -1, 0), (30, 35))
+
+    assert_no_allocation_inside([recorded_call(PAYLOADS[name], name, monkeypatch, ask)])
+
+
+def test_one_compiled_version_of_each_payload_kernel_serves_all_questions():
+    bends = np.full(19, 0.05)
+    for bent in (0, 0.05, bends.tolist(), read_only(bends), np.tile(bends, 2)[::2], bends.astype(np.float32)):
+        ask_for_payloads(bends=bent)
+    for tensions in (35, (30, 35, 35), read_only([30, 35, 35]), np.array([30, 35, 35])):
+        ask_for_payloads(tensions=tensions)
+    for gravity in (None, "ceiling", (0, 0, -9.8), read_only([0, 0, 0])):
+        ask_for_payloads(gravity=gravity, loads=[vb.Load(force=(0.1, 0, 0), link=3)], socket_limit=1.0)
+    ask_for_payloads(
+        direction=read_only([0, 0, 1]), friction=0.1, guided=3, moment_per_force=(0, 0, 1), point=(0, 0, 0)
+    )
+    vb.payload(SNAKE, 0, 0, 35, (0, 1, 0), link=3, point=read_only([0, 0, 1e-3]), socket_limit=np.full(19, 0.9))
+    vb.payload_map(SNAKE, np.tile(bends, (3, 1)), 0, [[35, 35, 35]] * 3, np.eye(3), links=[2, -1], threads=2)
+    vb.best_tensions(SNAKE, (bends, bends), "worst", (30, 35))
+    for name, module in PAYLOADS.items():
+        assert len(getattr(module, name).signatures) == 1, name
 
 
 def test_a_kernel_is_stale_when_any_kernel_file_changes(tmp_path):

@@ -59,7 +59,7 @@ def joints(draw: st.DrawFn, kind: str) -> Mapping:
     if kind == "universal":
         return {"kind": kind, "lower": text, **draw(some_of({}, {"order": st.sampled_from(["yx", "xy"])}))}
     ring = {"ring_radius": length * draw(floats(0.01, 1.0)), "friction": draw(floats(0, 0.99))}
-    return {"kind": kind, "radius": length, **ring, **draw(some_of({}, {"limit": limits}))}
+    return {"kind": kind, "radius": length, **ring, **draw(some_of({}, {"limit": limits, "socket": limits}))}
 
 
 @st.composite

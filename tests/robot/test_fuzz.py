@@ -18,7 +18,7 @@ from vertebra.robot.reading import parse_json, parse_yaml, preset_names, preset_
 from vertebra.robot.robot import Robot, load
 from vertebra.robot.units import UnitError, to_si
 
-UNBOUNDED_FIELDS = {"stiffness_EA", "max_tension"}
+UNBOUNDED_FIELDS = {"stiffness_EA", "max_tension", "socket"}
 
 # 1,000 examples, and 10,000 in the soak; every example below the second of the profile's deadline.
 thoroughly = settings(max_examples=10 * settings().max_examples)

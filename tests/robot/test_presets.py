@@ -134,7 +134,7 @@ def test_cai2023() -> None:
     assert robot.links["mass"][1:] == near(0.00142)
     # Tendon 1 at the paper's -z, which is our -y, the direction of load and gravity.
     assert degrees(robot.cables["azimuth"]) == [-90, 30, 150]
-    assert robot.gravity.tolist() == [0, -9.8, 0]
+    assert robot.gravity.tolist() == [0, -9.80665, 0]
 
 
 def test_lapusan2022() -> None:

@@ -196,3 +196,35 @@ def _print_claims(comparison: FrictionComparison, everything: bool) -> None:
     print_table(tips.case_facts(comparison))
     for condition in comparison.conditions:
         print_table(tips.condition_tips(comparison, condition))
+
+
+@app.command()
+def cai2023(
+    everything: Annotated[
+        bool, typer.Option("--all", help="Print every table, with the payload at every tension.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", help="Also write a page with plots and 3D shapes (.html), a picture (.png) or payloads (.csv)."
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Cai et al. 2023: payload of links that friction locks, against cable tension, in four shapes.
+
+    The paper prints no payloads, so that ours are set beside the ranges that its printed errors imply.
+    """
+    from vertebra.cli.papers_cai2023 import print_comparison, write_comparison
+    from vertebra.papers.cai2023.comparison import compare
+    from vertebra.papers.cai2023.records import record
+
+    suffix = require_suffix(out, (".html", ".png", ".csv")) if out is not None else ""
+    comparison = compare()
+    if as_json:
+        print_json(record(comparison) | ({"out": str(out)} if out is not None else {}))
+    else:
+        print_comparison(comparison, everything)
+    if out is not None:
+        write_comparison(comparison, out, suffix)
+        say(f"wrote {out}")

@@ -197,6 +197,8 @@ class BallJoint(Model):
     friction: Coefficient
     limit: Limit = RIGHT_ANGLE
     """Largest bend in any direction."""
+    socket: Limit | None = None
+    """Angle of the socket's rim from the axis of its link, which the contact must not pass. Default: no rim."""
 
     @model_validator(mode="after")
     def _ring_inside_ball(self) -> BallJoint:

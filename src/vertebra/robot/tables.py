@@ -42,6 +42,7 @@ JOINT = np.dtype(
         ("radius", np.float64),  # arc or ball radius, m
         ("ring_radius", np.float64),  # contact ring of a ball joint, m
         ("friction", np.float64),  # between the links
+        ("socket", np.float64),  # rim of a ball's socket from its axis, rad; infinite when not given
         ("contact_offset", np.float64),  # m
     ]
 )
@@ -126,6 +127,7 @@ def joint_table(description: Description) -> Table:
         else:
             part["size"], part["freedoms"] = section.link.length, 2
             part["radius"], part["ring_radius"], part["friction"] = joint.radius, joint.ring_radius, joint.friction
+            part["socket"] = math.inf if joint.socket is None else joint.socket
     table["first"] = np.cumsum(table["freedoms"]) - table["freedoms"]
     return table
 

@@ -17,7 +17,8 @@ from vertebra.robot.arguments import coordinates, positive
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.statics.bounds import Smallest, least_squares, tension_bounds
+from vertebra.robot.tension_bounds import tension_bounds
+from vertebra.statics.least_tensions import Smallest, least_squares
 from vertebra.statics.problem import NO_CABLES, Closure, Problem
 from vertebra.statics.shape import Shape, build_shape, narrower_limit
 

@@ -23,7 +23,7 @@ from vertebra.robot.arguments import positive, vector
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.statics.bounds import tension_bounds
+from vertebra.robot.tension_bounds import tension_bounds
 from vertebra.statics.from_tensions import shape_from_tensions, shapes_from_tensions
 from vertebra.statics.path import ShapePath
 from vertebra.statics.problem import NO_CABLES, Closure, Problem

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +15,8 @@ from vertebra.mechanics.newton import ENERGY, ITERATIONS, REPORT_WIDTH, RESIDUAL
 from vertebra.mechanics.outcome import find_shapes
 from vertebra.mechanics.search import find_shape
 from vertebra.mechanics.sweep import NONE
-from vertebra.robot.arguments import numbers, positive_count
+from vertebra.mechanics.threads import run_pieces, thread_count
+from vertebra.robot.arguments import numbers
 from vertebra.robot.friction import Friction, FrictionLaw
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
@@ -161,7 +160,7 @@ def shapes_from_tensions(
         )  # fmt: skip
         return last - first
 
-    _run(solve, range(0, count, CHUNK), _thread_count(threads), count, progress)
+    run_pieces(solve, range(0, count, CHUNK), thread_count(threads), count, progress)
     shapes = _collect(problem, pull, angles, *results)
     if check and not shapes.solved.all():
         shapes.shape(int(np.argmin(shapes.solved))).require_solved()
@@ -178,35 +177,6 @@ def _starts(problem: Problem, start: ArrayLike | None, count: int) -> Floats:
     if array.size and not (np.abs(array) < 3.0).all():
         raise InputError("start", "must be within +-3 rad")
     return np.array(np.broadcast_to(array, (count, n)), order="C")
-
-
-def _thread_count(threads: int | None) -> int:
-    if threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return positive_count("threads", threads)
-
-
-def _run(
-    solve: Callable[[int], int], chunks: range, threads: int, count: int, progress: Callable[[int, int], Any] | None
-) -> None:
-    """Solve all chunks; an interrupt or a failing `progress` stops before the next chunk."""
-    done = 0
-    if threads == 1 or len(chunks) <= 1:
-        for first in chunks:
-            done += solve(first)
-            if progress is not None:
-                progress(done, count)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(solve, first) for first in chunks]
-        try:
-            for future in as_completed(futures):
-                done += future.result()
-                if progress is not None:
-                    progress(done, count)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 def _collect(

@@ -1,0 +1,82 @@
+"""The shape of a robot of ball joints: how far each joint bends, and toward where."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from vertebra.errors import InputError, OutOfRange
+from vertebra.robot.arguments import numbers
+from vertebra.robot.robot import Robot
+from vertebra.robot.tables import BALL, KIND_CODES, Floats
+
+
+class BallShape(NamedTuple):
+    """Bend and bend azimuth of each ball joint, in the frame of the link before it."""
+
+    bends: Floats
+    """(n,) rad."""
+    azimuths: Floats
+    """(n,) rad."""
+
+    @classmethod
+    def of(cls, robot: Robot, bends: ArrayLike, azimuths: ArrayLike = 0.0) -> BallShape:
+        """Checked: one number for all joints or one a joint, within the limit of each joint."""
+        require_balls(robot)
+        shape = cls(_one_a_joint("bends", robot, bends), _one_a_joint("azimuths", robot, azimuths))
+        limits = robot.joints["limit"]
+        if (np.abs(shape.bends) > limits).any():
+            row = int(np.argmax(np.abs(shape.bends) - limits))
+            reason = "give a bend within the limit of the joint; bends are in rad"
+            raise OutOfRange(row + 1, float(shape.bends[row]), float(limits[row]), reason)
+        return shape
+
+    @classmethod
+    def straight(cls, robot: Robot) -> BallShape:
+        """No bend at all."""
+        return cls.of(robot, 0.0)
+
+    @classmethod
+    def arc(cls, robot: Robot, bend: float, azimuth: float = 0.0) -> BallShape:
+        """The same bend at every joint."""
+        return cls.of(robot, bend, azimuth)
+
+    @classmethod
+    def s_curve(cls, robot: Robot, bend: float, azimuth: float = 0.0) -> BallShape:
+        """One half bends toward the azimuth, the other half back; the middle joint of an odd number with the first."""
+        n = len(robot.joints)
+        return cls.of(robot, np.where(np.arange(n) < (n + 1) // 2, bend, -bend), azimuth)
+
+    @classmethod
+    def spiral(cls, robot: Robot, bend: float, start: float = 0.0, end: float = math.pi) -> BallShape:
+        """The same bend at every joint, toward azimuths that run from `start` to `end`."""
+        return cls.of(robot, bend, np.linspace(start, end, len(robot.joints)))
+
+    @property
+    def coordinates(self) -> Floats:
+        """(2n,) joint coordinates, as `frames` and others take them: bend toward x, bend toward y of each joint."""
+        both: Floats = np.stack([self.bends * np.cos(self.azimuths), self.bends * np.sin(self.azimuths)], axis=-1)
+        return both.reshape(*self.bends.shape[:-1], -1)
+
+
+def require_balls(robot: Robot) -> None:
+    """`InputError` for a robot with joints of another kind."""
+    other = robot.joints["kind"] != BALL
+    if other.any():
+        row = int(np.argmax(other))
+        kind = next(name for name, code in KIND_CODES.items() if code == robot.joints["kind"][row])
+        raise InputError(
+            "robot", f"{robot.name}: joint {row + 1} is a {kind} joint; only ball joints are locked by friction"
+        )
+
+
+def _one_a_joint(name: str, robot: Robot, values: ArrayLike) -> Floats:
+    array, n = numbers(name, values, "rad"), len(robot.joints)
+    if array.shape == (n,):
+        return array
+    if array.shape != ():
+        raise InputError(name, f"must be one number, or {n}, one a joint, not an array of shape {array.shape}")
+    return np.full(n, float(array))
