@@ -16,6 +16,7 @@ from vertebra.cli.identify import app as identify
 from vertebra.cli.identify_shape import shape as identify_shape
 from vertebra.cli.output import error_record, print_json
 from vertebra.cli.papers import app as papers
+from vertebra.cli.payload import payload
 from vertebra.cli.robots import app as robots
 from vertebra.cli.shape import shape
 from vertebra.cli.tensions import tensions
@@ -38,6 +39,7 @@ app.add_typer(identify, name="identify")
 identify.command("shape")(identify_shape)
 app.command()(shape)
 app.command()(tensions)
+app.command()(payload)
 app.command()(export)
 
 

@@ -14,6 +14,9 @@ from vertebra.robot.tables import Floats
 GOLDEN_ANGLE = math.pi * (3.0 - math.sqrt(5.0))
 """rad; turning by it from point to point never lines points up."""
 
+UNIT = 1e-15
+"""How far from 1 the square of a unit vector may be; such a vector is taken as it is."""
+
 
 def sphere_grid(count: int) -> Floats:
     """Unit vectors (count, 3), each for the same share of the sphere: a spiral from +z to -z."""
@@ -26,7 +29,10 @@ def sphere_grid(count: int) -> Floats:
 
 def unit_vector(name: str, value: ArrayLike) -> Floats:
     """The direction of three numbers, of which not all are zero."""
-    x, y, z = vector(name, value, "any unit").tolist()
+    array = vector(name, value, "any unit")
+    x, y, z = array.tolist()
+    if abs(x * x + y * y + z * z - 1.0) <= UNIT:
+        return array
     size = max(abs(x), abs(y), abs(z))
     if size == 0.0:
         raise InputError(name, "must not be zero: only the direction counts, such as (0, 0, -1)")
@@ -50,7 +56,8 @@ def _normalised(name: str, array: Floats) -> Floats:
     if (size == 0.0).any():
         raise InputError(name, f"row {int(np.argmin(size))} is zero: only the direction counts, such as (0, 0, -1)")
     # The same steps as for one direction, for the same bits.
-    array = array / size
     x, y, z = array.T
-    unit: Floats = array / np.sqrt(x * x + y * y + z * z)[:, None]
-    return unit
+    is_unit = np.abs(x * x + y * y + z * z - 1.0) <= UNIT
+    x, y, z = (array / size).T
+    unit: Floats = np.stack([x, y, z], axis=1) / np.sqrt(x * x + y * y + z * z)[:, None]
+    return np.where(is_unit[:, None], array, unit)

@@ -103,6 +103,6 @@ def explain(force: float, joint: int, mode: Mode, contact: Contact) -> str:
         cause = "its contact lies beyond the rim of the socket"
     else:
         use = float((contact.sliding_use if mode == "sliding" else contact.torsion_use)[row])
-        needed = f"{use:.4g} times" if use < 1e6 else "more than any multiple of"
-        cause = f"it needs {needed} the friction it has; change the tensions or bend it less"
+        needed = f"it needs {use:.4g} times the friction it has" if use < 1e6 else "no friction would be enough"
+        cause = f"{needed}; change the tensions or bend it less"
     return f"joint {joint} {VERBS[mode]} without any load: {cause}"
