@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from vertebra.mechanics.kinematics import tip_frame as tip_frame
     from vertebra.mechanics.kinematics import twists as twists
     from vertebra.mechanics.loads import Load as Load
+    from vertebra.motion.follow_the_leader import follow_the_leader as follow_the_leader
+    from vertebra.motion.journey import Journey as Journey
+    from vertebra.motion.machine import FollowTheLeader as FollowTheLeader
     from vertebra.payload.best_tensions import BestTensions as BestTensions
     from vertebra.payload.best_tensions import best_tensions as best_tensions
     from vertebra.payload.directions import sphere_grid as sphere_grid
@@ -127,6 +130,9 @@ _HOMES = {
     "payload": "vertebra.payload.limit",
     "payload_map": "vertebra.payload.payload_map",
     "sphere_grid": "vertebra.payload.directions",
+    "FollowTheLeader": "vertebra.motion.machine",
+    "Journey": "vertebra.motion.journey",
+    "follow_the_leader": "vertebra.motion.follow_the_leader",
 }
 __all__ = [*_HOMES, "__version__"]
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from vertebra.mechanics.kinematics import cable_lengths, frames, jacobian, masses
 from vertebra.papers.hu2023.literal import literal_robot, literal_shape
+from vertebra.payload.best_tensions import best_tensions
 from vertebra.payload.limit import payload
 from vertebra.payload.payload_map import payload_map
 from vertebra.robot.robot import load
@@ -37,6 +38,7 @@ def compile_kernels() -> float:
     snake = load("cai2023")
     payload_map(snake, 0.0, 0.0, 35.0, directions=1)
     payload(snake, 0.0, 0.0, 35.0, (0.0, -1.0, 0.0))
+    best_tensions(snake, (0.0, 0.0), (0.0, -1.0, 0.0), (30.0, 35.0))
     literal_shape(literal_robot(robot), [2.0, 2.0, 2.0, 2.0], robot.gravity)
     return time.process_time() - start
 

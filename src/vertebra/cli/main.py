@@ -12,6 +12,7 @@ import typer
 
 from vertebra import __version__
 from vertebra.cli.export import export
+from vertebra.cli.follow import follow
 from vertebra.cli.identify import app as identify
 from vertebra.cli.identify_shape import shape as identify_shape
 from vertebra.cli.output import error_record, print_json
@@ -40,6 +41,7 @@ identify.command("shape")(identify_shape)
 app.command()(shape)
 app.command()(tensions)
 app.command()(payload)
+app.command()(follow)
 app.command()(export)
 
 

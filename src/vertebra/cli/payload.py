@@ -41,7 +41,7 @@ def payload(
         typer.Option(
             "--tensions",
             "-t",
-            help="Tension of each cable in N, separated by commas; one number for all. With --best, the largest allowed.",
+            help="Tension of each cable in N, separated by commas; one number for all. With --best, the largest.",
         ),
     ] = None,
     direction: DirectionOption = None,

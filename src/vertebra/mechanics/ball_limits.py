@@ -40,7 +40,25 @@ def least_limit(joints, supply, frames, guided, link, at, d, couple):
             # Once more without the cap, so that the answer is that of `joint_limits` to the last bit.
             least, mode = _limit(joints, supply, frames, link, at, d, couple, j, math.inf)
             row = j
+    if least == 0.0:
+        row, mode = _lacks_most(joints, supply, frames, guided, link, at, d, couple)
     return least, row, mode
+
+
+@kernel
+def _lacks_most(joints, supply, frames, guided, link, at, d, couple):
+    """Of the joints that give way without load, the one that lacks most friction, and its mode."""
+    most, row, mode = -1.0, -1, HOLDS
+    for j in range(guided, joints.shape[0]):
+        limit, how = _limit(joints, supply, frames, link, at, d, couple, j, 0.0)
+        if limit == 0.0:
+            use = math.inf
+            if how != SEPARATION:
+                state = contact_state(read(supply, j, 0), read(supply, j, 3), joints[j].radius)
+                use = max(*_uses(joints[j].friction, joints[j].ring_radius, state[0], state[1], state[2]))
+            if use > most:
+                most, row, mode = use, j, how
+    return row, mode
 
 
 @kernel
@@ -119,17 +137,14 @@ def _all_hold(joints, supply, frames, guided, link, at, d, couple, load):
             return False
         if joints[j].socket < math.inf:
             rim = math.cos(joints[j].socket)
-            if _inside_rim(f0, m0, dj, m1, radius, _axis(frames, j), rim, load) < 0.0:
+            if _inside_rim(f0, m0, dj, m1, radius, _axis(frames, j), rim, load, 1.0) < 0.0:
                 return False
     return True
 
 
 @kernel
 def judge(joints, supply, frames, guided, link, at, d, couple, limits, modes, forces, states, report):
-    """Limits of all joints, the contact states at the least of them (without load when there is none), and a report.
-
-    Of several joints that slip without load, the weakest is the one that lacks most friction.
-    """
+    """Limits of all joints, the contact states at the least of them (without load when there is none), and a report."""
     joint_limits(joints, supply, frames, guided, link, at, d, couple, limits, modes)
     force, row = math.inf, -1
     for j in range(guided, joints.shape[0]):
@@ -137,9 +152,7 @@ def judge(joints, supply, frames, guided, link, at, d, couple, limits, modes, fo
             force, row = limits[j], j
     contact_states(joints, supply, frames, link, at, d, couple, force if force < math.inf else 0.0, forces, states)
     if force == 0.0:
-        for j in range(guided, joints.shape[0]):
-            if limits[j] == 0.0 and max(states[j, 6], states[j, 7]) > max(states[row, 6], states[row, 7]):
-                row = j
+        row, _ = _lacks_most(joints, supply, frames, guided, link, at, d, couple)
     report[FORCE], report[ROW], report[REENTRY] = force, row, math.inf
     if row >= 0 and modes[row] != SEPARATION:
         report[REENTRY] = reentry(joints, supply, frames, guided, link, at, d, couple, force)
@@ -157,9 +170,14 @@ def contact_states(joints, supply, frames, link, at, d, couple, load, forces, st
         write(forces, j, 3, m)
         write(states, j, 0, (normal_force, friction, torsion))
         write(states, j, 3, normal)
-        most = joints[j].friction * normal_force
-        states[j, 6] = _part(friction, most)
-        states[j, 7] = _part(abs(torsion), joints[j].ring_radius * most)
+        states[j, 6], states[j, 7] = _uses(joints[j].friction, joints[j].ring_radius, normal_force, friction, torsion)
+
+
+@kernel
+def _uses(mu, ring_radius, normal_force, friction, torsion):
+    """Used parts of friction and of torsional friction."""
+    most = mu * normal_force
+    return _part(friction, most), _part(abs(torsion), ring_radius * most)
 
 
 @kernel
@@ -175,7 +193,12 @@ def _limit(joints, supply, frames, link, at, d, couple, j, cap):
     radius = joints[j].radius
     limit, mode = load_limit(f0, m0, dj, m1, joints[j].friction, radius, joints[j].ring_radius, cap)
     if joints[j].socket < math.inf and limit > 0.0:
-        rim = _rim_limit(f0, m0, dj, m1, radius, _axis(frames, j), math.cos(joints[j].socket), min(limit, cap))
+        most = min(limit, cap)
+        if mode == SEPARATION:
+            most *= 1.0 - 1e-9  # where there is still a contact
+        if dot(dj, dj) == 0.0:
+            most = 0.0  # the load does not reach this joint
+        rim = _rim_limit(f0, m0, dj, m1, radius, _axis(frames, j), math.cos(joints[j].socket), most)
         if rim < limit:
             return rim, SOCKET
     return limit, mode
@@ -214,54 +237,67 @@ def _holds_from(f0, m0, d, m1, mu, radius, ring_radius, load):
 
 @kernel
 def _rim_limit(f0, m0, d, m1, radius, axis, rim, cap):
-    """Load <= cap at which the contact normal first leaves the socket: samples, their minima, then bisection."""
-    if _inside_rim(f0, m0, d, m1, radius, axis, rim, 0.0) < 0.0:
+    """Load <= cap at which the contact normal first leaves the socket: samples, their minima, then bisection.
+
+    Loads are counted by y from 0 to 1: cap y, or |f0| y / (1 - y) without a cap, which ends where F is all there is.
+    """
+    if _inside_rim(f0, m0, d, m1, radius, axis, rim, cap, 0.0) < 0.0:
         return 0.0
-    if dot(d, d) == 0.0 and dot(m1, m1) == 0.0:
-        return math.inf
-    scale = math.sqrt(dot(f0, f0))
-    older, old, old_load, older_load = math.inf, math.inf, 0.0, 0.0
-    for i in range(1, SAMPLES):
-        load = cap * i / SAMPLES if cap < math.inf else scale * i / (SAMPLES - i)
-        margin = _inside_rim(f0, m0, d, m1, radius, axis, rim, load)
+    older, old = math.inf, math.inf
+    for i in range(1, SAMPLES + 1):
+        y = i / SAMPLES
+        margin = _inside_rim(f0, m0, d, m1, radius, axis, rim, cap, y)
         if margin < 0.0:
-            return _bisected(f0, m0, d, m1, radius, axis, rim, old_load, load)
-        if older > old < margin:
-            lowest = _lowest(f0, m0, d, m1, radius, axis, rim, older_load, load)
-            if _inside_rim(f0, m0, d, m1, radius, axis, rim, lowest) < 0.0:
-                return _bisected(f0, m0, d, m1, radius, axis, rim, older_load, lowest)
-        older, old, older_load, old_load = old, margin, old_load, load
-    if cap < math.inf and _inside_rim(f0, m0, d, m1, radius, axis, rim, cap) < 0.0:
-        return _bisected(f0, m0, d, m1, radius, axis, rim, old_load, cap)
+            return _bisected(f0, m0, d, m1, radius, axis, rim, cap, y - 1.0 / SAMPLES, y)
+        # A dip between the samples, also one next to the last.
+        left, right = y - 2.0 / SAMPLES, y
+        if i == SAMPLES and margin < old:
+            left = y - 1.0 / SAMPLES
+        if older > old < margin or (i == SAMPLES and margin < old):
+            lowest = _lowest(f0, m0, d, m1, radius, axis, rim, cap, max(left, 0.0), right)
+            if _inside_rim(f0, m0, d, m1, radius, axis, rim, cap, lowest) < 0.0:
+                return _bisected(f0, m0, d, m1, radius, axis, rim, cap, max(left, 0.0), lowest)
+        older, old = old, margin
     return math.inf
 
 
 @kernel
-def _inside_rim(f0, m0, d, m1, radius, axis, rim, load):
+def _inside_rim(f0, m0, d, m1, radius, axis, rim, cap, y):
     """Cosine between contact normal and socket axis, above that of the rim; positive inside."""
-    _, _, _, normal = contact_state(moved(f0, -load, d), moved(m0, -load, m1), radius)
+    if cap == math.inf and y == 1.0:
+        f, m = scaled(-1.0, d), scaled(-1.0, m1)
+    else:
+        load = _load_at(f0, cap, y)
+        f, m = moved(f0, -load, d), moved(m0, -load, m1)
+    _, _, _, normal = contact_state(f, m, radius)
     return dot(normal, axis) - rim
 
 
 @kernel
-def _bisected(f0, m0, d, m1, radius, axis, rim, inside, outside):
-    for _ in range(60):
-        middle = 0.5 * (inside + outside)
-        if _inside_rim(f0, m0, d, m1, radius, axis, rim, middle) < 0.0:
-            outside = middle
-        else:
-            inside = middle
-    return inside
+def _load_at(f0, cap, y):
+    return cap * y if cap < math.inf else math.sqrt(dot(f0, f0)) * y / (1.0 - y)
 
 
 @kernel
-def _lowest(f0, m0, d, m1, radius, axis, rim, left, right):
-    """Where the normal comes closest to the rim, by golden section."""
+def _bisected(f0, m0, d, m1, radius, axis, rim, cap, inside, outside):
+    """The load between two y at which the normal is on the rim."""
+    for _ in range(60):
+        middle = 0.5 * (inside + outside)
+        if _inside_rim(f0, m0, d, m1, radius, axis, rim, cap, middle) < 0.0:
+            outside = middle
+        else:
+            inside = middle
+    return _load_at(f0, cap, inside)
+
+
+@kernel
+def _lowest(f0, m0, d, m1, radius, axis, rim, cap, left, right):
+    """The y at which the normal comes closest to the rim, by golden section."""
     golden = 0.6180339887498949
     for _ in range(40):
         a, b = right - golden * (right - left), left + golden * (right - left)
-        low = _inside_rim(f0, m0, d, m1, radius, axis, rim, a)
-        if low < _inside_rim(f0, m0, d, m1, radius, axis, rim, b):
+        low = _inside_rim(f0, m0, d, m1, radius, axis, rim, cap, a)
+        if low < _inside_rim(f0, m0, d, m1, radius, axis, rim, cap, b):
             right = b
         else:
             left = a

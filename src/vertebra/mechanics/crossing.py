@@ -27,7 +27,16 @@ def first_rise(c, cap):
         return cap * y if y <= 1.0 else math.inf
     scale = _first_scale(c)
     y = _first_root(_bernstein_of_half_line(c, scale))
-    return scale * y / (1.0 - y) if y < 1.0 else math.inf
+    if y >= 1.0:
+        return math.inf
+    x = scale * y / (1.0 - y)
+    if y > 0.9:
+        # Far beyond the scale 1 - y has few digits left; x itself has all of them.
+        for _ in range(3):
+            step = -value(c, x) / (c[1] + x * (2.0 * c[2] + x * (3.0 * c[3] + x * 4.0 * c[4])))
+            if abs(step) < 0.05 * x:
+                x += step
+    return x
 
 
 @kernel

@@ -44,7 +44,7 @@ def unit_vector(name: str, value: ArrayLike) -> Floats:
 def unit_vectors(name: str, given: int | ArrayLike) -> Floats:
     """Directions (D, 3) as given, or so many from `sphere_grid`."""
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
-        return _normalised(name, sphere_grid(int(given)))
+        return _normalised(name, sphere_grid(positive_count(name, int(given))))
     array = np.atleast_2d(numbers(name, given, "any unit"))
     if array.ndim != 2 or array.shape[1] != 3 or len(array) == 0:
         raise InputError(name, f"must be a count, or directions of shape (D, 3), not {array.shape}")

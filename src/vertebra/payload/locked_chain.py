@@ -106,7 +106,7 @@ def tables(robot: Robot, setting: Setting) -> tuple[Any, ...]:
 
 
 def tension_shares(robot: Robot, bends: Floats, friction: Friction | None) -> Floats:
-    """exp(-sum of mu times bend) at each joint, (..., cables, n) for bends (..., n).
+    """exp(-sum of mu times bend) at each joint, (..., cables, n) for bends (..., n); zero beyond the end of a cable.
 
     A joint bends a cable by half at the hole before its gap and by half at the hole after it.
     """
@@ -118,6 +118,7 @@ def tension_shares(robot: Robot, bends: Floats, friction: Friction | None) -> Fl
         if not law.is_none:
             loss = law(half) * half
             shares[..., k, :] = np.exp(-2.0 * np.cumsum(loss, axis=-1) + loss)
+        shares[..., k, robot.cables["last_link"][k] :] = 0.0
     return shares
 
 

@@ -35,7 +35,7 @@ def payload_map(
     azimuths: ArrayLike,
     tensions: ArrayLike,
     directions: int | ArrayLike = 400,
-    links: Iterable[int] = (-1,),
+    links: int | Iterable[int] = (-1,),
     point: ArrayLike | None = None,
     moment_per_force: ArrayLike | None = None,
     gravity: str | ArrayLike | None = None,
@@ -63,13 +63,13 @@ def payload_map(
     if pulls.ndim > 2:
         raise InputError("tensions", f"must have shape (cables,) or (shapes, cables), not {pulls.shape}")
     pulls = np.atleast_2d(pulls)
+    if not len(pulls):
+        raise InputError("tensions", "must have one set or more")
     rows = _rows(len(shapes.bends), len(pulls))
     setting = Setting.of(robot, gravity, loads, socket_limit, guided)
     share = tension_shares(robot, shapes.bends, friction)
     toward = unit_vectors("directions", directions)
-    places = [load_place(robot, link, point) for link in links]
-    if not places:
-        raise InputError("links", "must name one link or more, such as (-1,)")
+    places = _places(robot, links, point)
     cells = rows, len(places), len(toward)
     force, row, mode = np.empty(cells), np.empty(cells, dtype=np.int64), np.empty(cells, dtype=np.int64)
     bent, azimuth, share, pulls = (_repeated(array, rows) for array in (*shapes, share, pulls))
@@ -108,6 +108,20 @@ def payload_map(
     )
 
 
+def _places(robot: Robot, links: int | Iterable[int], point: ArrayLike | None) -> list[tuple[int, Floats]]:
+    """Number and point of each loaded link."""
+    try:
+        numbered = [links] if isinstance(links, int | np.integer) else list(links)
+        places = [load_place(robot, link, point) for link in numbered]
+    except TypeError:
+        raise InputError("links", f"must be the numbers of links, such as (5, -1), not {links!r}") from None
+    except InputError as error:
+        raise InputError("links" if error.argument == "link" else error.argument, error.message) from None
+    if not places:
+        raise InputError("links", "must name one link or more, such as (-1,)")
+    return places
+
+
 def _shapes(robot: Robot, bends: ArrayLike, azimuths: ArrayLike) -> BallShape:
     """Bends and azimuths (S, n) of all shapes, checked."""
     require_balls(robot)
@@ -120,6 +134,8 @@ def _shapes(robot: Robot, bends: ArrayLike, azimuths: ArrayLike) -> BallShape:
         all_bends, all_azimuths = (np.array(part) for part in np.broadcast_arrays(*both, np.empty((1, n)))[:2])
     except ValueError:
         raise InputError("azimuths", f"{len(both[1])} shapes do not fit the {len(both[0])} of bends") from None
+    if not len(all_bends):
+        raise InputError("bends", "must have one shape or more")
     over = np.abs(all_bends) > robot.joints["limit"]
     if over.any():
         shape, row = (int(i) for i in np.argwhere(over)[0])

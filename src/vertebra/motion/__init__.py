@@ -1,0 +1,1 @@
+"""How robots get about: follow-the-leader of two concentric friction-locked snakes."""
