@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vertebra.cli.identify_mu import mu, simulate_slips
 from vertebra.cli.output import (
     AsJson,
     CommandError,
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from vertebra.identify.friction_result import Estimate, FrictionFit
 
 app = typer.Typer(help="Identify parameters from measurements.", no_args_is_help=True)
+app.command("mu")(mu)
+app.command("simulate-slips")(simulate_slips)
 
 FILES = (".html", ".png", ".svg", ".json", ".yaml")
 

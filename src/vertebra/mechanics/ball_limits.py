@@ -11,10 +11,11 @@ from vertebra.mechanics.ball_chain import between, lay_out, origin_of, point_at,
 from vertebra.mechanics.compiled import kernel
 from vertebra.mechanics.contact import HOLDS, SEPARATION, SOCKET, contact_state, load_limit, slip_polynomials, vanish
 from vertebra.mechanics.crossing import next_fall, value
+from vertebra.mechanics.socket_rim import inside_rim, rim_limit
 from vertebra.mechanics.vectors import added, cross_product, dot, moved, read, scaled, write
 
-SAMPLES = 64
-"""Loads at which the contact normal is compared with the rim of the socket."""
+SAMPLES = 512
+"""Loads at which a robot with sockets is tried again beyond the first that it does not hold."""
 
 FORCE, ROW, REENTRY = range(3)
 REPORT_WIDTH = 3
@@ -37,9 +38,11 @@ def least_limit(joints, supply, frames, guided, link, at, d, couple):
     for j in range(guided, joints.shape[0]):
         limit, _ = _limit(joints, supply, frames, link, at, d, couple, j, least)
         if limit < least:
-            # Once more without the cap, so that the answer is that of `joint_limits` to the last bit.
-            least, mode = _limit(joints, supply, frames, link, at, d, couple, j, math.inf)
-            row = j
+            # Once more without the cap, so that the answer is that of `joint_limits` to the last bit. Where the limit
+            # only just touches, the two may disagree.
+            limit, how = _limit(joints, supply, frames, link, at, d, couple, j, math.inf)
+            if limit < least:
+                least, row, mode = limit, j, how
     if least == 0.0:
         row, mode = _lacks_most(joints, supply, frames, guided, link, at, d, couple)
     return least, row, mode
@@ -115,8 +118,8 @@ def _sampled_reentry(joints, supply, frames, guided, link, at, d, couple, start)
         f0 = read(supply, j, 0)
         scale = max(scale, math.sqrt(dot(f0, f0)))
     slips = start * (1.0 + 1e-9)
-    for i in range(1, 8 * SAMPLES):
-        load = slips + scale * i / (8 * SAMPLES - i)
+    for i in range(1, SAMPLES):
+        load = slips + scale * i / (SAMPLES - i)
         if _all_hold(joints, supply, frames, guided, link, at, d, couple, load):
             for _ in range(60):
                 middle = 0.5 * (slips + load)
@@ -137,7 +140,7 @@ def _all_hold(joints, supply, frames, guided, link, at, d, couple, load):
             return False
         if joints[j].socket < math.inf:
             rim = math.cos(joints[j].socket)
-            if _inside_rim(f0, m0, dj, m1, radius, _axis(frames, j), rim, load, 1.0) < 0.0:
+            if inside_rim(f0, m0, dj, m1, radius, _axis(frames, j), rim, load, 1.0) < 0.0:
                 return False
     return True
 
@@ -198,7 +201,7 @@ def _limit(joints, supply, frames, link, at, d, couple, j, cap):
             most *= 1.0 - 1e-9  # where there is still a contact
         if dot(dj, dj) == 0.0:
             most = 0.0  # the load does not reach this joint
-        rim = _rim_limit(f0, m0, dj, m1, radius, _axis(frames, j), math.cos(joints[j].socket), most)
+        rim = rim_limit(f0, m0, dj, m1, radius, _axis(frames, j), math.cos(joints[j].socket), most)
         if rim < limit:
             return rim, SOCKET
     return limit, mode
@@ -233,75 +236,6 @@ def _holds_from(f0, m0, d, m1, mu, radius, ring_radius, load):
                 moving = True
                 load = x + reach
     return load
-
-
-@kernel
-def _rim_limit(f0, m0, d, m1, radius, axis, rim, cap):
-    """Load <= cap at which the contact normal first leaves the socket: samples, their minima, then bisection.
-
-    Loads are counted by y from 0 to 1: cap y, or |f0| y / (1 - y) without a cap, which ends where F is all there is.
-    """
-    if _inside_rim(f0, m0, d, m1, radius, axis, rim, cap, 0.0) < 0.0:
-        return 0.0
-    older, old = math.inf, math.inf
-    for i in range(1, SAMPLES + 1):
-        y = i / SAMPLES
-        margin = _inside_rim(f0, m0, d, m1, radius, axis, rim, cap, y)
-        if margin < 0.0:
-            return _bisected(f0, m0, d, m1, radius, axis, rim, cap, y - 1.0 / SAMPLES, y)
-        # A dip between the samples, also one next to the last.
-        left, right = y - 2.0 / SAMPLES, y
-        if i == SAMPLES and margin < old:
-            left = y - 1.0 / SAMPLES
-        if older > old < margin or (i == SAMPLES and margin < old):
-            lowest = _lowest(f0, m0, d, m1, radius, axis, rim, cap, max(left, 0.0), right)
-            if _inside_rim(f0, m0, d, m1, radius, axis, rim, cap, lowest) < 0.0:
-                return _bisected(f0, m0, d, m1, radius, axis, rim, cap, max(left, 0.0), lowest)
-        older, old = old, margin
-    return math.inf
-
-
-@kernel
-def _inside_rim(f0, m0, d, m1, radius, axis, rim, cap, y):
-    """Cosine between contact normal and socket axis, above that of the rim; positive inside."""
-    if cap == math.inf and y == 1.0:
-        f, m = scaled(-1.0, d), scaled(-1.0, m1)
-    else:
-        load = _load_at(f0, cap, y)
-        f, m = moved(f0, -load, d), moved(m0, -load, m1)
-    _, _, _, normal = contact_state(f, m, radius)
-    return dot(normal, axis) - rim
-
-
-@kernel
-def _load_at(f0, cap, y):
-    return cap * y if cap < math.inf else math.sqrt(dot(f0, f0)) * y / (1.0 - y)
-
-
-@kernel
-def _bisected(f0, m0, d, m1, radius, axis, rim, cap, inside, outside):
-    """The load between two y at which the normal is on the rim."""
-    for _ in range(60):
-        middle = 0.5 * (inside + outside)
-        if _inside_rim(f0, m0, d, m1, radius, axis, rim, cap, middle) < 0.0:
-            outside = middle
-        else:
-            inside = middle
-    return _load_at(f0, cap, inside)
-
-
-@kernel
-def _lowest(f0, m0, d, m1, radius, axis, rim, cap, left, right):
-    """The y at which the normal comes closest to the rim, by golden section."""
-    golden = 0.6180339887498949
-    for _ in range(40):
-        a, b = right - golden * (right - left), left + golden * (right - left)
-        low = _inside_rim(f0, m0, d, m1, radius, axis, rim, cap, a)
-        if low < _inside_rim(f0, m0, d, m1, radius, axis, rim, cap, b):
-            right = b
-        else:
-            left = a
-    return 0.5 * (left + right)
 
 
 @kernel
