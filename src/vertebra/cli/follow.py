@@ -110,8 +110,7 @@ def _way(robot: Robot, path: Path | None, commands: Path | None, steps: Path | N
         return {"commands": read_rows("--commands", commands, ("bend", "azimuth"), read.ANGLE).values}
     from vertebra.motion.steps_file import read_steps
 
-    assert steps is not None
-    return {"steps": read_steps(steps)}
+    return {} if steps is None else {"steps": read_steps(steps)}
 
 
 def _answer(journey: Journey, out: Path | None, as_json: bool) -> None:

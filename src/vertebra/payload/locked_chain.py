@@ -113,12 +113,14 @@ def tension_shares(robot: Robot, bends: Floats, friction: Friction | None) -> Fl
     cables = len(robot.cables)
     laws = robot.friction_laws if friction is None else laws_for(cables, friction)
     shares = np.ones((*bends.shape[:-1], cables, bends.shape[-1]))
-    half = 0.5 * np.abs(bends)
     for k, law in enumerate(laws):
         if not law.is_none:
+            half = 0.5 * np.abs(bends)
             loss = law(half) * half
             shares[..., k, :] = np.exp(-2.0 * np.cumsum(loss, axis=-1) + loss)
-        shares[..., k, robot.cables["last_link"][k] :] = 0.0
+    for k, last in enumerate(robot.cables["last_link"].tolist()):
+        if last < bends.shape[-1]:
+            shares[..., k, last:] = 0.0
     return shares
 
 
