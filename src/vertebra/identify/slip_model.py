@@ -13,7 +13,7 @@ from vertebra.identify.slip_data import Rows, SlipData
 from vertebra.identify.slip_rig import largest_mu, with_friction
 from vertebra.mechanics.ball_limits import joint_limits
 from vertebra.payload.limit import payload
-from vertebra.payload.locked_chain import LockedChain, Setting, load_couple, load_place
+from vertebra.payload.locked_chain import LockedChain, Setting, checked_tensions, load_couple, load_place
 from vertebra.payload.result import Payload
 from vertebra.robot.ball_shape import BallShape
 from vertebra.robot.robot import Robot
@@ -111,5 +111,5 @@ def _question(rig: Robot, data: SlipData, row: int) -> tuple[Any, ...]:
     shape = BallShape.of(rig, data.bend[row], data.azimuth[row])
     chain = LockedChain.of(rig, shape, Setting.of(rig, None, (), None, 0), None)
     push = chain.push(data.direction[row], *load_place(rig, -1, data.point[row]), load_couple(None))
-    _, *others = chain.question(chain.supply(data.tensions[row]), push)
+    _, *others = chain.question(chain.supply(checked_tensions(rig, data.tensions[row])), push)
     return tuple(others)
