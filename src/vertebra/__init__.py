@@ -141,8 +141,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'vertebra' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+    # `payload` is also the name of a room, which is callable: the room stays, so that its modules can be imported.
+    return globals().setdefault(name, value)
 
 
 def __dir__() -> list[str]:

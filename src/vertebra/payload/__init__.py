@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from types import ModuleType
 
@@ -15,3 +16,4 @@ class _CallableRoom(ModuleType):
 
 
 sys.modules[__name__].__class__ = _CallableRoom
+__signature__ = inspect.signature(payload)

@@ -130,12 +130,12 @@ def _shapes(robot: Robot, bends: ArrayLike, azimuths: ArrayLike) -> BallShape:
     for name, array in zip(("bends", "azimuths"), both, strict=True):
         if array.ndim > 2 or (array.ndim and array.shape[-1] != n):
             raise InputError(name, f"must have shape ({n},) or (shapes, {n}), not {array.shape}")
+        if not array.size:
+            raise InputError(name, "must have one shape or more")
     try:
         all_bends, all_azimuths = (np.array(part) for part in np.broadcast_arrays(*both, np.empty((1, n)))[:2])
     except ValueError:
         raise InputError("azimuths", f"{len(both[1])} shapes do not fit the {len(both[0])} of bends") from None
-    if not len(all_bends):
-        raise InputError("bends", "must have one shape or more")
     over = np.abs(all_bends) > robot.joints["limit"]
     if over.any():
         shape, row = (int(i) for i in np.argwhere(over)[0])
