@@ -46,7 +46,8 @@ def lay_out(
             leaving = point_at(frames, j, cable.x, cable.y, segments[k, j].exit)
             run = between(leaving, entry)
             length = math.sqrt(dot(run, run))
-            pull = scaled(share[k, j] / length, run)
+            # Holes that touch leave the cable without a direction.
+            pull = scaled(share[k, j] / length if length > 0.0 else 0.0, run)
             write(pulls[j], k, 0, pull)
             write(pulls[j], k, 3, cross_product(between(centre, entry), pull))
             # A cable in a gap hangs half on either side of it; the lock at its end on the last link.
