@@ -47,11 +47,11 @@ def test_contacts_supply_what_the_links_need(answers):
         load = payload.force if math.isfinite(payload.force) else 0.0
         _, link, point, couple = question.place()
         f, m = snake.supplies(load, question.unit, link, point, couple)
-        tension = float(np.sum(question.tensions)) + load + 1e-12
+        scale = float(np.sum(question.tensions)) + load + np.abs(f).max() + 1e-12  # weights too, through f
         size = float(question.robot.joints["radius"].max())
-        assert np.abs(payload.contact.force - f).max() < 1e-10 * tension
+        assert np.abs(payload.contact.force - f).max() < 1e-10 * scale
         reach = size + question.robot.length + (0.0 if point is None else np.linalg.norm(point))
-        assert np.abs(payload.contact.moment - m).max() < 1e-10 * tension * reach
+        assert np.abs(payload.contact.moment - m).max() < 1e-10 * scale * reach
         assert np.abs(payload.contact.centers - [at for _, at in snake.frames[:-1]]).max() < 1e-13 * max(1.0, reach)
 
 
