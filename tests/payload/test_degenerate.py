@@ -153,6 +153,18 @@ def test_a_joint_with_no_force_and_a_moment():
     assert_sound(payload)
 
 
+def test_a_joint_that_nothing_presses_lacks_more_than_one_that_slides():
+    robot = snakes.short(2)
+    loads = [vb.Load((0, 0, 105.0), (1e-3, 0, 0)), vb.Load((0, 0, -50.0), (0.2, 0, 0), link=1)]
+    payload = vb.payload(robot, 0.0, 0.0, 35.0, DOWN, loads=loads, **STILL)
+    assert payload.modes == ("sliding", "separation")
+    assert (payload.joint, payload.mode) == (2, "separation")
+    assert payload.contact.sliding_use[0] > 1
+    dataset = vb.payload_map(robot, 0.0, 0.0, 35.0, [DOWN], loads=loads, **STILL)
+    assert dataset.joint.values.tolist() == [[[2]]]
+    assert_sound(payload)
+
+
 # Without friction.
 
 

@@ -71,6 +71,47 @@ def test_a_snake_that_needs_its_load(answers):
         assert not held.slips_unloaded
 
 
+def test_joints_in_a_guide_do_not_count(answers):
+    again = 0
+    for question, _ in answers:
+        n = len(question.robot.joints)
+        for guided in range(1, n):
+            payload = question.ask(more={}, guided=guided)
+            if payload.joint == 0:
+                continue
+            w = question.snake().wrenches(*question.place())[guided:]
+            assert payload.reentry == pytest.approx(next_hold(w, payload.force, 200), rel=1e-6)
+            again += math.isfinite(payload.reentry)
+    assert again > 2
+
+
+def test_links_that_have_parted_do_not_hold_again():
+    """Joint 2 comes apart while joint 1, which slips before that, would hold again only beyond."""
+    robot, found = snakes.short(2), 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        shape = vb.BallShape(rng.uniform(-1.2, 1.2, 2), rng.uniform(-3, 3, 2))
+        unloaded = vb.payload(robot, *shape, 35.0, (0, 0, 1), link=0, gravity=(0, 0, 0)).contact
+        size = float(np.linalg.norm(unloaded.force[1]))
+        frame = vb.frames(robot, shape.coordinates)[2]
+        # At the second ball, along what it carries, with its moment: nothing is left of either at `size`.
+        at_ball = frame[:3, :3].T @ (unloaded.centers[1] - frame[:3, 3])
+        question = snakes.Question(
+            robot, *shape, 35.0, unloaded.force[1] / size, 2, at_ball, unloaded.moment[1] / size, (0, 0, 0),
+            (vb.Load(40 * rng.normal(size=3), 0.3 * rng.normal(size=3), 1),),
+        )  # fmt: skip
+        payload = question.ask()
+        if payload.modes[1] != "separation" or payload.joint != 1:
+            continue
+        alone = next_hold(question.snake().wrenches(*question.place())[:1], payload.force, 200)
+        if alone > size * (1 + 1e-6):
+            assert payload.is_interval
+            found += math.isfinite(alone)
+        else:
+            assert payload.reentry == pytest.approx(alone, rel=1e-6)
+    assert found > 2
+
+
 def test_an_example_by_hand():
     """One joint pressed by 105 N along z with a couple: the load across it adds what the couple took."""
     robot = snakes.short(1)

@@ -125,6 +125,22 @@ def test_beyond_the_rim_without_any_load():
     assert "without any load" in payload.reason
 
 
+def test_sockets_beyond_the_loaded_link_do_not_feel_the_load():
+    rng = np.random.default_rng(3)
+    for link in (0, 1, 8):
+        shape = rng.uniform(-0.05, 0.05, 19), rng.uniform(-3, 3, 19)
+        payload = vb.payload(ROBOT, *shape, 35.0, rng.normal(size=3), link, socket_limit=0.3)
+        assert np.isinf(payload.limits[link:]).all()
+        assert set(payload.modes[link:]) == {"unlimited"}
+
+
+def test_pulled_apart_in_a_socket():
+    """Straight and weightless: the contact stays where it is until there is none."""
+    payload = vb.payload(ROBOT, 0.0, 0.0, 35.0, (0, 0, 1), gravity=(0, 0, 0), socket_limit=0.1)
+    assert payload.modes == ("separation",) * 19
+    assert payload.force == pytest.approx(105.0)
+
+
 def test_the_rim_of_the_file_is_the_default():
     given = snakes.changed(ROBOT, joint={"socket": 0.3})
     asked = (0.05, 0.2, 35.0, (0.3, -1, 0))
