@@ -253,3 +253,8 @@ def test_answers_do_not_take_long_where_all_roots_meet():
             first_rise(c, math.inf)
             first_rise(c, 3.0)
     assert time.process_time() - start < 2.0
+
+
+def test_a_root_far_beyond_the_scale_of_the_first_terms_keeps_its_digits():
+    far = (-1.0, -4.883212064170295e17, 0.0, -16725276491327.521, 7147890.49844074)
+    assert first_rise(far, math.inf) == pytest.approx(2339889.8715873905, rel=1e-14)
