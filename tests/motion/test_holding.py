@@ -212,8 +212,8 @@ def test_an_unsound_start_is_refused() -> None:
 @pytest.mark.parametrize(
     ("change", "argument", "words"),
     [
-        ({"outer_tensions": -1}, "outer_tensions", "cannot push"),
-        ({"inner_tensions": [1, 2]}, "inner_tensions", "must be 3 numbers"),
+        ({"outer_tensions": -1}, "outer_tensions", "can only pull"),
+        ({"inner_tensions": [1, 2]}, "inner_tensions", "must be one number, or 3"),
         ({"tip_load": (1, 2)}, "tip_load", "three numbers"),
         ({"gravity": "moon"}, "gravity", "ground"),
         ({"inner": lambda: inner(8, length=9e-3)}, "inner", "9 mm long, those of the outer snake 8.5 mm"),

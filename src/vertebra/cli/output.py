@@ -103,12 +103,12 @@ def write_text(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def require_suffix(path: Path, allowed: Sequence[str]) -> str:
+def require_suffix(path: Path, allowed: Sequence[str], option: str = "--out") -> str:
     """The suffix of `path` in lower case, or an error that names the allowed ones."""
     suffix = path.suffix.lower()
     if suffix not in allowed:
         found = f"not {path.suffix!r}" if path.suffix else "and this name has no suffix"
-        raise CommandError(f"--out {path}: the name must end in {', '.join(allowed)}, {found}")
+        raise CommandError(f"{option} {path}: the name must end in {', '.join(allowed)}, {found}")
     return suffix
 
 

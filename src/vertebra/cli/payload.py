@@ -89,7 +89,7 @@ def payload(
 
     for name, path, allowed in (("--out", out, write.FILES), ("--map", map_, maps.FILES)):
         if path is not None:
-            _require_suffix(name, path, allowed)
+            require_suffix(path, allowed, name)
     model = load_robot(robot)
     given = ball_shape("--shape", shape, model)
     rules = {
@@ -137,13 +137,6 @@ def payload(
         for file in written.values():
             say(f"wrote {file}")
     answer.warn()
-
-
-def _require_suffix(option: str, path: Path, allowed: tuple[str, ...]) -> None:
-    try:
-        require_suffix(path, allowed)
-    except CommandError as error:
-        raise CommandError(str(error).replace("--out", option, 1)) from None
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,12 @@ from numpy.typing import ArrayLike
 from vertebra.errors import InputError
 from vertebra.motion.bend import Bend
 from vertebra.motion.steps import Snake
-from vertebra.robot.arguments import gravity_vector, numbers, vector
+from vertebra.payload.locked_chain import checked_tensions
+from vertebra.robot.arguments import gravity_vector, vector
+from vertebra.robot.ball_shape import require_balls
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import BALL, Floats
+from vertebra.robot.tables import Floats
 
 ALIKE = 1e-9
 """Link lengths may differ by this fraction; a file that gives them in mm and one in inches must agree."""
@@ -110,10 +112,7 @@ def snake_pair(
 
 
 def _link_length(name: str, robot: Robot) -> float:
-    if not (robot.joints["kind"] == BALL).all():
-        raise InputError(
-            name, f"{robot.name} has joints that friction does not lock; both snakes need ball joints only"
-        )
+    require_balls(robot, name)
     lengths = robot.joints["size"]
     if np.ptp(lengths) > ALIKE * lengths[0]:
         raise InputError(
@@ -125,13 +124,10 @@ def _link_length(name: str, robot: Robot) -> float:
 
 
 def _tensions(name: str, robot: Robot, tensions: ArrayLike) -> Floats:
-    values, count = numbers(name, tensions, "N"), len(robot.cables)
-    if values.shape not in ((), (count,)):
-        raise InputError(name, f"must be {count} numbers in N, one a cable, or one for all, not shape {values.shape}")
-    if count == 0:
+    if len(robot.cables) == 0:
         raise InputError(name, f"{robot.name} has no cables to lock it; add a `cables` block to its robot file")
-    if (values < 0.0).any():
-        raise InputError(name, f"a cable cannot push; give 0 N or more, not {values.min():g} N")
-    result: Floats = np.broadcast_to(values, (count,)).copy()
-    result.flags.writeable = False
-    return result
+    values = checked_tensions(robot, tensions, name)
+    if values.ndim != 1:
+        raise InputError(name, f"must be one set of tensions, not shape {values.shape}")
+    values.flags.writeable = False
+    return values

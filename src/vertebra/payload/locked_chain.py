@@ -124,16 +124,14 @@ def tension_shares(robot: Robot, bends: Floats, friction: Friction | None) -> Fl
     return shares
 
 
-def checked_tensions(robot: Robot, tensions: ArrayLike) -> Floats:
+def checked_tensions(robot: Robot, tensions: ArrayLike, name: str = "tensions") -> Floats:
     """(..., cables) N: one number for all cables, or one a cable, none of them negative."""
-    array, cables = numbers("tensions", tensions, "N"), len(robot.cables)
+    array, cables = numbers(name, tensions, "N"), len(robot.cables)
     if array.ndim and array.shape[-1] != cables:
-        raise InputError("tensions", f"must be one number, or {cables}, one a cable, not shape {array.shape}")
+        raise InputError(name, f"must be one number, or {cables}, one a cable, not shape {array.shape}")
     if (array < 0.0).any():
         cable = int(np.argmax((array < 0.0).reshape(-1))) % max(cables, 1)
-        raise InputError(
-            "tensions", f"cable {cable + 1} has {array.min():g} N; must be 0 or more: a cable can only pull"
-        )
+        raise InputError(name, f"cable {cable + 1} has {array.min():g} N; must be 0 or more: a cable can only pull")
     return array if array.ndim else np.full(cables, float(array))
 
 

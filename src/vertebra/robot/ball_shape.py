@@ -62,14 +62,14 @@ class BallShape(NamedTuple):
         return both.reshape(*self.bends.shape[:-1], -1)
 
 
-def require_balls(robot: Robot) -> None:
+def require_balls(robot: Robot, name: str = "robot") -> None:
     """`InputError` for a robot with joints of another kind."""
     other = robot.joints["kind"] != BALL
     if other.any():
         row = int(np.argmax(other))
         kind = next(name for name, code in KIND_CODES.items() if code == robot.joints["kind"][row])
         raise InputError(
-            "robot", f"{robot.name}: joint {row + 1} is a {kind} joint; only ball joints are locked by friction"
+            name, f"{robot.name}: joint {row + 1} is a {kind} joint; only ball joints are locked by friction"
         )
 
 
