@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from vertebra.mechanics.problem import Problem
 from vertebra.robot.tables import CABLE, JOINT, LINK, SEGMENT
-from vertebra.statics.problem import Problem
 
 FLAGS = ("-O3", "-march=native", "-fno-tree-slp-vectorize")
 """No -ffast-math; the compiler's default contracts a * b + c, which numba does not."""

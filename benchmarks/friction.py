@@ -10,10 +10,10 @@ import vertebra as vb
 from benchmarks.report import Row
 from benchmarks.statics_cases import find_shape_repeatedly, together
 from benchmarks.timing import medians
+from vertebra.mechanics.problem import NO_CABLES, Closure, Problem
 from vertebra.papers.yang2023.cases import CASES
 from vertebra.papers.yang2023.literal import LiteralRobot, literal_lm
 from vertebra.robot.tables import Floats
-from vertebra.statics.problem import NO_CABLES, Closure, Problem
 
 REPEATS = 20
 PATH_STEPS = 200

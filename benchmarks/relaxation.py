@@ -5,11 +5,11 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
+from vertebra.mechanics.problem import Problem
 from vertebra.robot.export.coordinates import mjcf_qpos
 from vertebra.robot.export.mjcf import to_mjcf
 from vertebra.robot.tables import Floats
 from vertebra.statics.branches import joint_stiffness
-from vertebra.statics.problem import Problem
 
 CLOSE = np.radians(1e-4)
 """rad; near enough to rest."""

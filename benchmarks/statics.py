@@ -28,8 +28,8 @@ from benchmarks.statics_cases import WORDS, Case, cases, together
 from benchmarks.timing import medians
 from vertebra.mechanics.columns import TAU
 from vertebra.mechanics.newton import inspect
+from vertebra.mechanics.problem import NO_CABLES
 from vertebra.robot.tables import Floats
-from vertebra.statics.problem import NO_CABLES
 
 CAN_PIN = hasattr(os, "sched_setaffinity")
 CORES = os.sched_getaffinity(0) if CAN_PIN else set(range(os.cpu_count() or 1))

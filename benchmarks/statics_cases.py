@@ -12,9 +12,9 @@ import vertebra as vb
 from benchmarks.kinematics import long_robot
 from vertebra.mechanics.compiled import kernel
 from vertebra.mechanics.newton import ITERATIONS, SETTLED
+from vertebra.mechanics.problem import NO_CABLES, Problem
 from vertebra.mechanics.search import find_shape
 from vertebra.robot.tables import Floats
-from vertebra.statics.problem import NO_CABLES, Problem
 
 MOUNTS = ("ground", "ceiling")
 SETS = 5

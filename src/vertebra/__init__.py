@@ -12,7 +12,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from vertebra.dynamics.forward import forward_dynamics as forward_dynamics
+    from vertebra.dynamics.inverse import JointForces as JointForces
+    from vertebra.dynamics.inverse import bias_forces as bias_forces
+    from vertebra.dynamics.inverse import inverse_dynamics as inverse_dynamics
+    from vertebra.dynamics.inverse import mass_matrix as mass_matrix
+    from vertebra.dynamics.limits import Bumper as Bumper
+    from vertebra.dynamics.simulate import simulate as simulate
     from vertebra.errors import DescriptionError as DescriptionError
+    from vertebra.errors import Diverged as Diverged
     from vertebra.errors import Infeasible as Infeasible
     from vertebra.errors import InputError as InputError
     from vertebra.errors import MeasurementError as MeasurementError
@@ -44,6 +52,7 @@ if TYPE_CHECKING:
     from vertebra.robot.export.coordinates import mjcf_qpos as mjcf_qpos
     from vertebra.robot.export.mjcf import to_mjcf as to_mjcf
     from vertebra.robot.export.urdf import to_urdf as to_urdf
+    from vertebra.robot.fill_inertia import fill_inertia as fill_inertia
     from vertebra.robot.friction import FrictionLaw as FrictionLaw
     from vertebra.robot.robot import Robot as Robot
     from vertebra.robot.robot import load as load
@@ -133,6 +142,15 @@ _HOMES = {
     "FollowTheLeader": "vertebra.motion.machine",
     "Journey": "vertebra.motion.journey",
     "follow_the_leader": "vertebra.motion.follow_the_leader",
+    "inverse_dynamics": "vertebra.dynamics.inverse",
+    "JointForces": "vertebra.dynamics.inverse",
+    "mass_matrix": "vertebra.dynamics.inverse",
+    "bias_forces": "vertebra.dynamics.inverse",
+    "forward_dynamics": "vertebra.dynamics.forward",
+    "fill_inertia": "vertebra.robot.fill_inertia",
+    "simulate": "vertebra.dynamics.simulate",
+    "Bumper": "vertebra.dynamics.limits",
+    "Diverged": "vertebra.errors",
 }
 __all__ = [*_HOMES, "__version__"]
 

@@ -7,6 +7,7 @@ VertebraError
  +-- NoEquilibrium      a search for an equilibrium found none: the joint farthest from balance, the best try
  +-- Unstable           the equilibrium found is no minimum of the energy: the joint that gives way
  +-- Infeasible         no cable tensions do what was asked for: which joint or goal, by how much
+ +-- Diverged           a simulation ran away: when, which joint, the trajectory so far
  +-- MeasurementError   measured data cannot be used: which rows and columns, what to write instead
 
 Errors of a solver carry its last result as ``result``.
@@ -121,6 +122,21 @@ class Infeasible(VertebraError):  # noqa: N818
 
     def __reduce__(self) -> tuple[type[Infeasible], tuple[int, str, float, str, Any]]:
         return type(self), (self.joint, self.constraint, self.amount, self.message, self.result)
+
+
+class Diverged(VertebraError):  # noqa: N818
+    """A simulation ran away: angles or rates grew beyond all bounds.
+
+    ``time`` in s is that of the last good state, ``joint`` (from 1) the first to leave; ``result`` is the trajectory so
+    far.
+    """
+
+    def __init__(self, time: float, joint: int, reason: str, result: Any = None) -> None:
+        self.time, self.joint, self.reason, self.result = time, joint, reason, result
+        super().__init__(f"the simulation diverged after {time:.6g} s at joint {joint}; {reason}")
+
+    def __reduce__(self) -> tuple[type[Diverged], tuple[float, int, str, Any]]:
+        return type(self), (self.time, self.joint, self.reason, self.result)
 
 
 class CellProblem(NamedTuple):

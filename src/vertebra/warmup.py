@@ -6,6 +6,9 @@ import time
 
 import numpy as np
 
+from vertebra.dynamics.forward import forward_dynamics
+from vertebra.dynamics.inverse import inverse_dynamics, mass_matrix
+from vertebra.dynamics.simulate import simulate
 from vertebra.mechanics.kinematics import cable_lengths, frames, jacobian, masses
 from vertebra.papers.hu2023.literal import literal_robot, literal_shape
 from vertebra.payload.best_tensions import best_tensions
@@ -39,6 +42,12 @@ def compile_kernels() -> float:
     payload_map(snake, 0.0, 0.0, 35.0, directions=1)
     payload(snake, 0.0, 0.0, 35.0, (0.0, -1.0, 0.0))
     best_tensions(snake, (0.0, 0.0), (0.0, -1.0, 0.0), (30.0, 35.0))
+    chain, rest = load("dantuono2023"), np.zeros(6)
+    inverse_dynamics(chain, rest, rest, rest)
+    mass_matrix(chain, rest)
+    forward_dynamics(chain, rest, rest, tau=rest)
+    simulate(chain, 20.0 * np.ones(4), duration=1e-3)
+    simulate(chain, 20.0 * np.ones(4), duration=1e-3, friction=0.1)
     literal_shape(literal_robot(robot), [2.0, 2.0, 2.0, 2.0], robot.gravity)
     return time.process_time() - start
 

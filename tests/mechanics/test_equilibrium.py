@@ -12,10 +12,10 @@ from tests.oracles import statics
 import vertebra as vb
 from vertebra.mechanics.columns import TAU
 from vertebra.mechanics.newton import ENERGY, RESIDUAL, SCALE, WEAK, inspect
+from vertebra.mechanics.problem import NO_CABLES, Problem
 from vertebra.mechanics.sweep import NONE
 from vertebra.robot.tables import PIN
 from vertebra.statics.branches import joint_stiffness
-from vertebra.statics.problem import NO_CABLES, Problem
 
 LIGHT = {"linear_density": 0.0}
 RING = ("10 deg", "100 deg", "190 deg", "280 deg")

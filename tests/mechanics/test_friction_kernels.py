@@ -30,10 +30,10 @@ from vertebra.mechanics.friction import (
     friction_at,
 )
 from vertebra.mechanics.newton import LOCKED, RESIDUAL, SCALE, WEAK, inspect
+from vertebra.mechanics.problem import NO_CABLES, Problem, Workspace
 from vertebra.mechanics.search import find_shape
 from vertebra.mechanics.sweep import NONE, substitute_wide
 from vertebra.statics import from_lengths, from_tensions, path
-from vertebra.statics.problem import NO_CABLES, Problem, Workspace
 
 POSES = 20 if os.environ.get("VERTEBRA_SOAK") == "1" else 3
 """Random poses of each robot, closure, kind of load and way to drive the cables."""

@@ -22,12 +22,12 @@ from vertebra.mechanics.compiled import kernel
 from vertebra.mechanics.masses import locate_masses
 from vertebra.mechanics.newton import inspect
 from vertebra.mechanics.outcome import describe, find_shapes, reach
+from vertebra.mechanics.problem import Problem
 from vertebra.mechanics.search import find_shape
 from vertebra.payload import limit, locked_chain, payload_map, pushes
 from vertebra.robot.tables import PIN
 from vertebra.statics import for_shape, for_tip, from_lengths, from_tensions, shape
 from vertebra.statics.branches import joint_stiffness
-from vertebra.statics.problem import Problem
 
 
 def assert_no_allocation_inside(calls):

@@ -19,8 +19,8 @@ from jsonschema import Draft202012Validator
 import vertebra as vb
 from vertebra.errors import DescriptionError, InputError
 from vertebra.mechanics.friction import friction_at
+from vertebra.mechanics.problem import Problem
 from vertebra.robot.friction import KNOTS, LAST_ANGLE, PRESLIDING, as_law, laws_for, least_quadratic
-from vertebra.statics.problem import Problem
 
 Law = vb.FrictionLaw
 ANGLES = np.random.default_rng(0).uniform(0.0, LAST_ANGLE, 2000)

@@ -23,8 +23,8 @@ from tests.statics.test_friction import assert_finite
 import vertebra as vb
 from vertebra.errors import NoEquilibrium, OutOfRange, Unstable
 from vertebra.mechanics.newton import SETTLED, SOFTNESS
+from vertebra.mechanics.problem import NO_CABLES, Problem
 from vertebra.mechanics.search import find_shape
-from vertebra.statics.problem import NO_CABLES, Problem
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
 Law = vb.FrictionLaw

@@ -14,7 +14,7 @@ import vertebra as vb
 from vertebra.errors import InputError
 from vertebra.mechanics.columns import TAU
 from vertebra.mechanics.newton import ENERGY, SCALE, inspect
-from vertebra.statics.problem import Problem
+from vertebra.mechanics.problem import Problem
 
 SIDE = vb.Load(force=(0.02, 0.01, 0.0))
 TWIST = vb.Load(moment=(2e-3, -1e-3, 3e-3))

@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike
 from vertebra.errors import InputError
 from vertebra.mechanics.kinematics import tip_frame
 from vertebra.mechanics.loads import Load
+from vertebra.mechanics.problem import Closure, Problem
 from vertebra.robot.arguments import gravity_vector
 from vertebra.robot.description import FlexureJoint, Section
 from vertebra.robot.friction import FrictionLaw, least_quadratic
 from vertebra.robot.robot import Robot, load
 from vertebra.robot.tables import Floats
-from vertebra.statics.problem import Closure, Problem
 
 NO_TURN = (0.0, 0.0, 0.0)
 

@@ -20,9 +20,9 @@ from vertebra.errors import CellProblem, InputError, MeasurementError
 from vertebra.identify.measured_file import SIMULATED, file_error, is_number, read_text, split_cells
 from vertebra.identify.rig_data import checked_g
 from vertebra.identify.shape_data import ShapeData
+from vertebra.mechanics.problem import Problem
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.statics.problem import Problem
 
 TIP = ("x_mm", "y_mm", "z_mm")
 PAYLOAD, WEIGHT, SIGMA_TIP, SIGMA_ANGLE, SEQUENCE = "payload_g", "weight", "sigma_mm", "sigma_deg", "sequence"

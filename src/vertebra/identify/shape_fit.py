@@ -17,9 +17,9 @@ from vertebra.identify.setup import Setup
 from vertebra.identify.shape_data import ShapeData
 from vertebra.identify.shape_fit_result import Misfit, ShapeFit
 from vertebra.identify.shape_model import Prediction, ShapeModel
+from vertebra.mechanics.problem import Closure
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.statics.problem import Closure
 
 SIGMA_TIP, SIGMA_ANGLE = 1e-3, math.radians(1.0)
 """m and rad: how tips and angles are weighed against each other where nobody says how exact they are."""

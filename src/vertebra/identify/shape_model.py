@@ -38,9 +38,9 @@ from vertebra.mechanics.friction import (
 )
 from vertebra.mechanics.kinematics import jacobian
 from vertebra.mechanics.newton import inspect
+from vertebra.mechanics.problem import NO_CABLES, Problem, Workspace
 from vertebra.mechanics.search import find_shape
 from vertebra.robot.tables import Floats
-from vertebra.statics.problem import NO_CABLES, Problem, Workspace
 from vertebra.statics.shape import build_shape
 
 STEP = 1e-3

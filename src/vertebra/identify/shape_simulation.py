@@ -12,8 +12,8 @@ from vertebra.identify.choices import Choice, apply_all, unknowns
 from vertebra.identify.setup import Setup
 from vertebra.identify.shape_data import ShapeData
 from vertebra.identify.shape_model import ShapeModel
+from vertebra.mechanics.problem import Closure
 from vertebra.robot.robot import Robot
-from vertebra.statics.problem import Closure
 
 
 def simulate_shapes(

@@ -46,4 +46,18 @@ def _stamped(dispatcher: Any) -> Any:
     cache_file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     if cache_file is not None:
         cache_file._source_stamp = SOURCES
+        if hasattr(cache_file, "_load_index"):
+            cache_file._load_index = _readable(cache_file._load_index)
     return dispatcher
+
+
+def _readable(load_index: Callable[[], dict[Any, Any]]) -> Callable[[], dict[Any, Any]]:
+    """An index that cannot be read counts as empty: one of an older version names classes that have moved since."""
+
+    def load() -> dict[Any, Any]:
+        try:
+            return load_index()
+        except Exception:  # whatever unpickling raises
+            return {}
+
+    return load

@@ -200,7 +200,7 @@ def rub(joints, links, cables, segments, rest, rate, friction, softness, tension
     weights, or stored in elastic cables; without the part inside links), the round-off of joint moments that stiff
     cables make in N*m, and the joint where a cable is held fast, or NONE.
     """
-    laws, curves, at_discs, history, grip, bends = friction  # `Rubbing` of statics.problem
+    laws, curves, at_discs, history, grip, bends = friction  # `Rubbing` of mechanics.problem
     bend_joints(joints, links, q, at_discs, bends)
     n, c = joints.shape[0], cables.shape[0]
     for j in range(n):

@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike
 from vertebra.errors import InputError
 from vertebra.mechanics.loads import Load
 from vertebra.mechanics.newton import RESIDUAL, SCALE, inspect
+from vertebra.mechanics.problem import NO_CABLES, Closure, Problem
 from vertebra.robot.arguments import positive_count
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.from_tensions import shape_from_tensions, shapes_from_tensions
-from vertebra.statics.problem import NO_CABLES, Closure, Problem
 from vertebra.statics.shape import Shape
 
 SAME = 1e-6

@@ -13,13 +13,13 @@ from vertebra.mechanics.columns import TAU
 from vertebra.mechanics.kinematics import measure
 from vertebra.mechanics.loads import Load
 from vertebra.mechanics.newton import SCALE, SETTLED, STALLED, inspect
+from vertebra.mechanics.problem import NO_CABLES, Closure, Problem
 from vertebra.robot.arguments import coordinates, positive
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.robot.tension_bounds import tension_bounds
 from vertebra.statics.least_tensions import Smallest, least_squares
-from vertebra.statics.problem import NO_CABLES, Closure, Problem
 from vertebra.statics.shape import Shape, build_shape, narrower_limit
 
 

@@ -17,6 +17,7 @@ from vertebra.errors import Infeasible, InputError
 from vertebra.mechanics.loads import Load
 from vertebra.mechanics.newton import LOCKED, SETTLED, WEAK
 from vertebra.mechanics.outcome import reach
+from vertebra.mechanics.problem import NO_CABLES, Closure, Problem
 from vertebra.mechanics.search import all_in_range
 from vertebra.mechanics.sweep import NONE
 from vertebra.robot.arguments import positive, vector
@@ -26,7 +27,6 @@ from vertebra.robot.tables import Floats
 from vertebra.robot.tension_bounds import tension_bounds
 from vertebra.statics.from_tensions import shape_from_tensions, shapes_from_tensions
 from vertebra.statics.path import ShapePath
-from vertebra.statics.problem import NO_CABLES, Closure, Problem
 from vertebra.statics.shape import Shape
 
 MOST = 1e3

@@ -10,16 +10,14 @@ from numpy.typing import ArrayLike
 from vertebra.errors import InputError, Unstable
 from vertebra.mechanics.kinematics import cable_lengths
 from vertebra.mechanics.loads import Load
+from vertebra.mechanics.problem import Closure, Problem
 from vertebra.mechanics.search import find_shape
 from vertebra.robot.arguments import numbers
+from vertebra.robot.axial_stiffness import axial_stiffness
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.statics.problem import Closure, Problem
 from vertebra.statics.shape import Shape, Status, build_shape
-
-USUAL_EA = 2e4
-"""N; a cable whose stiffness nobody states is taken to be this stiff, as thin steel rope is."""
 
 
 def shape_from_lengths(
@@ -78,21 +76,5 @@ def rest_lengths(robot: Robot, lengths: ArrayLike | None, shortenings: ArrayLike
 
 def cable_rates(robot: Robot, rest: Floats, stiffness_EA: ArrayLike | None) -> Floats:
     """Tension per stretch of each cable, N/m."""
-    rates: Floats = _stiffness(robot, stiffness_EA) / rest
+    rates: Floats = axial_stiffness(robot, stiffness_EA) / rest
     return rates
-
-
-def _stiffness(robot: Robot, stiffness_EA: ArrayLike | None) -> Floats:
-    stated = robot.cables["stiffness_EA"]
-    array = np.where(np.isinf(stated), USUAL_EA, stated)
-    if stiffness_EA is None:
-        return array
-    try:
-        array = np.array(np.broadcast_to(numbers("stiffness_EA", stiffness_EA, "N"), array.shape))
-    except ValueError as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError("stiffness_EA", f"must be one number in N or {len(array)}, one a cable") from None
-    if not (array > 0.0).all():
-        raise InputError("stiffness_EA", "must be more than 0 N")
-    return array

@@ -13,6 +13,7 @@ from vertebra.errors import InputError
 from vertebra.mechanics.loads import Load
 from vertebra.mechanics.newton import ENERGY, ITERATIONS, REPORT_WIDTH, RESIDUAL, SCALE, SETTLED, STALLED, WEAK, inspect
 from vertebra.mechanics.outcome import find_shapes
+from vertebra.mechanics.problem import NO_CABLES, Closure, Problem, require_pull
 from vertebra.mechanics.search import find_shape
 from vertebra.mechanics.sweep import NONE
 from vertebra.mechanics.threads import run_pieces, thread_count
@@ -20,7 +21,6 @@ from vertebra.robot.arguments import numbers
 from vertebra.robot.friction import Friction, FrictionLaw
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.statics.problem import NO_CABLES, Closure, Problem, require_pull
 from vertebra.statics.shape import Shape, Status, build_shape
 
 CHUNK = 256

@@ -15,6 +15,7 @@ from vertebra.mechanics.friction import HISTORY_PLANES, commit
 from vertebra.mechanics.loads import Load, load_table, load_tuple
 from vertebra.mechanics.newton import ITERATIONS, REPORT_WIDTH
 from vertebra.mechanics.outcome import find_shapes
+from vertebra.mechanics.problem import NO_CABLES, Closure, Problem, Workspace, require_pull
 from vertebra.mechanics.search import find_shape
 from vertebra.robot.arguments import gravity_vector, numbers, positive_count
 from vertebra.robot.friction import Friction
@@ -22,7 +23,6 @@ from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.from_lengths import cable_rates, rest_lengths
 from vertebra.statics.path_state import PathState, Walk
-from vertebra.statics.problem import NO_CABLES, Closure, Problem, Workspace, require_pull
 from vertebra.statics.shape import Shape, Status, build_shape
 
 

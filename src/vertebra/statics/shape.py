@@ -16,12 +16,12 @@ from vertebra.mechanics.kinematics import crossed_faces
 from vertebra.mechanics.loads import Load
 from vertebra.mechanics.newton import ENERGY, ITERATIONS, LOCKED, RESIDUAL, SCALE, SETTLED, WEAK
 from vertebra.mechanics.outcome import describe
+from vertebra.mechanics.problem import Closure, Problem, Rubbing, Workspace
 from vertebra.mechanics.search import all_in_range, in_range
 from vertebra.mechanics.sweep import NONE
 from vertebra.robot.friction import FrictionLaw
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import ROLLING, Floats
-from vertebra.statics.problem import Closure, Problem, Rubbing, Workspace
 
 
 class Status(IntEnum):

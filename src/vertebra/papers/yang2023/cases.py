@@ -13,11 +13,11 @@ import numpy as np
 
 import vertebra as vb
 from vertebra.errors import InputError
+from vertebra.mechanics.problem import Closure
 from vertebra.papers.yang2023.conditions import Condition, condition_named
 from vertebra.papers.yang2023.published import rows_of
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.statics.problem import Closure
 from vertebra.statics.shape import Shape
 
 CLOSURES: tuple[Closure, ...] = ("virtual-work", "paper")

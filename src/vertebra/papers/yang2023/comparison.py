@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from vertebra.mechanics.problem import Closure
 from vertebra.papers.yang2023.cases import CASES, CLOSURES, Case, solve
 from vertebra.papers.yang2023.claims import Claim
 from vertebra.papers.yang2023.conditions import CONDITIONS
@@ -12,7 +13,6 @@ from vertebra.papers.yang2023.differences import Solved
 from vertebra.papers.yang2023.hysteresis import Loop, tension_loop
 from vertebra.papers.yang2023.model_claims import model_claims
 from vertebra.papers.yang2023.printed_claims import printed_claims, unprinted_claims
-from vertebra.statics.problem import Closure
 
 
 @dataclass(frozen=True, eq=False)

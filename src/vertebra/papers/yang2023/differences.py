@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vertebra.mechanics.problem import Closure
 from vertebra.papers.yang2023.cases import CASES, Case
 from vertebra.robot.tables import Floats
-from vertebra.statics.problem import Closure
 from vertebra.statics.shape import Shape
 
 Key = tuple[int, str, Closure]

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vertebra.mechanics.problem import Closure
 from vertebra.papers.yang2023.cases import CASES, PROTOTYPES, prototype, section_of, solve_robot
 from vertebra.papers.yang2023.differences import Solved, cases_of, effect, spread, total_bend
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.statics.problem import Closure
 
 FULL = "II"
 """The condition that the others are compared with; with its payload where there is one: V."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from vertebra.mechanics.problem import Closure
 from vertebra.papers.yang2023.cases import Case, case_numbered, in_paper_axes
 from vertebra.papers.yang2023.claims import Claim
 from vertebra.papers.yang2023.comparison import Comparison
@@ -20,7 +21,6 @@ from vertebra.report.picture_row import picture_row
 from vertebra.report.scene import Scene
 from vertebra.report.shape_scene import shape_scene
 from vertebra.robot.tables import Floats
-from vertebra.statics.problem import Closure
 from vertebra.statics.shape import Shape
 
 COLOURS = {"I": "#7F7F7F", "II": "#0072B2", "III": "#E69F00", "IV": "#009E73", "V": "#CC79A7"}

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 import vertebra as vb
+from vertebra.mechanics.problem import Closure
 from vertebra.papers.yang2023.cases import in_paper_axes, prototype
 from vertebra.robot.tables import Floats
-from vertebra.statics.problem import Closure
 
 PROTOTYPE = "B"
 LOW_KG, HIGH_KG = 1.0, 2.0

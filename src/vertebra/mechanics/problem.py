@@ -1,4 +1,4 @@
-"""A statics question, checked and laid out for the kernels."""
+"""A robot under gravity and loads, checked and laid out for the kernels of statics and dynamics."""
 
 from __future__ import annotations
 
@@ -37,6 +37,12 @@ class Rubbing(NamedTuple):
     history: Floats
     grip: Floats
     bends: Floats
+
+    @classmethod
+    def nothing(cls) -> Rubbing:
+        """For kernels that are told apart from the laws that no cable rubs, so that they are compiled once."""
+        none = np.zeros((HISTORY_PLANES, 0, 0)), np.zeros((GRIP_PLANES, 0, 0)), np.empty((0, BEND_WIDTH))
+        return cls(np.empty((0, LAW_WIDTH)), np.empty((0, 2, 2)), False, *none)
 
     @property
     def arms(self) -> Floats:
@@ -91,7 +97,7 @@ class Problem:
             kind = ("universal", "ball")[int(kinds[row]) - PIN - 1]
             raise InputError(
                 "robot",
-                f"joint {row + 1} is a {kind} joint; the shape from cables needs rolling, flexure or pin joints",
+                f"joint {row + 1} is a {kind} joint; this needs rolling, flexure or pin joints",
             )
         if closure not in ("virtual-work", "paper"):
             raise InputError("closure", f"must be virtual-work or paper, not {closure!r}")

@@ -1,0 +1,1 @@
+"""What does a motion need, and how does the robot move (Newton-Euler, theory 6)."""

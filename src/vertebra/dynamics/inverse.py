@@ -1,0 +1,88 @@
+"""What must act on the joints for this motion?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from vertebra.dynamics.problem import Moving, States, states
+from vertebra.mechanics.composite import mass_matrices
+from vertebra.mechanics.loads import Load
+from vertebra.mechanics.newton_euler import inverse_motion
+from vertebra.robot.robot import Robot
+from vertebra.robot.tables import Floats
+
+
+class JointForces(NamedTuple):
+    """What a motion needs at every joint."""
+
+    tau: Floats
+    """(n,) or (N, n) moment about the joint's axis, N*m."""
+    wrenches: Floats
+    """(n, 6) or (N, n, 6) what the part before each joint must exert on the link after it and all beyond: force in N,
+    then moment in N*m about the joint's instantaneous centre, world axes. Rods and cables inside the joint's own gap
+    count in `tau` only, by virtual work."""
+
+
+@overload
+def inverse_dynamics(
+    robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, gravity: str | ArrayLike | None = ...,
+    loads: Sequence[Load] = ..., *, wrenches: Literal[False] = ...,
+) -> Floats: ...  # fmt: skip
+@overload
+def inverse_dynamics(
+    robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, gravity: str | ArrayLike | None = ...,
+    loads: Sequence[Load] = ..., *, wrenches: Literal[True],
+) -> JointForces: ...  # fmt: skip
+
+
+def inverse_dynamics(
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    gravity: str | ArrayLike | None = None,
+    loads: Sequence[Load] = (),
+    *,
+    wrenches: bool = False,
+) -> Floats | JointForces:
+    """Joint moments tau in N*m that give angles `q` (rad) the rates `qd` (rad/s) and accelerations `qdd` (rad/s^2).
+
+    One state (n,) or a trajectory (N, n). tau = M qdd + bias: what cables, elastic joints and damping together must
+    supply, so `tau + k q` is left to the cables of a flexure joint. With `wrenches`, `JointForces` with the whole
+    wrench at every joint. The migration of contact points is included.
+    """
+    moving = Moving.of(robot, gravity, loads)
+    tau, all_wrenches = needed(moving, states(robot, q, qd, qdd), wrenches)
+    return JointForces(tau, all_wrenches) if wrenches else tau
+
+
+def needed(moving: Moving, motion: States, wrenches: bool) -> tuple[Floats, Floats]:
+    """tau and, if asked for, the wrenches of states that were checked, shaped as the caller's."""
+    count, n = motion.q.shape
+    tau, all_wrenches = np.empty((count, n)), np.empty((count if wrenches else 0, n, 6))
+    inverse_motion(*moving.system, motion.q, motion.qd, motion.qdd, moving.scratch(), tau, all_wrenches)
+    return motion.shaped(tau), motion.shaped(all_wrenches) if wrenches else all_wrenches
+
+
+def bias_forces(
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike | None = None,
+    gravity: str | ArrayLike | None = None,
+    loads: Sequence[Load] = (),
+) -> Floats:
+    """Joint moments in N*m of a motion without joint accelerations: gravity, loads, Coriolis and centrifugal terms."""
+    return needed(Moving.of(robot, gravity, loads), states(robot, q, qd), False)[0]
+
+
+def mass_matrix(robot: Robot, q: ArrayLike) -> Floats:
+    """Joint-space inertia in kg*m^2, (n, n) at angles (n,) in rad or (N, n, n) at (N, n)."""
+    moving, poses = Moving.of(robot, None, ()), states(robot, q)
+    count, n = poses.q.shape
+    M = np.empty((count, n, n))
+    mass_matrices(*moving.system, poses.q, np.zeros(n), moving.scratch(), M)
+    return poses.shaped(M)

@@ -1,0 +1,187 @@
+"""Newton-Euler recursion of a chain of mirror joints (theory 6): what a motion needs, in two passes.
+
+`carry_out` walks from base to tip and writes how every body moves, `carry_in` walks back and sums what must push it.
+Gravity is an acceleration of the base, -g. Both work on `motion`, one row a joint.
+"""
+
+from __future__ import annotations
+
+from vertebra.mechanics.bodies import (
+    BODY_CENTRE,
+    BODY_INERTIA,
+    BODY_MASS,
+    PLACE,
+    PUSH,
+    SLOPE,
+    gather_bodies,
+    half_angle,
+    move_particles,
+)
+from vertebra.mechanics.compiled import kernel
+from vertebra.mechanics.joints import mirror_law
+from vertebra.mechanics.vectors import added, combined, cross_product, dot, mixed, moved, read, scaled, write
+
+# Columns of `motion`. Of the joint: axis a, instantaneous centre C in m, bisector normal n; of the link beyond it:
+# centre of mass in m, mass, inertia about it in world axes (xx, yy, zz, xy, xz, yz); what must act on the link there,
+# force in N and torque in N*m; the whole outboard wrench about C.
+AXIS, CENTRE, NORMAL, AT, BULK, INERTIA, FORCE, TORQUE, WRENCH = 0, 3, 6, 9, 12, 13, 19, 22, 25
+# Articulated inertia (`articulated`): I S in its turning and shifting parts, the pivot and the rest of the right side.
+TURNED, SHIFTED, PIVOT, REST = 31, 34, 37, 38
+MOTION_WIDTH = 39
+
+
+@kernel
+def turned_inertia(bodies, i, x, y, z):
+    """Inertia of body i in world axes: xx, yy, zz, xy, xz, yz."""
+    xx, yy, zz = bodies[i, BODY_INERTIA], bodies[i, BODY_INERTIA + 1], bodies[i, BODY_INERTIA + 2]
+    xy, xz, yz = bodies[i, BODY_INERTIA + 3], bodies[i, BODY_INERTIA + 4], bodies[i, BODY_INERTIA + 5]
+    px, py, pz = combined(xx, x, xy, y, xz, z), combined(xy, x, yy, y, yz, z), combined(xz, x, yz, y, zz, z)
+    return (
+        px[0] * x[0] + py[0] * y[0] + pz[0] * z[0],
+        px[1] * x[1] + py[1] * y[1] + pz[1] * z[1],
+        px[2] * x[2] + py[2] * y[2] + pz[2] * z[2],
+        px[0] * x[1] + py[0] * y[1] + pz[0] * z[1],
+        px[0] * x[2] + py[0] * y[2] + pz[0] * z[2],
+        px[1] * x[2] + py[1] * y[2] + pz[1] * z[2],
+    )
+
+
+@kernel
+def times_inertia(m, v):
+    """A symmetric matrix xx, yy, zz, xy, xz, yz times a vector."""
+    return (
+        m[0] * v[0] + m[3] * v[1] + m[4] * v[2],
+        m[3] * v[0] + m[1] * v[1] + m[5] * v[2],
+        m[4] * v[0] + m[5] * v[1] + m[2] * v[2],
+    )
+
+
+@kernel
+def carry_out(joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q, qd, qdd, work):
+    """From base to tip: places, velocities and accelerations, and what must act on each body.
+
+    Returns kinetic energy and potential of gravity in J, power of the loads and of mass drawn into gaps in W.
+    """
+    motion, particles, load_at = work
+    g = (gravity[0], gravity[1], gravity[2])
+    x, y, z, origin = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
+    spin = turn = speed = (0.0, 0.0, 0.0)
+    lift = (-g[0], -g[1], -g[2])
+    kinetic = potential = load_power = drawn_power = 0.0
+    upcoming = 0
+    while upcoming < loads.shape[0] and loads[upcoming].link == 0:
+        upcoming += 1
+    for j in range(joints.shape[0]):
+        joint, rate, rise = joints[j], qd[j], qdd[j]
+        sin_half, cos_half = half_angle(q[j])
+        s, s1, s2 = mirror_law(joint.kind, joint.size, q[j], sin_half, cos_half)
+        a = mixed(joint.axis_x, x, joint.axis_y, y)
+        b = mixed(joint.axis_y, x, -joint.axis_x, y)
+        normal, tangent = mixed(cos_half, z, sin_half, b), mixed(cos_half, b, -sin_half, z)
+        lam, lam1 = 2.0 * s1 * cos_half, 2.0 * s2 * cos_half - s1 * sin_half
+        to_centre = mixed(links[j].reach + s, z, lam, tangent)
+        # a x C' as in `equilibrium.place`.
+        swing = combined(s1, b, -lam1, normal, -0.5 * lam, tangent)
+        if heavy_gaps:
+            crossing = moved(origin, links[j].reach + s, z)
+            before = origin, spin, turn, speed, lift
+            bend = q[j], sin_half, cos_half, s, s1, s2, crossing, a, z, tangent, normal
+            more = move_particles(joints, cables, segments, j, before, bend, rate, rise, g, particles)
+            kinetic, potential, drawn_power = kinetic + more[0], potential + more[1], drawn_power + more[2]
+        swept = cross_product(spin, to_centre)
+        speed = added(speed, swept)
+        # Both links have this velocity at C, but not this acceleration: the contact point migrates.
+        lift = combined(1.0, lift, 1.0, cross_product(turn, to_centre), 1.0, cross_product(spin, swept))
+        lift = moved(lift, -rate * rate, swing)
+        turn = combined(1.0, turn, rise, a, rate, cross_product(spin, a))
+        spin = moved(spin, rate, a)
+        write(motion, j, AXIS, a)
+        write(motion, j, CENTRE, added(origin, to_centre))
+        write(motion, j, NORMAL, normal)
+
+        # Changes of b and z keep a straight joint exactly straight.
+        sin_q, versine = 2.0 * sin_half * cos_half, 2.0 * sin_half * sin_half
+        change_b = mixed(-versine, b, -sin_q, z)
+        old_z = z
+        z = combined(1.0, z, sin_q, b, -versine, z)
+        x, y = moved(x, joint.axis_y, change_b), moved(y, -joint.axis_x, change_b)
+        arm = mixed(s, z, -lam, tangent)
+        origin = combined(1.0, origin, links[j].reach + s, old_z, s, z)
+        swept = cross_product(spin, arm)
+        speed = added(speed, swept)
+        lift = combined(1.0, lift, 1.0, cross_product(turn, arm), 1.0, cross_product(spin, swept))
+
+        mass, centre = bodies[j, BODY_MASS], read(bodies, j, BODY_CENTRE)
+        arm = combined(centre[0], x, centre[1], y, centre[2], z)
+        swept = cross_product(spin, arm)
+        force = combined(1.0, lift, 1.0, cross_product(turn, arm), 1.0, cross_product(spin, swept))
+        inertia = turned_inertia(bodies, j, x, y, z)
+        momentum = times_inertia(inertia, spin)
+        torque = added(times_inertia(inertia, turn), cross_product(spin, momentum))
+        place, velocity = added(origin, arm), added(speed, swept)
+        write(motion, j, AT, place)
+        write(motion, j, FORCE, scaled(mass, force))
+        write(motion, j, TORQUE, torque)
+        motion[j, BULK] = mass
+        write(motion, j, INERTIA, (inertia[0], inertia[1], inertia[2]))
+        write(motion, j, INERTIA + 3, (inertia[3], inertia[4], inertia[5]))
+        kinetic += 0.5 * (mass * dot(velocity, velocity) + dot(momentum, spin))
+        potential -= mass * dot(g, place)
+        while upcoming < loads.shape[0] and loads[upcoming].link == j + 1:
+            at, f, m = loads[upcoming].point, loads[upcoming].force, loads[upcoming].moment
+            arm = combined(at[0], x, at[1], y, at[2], z)
+            write(load_at, upcoming, 0, added(origin, arm))
+            velocity = added(speed, cross_product(spin, arm))
+            load_power += f[0] * velocity[0] + f[1] * velocity[1] + f[2] * velocity[2]
+            load_power += m[0] * spin[0] + m[1] * spin[1] + m[2] * spin[2]
+            upcoming += 1
+    return kinetic, potential, load_power, drawn_power
+
+
+@kernel
+def carry_in(joints, loads, heavy_gaps, work, tau):
+    """From tip to base: `tau`, the moment about its axis that each joint must give, and the outboard wrench about C."""
+    motion, particles, load_at = work
+    force = moment = point = (0.0, 0.0, 0.0)
+    last = loads.shape[0] - 1
+    in_gap = particles.shape[0] // joints.shape[0]
+    for j in range(joints.shape[0] - 1, -1, -1):
+        a, centre, push = read(motion, j, AXIS), read(motion, j, CENTRE), read(motion, j, FORCE)
+        moment = added(moment, cross_product(moved(point, -1.0, centre), force))
+        point, force = centre, added(force, push)
+        arm = moved(read(motion, j, AT), -1.0, centre)
+        moment = combined(1.0, moment, 1.0, read(motion, j, TORQUE), 1.0, cross_product(arm, push))
+        while last >= 0 and loads[last].link == j + 1:
+            f, m = loads[last].force, loads[last].moment
+            pull, arm = (f[0], f[1], f[2]), moved(read(load_at, last, 0), -1.0, centre)
+            force = moved(force, -1.0, pull)
+            moment = combined(1.0, moment, -1.0, (m[0], m[1], m[2]), -1.0, cross_product(arm, pull))
+            last -= 1
+        needed = dot(a, moment)
+        write(motion, j, WRENCH, force)
+        write(motion, j, WRENCH + 3, moment)
+        if heavy_gaps:
+            for row in range(j * in_gap, (j + 1) * in_gap):
+                push = read(particles, row, PUSH)
+                needed += dot(read(particles, row, SLOPE), push)
+                force = added(force, push)
+                moment = added(moment, cross_product(moved(read(particles, row, PLACE), -1.0, centre), push))
+        tau[j] = needed
+
+
+@kernel
+def inverse_motion(
+    joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q, qd, qdd, work, tau, wrenches
+):  # fmt: skip
+    """`tau` (N, n) of N states, and `wrenches` (N, n, 6) unless it is empty."""
+    gather_bodies(links, cables, bodies)
+    motion = work[0]
+    for i in range(q.shape[0]):
+        carry_out(
+            joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q[i], qd[i], qdd[i], work
+        )  # fmt: skip
+        carry_in(joints, loads, heavy_gaps, work, tau[i])
+        if wrenches.shape[0] > 0:
+            for j in range(joints.shape[0]):
+                for column in range(6):
+                    wrenches[i, j, column] = motion[j, WRENCH + column]
