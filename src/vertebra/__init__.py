@@ -12,12 +12,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from vertebra.dynamics.allocation import Allocation as Allocation
+    from vertebra.dynamics.allocation import allocate_tensions as allocate_tensions
     from vertebra.dynamics.forward import forward_dynamics as forward_dynamics
     from vertebra.dynamics.inverse import JointForces as JointForces
     from vertebra.dynamics.inverse import bias_forces as bias_forces
     from vertebra.dynamics.inverse import inverse_dynamics as inverse_dynamics
     from vertebra.dynamics.inverse import mass_matrix as mass_matrix
     from vertebra.dynamics.limits import Bumper as Bumper
+    from vertebra.dynamics.linearise import LinearModel as LinearModel
+    from vertebra.dynamics.linearise import linearise as linearise
     from vertebra.dynamics.simulate import simulate as simulate
     from vertebra.errors import DescriptionError as DescriptionError
     from vertebra.errors import Diverged as Diverged
@@ -151,6 +155,10 @@ _HOMES = {
     "simulate": "vertebra.dynamics.simulate",
     "Bumper": "vertebra.dynamics.limits",
     "Diverged": "vertebra.errors",
+    "allocate_tensions": "vertebra.dynamics.allocation",
+    "Allocation": "vertebra.dynamics.allocation",
+    "linearise": "vertebra.dynamics.linearise",
+    "LinearModel": "vertebra.dynamics.linearise",
 }
 __all__ = [*_HOMES, "__version__"]
 

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 
+from vertebra.dynamics.allocation import allocate_tensions
 from vertebra.dynamics.forward import forward_dynamics
 from vertebra.dynamics.inverse import inverse_dynamics, mass_matrix
 from vertebra.dynamics.simulate import simulate
@@ -47,7 +48,9 @@ def compile_kernels() -> float:
     mass_matrix(chain, rest)
     forward_dynamics(chain, rest, rest, tau=rest)
     simulate(chain, 20.0 * np.ones(4), duration=1e-3)
-    simulate(chain, 20.0 * np.ones(4), duration=1e-3, friction=0.1)
+    allocate_tensions(chain, rest)
+    allocate_tensions(chain, rest, method="per_link")
+    allocate_tensions(chain, rest, method="project")
     literal_shape(literal_robot(robot), [2.0, 2.0, 2.0, 2.0], robot.gravity)
     return time.process_time() - start
 

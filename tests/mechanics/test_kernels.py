@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -16,9 +17,9 @@ from numba.core.runtime import _nrt_python, rtsys
 from tests import robots
 
 import vertebra as vb
-from vertebra.mechanics.cables import measure_segments
+from vertebra.mechanics.cables import measure_segments, mirror_segment
 from vertebra.mechanics.chain import frames_and_jacobian
-from vertebra.mechanics.compiled import kernel
+from vertebra.mechanics.compiled import _readable, kernel
 from vertebra.mechanics.masses import locate_masses
 from vertebra.mechanics.newton import inspect
 from vertebra.mechanics.outcome import describe, find_shapes, reach
@@ -256,3 +257,16 @@ def test_a_kernel_is_stale_when_any_kernel_file_changes(tmp_path):
     law = package / "mechanics" / "joints.py"
     law.write_text(law.read_text().replace("s = size * sin_half", "s = 2.0 * size * sin_half"))
     assert answer() != before
+
+
+def test_an_index_of_another_version_is_compiled_anew():
+    """Indices name the classes of arguments; one that has moved since must not stop the program."""
+
+    def from_another_version():
+        raise AttributeError("'dict' object has no attribute 'append'")
+
+    assert _readable(from_another_version)() == {}
+    assert _readable(lambda: {"signature": "file"})() == {"signature": "file"}
+    cache_file = mirror_segment._cache._cache_file
+    with mock.patch("pickle.loads", side_effect=AttributeError):
+        assert cache_file._load_index() == {}

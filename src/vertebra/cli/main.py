@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from vertebra import __version__
+from vertebra.cli.dynamics import dynamics
 from vertebra.cli.export import export
 from vertebra.cli.follow import follow
 from vertebra.cli.identify import app as identify
@@ -20,6 +21,7 @@ from vertebra.cli.papers import app as papers
 from vertebra.cli.payload import payload
 from vertebra.cli.robots import app as robots
 from vertebra.cli.shape import shape
+from vertebra.cli.simulate import simulate
 from vertebra.cli.tensions import tensions
 from vertebra.errors import VertebraError
 
@@ -41,6 +43,8 @@ identify.command("shape")(identify_shape)
 app.command()(shape)
 app.command()(tensions)
 app.command()(payload)
+app.command()(dynamics)
+app.command()(simulate)
 app.command()(follow)
 app.command()(export)
 

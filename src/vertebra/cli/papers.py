@@ -228,3 +228,45 @@ def cai2023(
     if out is not None:
         write_comparison(comparison, out, suffix)
         say(f"wrote {out}")
+
+
+@app.command()
+def dantuono2023(
+    case: Annotated[
+        str | None, typer.Option("--case", help="Only the tensions of one motion: pan, tilt or 3d.")
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Print every table, with tensions over time and the equations as printed.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", help="Also write a page with plots and 3D shapes (.html), a picture (.png) or tensions (.csv)."
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """D'Antuono et al. 2023: cable tensions of a rolling-joint robot that pans, tilts and does both.
+
+    The paper prints no tensions and no dimensions, so that its statements are judged one by one.
+
+    vertebra papers dantuono2023 --case tilt --out tilt.html
+    """
+    from vertebra.cli.papers_dantuono2023 import print_case, print_comparison, write_comparison
+    from vertebra.papers.dantuono2023.cases import CASES, case_named
+    from vertebra.papers.dantuono2023.comparison import compare, compare_case
+    from vertebra.papers.dantuono2023.records import record
+
+    suffix = require_suffix(out, (".html", ".png", ".csv")) if out is not None else ""
+    if case is not None and case.lower() not in CASES:
+        raise CommandError(f"--case: must be {', '.join(CASES)}, not {case!r}")
+    comparison = compare() if case is None else compare_case(case_named(case))
+    if as_json:
+        print_json(record(comparison) | ({"out": str(out)} if out is not None else {}))
+    elif case is None:
+        print_comparison(comparison, everything)
+    else:
+        print_case(comparison)
+    if out is not None:
+        write_comparison(comparison, out, suffix)
+        say(f"wrote {out}")

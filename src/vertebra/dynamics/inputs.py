@@ -31,7 +31,7 @@ def inputs_over_time(
 ) -> Inputs:
     """Checked inputs; `allowed` raises for values that no cable can have."""
     if callable(given):
-        if _takes_state(given):
+        if _takes_state(name, given):
             return Inputs(np.zeros((1, cables)), given)
         times = 0.5 * dt * np.arange(2 * steps + 1)
         samples = np.empty((len(times), cables))
@@ -67,7 +67,7 @@ def require_length(name: str, lengths: Floats) -> None:
         raise InputError(name, f"cable {cable + 1} would be {lengths.min():.6g} m long; must be more than 0")
 
 
-def _takes_state(function: Callable[..., Any]) -> bool:
+def _takes_state(name: str, function: Callable[..., Any]) -> bool:
     """Whether a function wants angles and rates besides the time."""
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -75,5 +75,5 @@ def _takes_state(function: Callable[..., Any]) -> bool:
         return False
     needed = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty]
     if len(needed) not in (1, 3):
-        raise InputError("function", f"must take (t) or (t, q, qd), not {len(needed)} arguments")
+        raise InputError(name, f"a function must take (t) or (t, q, qd), not {len(needed)} arguments")
     return len(needed) == 3

@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from vertebra.errors import InputError
 from vertebra.mechanics.cables import TOUCH
 from vertebra.mechanics.kinematics import measure
 from vertebra.robot.arguments import numbers, positive
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
-POSES = 64
-"""Angles to either side at which cables are looked at."""
+HALVINGS = 30
+"""Of the angle at which the faces of a joint meet."""
 
 
 @dataclass(frozen=True)
@@ -27,20 +29,28 @@ class Bumper:
 
     def __post_init__(self) -> None:
         positive("stiffness", self.stiffness)
-        if not float(numbers("damping", self.damping, "N*m*s/rad")) >= 0.0:
-            raise ValueError("damping must be 0 N*m*s/rad or more")
+        damping = numbers("damping", self.damping, "N*m*s/rad")
+        if damping.shape != () or damping < 0.0:
+            raise InputError("damping", f"must be one number of 0 N*m*s/rad or more, not {self.damping!r}")
 
 
 def joint_ranges(robot: Robot) -> tuple[Floats, Floats]:
     """Least and most angle of each joint, rad: its limit, or less where its faces would meet at a cable."""
-    n = len(robot.joints)
-    least, most = -np.array(robot.joints["limit"]), np.array(robot.joints["limit"])
-    for ends in (least, most):
-        within = np.zeros(n)
-        for part in np.linspace(0.0, 1.0, POSES + 1)[1:]:
-            meets = (measure(robot, part * ends).lengths < -TOUCH).any(axis=0) if len(robot.cables) else np.zeros(n)
-            if meets.all():
-                break
-            within = np.where((meets == 0) & (within >= part - 1.5 / POSES), part, within)
-        ends *= within
-    return least, most
+    return _until_faces_meet(robot, -robot.joints["limit"]), _until_faces_meet(robot, +robot.joints["limit"])
+
+
+def _until_faces_meet(robot: Robot, ends: Floats) -> Floats:
+    """The way from straight to `ends`, as far as every joint can go it by itself."""
+    if not _faces_crossed(robot, ends).any():
+        return ends
+    free, crossed = np.zeros(len(ends)), np.ones(len(ends))
+    for _ in range(HALVINGS):
+        middle = 0.5 * (free + crossed)
+        meets = _faces_crossed(robot, middle * ends)
+        free, crossed = np.where(meets, free, middle), np.where(meets, middle, crossed)
+    return np.where(_faces_crossed(robot, ends), free, 1.0) * ends
+
+
+def _faces_crossed(robot: Robot, q: Floats) -> NDArray[np.bool_]:
+    """Which joints have the ends of a cable segment past each other; once they have, more bend makes it worse."""
+    return np.asarray((measure(robot, q).lengths < -TOUCH).any(axis=0))

@@ -139,4 +139,4 @@ def cable_tensions(problem: Problem, tensions: ArrayLike, count: int) -> Floats:
         wanted = f"({cables},) or ({count}, {cables}), one a cable of {problem.robot.name}"
         raise InputError("tensions", f"must have shape {wanted}, not {array.shape}")
     require_pull("tensions", array)
-    return np.array(np.broadcast_to(array, (count, cables)))
+    return np.array(np.broadcast_to(array, (count, cables)), order="C")

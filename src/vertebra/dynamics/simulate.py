@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 Integrator = Literal["rk4", "implicit"]
 MOST_STEPS = 100_000_000
+MOST_ROWS = 5_000_000
+"""Kept in memory, and sampled of an input that changes."""
 
 
 def simulate(
@@ -76,7 +78,11 @@ def simulate(
     steps = math.ceil(duration / dt - 1e-6)
     if steps > MOST_STEPS:
         raise InputError("dt", f"{steps} steps are more than {MOST_STEPS}; take a longer step or a shorter duration")
+    if steps // every > MOST_ROWS:
+        raise InputError("every", f"{steps} steps are too many to keep; keep every {-(-steps // MOST_ROWS)}th or fewer")
     moving = Moving.of(robot, gravity, loads, friction)
+    if steps > MOST_ROWS and (callable(tensions) or callable(lengths)):
+        raise InputError("dt", f"{steps} steps are too many for an input that changes; the most are {MOST_ROWS}")
     inputs, by_length = _inputs(robot, tensions, lengths, steps, dt)
     q, qd = _start(robot, q0, qd0)
     run = Run.of(
@@ -92,10 +98,11 @@ def simulate(
     result = trajectory(robot, run.records, int(run.filled[0]), dt, run.rubs, attributes)
     if check and how == "limit":
         limit = float(run.most[joint] if angle > 0.0 else -run.least[joint])
-        reason = f"it passed the limit after {time:.6g} s; pull less, or let it meet a Bumper"
+        reason = f"it passed the limit after {time:.6g} s; pull less, let it meet a Bumper, or try a shorter dt"
         raise OutOfRange(joint + 1, angle, limit, reason, result)
     if check and how == "diverged":
-        raise Diverged(time, joint + 1, 'take a shorter dt, or integrator="implicit"', result)
+        less = ", or less friction" if run.rubs else ""
+        raise Diverged(time, joint + 1, f'take a shorter dt, integrator="implicit"{less}', result)
     return result
 
 
@@ -114,4 +121,7 @@ def _inputs(robot: Robot, tensions: Drive | None, lengths: Drive | None, steps: 
 def _start(robot: Robot, q0: ArrayLike | None, qd0: ArrayLike | None) -> tuple[Floats, Floats]:
     q = np.zeros(robot.freedoms) if q0 is None else coordinates(robot, numbers("q0", q0, "rad"), "q0").copy()
     qd = np.zeros(robot.freedoms) if qd0 is None else coordinates(robot, numbers("qd0", qd0, "rad/s"), "qd0").copy()
+    if not (np.abs(q) < np.pi).all():
+        row = int(np.argmax(np.abs(q) >= np.pi))
+        raise OutOfRange(row + 1, float(q[row]), np.pi, "q0 must lie within half a turn; angles are in rad")
     return q, qd

@@ -58,7 +58,10 @@ class Records(NamedTuple):
 def trajectory(
     robot: Robot, records: Records, rows: int, dt: float, rubs: bool, attributes: dict[str, Any]
 ) -> xarray.Dataset:
-    """The first `rows` of a run, in which cables rubbed or not."""
+    """The first `rows` of a run, in which cables rubbed or not.
+
+    Its attribute `energy_error` is the largest gap in the account of energy, as a part of the largest kinetic energy.
+    """
     import xarray
 
     n, c = len(robot.joints), len(robot.cables)
@@ -89,6 +92,10 @@ def trajectory(
         "dissipated": dissipated,
         "drawn": energies[:, DRAWN],
     }
+    account = energies[:, [KINETIC, POTENTIAL]].sum(axis=1) + stored - values["cable_work"] - values["load_work"]
+    account = account + dissipated - values["drawn"]
+    most = float(energies[:, KINETIC].max())
+    off = float(np.abs(account - account[0]).max()) / most if most > 0.0 else 0.0
     variables = {}
     for name, (dimension, unit, meaning) in VARIABLES.items():
         dimensions = ("time", dimension) if dimension else ("time",)
@@ -101,5 +108,5 @@ def trajectory(
             "cable": np.arange(1, c + 1),
             "axis": ["x", "y", "z"],
         },
-        attrs={"robot": robot.name, "dt": dt, **attributes},
+        attrs={"robot": robot.name, "dt": dt, "energy_error": off, **attributes},
     )

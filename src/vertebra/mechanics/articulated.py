@@ -7,21 +7,25 @@ the joint only turns, so I S = (A a, B^T a) with no more than a product.
 
 from __future__ import annotations
 
-from vertebra.mechanics.bodies import HEFT, PLACE, SLOPE, gather_bodies, half_angle
+from vertebra.mechanics.bodies import HEFT, PLACE, SLOPE, gather_bodies
 from vertebra.mechanics.cables import across_mirror
 from vertebra.mechanics.columns import TENSION, TENSION_OFFSET, TENSION_RECESS
-from vertebra.mechanics.compiled import kernel
+from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.equilibrium import gather_tensions
-from vertebra.mechanics.joints import mirror_law
 from vertebra.mechanics.newton_euler import (
     AT,
     AXIS,
     BULK,
     CENTRE,
+    COS_HALF,
+    HEIGHT,
+    HEIGHT1,
+    HEIGHT2,
     INERTIA,
     PIVOT,
     REST,
     SHIFTED,
+    SIN_HALF,
     TURNED,
     carry_in,
     carry_out,
@@ -33,7 +37,7 @@ NOTHING = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 NO_INERTIA = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-@kernel
+@inner
 def seen_from(A, B, D, d):
     """A, B, D (A and D symmetric as xx, yy, zz, xy, xz, yz; B by rows) about a point from which the old one lies at d:
     B + [d] D, and A + G + G^T with G = [d] (B^T - D [d] / 2)."""
@@ -63,7 +67,7 @@ def seen_from(A, B, D, d):
     return turned, coupled
 
 
-@kernel
+@inner
 def with_mass(A, B, D, mass, r):
     """With a point mass at `r`: A - m [r] [r], B + m [r], D + m."""
     x, y, z = r
@@ -84,7 +88,7 @@ def with_mass(A, B, D, mass, r):
     return turned, coupled, (D[0] + mass, D[1] + mass, D[2] + mass, D[3], D[4], D[5])
 
 
-@kernel
+@inner
 def let_go(A, B, D, turned, shifted, share):
     """What is left of the inertia when the joint gives way: I - (I S) (I S)^T / pivot."""
     t, f = turned, shifted
@@ -101,7 +105,7 @@ def let_go(A, B, D, turned, shifted, share):
     return left, coupled, free
 
 
-@kernel
+@inner
 def solve_motion(heavy_gaps, right, work, x):
     """Write x with M x = `right` at the pose that `work` belongs to (`carry_out`)."""
     motion, particles, _ = work
@@ -159,7 +163,7 @@ def forward_motion(
         carry_in(joints, loads, heavy_gaps, work, qdd[i])
         if by_cables:
             gather_tensions(joints, cables, segments, tensions[i], sums)
-            pull_joints(joints, q[i], sums, tau[i])
+            pull_joints(work[0], sums, tau[i])
             for j in range(joints.shape[0]):
                 tau[i, j] -= joints[j].stiffness * q[i, j] + damping[j] * qd[i, j]
         for j in range(joints.shape[0]):
@@ -167,11 +171,11 @@ def forward_motion(
         solve_motion(heavy_gaps, qdd[i], work, qdd[i])
 
 
-@kernel
-def pull_joints(joints, q, sums, moments):
+@inner
+def pull_joints(motion, sums, moments):
     """Moments of the cables about the joints, -sum T l', N*m, from the sums of `gather_tensions`."""
-    for j in range(joints.shape[0]):
-        sin_half, cos_half = half_angle(q[j])
-        s, s1, s2 = mirror_law(joints[j].kind, joints[j].size, q[j], sin_half, cos_half)
+    for j in range(moments.shape[0]):
+        s, s1, s2 = motion[j, HEIGHT], motion[j, HEIGHT1], motion[j, HEIGHT2]
         total, recess, offset = sums[j, TENSION], sums[j, TENSION_RECESS], sums[j, TENSION_OFFSET]
-        moments[j] = -across_mirror(total, s * total + recess, s1, s2, offset, sin_half, cos_half)[1]
+        height = s * total + recess
+        moments[j] = -across_mirror(total, height, s1, s2, offset, motion[j, SIN_HALF], motion[j, COS_HALF])[1]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from vertebra.mechanics.chain import walk_chain, world
-from vertebra.mechanics.compiled import kernel
+from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.vectors import added, cross_product, dot, scaled, write
 
 
@@ -90,24 +90,24 @@ def point_of_link(frames, link, point):
     return point_at(frames, link, point[0], point[1], point[2])
 
 
-@kernel
+@inner
 def _add(force, moment, centre, at, mass, g):
     weight = scaled(mass, g)
     return added(force, weight), added(moment, cross_product(between(centre, at), weight))
 
 
-@kernel
+@inner
 def point_at(frames, link, x, y, z):
     return (world(frames, link, 0, x, y, z), world(frames, link, 1, x, y, z), world(frames, link, 2, x, y, z))
 
 
-@kernel
+@inner
 def origin_of(frames, link):
     """Origin of a link: the centre of the ball that carries the next link."""
     return (frames[link, 0, 3], frames[link, 1, 3], frames[link, 2, 3])
 
 
-@kernel
+@inner
 def between(u, v):
     """From u to v."""
     return (v[0] - u[0], v[1] - u[1], v[2] - u[2])

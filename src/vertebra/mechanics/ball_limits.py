@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from vertebra.mechanics.ball_chain import between, lay_out, origin_of, point_at, sum_supply
-from vertebra.mechanics.compiled import kernel
+from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.contact import HOLDS, SEPARATION, SOCKET, contact_state, load_limit, slip_polynomials, vanish
 from vertebra.mechanics.crossing import next_fall, value
 from vertebra.mechanics.socket_rim import inside_rim, rim_limit
@@ -48,7 +48,7 @@ def least_limit(joints, supply, frames, guided, link, at, d, couple):
     return least, row, mode
 
 
-@kernel
+@inner
 def _lacks_most(joints, supply, frames, guided, link, at, d, couple):
     """Of the joints that give way without load, the one that lacks most friction, and its mode."""
     most, row, mode = -1.0, -1, HOLDS
@@ -90,7 +90,7 @@ def map_limits(
             least_limits(joints, supply, frames, *place, force[s, i], row[s, i], mode[s, i])
 
 
-@kernel
+@inner
 def reentry(joints, supply, frames, guided, link, at, d, couple, start):
     """Least load beyond `start`, at which some joint gives way, that all joints hold again; infinite without one."""
     n = joints.shape[0]
@@ -110,7 +110,7 @@ def reentry(joints, supply, frames, guided, link, at, d, couple, start):
             return load
 
 
-@kernel
+@inner
 def _sampled_reentry(joints, supply, frames, guided, link, at, d, couple, start):
     """`reentry` with sockets: the first of many loads that all joints hold, narrowed down to where that begins."""
     n, scale = joints.shape[0], start
@@ -131,7 +131,7 @@ def _sampled_reentry(joints, supply, frames, guided, link, at, d, couple, start)
     return math.inf
 
 
-@kernel
+@inner
 def _all_hold(joints, supply, frames, guided, link, at, d, couple, load):
     for j in range(guided, joints.shape[0]):
         f0, m0, dj, m1 = _loaded(supply, frames, link, at, d, couple, j)
@@ -161,7 +161,7 @@ def judge(joints, supply, frames, guided, link, at, d, couple, limits, modes, fo
         report[REENTRY] = reentry(joints, supply, frames, guided, link, at, d, couple, force)
 
 
-@kernel
+@inner
 def contact_states(joints, supply, frames, link, at, d, couple, load, forces, states):
     """Force and moment (n, 6) that each contact supplies under a load; F_N, F_f, M_t, normal (n, 6), and the used parts
     of friction and torsional friction, infinite where nothing presses (n, 2)."""
@@ -176,21 +176,21 @@ def contact_states(joints, supply, frames, link, at, d, couple, load, forces, st
         states[j, 6], states[j, 7] = _uses(joints[j].friction, joints[j].ring_radius, normal_force, friction, torsion)
 
 
-@kernel
+@inner
 def _uses(mu, ring_radius, normal_force, friction, torsion):
     """Used parts of friction and of torsional friction."""
     most = mu * normal_force
     return _part(friction, most), _part(abs(torsion), ring_radius * most)
 
 
-@kernel
+@inner
 def _part(used, most):
     if most > 0.0:
         return used / most
     return math.inf if used > 0.0 else 0.0
 
 
-@kernel
+@inner
 def _limit(joints, supply, frames, link, at, d, couple, j, cap):
     f0, m0, dj, m1 = _loaded(supply, frames, link, at, d, couple, j)
     radius = joints[j].radius
@@ -207,7 +207,7 @@ def _limit(joints, supply, frames, link, at, d, couple, j, cap):
     return limit, mode
 
 
-@kernel
+@inner
 def _loaded(supply, frames, link, at, d, couple, j):
     """f0, m0, d and m1 of a joint: links beyond the loaded one do not feel the load."""
     f0, m0 = read(supply, j, 0), read(supply, j, 3)
@@ -216,7 +216,7 @@ def _loaded(supply, frames, link, at, d, couple, j):
     return f0, m0, d, added(cross_product(between(origin_of(frames, j), at), d), couple)
 
 
-@kernel
+@inner
 def _holds_from(f0, m0, d, m1, mu, radius, ring_radius, load):
     """Least load from `load` on at which none of the three slip polynomials is positive."""
     m0, m1 = scaled(1.0 / radius, m0), scaled(1.0 / radius, m1)
@@ -238,7 +238,7 @@ def _holds_from(f0, m0, d, m1, mu, radius, ring_radius, load):
     return load
 
 
-@kernel
+@inner
 def _axis(frames, j):
     """Axis of the socket of joint row j: that of the link it belongs to."""
     return (frames[j + 1, 0, 2], frames[j + 1, 1, 2], frames[j + 1, 2, 2])

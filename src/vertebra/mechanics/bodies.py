@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from vertebra.mechanics.cables import across_mirror
-from vertebra.mechanics.compiled import kernel
+from vertebra.mechanics.compiled import inner
 from vertebra.mechanics.joints import arc_centroid_derivatives
 from vertebra.mechanics.vectors import added, combined, cross_product, dot, mixed, moved, scaled, write
 from vertebra.robot.tables import FLEXURE
@@ -20,7 +20,7 @@ PLACE, SLOPE, HEFT, PUSH = 0, 3, 6, 7
 PARTICLE_WIDTH = 10
 
 
-@kernel
+@inner
 def gather_bodies(links, cables, bodies):
     """Write `bodies`: each link with the locks on it."""
     for i in range(bodies.shape[0]):
@@ -43,7 +43,7 @@ def gather_bodies(links, cables, bodies):
                 add_point(bodies, i, cables[k].lock_mass, moved(hole, -1.0, centre))
 
 
-@kernel
+@inner
 def add_point(bodies, i, mass, r):
     """Inertia of a point mass at `r` from the centre."""
     square = dot(r, r)
@@ -54,7 +54,7 @@ def add_point(bodies, i, mass, r):
     bodies[i, BODY_INERTIA + 5] -= mass * r[1] * r[2]
 
 
-@kernel
+@inner
 def move_particles(joints, cables, segments, j, before, bend, rate, rise, g, particles):
     """Write the particles in the gap of joint j. `before`: how the link before it moves; `bend`: half angle and law.
 
@@ -103,6 +103,6 @@ def move_particles(joints, cables, segments, j, before, bend, rate, rise, g, par
     return kinetic, potential, drawn
 
 
-@kernel
+@inner
 def half_angle(q):
     return math.sin(0.5 * q), math.cos(0.5 * q)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from vertebra.mechanics.chain import DONE
-from vertebra.mechanics.compiled import kernel
+from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.joints import (
     mirror_law,
     rotation_coefficient_derivatives,
@@ -70,7 +70,7 @@ def across_mirror(total, height, s1, s2, offset, sin_half, cos_half):
     return 2.0 * reach, first, 2.0 * s2 * total * cos_half - slant * sin_half - 0.5 * reach
 
 
-@kernel
+@inner
 def straight_segment(joint, reach, cable, segment, q1, q2):
     """Straight line across a joint that turns about a fixed point: l, l_1, l_2, l_11, l_12, l_22.
 
@@ -94,7 +94,7 @@ def straight_segment(joint, reach, cable, segment, q1, q2):
     return length, l1, l2, l11, l12, l22
 
 
-@kernel
+@inner
 def turned_by_universal(r, y_first, q1, q2):
     """Point R1(q1) R2(q2) r and its derivatives p, p_1, p_2, p_11, p_12, p_22."""
     axis_1, axis_2 = ((0.0, 1.0, 0.0), (1.0, 0.0, 0.0)) if y_first else ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
@@ -106,7 +106,7 @@ def turned_by_universal(r, y_first, q1, q2):
     return p, p1, p2, cross_product(axis_1, p1), cross_product(axis_1, p2), turned_about(axis_1, q1, inner_2)
 
 
-@kernel
+@inner
 def turned_by_ball(r, bx, by):
     """Point exp(w) r with w = (-by, bx, 0) and its derivatives in (bx, by): p, p_1, p_2, p_11, p_12, p_22.
 
@@ -133,13 +133,13 @@ def turned_by_ball(r, bx, by):
     return p, p1, p2, p11, p12, p22
 
 
-@kernel
+@inner
 def held_change(a, b, along, w, e, r):
     """Change of A (w x r) + B (w.r) w as w moves along e, with A and B held."""
     return combined(a, cross_product(e, r), b * dot(e, r), w, b * along, e)
 
 
-@kernel
+@inner
 def second_change(bend, slope, yi, yj, yij, mi, mj, b, er_i, er_j, ei, ej):
     """Second derivative by the chain rule over y and the explicit w."""
     by_y = combined(yi * yj, bend, yij, slope, yi, mj)
@@ -147,7 +147,7 @@ def second_change(bend, slope, yi, yj, yij, mi, mj, b, er_i, er_j, ei, ej):
     return combined(1.0, by_y, 1.0, by_w, 0.0, ei)
 
 
-@kernel
+@inner
 def turned_about(axis, angle, v):
     c, s = math.cos(angle), math.sin(angle)
     return combined(c, v, s, cross_product(axis, v), (1.0 - c) * dot(axis, v), axis)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from vertebra.mechanics.compiled import kernel
+from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.joints import mirror_law, rotation_coefficients, within_half_turn
 from vertebra.robot.tables import BALL, PIN
 
@@ -33,7 +33,7 @@ def walk_chain(joints, links, origin, q, frames, twists):
     return DONE
 
 
-@kernel
+@inner
 def place_base(origin, frames):
     """Frame 0 at `origin`, and the last row of all frames."""
     for row in range(3):
@@ -45,7 +45,7 @@ def place_base(origin, frames):
             frames[i, 3, column] = 1.0 if column == 3 else 0.0
 
 
-@kernel
+@inner
 def place_mirror(joint, reach, q, j, frames, twists):
     """T = Tz(s) Rot(a, q) Tz(s) (theory 2)."""
     sin_half, cos_half = math.sin(0.5 * q), math.cos(0.5 * q)
@@ -70,7 +70,7 @@ def place_mirror(joint, reach, q, j, frames, twists):
         twists[first, 3 + row] = crossing + lever * tangent
 
 
-@kernel
+@inner
 def place_universal(joint, reach, q1, q2, j, frames, twists):
     """Two pins in one point: Tz(lower), then the first axis, then the second."""
     sin_1, cos_1, sin_2, cos_2 = math.sin(q1), math.cos(q1), math.sin(q2), math.cos(q2)
@@ -94,7 +94,7 @@ def place_universal(joint, reach, q1, q2, j, frames, twists):
         twists[first, 3 + row] = twists[first + 1, 3 + row] = centre
 
 
-@kernel
+@inner
 def place_ball(joint, reach, bx, by, j, frames, twists):
     """Turn by the rotation vector w = z x bend about the ball's centre, then one link length to the next centre.
 
@@ -117,13 +117,13 @@ def place_ball(joint, reach, bx, by, j, frames, twists):
         twists[first, 3 + row] = twists[first + 1, 3 + row] = centre
 
 
-@kernel
+@inner
 def world(frames, link, row, x, y, z):
     """One world coordinate of a point of a link's frame, m."""
     return frames[link, row, 3] + frames[link, row, 0] * x + frames[link, row, 1] * y + frames[link, row, 2] * z
 
 
-@kernel
+@inner
 def point_jacobian(joints, frames, twists, link, point, jacobian):
     """Write the 6 x freedoms Jacobian at `point` of a link (link frame, m): linear rows, then angular; world axes."""
     px, py, pz = point[0], point[1], point[2]

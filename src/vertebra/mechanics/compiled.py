@@ -14,6 +14,8 @@ from numba import njit
 # half the time of a small robot, and a kernel that allocates no longer compiles.
 _OPTIONS: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True, "_nrt": False}
 
+_ONLY_FOR_KERNELS: dict[str, Any] = {"no_cpython_wrapper": True}
+
 
 def _sources() -> tuple[tuple[str, float, int], ...]:
     """Name, time and size of every file that can change what a kernel does: the kernels and the tables they read."""
@@ -28,6 +30,12 @@ SOURCES = _sources()
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function with numba on first use, and keep it on disk until any kernel file changes."""
     return _stamped(njit(**_OPTIONS)(function))
+
+
+def inner(function: Callable[..., Any]) -> Any:
+    """`kernel` for a function that only kernels call: the wrapper for Python takes longer to compile than a small one
+    itself."""
+    return _stamped(njit(**_OPTIONS, **_ONLY_FOR_KERNELS)(function))
 
 
 def inlined(function: Callable[..., Any]) -> Any:

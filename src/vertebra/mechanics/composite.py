@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from vertebra.mechanics.bodies import HEFT, PLACE, SLOPE, gather_bodies
-from vertebra.mechanics.compiled import kernel
+from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.newton_euler import AT, AXIS, BULK, CENTRE, INERTIA, carry_out, times_inertia
 from vertebra.mechanics.vectors import added, cross_product, dot, moved, read
 
 NOTHING_BEYOND = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-@kernel
+@inner
 def at_distance(inertia, mass, first, d):
     """Inertia about a point from which the old one lies at `d`; `first` is the first moment about the old point."""
     along, square = 2.0 * dot(first, d), dot(d, d)
@@ -24,12 +24,12 @@ def at_distance(inertia, mass, first, d):
     )
 
 
-@kernel
+@inner
 def together(m, k):
     return (m[0] + k[0], m[1] + k[1], m[2] + k[2], m[3] + k[3], m[4] + k[4], m[5] + k[5])
 
 
-@kernel
+@inner
 def fill_mass_matrix(heavy_gaps, work, M):
     """Write M (n, n) in kg*m^2 at the pose that `work` belongs to."""
     motion, particles, _ = work

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from vertebra.mechanics.compiled import kernel
+from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.crossing import first_rise, first_rise_across, first_rise_of_quadratic
 from vertebra.mechanics.vectors import combined, cross_product, dot, mixed, moved, scaled
 
@@ -119,7 +119,7 @@ def load_limit(f0, m0, d, m1, mu, radius, ring_radius, cap):
     return (limit * scale, mode) if mode != HOLDS else (math.inf, HOLDS)
 
 
-@kernel
+@inner
 def _first_twist(plus, minus, start):
     return min(
         first_rise_of_quadratic(plus[0], plus[1], plus[2], start),
@@ -127,7 +127,7 @@ def _first_twist(plus, minus, start):
     )
 
 
-@kernel
+@inner
 def vanish(f0, m0, d, m1, load):
     """Whether neither force nor moment is left under this load."""
     f, m = moved(f0, -load, d), moved(m0, -load, m1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from vertebra.mechanics.compiled import inlined, kernel
+from vertebra.mechanics.compiled import inlined, inner, kernel
 
 NARROWEST = 2.0**-50
 """Part of the interval at which two roots count as one: a touch, not a crossing."""
@@ -81,7 +81,7 @@ def value(c, x):
     return c[0] + x * (c[1] + x * (c[2] + x * (c[3] + x * c[4])))
 
 
-@kernel
+@inner
 def _shifted(c, a):
     """Coefficients of p(a + x)."""
     d3 = c[3] + 4.0 * a * c[4]
@@ -90,7 +90,7 @@ def _shifted(c, a):
     return (value(c, a), d1, d2, d3, c[4])
 
 
-@kernel
+@inner
 def _first_scale(c):
     """A length at which the terms that rise first reach the size of the constant one: near the first root, if any."""
     low, scale = -c[0], math.inf
@@ -154,7 +154,7 @@ def _rises_once(b):
     return changes == 1 and positive
 
 
-@kernel
+@inner
 def _first_root(b):
     """Least y where the polynomial rises above zero; 2 without one. b0 is negative."""
     if _all_negative(b):
@@ -189,14 +189,14 @@ def _split(b, y):
     return (b[0], c0, d0, e0, middle), (middle, e1, d2, c3, b[4])
 
 
-@kernel
+@inner
 def _restricted(b, left, right):
     """Bernstein coefficients on [left, right]."""
     below = b if right == 1.0 else _split(b, right)[0]
     return below if left == 0.0 else _split(below, left / right)[1]
 
 
-@kernel
+@inner
 def _polished(b, left, right, part):
     """The one root between `left` and `right`, by Newton steps that never leave the bracket."""
     # First guess: where the control polygon of the part crosses zero.

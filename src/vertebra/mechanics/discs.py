@@ -26,13 +26,13 @@ from vertebra.mechanics.columns import (
     TENSION_OFFSET,
     TENSION_RECESS,
 )
-from vertebra.mechanics.compiled import kernel
+from vertebra.mechanics.compiled import inner
 from vertebra.mechanics.friction import COS_HALF, DISC, HEIGHT, HEIGHT1, HEIGHT2, REACH, SIN_HALF
 from vertebra.mechanics.sweep import DRIFT_COLUMN, U_LOW, V_LOW, U
 from vertebra.mechanics.vectors import added, cross_product, dot, mixed, moved, read, scaled, write
 
 
-@kernel
+@inner
 def balance_at_discs(joints, gravity, loads, heavy_gaps, heavy_cables, bends, state, wide):
     """Rewrite moments, own stiffness and the lower factors; returns the largest |tau|, N*m."""
     g = (gravity[0], gravity[1], gravity[2])
@@ -86,7 +86,7 @@ def balance_at_discs(joints, gravity, loads, heavy_gaps, heavy_cables, bends, st
     return residual
 
 
-@kernel
+@inner
 def point_ahead(joints, bends, wide):
     """From base to tip: the axis z of the link before each joint, into the lower factors, for `balance_at_discs`."""
     x, y, z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from vertebra.mechanics.articulated import pull_joints, solve_motion
-from vertebra.mechanics.bodies import half_angle
 from vertebra.mechanics.cables import across_mirror
-from vertebra.mechanics.compiled import kernel
+from vertebra.mechanics.compiled import inner
 from vertebra.mechanics.equilibrium import gather_tensions
 from vertebra.mechanics.friction import DRAW, rub
-from vertebra.mechanics.joints import mirror_law
-from vertebra.mechanics.newton_euler import carry_in, carry_out
+from vertebra.mechanics.newton_euler import COS_HALF, HEIGHT, HEIGHT1, HEIGHT2, SIN_HALF, carry_in, carry_out
 
 # What `drive_joints` returns, and columns of the record of a simulation: energies in J, then powers in W (in a record,
 # their integrals in J): of the actuators, of the cables on the joints, lost in damping, of loads, of mass drawn in.
@@ -19,28 +17,24 @@ FIRST_POWER = 3
 POWERS = ENERGIES - FIRST_POWER
 
 
-@kernel
-def stretch_cables(joints, cables, segments, rest, axial, q, tensions):
+@inner
+def stretch_cables(cables, segments, rest, axial, motion, tensions):
     """Tensions T = EA (l - L0) / L0 of elastic cables, 0 where slack; returns the energy stored in them, J."""
-    for k in range(cables.shape[0]):
-        tensions[k] = cables[k].inside
-    for j in range(joints.shape[0]):
-        sin_half, cos_half = half_angle(q[j])
-        s, s1, s2 = mirror_law(joints[j].kind, joints[j].size, q[j], sin_half, cos_half)
-        for k in range(cables.shape[0]):
-            if j < cables[k].last_link:
-                segment = segments[k, j]
-                tensions[k] += across_mirror(1.0, s + segment.recess, s1, s2, segment.offset, sin_half, cos_half)[0]
     stored = 0.0
     for k in range(cables.shape[0]):
-        excess = max(tensions[k] - rest[k], 0.0)
+        length = cables[k].inside
+        for j in range(cables[k].last_link):
+            segment, s1, s2 = segments[k, j], motion[j, HEIGHT1], motion[j, HEIGHT2]
+            height, sin_half, cos_half = motion[j, HEIGHT] + segment.recess, motion[j, SIN_HALF], motion[j, COS_HALF]
+            length += across_mirror(1.0, height, s1, s2, segment.offset, sin_half, cos_half)[0]
+        excess = max(length - rest[k], 0.0)
         tensions[k] = axial[k] * excess / rest[k]
         stored += 0.5 * tensions[k] * excess
     return stored
 
 
-@kernel
-def pull_cables(joints, links, cables, segments, drive, friction, pull, winding, q, qd, statics, tensions):
+@inner
+def pull_cables(joints, links, cables, segments, drive, friction, pull, winding, q, qd, motion, statics, tensions):
     """Tensions and their sums at every joint. `pull`: tensions, or rest lengths that change by `winding` m/s.
 
     Returns the energy stored in elastic cables in J, and the power of the actuators in W (of cables with given
@@ -49,16 +43,15 @@ def pull_cables(joints, links, cables, segments, drive, friction, pull, winding,
     state, wide, rest, rate = statics
     by_length, rubs, axial = drive[0], drive[1], drive[2]
     stored = power = 0.0
-    if by_length:
-        for k in range(cables.shape[0]):
-            rate[k] = axial[k] / pull[k]
-    else:
-        for k in range(cables.shape[0]):
-            tensions[k] = pull[k]
-    if rubs:
+    changed = by_length
+    for k in range(cables.shape[0]):
         if by_length:
-            for k in range(cables.shape[0]):
-                rest[k] = pull[k]
+            rate[k] = axial[k] / pull[k]
+        elif tensions[k] != pull[k]:
+            tensions[k], changed = pull[k], True
+    if rubs:
+        for k in range(rest.shape[0]):
+            rest[k] = pull[k]
         # `rest` is empty where tensions are given.
         stored, _, _ = rub(joints, links, cables, segments, rest, rate, friction, 1.0, tensions, q, state, wide)
         if not by_length:
@@ -70,8 +63,9 @@ def pull_cables(joints, links, cables, segments, drive, friction, pull, winding,
                 power -= tensions[k] * drawn
     else:
         if by_length:
-            stored = stretch_cables(joints, cables, segments, pull, axial, q, tensions)
-        gather_tensions(joints, cables, segments, tensions, state)
+            stored = stretch_cables(cables, segments, pull, axial, motion, tensions)
+        if changed:
+            gather_tensions(joints, cables, segments, tensions, state)
     if by_length:
         for k in range(cables.shape[0]):
             # d/dL0 of EA (l - L0)^2 / (2 L0): what is wound in leaves with its strain.
@@ -79,19 +73,19 @@ def pull_cables(joints, links, cables, segments, drive, friction, pull, winding,
     return stored, power
 
 
-@kernel
+@inner
 def drive_joints(system, drive, friction, pull, winding, q, qd, work, tensions, qdd):
     """Write `qdd` and `tensions` at one instant; returns energies and powers (KINETIC ..). `drive`: `Drive`."""
     joints, links, cables, segments, gravity, loads, bodies, heavy_gaps = system
     by_length, rubs, _, damping, least, most, bumper, bump = drive
     scratch, statics, moments, still = work
-    stored, actuator = pull_cables(
-        joints, links, cables, segments, drive, friction, pull, winding, q, qd, statics, tensions
-    )
-    pull_joints(joints, q, statics[0], moments)
     kinetic, potential, load_power, drawn = carry_out(
         joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q, qd, still, scratch
     )
+    stored, actuator = pull_cables(
+        joints, links, cables, segments, drive, friction, pull, winding, q, qd, scratch[0], statics, tensions
+    )
+    pull_joints(scratch[0], statics[0], moments)
     carry_in(joints, loads, heavy_gaps, scratch, qdd)
     by_joints = damped = 0.0
     for j in range(joints.shape[0]):

@@ -37,6 +37,7 @@ def solve_factored(matrix, order, x):
     for i in range(n):
         best = order[i]
         x[i], x[best] = x[best], x[i]
+    for i in range(n):
         for row in range(i + 1, n):
             x[row] -= matrix[row, i] * x[i]
     for i in range(n - 1, -1, -1):

@@ -32,7 +32,7 @@ from vertebra.mechanics.columns import (
     TENSION_RECESS,
     UPPER,
 )
-from vertebra.mechanics.compiled import inlined, kernel
+from vertebra.mechanics.compiled import inlined, inner, kernel
 from vertebra.mechanics.joints import arc_centroid_derivatives, mirror_law
 from vertebra.mechanics.sweep import NO_MEMORY, NONE, absorb
 from vertebra.mechanics.vectors import added, combined, cross_product, dot, mixed, moved, read, spread, write
@@ -55,7 +55,7 @@ def gather_tensions(joints, cables, segments, tensions, state):
         state[j, TENSION_OFFSET], state[j, TENSION_LEVER] = offset, lever
 
 
-@kernel
+@inner
 def gather_weights(joints, links, cables, state):
     """Mass and first moment fixed to each link; returns whether gaps hold mass, and whether cables have mass."""
     heavy_gaps = heavy_cables = False
@@ -127,7 +127,7 @@ def place(joints, links, cables, segments, gravity, loads, heavy_gaps, q, state,
     return cable_energy, elastic_energy
 
 
-@kernel
+@inner
 def weigh_gap(joints, cables, segments, g, j, angle, crossing, a, z, tangent, normal, s, s1, s2, state):
     """Masses inside joint j: rods at the centroid of their arc, cables at the middle of their segment.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from vertebra.mechanics.compiled import kernel
+from vertebra.mechanics.compiled import inner, kernel
 from vertebra.robot.tables import BALL, FLEXURE, ROLLING
 
 # Below these, the closed forms lose digits and the series keeps all of them.
@@ -12,7 +12,7 @@ _SMALL_HALF_ANGLE = 0.1
 _SMALL_SQUARE = 0.06
 
 
-@kernel
+@inner
 def within_half_turn(joint, q):
     """Whether the joint law is defined: every angle a number within +-180 degrees (false for NaN)."""
     first = joint.first
@@ -38,7 +38,7 @@ def mirror_law(kind, size, q, sin_half, cos_half):
     return size, 0.0, 0.0
 
 
-@kernel
+@inner
 def tangent_ratio(h, sin_h, cos_h):
     """f(h) = tan(h) / h and its first two derivatives."""
     if abs(h) < _SMALL_HALF_ANGLE:

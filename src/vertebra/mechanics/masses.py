@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from vertebra.mechanics.chain import world
-from vertebra.mechanics.compiled import kernel
+from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.joints import arc_centroid, mirror_law
 from vertebra.robot.tables import FLEXURE
 
@@ -39,7 +39,7 @@ def locate_masses(joints, links, cables, segments, q, frames, lengths, link_at, 
                     cable_at[k, j, row] = 0.5 * (before + world(frames, j + 1, row, x, y, segments[k, j].entry))
 
 
-@kernel
+@inner
 def locate_rods(joint, reach, q, j, frames, rod_at):
     """Centroid of the circular arc of length L: on the bisector, from P toward the bend side."""
     h = 0.5 * q

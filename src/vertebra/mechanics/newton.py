@@ -12,7 +12,7 @@ import math
 
 from vertebra.mechanics.cables import across_mirror, mirror_segment
 from vertebra.mechanics.columns import OWN, PIVOT, STEP, TAU, TENSION, TENSION_OFFSET, TENSION_RECESS
-from vertebra.mechanics.compiled import kernel, merged
+from vertebra.mechanics.compiled import inner, kernel, merged
 from vertebra.mechanics.discs import balance_at_discs, point_ahead
 from vertebra.mechanics.equilibrium import balance, gather_tensions, gather_weights, place
 from vertebra.mechanics.friction import RUBBED, rub
@@ -60,7 +60,7 @@ LEAVING_STEP = 0.3
 """rad; first try along negative curvature."""
 
 
-@kernel
+@inner
 def load_free(joints, state, q):
     """The pose that cables and elastic joints alone would take: every joint by itself."""
     for j in range(joints.shape[0]):
@@ -74,7 +74,7 @@ def load_free(joints, state, q):
         q[j] = min(max(q[j], -FARTHEST), FARTHEST)
 
 
-@kernel
+@inner
 def free_flexure(joint, total, recess, offset):
     """Root of k q + sum T l'(q) by guarded Newton steps: a start, so a rough one will do."""
     k, angle = joint.stiffness, 0.0
@@ -91,7 +91,7 @@ def free_flexure(joint, total, recess, offset):
     return angle
 
 
-@kernel
+@inner
 def stretch(joints, cables, segments, rest, rate, q, tensions, wide):
     """Tensions of elastic cables at a pose: T = rate (l - rest) where taut, 0 where slack; writes l' into `wide`.
 
@@ -119,7 +119,7 @@ def stretch(joints, cables, segments, rest, rate, q, tensions, wide):
     return energy, noise
 
 
-@kernel
+@inner
 def linearise(system, friction, kind, tensions, q, work):
     """Energy, moments and the eliminated stiffness at a pose, into `work`. `friction`: None, or what `rub` needs."""
     joints, links, cables, segments, gravity, loads, rest, rate = system
@@ -159,19 +159,19 @@ def linearise(system, friction, kind, tensions, q, work):
     report[WEAK] = eliminate_wide(state, wide, memory, 0.0, symmetric_part)
 
 
-@kernel
+@inner
 def copy(source, target):
     for j in range(source.shape[0]):
         target[j] = source[j]
 
 
-@kernel
+@inner
 def straighten(q):
     for j in range(q.shape[0]):
         q[j] = 0.0
 
 
-@kernel
+@inner
 def slope_along_step(state):
     """tau . step, J."""
     slope = 0.0
@@ -180,7 +180,7 @@ def slope_along_step(state):
     return slope
 
 
-@kernel
+@inner
 def moment_norm(state):
     """Square root of the sum of tau^2, N*m."""
     total = 0.0
@@ -189,7 +189,7 @@ def moment_norm(state):
     return math.sqrt(total)
 
 
-@kernel
+@inner
 def longest_step(state):
     """Largest turn of a joint in the step, rad."""
     longest = 0.0
@@ -198,7 +198,7 @@ def longest_step(state):
     return longest
 
 
-@kernel
+@inner
 def downhill_step(leaving, state):
     """Make the step one downhill of at most `STEP_CAP` rad a joint; returns tau . step.
 
@@ -223,7 +223,7 @@ def downhill_step(leaving, state):
     return sign * slope
 
 
-@kernel
+@inner
 def try_step(start, fraction, state, q):
     """q = start + fraction * step, within the half turn; returns whether a joint was held back."""
     clamped = False
@@ -234,7 +234,7 @@ def try_step(start, fraction, state, q):
     return clamped
 
 
-@kernel
+@inner
 def stiffen(narrow, shift, work):
     """Where the energy curves down: the sweep again with the smallest of a row of equal springs on all joints that
     makes every pivot positive. Returns their stiffness, N*m/rad; `shift` is that of the last time."""
@@ -371,7 +371,7 @@ def settle(
     return status
 
 
-@kernel
+@inner
 def judge(by_pivots, work):
     """Stable means that every small displacement is resisted: the symmetric part of the stiffness decides, or, with
     `by_pivots` (an energy, or friction that opposes any slip), the pivots already there."""

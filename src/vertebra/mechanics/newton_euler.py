@@ -17,7 +17,7 @@ from vertebra.mechanics.bodies import (
     half_angle,
     move_particles,
 )
-from vertebra.mechanics.compiled import kernel
+from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.joints import mirror_law
 from vertebra.mechanics.vectors import added, combined, cross_product, dot, mixed, moved, read, scaled, write
 
@@ -27,14 +27,22 @@ from vertebra.mechanics.vectors import added, combined, cross_product, dot, mixe
 AXIS, CENTRE, NORMAL, AT, BULK, INERTIA, FORCE, TORQUE, WRENCH = 0, 3, 6, 9, 12, 13, 19, 22, 25
 # Articulated inertia (`articulated`): I S in its turning and shifting parts, the pivot and the rest of the right side.
 TURNED, SHIFTED, PIVOT, REST = 31, 34, 37, 38
-MOTION_WIDTH = 39
+# Half angle and law of the joint, which the cables need too: sin(q/2), cos(q/2), s, s', s''.
+SIN_HALF, COS_HALF, HEIGHT, HEIGHT1, HEIGHT2 = range(39, 44)
+MOTION_WIDTH = 44
 
 
-@kernel
+@inner
 def turned_inertia(bodies, i, x, y, z):
     """Inertia of body i in world axes: xx, yy, zz, xy, xz, yz."""
     xx, yy, zz = bodies[i, BODY_INERTIA], bodies[i, BODY_INERTIA + 1], bodies[i, BODY_INERTIA + 2]
     xy, xz, yz = bodies[i, BODY_INERTIA + 3], bodies[i, BODY_INERTIA + 4], bodies[i, BODY_INERTIA + 5]
+    if xx == yy and xy == 0.0 and xz == 0.0 and yz == 0.0:
+        # A body of revolution, as most links are, takes a quarter of the work.
+        w = scaled(zz - xx, z)
+        return (
+            xx + w[0] * z[0], xx + w[1] * z[1], xx + w[2] * z[2], w[0] * z[1], w[0] * z[2], w[1] * z[2],
+        )  # fmt: skip
     px, py, pz = combined(xx, x, xy, y, xz, z), combined(xy, x, yy, y, yz, z), combined(xz, x, yz, y, zz, z)
     return (
         px[0] * x[0] + py[0] * y[0] + pz[0] * z[0],
@@ -46,7 +54,7 @@ def turned_inertia(bodies, i, x, y, z):
     )
 
 
-@kernel
+@inner
 def times_inertia(m, v):
     """A symmetric matrix xx, yy, zz, xy, xz, yz times a vector."""
     return (
@@ -56,7 +64,7 @@ def times_inertia(m, v):
     )
 
 
-@kernel
+@inner
 def carry_out(joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q, qd, qdd, work):
     """From base to tip: places, velocities and accelerations, and what must act on each body.
 
@@ -75,6 +83,8 @@ def carry_out(joints, links, cables, segments, gravity, loads, bodies, heavy_gap
         joint, rate, rise = joints[j], qd[j], qdd[j]
         sin_half, cos_half = half_angle(q[j])
         s, s1, s2 = mirror_law(joint.kind, joint.size, q[j], sin_half, cos_half)
+        motion[j, SIN_HALF], motion[j, COS_HALF] = sin_half, cos_half
+        motion[j, HEIGHT], motion[j, HEIGHT1], motion[j, HEIGHT2] = s, s1, s2
         a = mixed(joint.axis_x, x, joint.axis_y, y)
         b = mixed(joint.axis_y, x, -joint.axis_x, y)
         normal, tangent = mixed(cos_half, z, sin_half, b), mixed(cos_half, b, -sin_half, z)
@@ -138,7 +148,7 @@ def carry_out(joints, links, cables, segments, gravity, loads, bodies, heavy_gap
     return kinetic, potential, load_power, drawn_power
 
 
-@kernel
+@inner
 def carry_in(joints, loads, heavy_gaps, work, tau):
     """From tip to base: `tau`, the moment about its axis that each joint must give, and the outboard wrench about C."""
     motion, particles, load_at = work

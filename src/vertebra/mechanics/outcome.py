@@ -7,7 +7,7 @@ import math
 from vertebra.mechanics.cables import across_mirror, mirror_segment
 from vertebra.mechanics.chain import place_base, place_mirror, world
 from vertebra.mechanics.columns import AXIS, CENTRE, GAP, MASS, TENSION
-from vertebra.mechanics.compiled import kernel
+from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.equilibrium import gather_weights
 from vertebra.mechanics.friction import ARM, DISC, RATIO, commit
 from vertebra.mechanics.joints import mirror_law
@@ -17,7 +17,7 @@ from vertebra.mechanics.sweep import NONE, tip_response
 from vertebra.mechanics.vectors import cross_product, moved, read, write
 
 
-@kernel
+@inner
 def place_links(joints, links, origin, q, frames, twists):
     """`walk_chain` for mirror joints only, which compiles in less time."""
     place_base(origin, frames)
@@ -25,14 +25,14 @@ def place_links(joints, links, origin, q, frames, twists):
         place_mirror(joints[j], links[j].reach, q[j], j, frames, twists)
 
 
-@kernel
+@inner
 def reach_tip(frames, tip, at_tip):
     """The tip in the world, m."""
     for row in range(3):
         at_tip[row] = world(frames, frames.shape[0] - 1, row, tip[0], tip[1], tip[2])
 
 
-@kernel
+@inner
 def measure_cables(joints, cables, segments, q, lengths):
     """Whole length of each cable, m."""
     for k in range(cables.shape[0]):
@@ -79,7 +79,7 @@ def describe(
                 compliance[row, column] = math.inf
 
 
-@kernel
+@inner
 def tension_ratio(friction, k, j):
     """Tension of cable k across joint j over that at its base."""
     if friction is None:
@@ -87,7 +87,7 @@ def tension_ratio(friction, k, j):
     return friction.grip[RATIO, k, j]
 
 
-@kernel
+@inner
 def tension_arm(joints, segments, friction, q, k, j):
     """Moment on joint j per tension at the base of cable k, m; the cable crosses the joint."""
     if friction is None:
@@ -95,7 +95,7 @@ def tension_arm(joints, segments, friction, q, k, j):
     return friction.grip[RATIO, k, j] * friction.grip[ARM, k, j]
 
 
-@kernel
+@inner
 def push_columns(state, friction, tip, columns):
     """Write what force and moment on a point of the last link do to each joint (n, 6): the transposed Jacobian, or, for
     moments balanced at the discs, the same about their centres."""
@@ -109,7 +109,7 @@ def push_columns(state, friction, tip, columns):
         write(columns, j, 3, a)
 
 
-@kernel
+@inner
 def carry(joints, gravity, loads, heavy_gaps, q, state, frames, forces, normal_forces):
     """Force that each joint passes to its distal link: what the cables press together less what hangs beyond.
 
@@ -176,7 +176,7 @@ def find_shapes(
     return last
 
 
-@kernel
+@inner
 def remember(cables, friction, tensions):
     """`commit` where there is friction; returns the work done against it, J."""
     if friction is None:

@@ -104,7 +104,11 @@ class Problem:
         if closure == "paper" and (kinds != FLEXURE).any():
             row = int(np.argmax(kinds != FLEXURE))
             raise InputError("closure", f"paper is for robots of flexure joints, and joint {row + 1} is another one")
-        laws = robot.friction_laws if friction is None else laws_for(len(robot.cables), friction)
+        laws: tuple[FrictionLaw, ...] = ()
+        if friction is None:
+            laws = robot.friction_laws
+        elif type(friction) is not float or friction != 0.0:  # 0.0 is what a loop of a controller asks for
+            laws = laws_for(len(robot.cables), friction)
         if all(law.is_none for law in laws):
             laws = ()
         together = load_tuple(loads)

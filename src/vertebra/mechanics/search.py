@@ -6,7 +6,7 @@ import math
 
 from vertebra.mechanics.cables import TOUCH, across_mirror
 from vertebra.mechanics.columns import GIVEN, SAFE
-from vertebra.mechanics.compiled import kernel
+from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.joints import mirror_law
 from vertebra.mechanics.newton import ITERATIONS, SETTLED, SOFTNESS, STALLED, WEAK, settle, straighten
 from vertebra.mechanics.sweep import NONE
@@ -105,7 +105,7 @@ def find_shape(
     return status
 
 
-@kernel
+@inner
 def exchange(q, state, column, what):
     """Put a pose by in a column of `state`, or take it back."""
     for j in range(q.shape[0]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from vertebra.mechanics.compiled import kernel
+from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.contact import contact_state
 from vertebra.mechanics.vectors import dot, moved, scaled
 
@@ -38,7 +38,7 @@ def rim_limit(f0, m0, d, m1, radius, axis, rim, cap):
     return math.inf
 
 
-@kernel
+@inner
 def inside_rim(f0, m0, d, m1, radius, axis, rim, cap, y):
     """Cosine between contact normal and socket axis, above that of the rim; positive inside."""
     if cap == math.inf and y == 1.0:
@@ -50,12 +50,12 @@ def inside_rim(f0, m0, d, m1, radius, axis, rim, cap, y):
     return dot(normal, axis) - rim
 
 
-@kernel
+@inner
 def _load_at(f0, cap, y):
     return cap * y if cap < math.inf else math.sqrt(dot(f0, f0)) * y / (1.0 - y)
 
 
-@kernel
+@inner
 def _bisected(f0, m0, d, m1, radius, axis, rim, cap, inside, outside):
     """The load between two y at which the normal is on the rim."""
     for _ in range(60):
@@ -67,7 +67,7 @@ def _bisected(f0, m0, d, m1, radius, axis, rim, cap, inside, outside):
     return _load_at(f0, cap, inside)
 
 
-@kernel
+@inner
 def _lowest(f0, m0, d, m1, radius, axis, rim, cap, left, right):
     """The y at which the normal comes closest to the rim, by golden section."""
     golden = 0.6180339887498949

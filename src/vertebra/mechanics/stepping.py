@@ -8,11 +8,11 @@ from vertebra.mechanics.bodies import gather_bodies
 from vertebra.mechanics.cables import mirror_segment
 from vertebra.mechanics.chain import walk_chain, world
 from vertebra.mechanics.columns import OWN
-from vertebra.mechanics.compiled import kernel
+from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.composite import fill_mass_matrix
 from vertebra.mechanics.driving import ENERGIES, FIRST_POWER, POWERS, drive_joints
 from vertebra.mechanics.elimination import factor, solve_factored
-from vertebra.mechanics.equilibrium import gather_weights
+from vertebra.mechanics.equilibrium import gather_tensions, gather_weights
 from vertebra.mechanics.friction import commit
 from vertebra.mechanics.newton import linearise
 from vertebra.mechanics.sweep import U_LOW, V_LOW, U, V
@@ -21,6 +21,8 @@ RUNNING, AT_LIMIT, DIVERGED = range(3)
 """How a run ends: its steps are done; a joint passed its limit; a joint left every bound."""
 FASTEST = 1e7
 """rad/s; no joint turns faster."""
+FARTHEST_STEP = 0.5
+"""rad; a joint that turns by more in one step is not followed by it."""
 HALF_TURN = 3.14159
 """rad; joint laws end just beyond."""
 GAMMA = 1.0 - math.sqrt(0.5)
@@ -31,7 +33,7 @@ START_Q, START_QD, AT_Q, AT_QD, RISE, FIRST_Q, FIRST_QD, RIGHT, SUM_Q, SUM_QD, K
 STAGES = 12
 
 
-@kernel
+@inner
 def sample_inputs(samples, step, dt, pulls, windings):
     """Inputs at the start, middle and end of a step and their rates; `samples` (2 steps + 1, cables), or one row that
     holds for all. A parabola through the three gives the rates."""
@@ -45,13 +47,13 @@ def sample_inputs(samples, step, dt, pulls, windings):
         windings[2, k] = (a - 4.0 * m + 3.0 * b) / dt
 
 
-@kernel
+@inner
 def add_work(works, weight, powers):
     for i in range(POWERS):
         works[i] += weight * powers[FIRST_POWER + i]
 
 
-@kernel
+@inner
 def rk4_step(system, drive, friction, dt, inputs, work, tensions, stages, works, q, qd, qdd, powers):
     """One step of the classical method; `qdd` and `powers` belong to its start."""
     pulls, windings = inputs
@@ -80,7 +82,7 @@ def rk4_step(system, drive, friction, dt, inputs, work, tensions, stages, works,
         qd[j] = stages[START_QD, j] + dt / 6.0 * stages[SUM_QD, j]
 
 
-@kernel
+@inner
 def fill_stiffness(system, drive, friction, kind, pull, tensions, q, statics, balance, K):
     """Write K (n, n), the derivative of the joint moments at rest, bumpers included."""
     joints, links, cables, segments, gravity, loads, _, _ = system
@@ -89,10 +91,8 @@ def fill_stiffness(system, drive, friction, kind, pull, tensions, q, statics, ba
     for k in range(rest.shape[0]):
         rest[k] = pull[k]
     load_at, memory, report = balance
-    at_rest, room = (
-        (joints, links, cables, segments, gravity, loads, rest, rate),
-        (state, load_at, wide, memory, report),
-    )
+    at_rest = joints, links, cables, segments, gravity, loads, rest, rate
+    room = state, load_at, wide, memory, report
     if rubs:
         linearise(at_rest, friction, kind, tensions, q, room)
     else:
@@ -110,7 +110,7 @@ def fill_stiffness(system, drive, friction, kind, pull, tensions, q, statics, ba
             K[i, j], K[j, i] = upper, lower
 
 
-@kernel
+@inner
 def implicit_step(
     system, drive, friction, kind, dt, inputs, work, tensions, stages, balance, matrices, order, works, q, qd, qdd,
     powers,
@@ -153,7 +153,7 @@ def implicit_step(
     return True
 
 
-@kernel
+@inner
 def solve_stage(M, K, matrix, order, h, stages):
     """(1 - h J) k = r for r in AT_Q, AT_QD: k into AT_Q and RIGHT."""
     n = M.shape[0]
@@ -167,12 +167,12 @@ def solve_stage(M, K, matrix, order, h, stages):
         stages[AT_Q, i] += h * stages[RIGHT, i]
 
 
-@kernel
+@inner
 def record(cables, step, q, qd, qdd, tensions, powers, works, records, filled):
     """Write one row, or write the last one again if it is of the same step."""
     steps, angles, rates, rises, pulled, energies = records
     row = filled[0]
-    if row > 0 and steps[row - 1] == step:
+    if row > 0 and (steps[row - 1] == step or row == steps.shape[0]):
         row -= 1
     filled[0] = row + 1
     steps[row] = step
@@ -184,11 +184,11 @@ def record(cables, step, q, qd, qdd, tensions, powers, works, records, filled):
         energies[row, i] = powers[i] if i < FIRST_POWER else works[i - FIRST_POWER]
 
 
-@kernel
+@inner
 def first_to_leave(bumper, least, most, kept, q, qd):
     """How a step ended, the joint to blame, and the part of the step it took to get to its limit."""
     for j in range(q.shape[0]):
-        if not (abs(q[j]) < HALF_TURN and abs(qd[j]) < FASTEST):
+        if not (abs(q[j]) < HALF_TURN and abs(q[j] - kept[j]) < FARTHEST_STEP and abs(qd[j]) < FASTEST):
             return DIVERGED, j, 1.0
     ended, joint, soonest = RUNNING, 0, 2.0
     for j in range(q.shape[0]):
@@ -217,6 +217,7 @@ def run(
     pulls, windings = inputs
     gather_bodies(links, cables, bodies)
     gather_weights(joints, links, cables, work[1][0])
+    gather_tensions(joints, cables, system[3], tensions, work[1][0])
     ended, joint, way, angle = RUNNING, 0, 0.0, 0.0
     for step in range(first, last + 1):
         sample_inputs(samples, min(step, (samples.shape[0] - 3) // 2), dt, pulls, windings)

@@ -23,7 +23,7 @@ from vertebra.mechanics.columns import (
     TENSION_LEVER,
     UPPER,
 )
-from vertebra.mechanics.compiled import kernel, merged
+from vertebra.mechanics.compiled import inner, kernel, merged
 from vertebra.mechanics.vectors import added, cross_product, dot, moved, read, write
 
 NONE = -1
@@ -43,7 +43,7 @@ CABLE_COLUMN = 4
 given length; the last cable first, which ends farthest out."""
 
 
-@kernel
+@inner
 def usable_pivot(pivot, own, coupling, lever):
     """The pivot itself, or a positive stand-in for one that is not: (pivot to divide by, whether it was positive)."""
     made_of = abs(own) + coupling + lever
@@ -56,7 +56,7 @@ NO_MEMORY = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 """What the narrow sweep carries, at the tip: the six numbers of the symmetric P, and w."""
 
 
-@kernel
+@inner
 def absorb(state, j, a, b, tau, own, memory, weak):
     """One joint of the narrow sweep: writes its pivot, kappa and l; returns what goes on to the joint before it."""
     p00, p01, p02, p11, p12, p22, w0, w1, w2 = memory
@@ -120,7 +120,7 @@ def bend_at(state, weak):
         x = moved(x, step, read(state, j, AXIS))
 
 
-@kernel
+@inner
 def widen(gravity, heavy_cables, state, wide):
     """Write the first columns of the wide factors from `state`; cables of given length have theirs already."""
     g = (gravity[0], gravity[1], gravity[2])
@@ -137,7 +137,7 @@ def widen(gravity, heavy_cables, state, wide):
         wide[V_LOW, j, DRIFT_COLUMN] = 0.0
 
 
-@kernel
+@inner
 def clear(table):
     for i in range(table.shape[0]):
         for m in range(table.shape[1]):

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
-from typing import Any
-
-import plotly.io
 
 from vertebra.motion.journey import Journey
 from vertebra.report.comparison_page import comparison_page, pictures
@@ -14,7 +11,8 @@ from vertebra.report.facts import overview
 from vertebra.report.follow_facts import journey_summary, journey_warnings, link_facts
 from vertebra.report.follow_figure import journey_figures
 from vertebra.report.follow_picture import journey_picture
-from vertebra.report.html_page import PLOTLY_CONFIG, facts_table
+from vertebra.report.html_page import facts_table
+from vertebra.report.player import animation
 from vertebra.report.shape_page import versions
 
 MOVES = (
@@ -41,7 +39,7 @@ def follow_page(journey: Journey, title: str) -> str:
 def _parts(journey: Journey) -> Iterator[str]:
     for text in journey_warnings(journey):
         yield f'<p class="warning">{escape(text)}</p>\n'
-    yield animation(journey_picture(journey))
+    yield animation(journey_picture(journey), "journey", MOVES)
     yield pictures("plots", journey_figures(journey), "25rem", "Step by step", PLOTS)
     yield facts_table(journey_summary(journey, "Journey"))
     yield facts_table(link_facts(journey))
@@ -50,12 +48,3 @@ def _parts(journey: Journey) -> Iterator[str]:
         about = overview(robot)
         rows = tuple(row for row in about.rows if row[0] != "gravity")  # the journey's own stands above
         yield facts_table(about._replace(title=f"{name}: {robot.name}", rows=rows))
-
-
-def animation(figure: Any) -> str:
-    """A figure with frames; it stands still until it is told to play."""
-    drawn = plotly.io.to_html(
-        figure, full_html=False, include_plotlyjs=False, div_id="journey", default_height="40rem", auto_play=False,
-        config=PLOTLY_CONFIG,
-    )  # fmt: skip
-    return f"<figure>\n<div>{drawn}</div>\n<figcaption>{escape(MOVES)}</figcaption>\n</figure>\n"

@@ -13,8 +13,7 @@ from vertebra.motion.state import Lock
 from vertebra.motion.steps import Snake
 from vertebra.report import traces
 from vertebra.report.follow_facts import longest_body
-from vertebra.report.page import eye_distance
-from vertebra.report.scene import GRAVITY_COLOUR, Scene, gravity_arrow
+from vertebra.report.player import BYTES_PER_NUMBER, lay_out, play_buttons, slider
 from vertebra.report.solids import Mesh, joined, revolved
 from vertebra.report.view import View, best_view
 from vertebra.robot.tables import Floats
@@ -34,8 +33,7 @@ HIDDEN = 2
 """Links inside the guide that are drawn."""
 MOST_BYTES = 2_200_000
 """For all moments; plotly itself takes 4.9 MB of a page."""
-BYTES_PER_NUMBER = 16.0 / 3.0
-"""Four bytes of a float32, in base64."""
+FRAME_MILLISECONDS = 70
 MOST_SAMPLES = 4
 
 
@@ -155,64 +153,8 @@ def _some(moments: Sequence[Moment]) -> list[Moment]:
 
 def _lay_out(figure: Any, journey: Journey, animation: Animation, view: View) -> None:
     low, high = _corners(journey, animation)
-    line = _heads(journey)
-    arrow = gravity_arrow(journey.pair.gravity, np.vstack([low, high, line]), view)
-    if arrow is not None:
-        for trace in traces.arrow(arrow[0], arrow[1], GRAVITY_COLOUR, "gravity"):
-            figure.add_trace(trace)
-        low, high = np.minimum(low, arrow.min(axis=0)), np.maximum(high, arrow.max(axis=0))
-    span, nothing = high - low, joined([])
-    box = Scene((), nothing, nothing, (), line, line[-1], line[-2:], low, high, view, None)
-    axis = {"backgroundcolor": "#f7f7f7", "gridcolor": "#d9d9d9", "zerolinecolor": "#bbbbbb", "showspikes": False}
-    sides = span / float(np.prod(span)) ** (1 / 3)
-    eye = dict(zip("xyz", (eye_distance(box) * value for value in view.eye), strict=True))
-    figure.update_layout(
-        template="none",
-        margin={"l": 0, "r": 0, "t": 0, "b": 0},
-        uirevision="keep",
-        legend={"x": 0.01, "y": 0.99, "bgcolor": "rgba(255,255,255,0.7)", "itemsizing": "constant"},
-        scene={
-            "uirevision": "keep",
-            "aspectmode": "manual",
-            "aspectratio": dict(zip("xyz", sides.tolist(), strict=True)),
-            "domain": {"x": [0.08, 1.0], "y": [0.1, 1.0]},
-            "camera": {"eye": eye, "up": dict(zip("xyz", view.up, strict=True))},
-            **{
-                f"{name}axis": {
-                    **axis,
-                    "title": {"text": f"{name} [mm]"},
-                    "range": [float(low[i]), float(high[i])],
-                    "nticks": 3 + int(6 * span[i] / span.max()),
-                }
-                for i, name in enumerate("xyz")
-            },
-        },
-        updatemenus=[_buttons()],
-        sliders=[_slider(animation.moments)],
-    )
-
-
-def _buttons() -> dict[str, Any]:
-    play = {"frame": {"duration": 70, "redraw": True}, "fromcurrent": True, "transition": {"duration": 0}}
-    stop = {"frame": {"duration": 0, "redraw": True}, "mode": "immediate", "transition": {"duration": 0}}
-    return {
-        "type": "buttons", "direction": "left", "showactive": False, "x": 0.01, "y": 0.02, "xanchor": "left",
-        "yanchor": "bottom", "pad": {"t": 0, "r": 8},
-        "buttons": [
-            {"label": "Play", "method": "animate", "args": [None, play]},
-            {"label": "Pause", "method": "animate", "args": [[None], stop]},
-        ],
-    }  # fmt: skip
-
-
-def _slider(moments: Sequence[Moment]) -> dict[str, Any]:
-    go_there = {"frame": {"duration": 0, "redraw": True}, "mode": "immediate", "transition": {"duration": 0}}
-    return {
-        "active": len(moments) - 1, "x": 0.16, "len": 0.82, "y": 0.03, "yanchor": "bottom", "pad": {"t": 0, "b": 0},
-        "currentvalue": {"prefix": "step ", "font": {"size": 14, "color": "#222222"}, "xanchor": "left"},
-        "ticklen": 0, "minorticklen": 0, "font": {"size": 1, "color": "rgba(0,0,0,0)"},
-        "steps": [
-            {"label": f"{moment.label} ({moment.lock})", "method": "animate", "args": [[str(number)], go_there]}
-            for number, moment in enumerate(moments)
-        ],
-    }  # fmt: skip
+    controls = {
+        "updatemenus": [play_buttons(FRAME_MILLISECONDS)],
+        "sliders": [slider([f"{moment.label} ({moment.lock})" for moment in animation.moments], "step ")],
+    }
+    lay_out(figure, low, high, _heads(journey), journey.pair.gravity, view, controls)

@@ -1,0 +1,211 @@
+"""`vertebra dynamics`: what does a motion need, and which tensions give it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vertebra.cli import statics_options as read
+from vertebra.cli.dynamics_options import (
+    FILES,
+    FillInertiaOption,
+    MotionOutOption,
+    inertia_advice,
+    motion_notes,
+    motion_robot,
+)
+from vertebra.cli.friction_options import ClosureName, friction_rules
+from vertebra.cli.output import AsJson, CommandError, print_json, require_suffix, say
+from vertebra.cli.statics_options import GravityOption, LoadOption, RobotArgument
+from vertebra.errors import InputError
+
+if TYPE_CHECKING:
+    from vertebra.report.dynamics_case import DynamicsCase
+    from vertebra.robot.robot import Robot
+
+
+class MethodName(StrEnum):
+    """How tensions are shared out."""
+
+    SHARED = "shared"
+    PER_LINK = "per_link"
+    CAPSTAN = "capstan"
+    PROJECT = "project"
+
+
+class ConeName(StrEnum):
+    """Friction at the contact points."""
+
+    BOX = "box"
+    TRUE = "true"
+
+
+FORCE = read.Quantity("N", "1 N", "force")
+BOUNDS = {"lower": "--lower", "upper": "--upper", "min_contact_force": "--min-contact-force"}
+"""Options by the name of the argument."""
+
+
+def dynamics(
+    robot: RobotArgument,
+    trajectory: Annotated[
+        Path,
+        typer.Option(
+            "--trajectory",
+            help="CSV with t_s and q1_deg, q2_deg, ... of every joint; also qd1_deg_s, ... and qdd1_deg_s2, ..., "
+            "else a spline through the rows gives them.",
+        ),
+    ],
+    method: Annotated[
+        MethodName,
+        typer.Option(
+            "--method",
+            metavar="METHOD",
+            help="shared: one tension a cable. per_link: every joint by itself. capstan: neighbours within cable "
+            "friction. project: the nearest motion that shared tensions can make.",
+        ),
+    ] = MethodName.SHARED,
+    lower: Annotated[
+        str | None,
+        typer.Option("--lower", help="Least tension in N, one for all or one a cable; default: pretension."),
+    ] = None,
+    upper: Annotated[
+        str | None,
+        typer.Option("--upper", help="Largest tension in N, one for all or one a cable; default: max_tension."),
+    ] = None,
+    min_contact_force: Annotated[
+        str, typer.Option("--min-contact-force", help="What must press on each contact point at least, N.")
+    ] = "1 N",
+    cone: Annotated[
+        ConeName,
+        typer.Option(
+            "--cone",
+            metavar="CONE",
+            help="Friction at contacts: box, each direction by itself, or true, the cone.",
+        ),
+    ] = ConeName.BOX,
+    friction: Annotated[
+        str | None,
+        typer.Option(
+            "--friction",
+            metavar="LAW",
+            help="Of cables in their holes, for capstan: a coefficient such as 0.3, or a,b,c; default: as in the file.",
+        ),
+    ] = None,
+    gravity: GravityOption = None,
+    load: LoadOption = None,
+    fill_inertia: FillInertiaOption = False,
+    plot: Annotated[bool, typer.Option("--plot", help="Also draw the tensions over time in the terminal.")] = False,
+    out: MotionOutOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """What joint moments does a motion need, and which cable tensions give them?
+
+    Exits with 2 when the motion is not feasible at some moment; the answer is shown and written all the same.
+
+    vertebra dynamics dantuono2023 --trajectory examples/sway.csv --plot
+
+    vertebra dynamics dantuono2023 --trajectory examples/sway.csv --method per_link --out sway.html
+    """
+    if out is not None:
+        require_suffix(out, FILES)
+    if plot and as_json:
+        raise CommandError("--plot: cannot be combined with --json, which prints one document")
+    model = motion_robot(robot, fill_inertia)
+    read.need_cables("--method", model)
+    from vertebra.dynamics.trajectory_file import read_trajectory
+
+    motion, notes = read_trajectory(trajectory, model)
+    loads, pull = read.loads(load, model), read.gravity(gravity)
+    asked = {
+        "method": str(method),
+        "lower": None if lower is None else read.tensions("--lower", lower, model),
+        "upper": None if upper is None else read.tensions("--upper", upper, model),
+        "min_contact_force": _force(min_contact_force),
+        "cone": str(cone),
+        "friction": _cable_friction(friction, method, model),
+        "dt": motion.dt,
+    }
+    if method is MethodName.PROJECT and motion.dt is None and len(motion) > 1:
+        notes = (*notes, "steps of the rows differ: accelerations are changed moment by moment, not the path")
+    found = _allocate(model, motion, pull, loads, asked)
+    from vertebra.report.dynamics_case import DynamicsCase
+    from vertebra.robot.arguments import gravity_vector
+    from vertebra.robot.friction import laws_for
+
+    told = tuple(note for note in notes if not note.startswith("columns not used"))
+    for note in notes:
+        if note not in told:
+            say(f"note: {note}")
+    more = (*_notes(model, asked), *motion_notes(model, fill_inertia, loads))
+    laws = model.friction_laws if asked["friction"] is None else laws_for(len(model.cables), asked["friction"])
+    case = DynamicsCase(model, motion, found, gravity_vector(model, pull), more, told, all(law.is_none for law in laws))
+    _answer(case, out, as_json, plot)
+
+
+def _force(text: str) -> float:
+    values = read.quantities("--min-contact-force", text, FORCE)
+    if len(values) != 1 or values[0] < 0.0:
+        raise CommandError(f'--min-contact-force {text!r}: give one force of 0 or more, such as "1 N"')
+    return values[0]
+
+
+def _cable_friction(text: str | None, method: MethodName, robot: Robot) -> Any:
+    """None for the robot's own."""
+    if text is None:
+        return None
+    if method is not MethodName.CAPSTAN:
+        raise CommandError(f"--friction: belongs to --method capstan; {method} takes cables that slide freely")
+    return friction_rules(text, None, ClosureName.VIRTUAL_WORK, robot)["friction"]
+
+
+def _allocate(robot: Robot, motion: Any, gravity: Any, loads: Any, asked: dict[str, Any]) -> Any:
+    import vertebra
+
+    try:
+        return vertebra.allocate_tensions(robot, motion.q, motion.qd, motion.qdd, gravity, loads, **asked, check=False)
+    except InputError as error:
+        advice = inertia_advice(error)
+        if advice is not None:
+            raise advice from None
+        if error.argument in BOUNDS:
+            raise CommandError(f"{BOUNDS[error.argument]}: {error.message}") from None
+        raise
+
+
+def _notes(robot: Robot, asked: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    from vertebra.robot.tension_bounds import tension_bounds
+
+    low, high = tension_bounds(robot, asked["lower"], asked["upper"])
+    yield "bounds", f"{_one_or_list(low)} to {_one_or_list(high)} N a cable"
+    if asked["cone"] == ConeName.TRUE:
+        yield "friction at contacts", "the true cone"
+
+
+def _one_or_list(values: Any) -> str:
+    texts = [f"{value:g}" for value in values]
+    return texts[0] if len(set(texts)) == 1 else f"({', '.join(texts)})"
+
+
+def _answer(case: DynamicsCase, out: Path | None, as_json: bool, plot: bool) -> None:
+    from vertebra.cli import dynamics_output as output
+    from vertebra.report.dynamics_facts import INFEASIBLE, dynamics_warnings
+
+    if out is not None:
+        output.write(case, out)
+    if as_json:
+        print_json(output.record(case) | ({"out": str(out)} if out is not None else {}))
+    elif out is None:
+        output.print_case(case)
+    if plot:
+        output.print_plot(case)
+    if out is not None and not as_json:
+        say(f"wrote {out}")
+    good = bool(case.feasible.all())
+    for text in dynamics_warnings(case):
+        say(text if text.startswith(INFEASIBLE) else f"warning: {text}")
+    if not good:
+        raise typer.Exit(2)

@@ -1,0 +1,180 @@
+"""How does the robot move near a state? The exact linear model, its modes and its stability."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vertebra.dynamics.inverse import mass_matrix, needed
+from vertebra.dynamics.modes import eigenvalues_of, is_stable, natural_modes
+from vertebra.dynamics.motion_derivatives import by_angles, by_rates
+from vertebra.dynamics.problem import Moving, States, joint_damping, states
+from vertebra.errors import InputError
+from vertebra.mechanics.columns import TAU
+from vertebra.mechanics.kinematics import cable_segments, jacobian
+from vertebra.mechanics.loads import Load
+from vertebra.mechanics.newton import SCALE, inspect
+from vertebra.mechanics.problem import NO_CABLES
+from vertebra.robot.arguments import numbers
+from vertebra.robot.robot import Robot
+from vertebra.robot.tables import Floats
+
+Outputs = Literal["tip", "angles"]
+
+BALANCED = 1e-9
+"""A moment out of balance below this part of the moment scale is none."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearModel:
+    """d/dt x = A x + B u + (0, accelerations), y = C x + D u for small changes from one state of a robot.
+
+    x = (change of the angles in rad, change of the rates in rad/s); u = change of the tensions in N, or of the lengths
+    of elastic cables without tension in m.
+    """
+
+    robot: Robot
+    q: Floats
+    """(n,) where it was made, rad."""
+    qd: Floats
+    """(n,) rad/s."""
+    tensions: Floats
+    """(cables,) N."""
+    A: Floats
+    """(2n, 2n)"""
+    B: Floats
+    """(2n, cables) per N, or per m of rest length."""
+    C: Floats
+    """(3, 2n) position of the point in m, world axes; (n, 2n) with the angles as outputs."""
+    D: Floats
+    """(3, cables) or (n, cables): zeros."""
+    inputs: Literal["tensions", "lengths"]
+    outputs: Outputs
+    accelerations: Floats
+    """(n,) of the state itself, rad/s^2; zero in equilibrium."""
+    in_equilibrium: bool
+    """At rest and in balance, to 1e-9 of the moment scale. Elsewhere the model is as exact, but holds only near its
+    time: stability and modes then say what small changes would do if the state stayed what it is."""
+    M: Floats
+    """(n, n) mass matrix, kg*m^2."""
+    K: Floats
+    """(n, n) stiffness at the pose, N*m/rad: elastic joints, cables, gravity, loads. Unsymmetric under dead moments
+    that have no energy."""
+    damping: Floats
+    """(n,) N*m*s/rad."""
+    eigenvalues: NDArray[np.complex128]
+    """(2n,) of A, 1/s, slowest first."""
+    damping_ratios: Floats
+    """(2n,) -Re/|.| of each eigenvalue: 0 undamped, 1 without oscillation, negative growing."""
+    stable: bool
+    """Every small disturbance dies out or, without damping, stays small. A direction that nothing holds is not
+    stable."""
+    frequencies: Floats
+    """(n,) natural frequencies without damping in Hz, from K v = w^2 M v, lowest first; 0 where a mode only grows."""
+    growth: Floats
+    """(n,) rate at which each of these modes grows without damping, 1/s; 0 where it is held."""
+    modes: NDArray[Any]
+    """(n, n) their shapes, one a column, with v^H M v = 1, largest component positive. Complex only where dead moments
+    make two modes flutter: growing and oscillating at once."""
+
+    def __repr__(self) -> str:
+        held = "stable" if self.stable else f"unstable, grows with {self.eigenvalues.real.max():.4g} 1/s"
+        where = "" if self.in_equilibrium else ", not in equilibrium"
+        low, high = self.frequencies[0], self.frequencies[-1]
+        return f"LinearModel of {self.robot.name!r}: {low:.4g} to {high:.4g} Hz, {held}{where}"
+
+
+def linearise(
+    robot: Robot,
+    q: ArrayLike,
+    tensions: ArrayLike,
+    gravity: str | ArrayLike | None = None,
+    loads: Sequence[Load] = (),
+    *,
+    qd: ArrayLike | None = None,
+    damping: ArrayLike = 0.0,
+    stiffness_EA: ArrayLike | None = None,
+    outputs: Outputs = "tip",
+    link: int = -1,
+    point: ArrayLike | None = None,
+) -> LinearModel:
+    """The motion near angles `q` (rad) and rates `qd` (rad/s, default none) under cable `tensions` (N).
+
+    `damping` in N*m*s/rad, one or one a joint. With `stiffness_EA` (N, one or one a cable) cables are elastic,
+    stretched from lengths that give these tensions, and inputs are those lengths; a cable without tension is slack.
+    `outputs`: position of a `point` of a `link` (as in `jacobian`, default the tip), or the joint angles.
+
+    Exact wherever it is made: stiffness, mass matrix and cables are analytic; what inertia adds away from equilibrium
+    comes from differences of order 8 of `inverse_dynamics` (1e-12 or so of it) and vanishes in equilibrium. Raises
+    `OutOfRange` where the faces of a joint have passed through each other.
+    """
+    moving = Moving.of(robot, gravity, loads)
+    state = states(robot, _one_state(robot, "q", q), None if qd is None else _one_state(robot, "qd", qd))
+    angles, rates = state.q[0], state.qd[0]
+    pull, losses = moving.statics.tensions(tensions), joint_damping(robot, damping)
+    if outputs not in get_args(Outputs):
+        raise InputError("outputs", f"must be tip or angles, not {outputs!r}")
+
+    K, moments, scale = _stiffness(moving, angles, pull)
+    M = mass_matrix(robot, angles)
+    segments = cable_segments(robot, angles)
+    arms = segments.first.T  # (n, cables): moment per newton, negated
+    per_input = np.ones(len(pull))
+    if stiffness_EA is not None:
+        lengths = segments.lengths.sum(axis=1) + robot.cables["inside"]
+        spring, per_input = _elastic_cables(robot, pull, lengths, stiffness_EA)
+        K += (arms * spring) @ arms.T
+
+    # What moves, without weight and loads, whose part in the stiffness is analytic.
+    inertia, still = Moving.of(robot, np.zeros(3), ()), np.zeros_like(angles)
+    moments += needed(inertia, States(True, angles[None], rates[None], still[None]), False)[0] + losses * rates
+    rises = np.asarray(-np.linalg.solve(M, moments), dtype=np.float64)
+    motion = States(False, angles[None], rates[None], rises[None])
+    by_q = K + by_angles(inertia, motion)[0]
+    by_qd = by_rates(inertia, motion)[0] + np.diag(losses)
+
+    n, c = arms.shape
+    A = np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, by_q), -np.linalg.solve(M, by_qd)]])
+    B = np.vstack([np.zeros((n, c)), -np.linalg.solve(M, arms * per_input)])
+    seen = jacobian(robot, angles, link, point)[:3] if outputs == "tip" else np.eye(n)
+    values, modes = eigenvalues_of(M, by_q, by_qd), natural_modes(M, K)
+    sizes = np.abs(values)
+    ratios = np.divide(-values.real, sizes, out=np.zeros(2 * n), where=sizes > 0.0)
+    return LinearModel(
+        robot, angles, rates, pull, A, B, np.hstack([seen, np.zeros_like(seen)]), np.zeros((len(seen), c)),
+        "tensions" if stiffness_EA is None else "lengths", outputs, rises,
+        bool(not rates.any() and (np.abs(moments) <= BALANCED * scale).all()), M, K, losses,
+        values, ratios, is_stable(values), modes.frequencies, modes.growth, modes.shapes,
+    )  # fmt: skip
+
+
+def _one_state(robot: Robot, name: str, values: ArrayLike) -> Floats:
+    array = numbers(name, values, "SI units")
+    if array.shape != (robot.freedoms,):
+        raise InputError(name, f"must have shape ({robot.freedoms},) for {robot.name}, not {array.shape}")
+    return array
+
+
+def _stiffness(moving: Moving, q: Floats, tensions: Floats) -> tuple[Floats, Floats, float]:
+    """Of the robot at rest: stiffness (n, n) in N*m/rad, moments dV/dq (n,) and their scale in N*m."""
+    problem = moving.statics
+    work = problem.workspace()
+    inspect(*problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
+    return problem.dense_stiffness(work), work.state[:, TAU].copy(), float(work.report[SCALE])
+
+
+def _elastic_cables(robot: Robot, tensions: Floats, lengths: Floats, given: ArrayLike) -> tuple[Floats, Floats]:
+    """(cables,) each: tension per stretch, N/m, and tension per length without tension, N/m; zeros where slack.
+
+    T = EA (l - l0) / l0, so l0 = l / (1 + T / EA).
+    """
+    EA = numbers("stiffness_EA", given, "N")
+    if EA.shape not in ((), tensions.shape) or not (EA > 0.0).all():
+        raise InputError("stiffness_EA", f"must be one number above 0 N, or {len(tensions)}, one a cable")
+    rest = lengths / (1.0 + tensions / EA)
+    taut = tensions > 0.0
+    return np.where(taut, EA / rest, 0.0), np.where(taut, -EA * lengths / rest**2, 0.0)

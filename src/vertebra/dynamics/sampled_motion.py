@@ -1,0 +1,130 @@
+"""A motion as samples: angles, speeds and accelerations of all joints at given times.
+
+Speeds and accelerations that nobody gives are those of a spline of degree five through all samples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from vertebra.errors import InputError
+from vertebra.robot.tables import Floats
+
+DEGREE = 5
+"""Of the spline: accelerations are then smooth, and their error falls with the fourth power of the time step."""
+LEAST_HALVED = 11
+"""Samples of which every second one still makes a spline."""
+DOUBTFUL = 0.1
+"""Accelerations that change by more than this share of their peak without every second sample are not trusted."""
+
+
+@dataclass(frozen=True, eq=False)
+class SampledMotion:
+    """N samples of the motion of n joints."""
+
+    time: Floats
+    """(N,) s, strictly increasing."""
+    q: Floats
+    """(N, n) rad."""
+    qd: Floats
+    """(N, n) rad/s."""
+    qdd: Floats
+    """(N, n) rad/s^2."""
+    computed: tuple[str, ...]
+    """Which of qd and qdd are of the spline."""
+    doubt: float
+    """How much computed accelerations change when every second sample is left out, as a share of their peak."""
+
+    @property
+    def duration(self) -> float:
+        """s."""
+        return float(self.time[-1] - self.time[0])
+
+    @property
+    def dt(self) -> float | None:
+        """The time step, s; none for a single sample or where steps differ."""
+        steps = np.diff(self.time)
+        if not len(steps) or np.ptp(steps) > 1e-6 * float(steps.mean()):
+            return None
+        return float(steps.mean())
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def __repr__(self) -> str:
+        return f"SampledMotion({len(self)} samples of {self.q.shape[1]} joints in {self.duration:.4g} s)"
+
+
+def sampled_motion(
+    time: ArrayLike, q: ArrayLike, qd: ArrayLike | None = None, qdd: ArrayLike | None = None
+) -> SampledMotion:
+    """Samples at `time` (N,) s with angles `q` (N, n) rad.
+
+    Without `qd` (rad/s) speeds are the derivative of a spline through `q`; without `qdd` (rad/s^2) accelerations are
+    the second derivative of that spline, or the first of one through `qd` where speeds are given. The spline is of
+    degree five with no knot next to its ends (of a lower degree below six samples), steps may differ. It passes
+    through every sample, so noise in them is amplified by the square of the sampling rate: smooth measured angles
+    before. A single sample is a pose at rest.
+    """
+    moments, angles = _array("time", time, 1), _array("q", q, 2)
+    if not len(moments) or len(angles) != len(moments):
+        raise InputError("q", f"must have one row a moment; {len(moments)} times, {len(angles)} rows")
+    if not (np.diff(moments) > 0.0).all():
+        raise InputError("time", "must increase from sample to sample")
+    speeds, accelerations = (
+        None if given is None else _same_shape(name, given, angles) for name, given in (("qd", qd), ("qdd", qdd))
+    )
+    computed = tuple(name for name, given in (("qd", qd), ("qdd", qdd)) if given is None)
+    doubt = 0.0
+    found_speeds = _derivative(moments, angles, 1) if speeds is None else speeds
+    if accelerations is None:
+        source, order = (angles, 2) if speeds is None else (speeds, 1)
+        accelerations = _derivative(moments, source, order)
+        doubt = _doubt(moments, source, order, accelerations)
+    return SampledMotion(moments, angles, found_speeds, accelerations, computed, doubt)
+
+
+def _derivative(time: Floats, values: Floats, order: int) -> Floats:
+    """Of the spline through (N, n) values, at the samples."""
+    degree = min(DEGREE, len(time) - 1)
+    if degree < order:  # a single pose is at rest, and two samples make a straight line
+        return np.zeros_like(values)
+    from scipy.interpolate import make_interp_spline
+
+    # Times from zero to one: powers of large times would cost digits.
+    span = time[-1] - time[0]
+    spline = make_interp_spline((time - time[0]) / span, values, k=degree)
+    found: Floats = spline.derivative(order)((time - time[0]) / span) / span**order
+    return found
+
+
+def _doubt(time: Floats, values: Floats, order: int, accelerations: Floats) -> float:
+    """See `SampledMotion.doubt`; few samples are a polynomial, of which nothing can be said."""
+    if len(time) < LEAST_HALVED:
+        return 0.0
+    peak = float(np.abs(accelerations).max())
+    change = float(np.abs(_derivative(time[::2], values[::2], order) - accelerations[::2]).max())
+    # Round-off in the angles, differentiated twice, is no doubt about a robot at rest.
+    floor = 1e-6 * float(np.abs(values).max()) / (time[-1] - time[0]) ** order
+    return change / max(peak, floor) if change > floor else 0.0
+
+
+def _array(name: str, given: ArrayLike, dimensions: int) -> Floats:
+    try:
+        array: Floats = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(name, "must be numbers") from None
+    if array.ndim != dimensions or not np.isfinite(array).all():
+        shape = "(N,)" if dimensions == 1 else "(N, joints)"
+        raise InputError(name, f"must be finite numbers of shape {shape}, not {array.shape}")
+    return array
+
+
+def _same_shape(name: str, given: ArrayLike, angles: Floats) -> Floats:
+    array = _array(name, given, 2)
+    if array.shape != angles.shape:
+        raise InputError(name, f"must have the shape of q, {angles.shape}, not {array.shape}")
+    return array

@@ -1,0 +1,229 @@
+"""Statements of the paper, one by one, beside our numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from vertebra.papers.dantuono2023.cases import BOTTOM, DURATION, LAST_SECONDS, SIDES, TOP
+from vertebra.papers.dantuono2023.dimensions import Found
+from vertebra.papers.dantuono2023.equations_of_link import EquationCount
+from vertebra.papers.dantuono2023.runs import Run
+from vertebra.papers.dantuono2023.weight_share import WeightShare
+from vertebra.papers.digits import fixed
+from vertebra.robot.tables import Floats
+
+HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be told"
+VERDICTS = {
+    HOLDS: "our numbers say the same",
+    FAILS: "our numbers say something else",
+    OPEN: "hangs on numbers that the paper does not print",
+}
+PAPER = "stated"
+"""The reading by which a statement is judged; others are shown beside it."""
+RISE = 43.0
+"""%, "almost"."""
+SAME = 1e-6
+"""N; tensions closer than this are called equal."""
+Bases = Mapping[str, Floats]
+"""(N, 4) tensions at the base by case, N."""
+Judgement = tuple[str, str, dict[str, float]]
+"""Verdict, what was found, and the numbers."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement."""
+
+    letter: str
+    section: str
+    """Where the paper makes it."""
+    says: str
+    verdict: str
+    """One of `VERDICTS`, with gravity and cables as stated and tensions link by link."""
+    found: str
+    why: str = ""
+    others: dict[str, str] = field(default_factory=dict)
+    """Verdicts under other readings of the text, and with one tension a cable."""
+    others_found: dict[str, str] = field(default_factory=dict)
+    numbers: dict[str, float] = field(default_factory=dict)
+
+
+def claims_of(
+    runs: Sequence[Run], robots: Sequence[Found], count: EquationCount, weight: WeightShare
+) -> Iterator[Claim]:
+    """All statements of sections 3 and 4 that can be set beside numbers."""
+    bases: dict[str, dict[str, Floats]] = {}
+    for one in runs:
+        name = one.reading.name if one.method == "per_link" else "shared"
+        if one.method == "per_link" or one.reading.name == PAPER:
+            bases.setdefault(name, {})[one.case.name] = one.base
+    time = runs[0].motion.time
+    yield _judged("a", "pan: cable 2, at the bottom, has the highest tension", bases, bottom_highest("pan"), _TOP_HOLDS)
+    yield _judged("b", "tilt: cable 2 again has the highest tension", bases, bottom_highest("tilt"), _TOP_HOLDS)
+    yield _judged(
+        "c", "tilt, last 3 s, bending to the ceiling: T4 at its maximum is below T2", bases, last_seconds(time),
+        _DURATION,
+    )  # fmt: skip
+    yield _judged(
+        "d", "tilt: T1 = T3 at the base", bases, sides_equal, "The motion is symmetric about the upright plane."
+    )
+    yield _judged(
+        "e", "3D: the peak of cable 2 is almost 43 % above that of tilt", bases, rise_of_bottom, _rise_note(robots)
+    )
+    yield _judged("f", "3D: tensions of higher magnitude than in pan and tilt", bases, higher, _higher_note(robots))
+    yield _weight(weight)
+    yield Claim(
+        "h", "1, 5", "Newton-Euler costs less than energy-based formulations", OPEN, "No time is printed.",
+        "Each link is passed once in each direction and its programme has a fixed size, so that cost grows in"
+        " proportion to the number of links. What that is worth beside another formulation is measured by the"
+        " benchmarks, not here.",
+    )  # fmt: skip
+    yield from _counts(count)
+
+
+def _judged(letter: str, says: str, bases: Mapping[str, Bases], judge: Callable[[Bases], Judgement], why: str) -> Claim:
+    results = {name: judge(base) for name, base in bases.items()}
+    verdict, found, numbers = results.pop(PAPER)
+    others = {name: result[0] for name, result in results.items()}
+    return Claim(
+        letter, "4", says, verdict, found, why, others, {name: result[1] for name, result in results.items()}, numbers
+    )
+
+
+def peaks_text(base: Floats) -> str:
+    """Such as ``14.8, 5.0, 14.8, 67.6 N``."""
+    return ", ".join(fixed(float(value), 1) for value in base.max(axis=0)) + " N"
+
+
+def bottom_highest(case: str) -> Callable[[Bases], Judgement]:
+    """Whether T2 is the highest tension at every instant of a case."""
+
+    def judge(bases: Bases) -> Judgement:
+        base = bases[case]
+        others = base[:, [k for k in range(4) if k != BOTTOM]].max(axis=1)
+        least = float((base[:, BOTTOM] - others).min())
+        always = "at all times" if least > -SAME else f"but at times {fixed(-least, 1)} N below another"
+        highest = int(base.max(axis=0).argmax()) + 1
+        found = f"Peaks of T1 to T4: {peaks_text(base)}; the highest is T{highest}."
+        if highest == BOTTOM + 1:
+            found = found[:-1] + f", {always}."
+        verdict = HOLDS if least > -SAME and highest == BOTTOM + 1 else FAILS
+        return (
+            verdict,
+            found,
+            {f"peak_T{k + 1}_N": float(base[:, k].max()) for k in range(4)} | {"T2_less_highest_N": least},
+        )
+
+    return judge
+
+
+_TOP_HOLDS = (
+    "A robot that sticks out of a wall is held up by its top: weight bends it down, cables only pull, and to pull at"
+    " the bottom bends it further down. So cable 2 stays at its pretension and cable 4 carries the weight, whatever the"
+    " dimensions. Cable 2 comes out on top only when the weight is taken with the wrong sign, or when cables 2 and 4"
+    " change places."
+)
+_DURATION = (
+    "The text gives no duration. For the last 3 s to be those with the robot bent up, it must be from"
+    f" {fixed(DURATION / 2 + LAST_SECONDS)} to {fixed(DURATION)} s; the verdict is for all of these. Joint 1 is a pan"
+    " joint, so that in tilt the base shows weight and pretension, not the pull that bends: the cable that does not"
+    " carry the weight stays at its pretension and has no maximum of its own."
+)
+
+
+def last_seconds(time: Floats) -> Callable[[Bases], Judgement]:
+    """Whether T4 stays below T2 while the robot is bent up; `time` (N,) s."""
+    up = time >= DURATION / 2  # negative angles tilt up, in the second half of the period
+
+    def judge(bases: Bases) -> Judgement:
+        base = bases["tilt"][up]
+        over = float((base[:, TOP] - base[:, BOTTOM]).max())
+        highest, bottom = float(base[:, TOP].max()), float(base[:, BOTTOM].min())
+        found = f"While bent up: T4 at most {fixed(highest, 1)} N, T2 at least {fixed(bottom, 1)} N."
+        return (
+            HOLDS if over < 0.0 else FAILS,
+            found,
+            {"T4_max_N": highest, "T2_min_N": bottom, "T4_less_T2_max_N": over},
+        )
+
+    return judge
+
+
+def sides_equal(bases: Bases) -> Judgement:
+    """Whether T1 = T3 in tilt."""
+    left, right = (bases["tilt"][:, k] for k in SIDES)
+    apart = float(np.abs(left - right).max())
+    text = f"They differ by at most {apart:.1g} N." if apart > 1e-12 else "They are equal to the last digit."
+    return HOLDS if apart < SAME else FAILS, text, {"largest_difference_N": apart}
+
+
+def rise_of_bottom(bases: Bases) -> Judgement:
+    """Peak of T2 in 3D over that in tilt."""
+    tilt, both = (float(bases[name][:, BOTTOM].max()) for name in ("tilt", "3d"))
+    rise = 100.0 * (both / tilt - 1.0)
+    found = f"Peak of T2: {fixed(tilt)} N in tilt, {fixed(both)} N in 3D, {rise:+.2f} %."
+    # A rise that is there but hangs on assumed dimensions proves nothing; none at all does.
+    return OPEN if rise > 1.0 else FAILS, found, {"tilt_N": tilt, "3d_N": both, "rise_percent": rise}
+
+
+def _rise_note(robots: Sequence[Found]) -> str:
+    rises = [robot.rise for robot in robots]
+    return (
+        "Where cable 2 carries the weight (other readings), the rise is near the printed one. It comes from friction:"
+        " panned links hang to the side, their weight twists the joints, and only more contact force holds that (with"
+        " enough friction there is no rise). But it"
+        f" hangs on what the paper does not print: {len(robots)} robots of other dimensions have"
+        f" {fixed(min(rises), 0)} to {fixed(max(rises), 0)} %."
+    )
+
+
+def higher(bases: Bases) -> Judgement:
+    """Whether 3D has the highest tension."""
+    pan, tilt, both = (float(bases[name].max()) for name in ("pan", "tilt", "3d"))
+    found = f"Highest tension: pan {fixed(pan, 1)}, tilt {fixed(tilt, 1)}, 3D {fixed(both, 1)} N."
+    numbers = {"pan_N": pan, "tilt_N": tilt, "3d_N": both}
+    return HOLDS if both > max(pan, tilt) + SAME else FAILS, found, numbers
+
+
+def _higher_note(robots: Sequence[Found]) -> str:
+    ratios = [robot.over_pan for robot in robots]
+    return (
+        "Higher than in tilt, but just below pan: tilting on top of panning brings the links nearer to the base, and"
+        f" their weight has a shorter arm. {len(robots)} robots of other dimensions have {fixed(min(ratios), 3)} to"
+        f" {fixed(max(ratios), 3)} of the tension of pan."
+    )
+
+
+def _weight(weight: WeightShare) -> Claim:
+    share = 100.0 * weight.motion / weight.all
+    return Claim(
+        "g", "4", "weight affects tensions most", HOLDS if share < 50.0 else FAILS,
+        f"Largest joint moment {fixed(1e3 * weight.all, 0)} mN m; without gravity {fixed(1e3 * weight.motion, 1)} mN m,"
+        f" {fixed(share, 1)} % of it.",
+        "The motions are slow: accelerations of joints are at most 0.044 rad/s².",
+        numbers={"largest_moment_Nm": weight.all, "without_gravity_Nm": weight.motion},
+    )  # fmt: skip
+
+
+def _counts(count: EquationCount) -> Iterator[Claim]:
+    counted = HOLDS if (count.unknowns, count.equations) == (16, 6) else FAILS
+    needed = FAILS if count.without_friction else HOLDS
+    yield Claim(
+        "i", "3.4", "6 equations with 16 unknowns a link", counted,
+        f"{count.unknowns} unknowns, {count.equations} independent equations.",
+        f"(32) and (33) set {count.zeroed} unknowns to zero, which leaves {count.unknowns - count.zeroed} for"
+        f" {count.equations} equations and {count.free} to choose: {count.free_tensions} of the 4 tensions, and how the"
+        " two contact points share the axial friction, which no tension depends on. The link problems do not depend on"
+        " each other's choice.",
+        numbers={"unknowns": count.unknowns, "equations": count.equations, "zeroed": count.zeroed, "free": count.free,
+                 "free_tensions": count.free_tensions},
+    )  # fmt: skip
+    yield Claim(
+        "j", "3.2", "only friction carries the weight along a pan joint's axis", needed,
+        "With a friction coefficient of 0 "
+        + ("some link has a solution." if count.without_friction else "no link has any solution."),
+        "All cables cross a joint along the normal of its contact, so none of them carries a force across it.",
+    )  # fmt: skip

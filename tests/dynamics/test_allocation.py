@@ -1,0 +1,227 @@
+"""`allocate_tensions`: what it returns for whole robots, checked against mechanics written out anew."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import lsq_linear
+from tests import robots
+
+import vertebra as vb
+from vertebra.dynamics.allocation import METHODS
+
+SNAKE = vb.load("dantuono2023")
+
+
+def sway(count=40, robot=SNAKE, size=np.pi / 18):
+    """A sinusoid in all joints, with its rates and accelerations."""
+    t, n = np.linspace(0.0, 4.0 * np.pi, count)[:, None], robot.freedoms
+    phase = np.arange(n) * 0.3
+    return size * np.sin(t / 2 + phase), size / 2 * np.cos(t / 2 + phase), -size / 4 * np.sin(t / 2 + phase)
+
+
+def two_sections(joints=(3, 2), **extra):
+    """Rolling joints with contact points; the cables of the first section end there."""
+    joint = robots.ROLLING | {"contact_offset": "4 mm", "friction": 0.4, "radius": "12 mm"}
+    link = robots.FLAT_LINK | {"inertia": [1e-7, 1e-7, 2e-7]}
+    first = robots.cables("5 mm", "10 deg", "130 deg", "250 deg", pretension="2 N", max_tension="80 N", **extra)
+    second = robots.cables("4 mm", "45 deg", "165 deg", "285 deg", pretension="1 N", max_tension="60 N", **extra)
+    return robots.robot(
+        "two-sections",
+        robots.section(joints[0], joint, link, azimuth=["0 deg", "90 deg"], cables=first),
+        robots.section(joints[1], joint, link, azimuth=["20 deg", "110 deg"], cables=second),
+    )
+
+
+def outboard_wrenches(robot, q, tensions, contacts):
+    """Force and moment about C, world axes, that cables and contacts exert beyond each joint: holes and contact points
+    from the frames of the links, summed one by one."""
+    frames, (axes, centres) = vb.frames(robot, q), vb.twists(robot, q)
+    wrenches = np.zeros((len(robot.joints), 6))
+    for j, joint in enumerate(robot.joints):
+        before, after, axis, centre = frames[j], frames[j + 1], axes[j], centres[j]
+
+        def push(force, at, j=j, centre=centre):
+            wrenches[j] += np.concatenate([force, np.cross(at - centre, force)])
+
+        for k, cable in enumerate(robot.cables):
+            if j < cable["last_link"]:
+                out = before @ [cable["x"], cable["y"], robot.segments[k, j]["exit"], 1.0]
+                into = after @ [cable["x"], cable["y"], robot.segments[k, j]["entry"], 1.0]
+                line = (out - into)[:3]
+                push(tensions[k, j] * line / np.linalg.norm(line), into[:3])
+        normal = before[:3, 2] + after[:3, 2]
+        normal /= np.linalg.norm(normal)
+        for point, side in enumerate((1.0, -1.0)):
+            at = centre + side * joint["contact_offset"] * axis
+            push(contacts.normal[j, point] * normal, at)
+            push(contacts.tangential[j, point] * np.cross(axis, normal), at)
+            push(contacts.axial[j, point] * axis, at)
+    return wrenches
+
+
+@pytest.mark.parametrize("cone", ["box", "true"])
+@pytest.mark.parametrize("method", METHODS)
+def test_cables_and_contacts_give_each_part_the_wrench_its_motion_needs(method, cone):
+    for robot in (SNAKE, two_sections(linear_density=0)):
+        q, qd, qdd = (part[7] for part in sway(robot=robot, size=0.3))
+        found = vb.allocate_tensions(robot, q, qd, qdd, method=method, cone=cone)
+        tensions = found.tensions if found.tensions.ndim == 2 else np.tile(found.tensions[:, None], len(q))
+        given = outboard_wrenches(robot, found.q, tensions, found.contacts)
+        tau, needed = vb.inverse_dynamics(robot, found.q, found.qd, found.qdd, wrenches=True)
+        axes = vb.twists(robot, found.q)[0]
+        supplied = np.einsum("jx,jx->j", axes, given[:, 3:])
+        np.testing.assert_allclose(tau - supplied, found.residual, atol=1e-10)
+        np.testing.assert_allclose(found.tau, tau, atol=1e-12)
+        # All but the moment about the axis is balanced whatever the tensions.
+        given[:, 3:] += axes * found.residual[:, None]
+        np.testing.assert_allclose(given, needed, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("robot", "bounds"),
+    [(SNAKE, {}), (vb.fill_inertia(vb.load("yang2023-a")), {"lower": 1.0, "upper": 30.0}), (two_sections((2, 1)), {})],
+    ids=lambda given: getattr(given, "name", ""),
+)
+def test_shared_tensions_at_rest_are_those_of_statics(robot, bounds):
+    for pose in robots.poses(robot, 8, seed=3, spread=0.3):
+        still = np.zeros_like(pose)
+        ours = vb.allocate_tensions(robot, pose, still, still, **bounds)
+        theirs = vb.tensions_for_shape(robot, pose, friction=0, check=False, **bounds)
+        np.testing.assert_allclose(ours.tensions, theirs.tensions, atol=1e-6)
+        np.testing.assert_allclose(ours.residual, theirs.residual, atol=1e-9)
+        assert ours.feasible == theirs.feasible
+        assert {violation.joint for violation in ours.violations} == set(theirs.infeasible)
+
+
+def test_shared_tensions_have_the_least_squares_of_a_general_solver():
+    for robot in (SNAKE, two_sections()):
+        q, qd, qdd = sway(25, robot)
+        found = vb.allocate_tensions(robot, q, qd, qdd)
+        low, high = robot.cables["pretension"], robot.cables["max_tension"]
+        for i in range(len(q)):
+            A, b = -vb.cable_segments(robot, q[i]).first.T, found.tau[i]
+            oracle = lsq_linear(A, b, (low, high), "bvls", tol=1e-15)
+            assert np.linalg.norm(found.residual[i]) <= np.linalg.norm(A @ oracle.x - b) + 1e-12
+            assert np.linalg.norm(found.tensions[i]) <= np.linalg.norm(oracle.x) + 1e-6
+
+
+def test_a_motion_made_by_shared_tensions_is_feasible_and_gives_them_back():
+    q, qd, _ = (part[5] for part in sway())
+    pulls = np.array([20.0, 33.0, 41.0, 52.0])
+    qdd = vb.forward_dynamics(SNAKE, q, qd, pulls)
+    found = vb.allocate_tensions(SNAKE, q, qd, qdd)
+    assert found.feasible
+    assert found.violations == ()
+    np.testing.assert_allclose(found.residual, 0.0, atol=1e-10)
+    # Holes in planes, at right angles: what one pair of opposite cables has more and the other less moves no joint.
+    idle = np.array([1.0, -1.0, 1.0, -1.0]) / 2.0
+    np.testing.assert_allclose(found.tensions, pulls - idle * (idle @ pulls), atol=1e-6)
+
+
+def test_published_straight_robot():
+    still = np.zeros(6)
+    found = vb.allocate_tensions(SNAKE, still, still, still, method="per_link")
+    np.testing.assert_allclose(found.tensions[3], [46.29, 78.96, 18.11, 31.63, 5.0, 7.96], atol=0.01)
+    np.testing.assert_array_equal(found.tensions[:3], 5.0)
+    np.testing.assert_array_equal(found.base_tensions, found.tensions[:, 0])
+    assert found.contacts.normal.min() == pytest.approx(1.0, abs=1e-9)
+
+
+def test_joints_without_contact_points_need_balanced_moments_only():
+    flexures = vb.fill_inertia(vb.load("yang2023-a"))
+    still = np.zeros(flexures.freedoms)
+    found = vb.allocate_tensions(flexures, still + 0.05, still, still, method="per_link", lower=0.5, upper=60)
+    assert found.contacts is None
+    assert found.feasible
+    np.testing.assert_allclose(found.residual, 0.0, atol=1e-10)
+
+
+def test_cables_end_with_their_section():
+    robot = two_sections()
+    q, qd, qdd = sway(10, robot, 0.2)
+    for method in ("per_link", "capstan"):
+        found = vb.allocate_tensions(robot, q, qd, qdd, method=method)
+        assert found.tensions.shape == (10, 6, 5)
+        assert (found.tensions[:, :3, 3:] == 0.0).all()
+        assert (found.tensions[:, :3, :3] >= 2.0).all()
+        assert (found.tensions[:, 3:] >= 1.0).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_state_is_one_row_of_a_trajectory(method):
+    q, qd, qdd = sway(6)
+    many = vb.allocate_tensions(SNAKE, q, qd, qdd, method=method)
+    for i in range(6):
+        one = vb.allocate_tensions(SNAKE, q[i], qd[i], qdd[i], method=method)
+        for name in ("tensions", "base_tensions", "residual", "q", "qd", "qdd", "tau"):
+            np.testing.assert_allclose(getattr(one, name), getattr(many, name)[i], atol=1e-7, err_msg=name)
+        np.testing.assert_allclose(one.contacts.use, many.contacts.use[i], atol=1e-7)
+        assert one.feasible is bool(many.feasible[i])
+        assert [v[1:3] for v in one.violations] == [v[1:3] for v in many.violations if v.step == i]
+
+
+def test_violations_name_step_joint_constraint_and_amount():
+    q, qd, qdd = sway(12)
+    tight = vb.allocate_tensions(SNAKE, q, qd, qdd, method="per_link", upper=40)
+    assert not tight.feasible.all()
+    assert {v.step for v in tight.violations} == set(np.flatnonzero(~tight.feasible).tolist())
+    step, joint, constraint, _, unit, alone = tight.violations[0]
+    assert (constraint, unit, alone) == ("max_tension", "N", True)
+    assert f"step {step}, joint {joint}" in tight.violations[0].message
+    more = max(v.amount for v in tight.violations)
+    assert vb.allocate_tensions(SNAKE, q, qd, qdd, method="per_link", upper=40 + more + 1e-9).feasible.all()
+    assert not vb.allocate_tensions(SNAKE, q, qd, qdd, method="per_link", upper=40 + more - 1e-6).feasible.all()
+    assert "not feasible" in repr(tight)
+    assert "and" in repr(tight)
+
+
+def test_a_stronger_least_contact_force_is_kept():
+    q, qd, qdd = sway(12)
+    found = vb.allocate_tensions(SNAKE, q, qd, qdd, method="per_link", min_contact_force=4.0)
+    assert found.contacts.normal.min() == pytest.approx(4.0, abs=1e-9)
+
+
+def test_check_raises_the_worst_violation_with_the_result():
+    q, qd, qdd = sway(12)
+    for method, constraint in (("shared", "moment"), ("per_link", "max_tension")):
+        with pytest.raises(vb.Infeasible, match="joint") as caught:
+            vb.allocate_tensions(SNAKE, q, qd, qdd, method=method, upper=40, check=True)
+        error = caught.value
+        assert error.constraint == constraint
+        assert error.amount == max(v.amount for v in error.result.violations if v.constraint == constraint)
+        assert error.result.method == method
+    assert vb.allocate_tensions(SNAKE, q, qd, qdd, method="per_link", check=True).feasible.all()
+
+
+@pytest.mark.parametrize(
+    ("argument", "given", "says"),
+    [
+        ("method", {"method": "best"}, "shared, per_link, capstan, project"),
+        ("cone", {"cone": "round"}, "box or true"),
+        ("min_contact_force", {"min_contact_force": -1.0}, "0 N or more"),
+        ("min_contact_force", {"min_contact_force": np.nan}, "finite"),
+        ("lower", {"lower": -1.0}, "only pull"),
+        ("upper", {"upper": [1.0, 2.0]}, "one a cable"),
+        ("upper", {"upper": 1.0}, "below its lower bound"),
+        ("upper", {"upper": np.inf}, "cables.max_tension"),
+        ("friction", {"friction": 0.2}, "capstan"),
+        ("q", {"q": np.zeros(5)}, "shape"),
+        ("qd", {"qd": np.zeros((2, 6))}, "shape"),
+        ("qdd", {"qdd": np.full(6, np.inf)}, "finite"),
+        ("dt", {"method": "project", "q": np.zeros((8, 6)), "dt": -1.0}, "above 0"),
+    ],
+)
+def test_wrong_arguments_are_named(argument, given, says):
+    rest = {"q": np.zeros(6)} | given
+    for name in ("qd", "qdd"):
+        rest.setdefault(name, np.zeros_like(rest["q"]))
+    with pytest.raises(vb.InputError, match=says) as caught:
+        vb.allocate_tensions(SNAKE, **rest)
+    assert caught.value.argument == argument
+
+
+def test_a_robot_without_largest_tensions_is_told_where_to_give_them():
+    still = np.zeros(11)
+    with pytest.raises(vb.InputError, match="max_tension"):
+        vb.allocate_tensions(vb.fill_inertia(vb.load("hu2023-prototype")), still, still, still)

@@ -1,0 +1,232 @@
+"""The page of a motion and its tensions: what it shows, that it is right, that it loads nothing and stays small."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.report.looking import Reader, has_clean_border
+
+import vertebra as vb
+from vertebra.dynamics.allocation import Allocation
+from vertebra.dynamics.contacts import Contacts
+from vertebra.dynamics.sampled_motion import sampled_motion
+from vertebra.dynamics.violations import Violation
+from vertebra.report.dynamics_case import DynamicsCase
+from vertebra.report.dynamics_facts import (
+    cable_need_facts,
+    dynamics_summary,
+    dynamics_warnings,
+    joint_need_facts,
+    violation_facts,
+)
+from vertebra.report.dynamics_figure import dynamics_figure_static, dynamics_panels
+from vertebra.report.dynamics_page import dynamics_page
+
+LARGEST_PAGE = 9_000_000
+COUNT = 41
+
+
+def made_up(name: str = "dantuono2023", method: str = "shared", **more: object) -> DynamicsCase:
+    """An answer whose every number is known; nothing of it is solved for."""
+    robot = vb.load(name)
+    n, cables = robot.freedoms, len(robot.cables)
+    time = np.linspace(0.0, 2.0, COUNT)
+    motion = sampled_motion(time, 0.2 * np.sin(np.pi * time[:, None] + 0.3 * np.arange(n)))
+    tau = np.cos(np.pi * time[:, None]) * (1.0 + np.arange(n))
+    base = 10.0 + np.arange(cables) + time[:, None]
+    along = base[:, :, None] * (1.0 - 0.05 * np.arange(n))
+    normal = np.full((COUNT, n, 2), 8.0)
+    normal[7, 2, 1] = 1.25
+    use = np.full((COUNT, n, 2), 0.5)
+    use[9, 4, 0] = 0.9
+    nothing = np.zeros_like(normal)
+    contacts = Contacts(normal, nothing, nothing, use) if robot.joints["contact_offset"].any() else None
+    by_joint = method in ("per_link", "capstan")
+    found = Allocation(
+        method, along if by_joint else base, base, np.zeros((COUNT, n)), np.ones(COUNT, dtype=bool), (), contacts,
+        motion.q, motion.qd, motion.qdd, tau,
+    )  # fmt: skip
+    return DynamicsCase(robot, motion, found, robot.gravity, **more)  # type: ignore[arg-type]
+
+
+def broken(case: DynamicsCase) -> DynamicsCase:
+    """Joint 2 is out of balance three times, joint 1 lacks tension once."""
+    violations = (
+        Violation(3, 2, "moment", 0.1, "N*m"),
+        Violation(4, 2, "moment", 0.3, "N*m"),
+        Violation(5, 1, "max_tension", 7.0, "N"),
+        Violation(5, 2, "moment", 0.2, "N*m"),
+    )
+    feasible = np.ones(COUNT, dtype=bool)
+    feasible[3:6] = False
+    residual = np.zeros_like(case.allocation.residual)
+    residual[4, 1] = -0.3
+    return replace(
+        case, allocation=replace(case.allocation, violations=violations, feasible=feasible, residual=residual)
+    )
+
+
+@pytest.fixture(scope="module")
+def case() -> DynamicsCase:
+    return made_up(notes=(("bounds", "5 to 100 N a cable"),))
+
+
+@pytest.fixture(scope="module")
+def page(case: DynamicsCase) -> str:
+    return dynamics_page(case, "a <motion>")
+
+
+def test_page_loads_nothing_from_outside_and_is_small(page: str) -> None:
+    assert Reader(page).fetched == []
+    assert "http" not in re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+    assert len(page.encode()) < LARGEST_PAGE
+
+
+def test_summary_tells_the_numbers(page: str, case: DynamicsCase) -> None:
+    rows = dict(dynamics_summary(case).rows)
+    assert rows["feasible"] == "yes, at every moment"
+    assert rows["motion"].startswith("41 moments in 2 s, steps of 50 ms; speeds and accelerations of a spline")
+    assert rows["largest moment"].startswith("6 N*m, joint 6 at 0 s")
+    assert rows["left over"] == "nothing but round-off"
+    assert rows["tensions"] == "10 to 15 N"
+    assert rows["smallest contact force"] == "1.25 N, joint 3 at 0.35 s"
+    assert rows["largest use of friction"] == "90 %, joint 5 at 0.45 s"
+    assert rows["bounds"] == "5 to 100 N a cable"
+    text = " ".join(Reader(page).shown)
+    for value in rows.values():
+        assert " ".join(value.split()) in text
+    assert "What is not feasible" not in text
+
+
+def test_tables(case: DynamicsCase) -> None:
+    joints = joint_need_facts(case)
+    assert [row[4:6] for row in joints.rows][3] == ("-4", "4")
+    q = np.degrees(case.allocation.q[:, 1])
+    assert joints.rows[1][1] == f"{q[np.abs(q).argmax()]:.2f}"
+    assert joints.rows[0][-1] == "0"
+    assert "spring [N*m]" not in joints.headers
+    cables = cable_need_facts(case)
+    assert cables.rows[2] == ("3", "180", "12", "14", "13")
+
+
+def test_springs_are_left_to_the_cables() -> None:
+    """tau excludes the springs of flexures: cables need tau + k q."""
+    case = made_up("yang2023-b")
+    k = case.robot.joints["stiffness"]
+    assert (k > 0.0).all()
+    np.testing.assert_allclose(case.needed, case.allocation.tau + k * case.allocation.q)
+    facts = joint_need_facts(case)
+    spring, need = facts.headers.index("spring [N*m]"), facts.headers.index("cables need [N*m]")
+    peak = case.needed[np.abs(case.needed[:, 4]).argmax(), 4]
+    assert facts.rows[4][need] == f"{peak:.4g}"
+    assert abs(float(facts.rows[4][spring])) == pytest.approx(np.abs(k[4] * case.allocation.q[:, 4]).max(), rel=1e-3)
+    assert dict(dynamics_summary(case).rows)["contacts"].startswith("- (the robot file gives no contact_offset")
+    assert [panel.title for panel in dynamics_panels(case)][-1] == "Moment left over", "no contacts, no plots of them"
+
+
+def test_what_is_not_feasible_is_named(case: DynamicsCase) -> None:
+    found = broken(case)
+    assert violation_facts(found).rows == (
+        ("2", "moment", "3", "0.3 N*m", "0.2"),
+        ("1", "max_tension", "1", "7 N", "0.25"),
+    )
+    assert dict(dynamics_summary(found).rows)["feasible"] == "NO, at 38 of 41 moments (93 %)"
+    assert dict(dynamics_summary(found).rows)["left over"] == "0.3 N*m, joint 2 at 0.2 s at most"
+    (text,) = dynamics_warnings(found)
+    assert text == "not feasible at 3 of 41 moments; most often: step 4, joint 2: its moment is 0.3 N*m out of balance"
+    shown = Reader(dynamics_page(found, "broken")).shown
+    assert text in shown
+    assert "max_tension" in shown
+
+
+def test_contacts_that_break_are_warned_of(case: DynamicsCase) -> None:
+    contacts = case.allocation.contacts
+    assert contacts is not None
+    slipping = contacts.use.copy()
+    slipping[9, 4, 0] = 1.4
+    slips = replace(case, allocation=replace(case.allocation, contacts=replace(contacts, use=slipping)))
+    (text,) = dynamics_warnings(slips)
+    assert text.startswith("joint 5 needs 140 % of its friction at 0.45 s: its links slip")
+    apart, endless = contacts.normal.copy(), contacts.use.copy()
+    apart[20, 1, 0], endless[20, 1, 0] = -3.0, math.inf
+    parts = replace(case, allocation=replace(case.allocation, contacts=replace(contacts, normal=apart, use=endless)))
+    (text,) = dynamics_warnings(parts)
+    assert text.startswith("joint 2 would have to pull by 3 N at 1 s: its links part")
+    rows = dict(dynamics_summary(parts).rows)
+    assert rows["smallest contact force"] == "-3 N, joint 2 at 1 s: the links part"
+    assert rows["largest use of friction"].startswith("beyond all bounds where links part, joint 2")
+    use = list(dynamics_panels(parts))[5]
+    assert np.max(use.series[1].y) == 200.0, "the plot ends there"
+    assert "nan" not in " ".join(Reader(dynamics_page(parts, "apart")).shown).lower()
+
+
+def test_tensions_that_change_along_cables() -> None:
+    case = made_up(method="per_link")
+    facts = cable_need_facts(case)
+    row = dict(zip(facts.headers, facts.rows[3], strict=True))
+    assert (row["least [N]"], row["most [N]"]) == ("13", "15")
+    assert row["across joints [N]"] == f"{13 * 0.75:g} to 15"
+    assert row["largest step [N]"] == "0.75"
+    last = list(dynamics_panels(case))[-1]
+    assert last.title == "Along the cables at 2 s"
+    np.testing.assert_allclose(last.series[3].y, 15.0 * (1.0 - 0.05 * np.arange(6)))
+    assert "Along the cables" in Reader(dynamics_page(case, "along")).shown
+
+
+def test_what_project_has_moved(case: DynamicsCase) -> None:
+    found = replace(case.allocation, method="project")
+    same = replace(case, allocation=found)
+    assert dict(dynamics_summary(same).rows)["moved from what was asked"] == "nothing: it was feasible already"
+    q = found.q.copy()
+    q[10, 3] += math.radians(2.0)
+    moved = replace(case, allocation=replace(found, q=q))
+    assert dict(dynamics_summary(moved).rows)["moved from what was asked"] == "2 deg, joint 4 at 0.5 s at most"
+    angles = next(iter(dynamics_panels(moved)))
+    assert [line.name for line in angles.series] == [*(f"joint {j}" for j in range(1, 7)), *["as asked"] * 6]
+    np.testing.assert_allclose(angles.series[9].y, np.degrees(case.trajectory.q[:, 3]))
+
+
+def test_capstan_without_friction_is_told() -> None:
+    case = made_up(method="capstan", frictionless=True)
+    assert list(dynamics_warnings(case)) == ["the cables have no friction: capstan is then the same as shared"]
+
+
+def test_plots_show_the_answer(case: DynamicsCase) -> None:
+    angles, moments, tensions, left, contact, use = dynamics_panels(case)
+    np.testing.assert_allclose(angles.series[2].y, np.degrees(case.allocation.q[:, 2]))
+    np.testing.assert_allclose(moments.series[2].y, case.allocation.tau[:, 2])
+    np.testing.assert_allclose(tensions.series[1].y, case.allocation.base_tensions[:, 1])
+    assert not np.any(left.series[0].y)
+    assert np.min(contact.series[2].y) == 1.25
+    assert np.max(use.series[4].y) == 90.0
+    assert use.series[-1].name == "limit"
+    for panel in (angles, moments, tensions, left, contact, use):
+        assert panel.x == "time [s]"
+        assert "[" in panel.y
+
+
+def test_same_input_same_bytes(case: DynamicsCase, page: str, tmp_path: Path) -> None:
+    assert dynamics_page(case, "a <motion>") == page
+    first, second = (dynamics_figure_static(case, tmp_path / f"{i}.svg", "t").read_bytes() for i in range(2))
+    assert first == second
+
+
+def test_png(case: DynamicsCase, tmp_path: Path) -> None:
+    assert has_clean_border(dynamics_figure_static(case, tmp_path / "a.png", "title"))
+
+
+def test_a_single_moment_has_a_page(case: DynamicsCase) -> None:
+    found = case.allocation
+    names = ("tensions", "base_tensions", "residual", "feasible", "q", "qd", "qdd", "tau")
+    arrays = {name: getattr(found, name)[:1] for name in names}
+    assert found.contacts is not None
+    contacts = Contacts(*(getattr(found.contacts, name)[:1] for name in ("normal", "tangential", "axial", "use")))
+    motion = sampled_motion([0.0], found.q[:1])
+    single = DynamicsCase(case.robot, motion, replace(found, contacts=contacts, **arrays), case.gravity)
+    assert "1 moment in 0 s" in dict(dynamics_summary(single).rows)["motion"]
+    assert "Play" in dynamics_page(single, "one")

@@ -1,0 +1,255 @@
+"""The page of a simulated motion: what it shows, that it is right, that it loads nothing, moves and stays small."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.report.looking import Reader, has_clean_border
+from tests.report.runs import made_up_case
+from tests.report.test_follow_page import chromium, title_after_playing
+
+import vertebra as vb
+from vertebra.report.motion_picture import MOST_FRAMES, Motion, light_link, motion_picture
+from vertebra.report.simulation_case import SimulationCase
+from vertebra.report.simulation_facts import (
+    cable_motion_facts,
+    energy_facts,
+    joint_motion_facts,
+    simulation_summary,
+    simulation_warnings,
+)
+from vertebra.report.simulation_figure import simulation_figure_static, simulation_panels
+from vertebra.report.simulation_page import pace_text, simulation_page
+from vertebra.report.thinning import MOST_POINTS, spread, thin_curve
+
+LARGEST_PAGE = 9_000_000
+
+
+@pytest.fixture(scope="module")
+def case() -> SimulationCase:
+    return made_up_case(vb.load("dantuono2023"), notes=(("damping", "0.01 N*m*s/rad"),), wall=0.25)
+
+
+@pytest.fixture(scope="module")
+def page(case: SimulationCase) -> str:
+    return simulation_page(case, "a <motion>")
+
+
+def test_page_loads_nothing_from_outside_and_is_small(page: str) -> None:
+    assert Reader(page).fetched == []
+    assert "http" not in re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+    assert len(page.encode()) < LARGEST_PAGE
+
+
+def test_page_tells_the_numbers(page: str, case: SimulationCase) -> None:
+    shown = Reader(page).shown
+    text = " ".join(shown)
+    assert "a <motion>" in shown
+    tip = case.array("tip") * 1e3
+    assert f"({tip[-1, 0]:.3f}, {tip[-1, 1]:.3f}, {tip[-1, 2]:.3f}) mm" in text
+    fastest = math.degrees(0.2 * np.pi / 0.5 * 1.5)
+    assert f"{fastest:.4g} deg/s, joint 6 at 0 s" in text
+    assert "after 0.5 s, as asked" in text
+    assert "2 (0.25 s for 0.5 s)" in text
+    assert "10 to 13.5 N" in text
+    assert "0.01 N*m*s/rad" in text
+    for name in ("Play", "way of the tip", "at the start", "joint 6", "cable 4", "dissipated"):
+        assert name in page
+
+
+def test_account_of_energy(case: SimulationCase) -> None:
+    energy = case.energy()
+    np.testing.assert_allclose(energy.imbalance, 1e-6 * case.time / 0.5, atol=1e-15)
+    assert energy.scale == pytest.approx(0.02, rel=1e-3)
+    assert energy.share == pytest.approx(5e-5, rel=1e-3)
+    rows = {row[0]: row[1:] for row in energy_facts(case).rows}
+    assert rows["potential energy"][1] == "5"
+    assert rows["dissipated"][1] == "1.5"
+    assert rows["kinetic energy"][0] == "20"
+    assert rows["imbalance"][1] == "0.001"
+    assert "stored in cables" not in rows, "what stays zero is not listed"
+    assert list(simulation_warnings(case)) == []
+
+
+def test_an_account_that_is_off_is_warned_of(case: SimulationCase) -> None:
+    run = case.run.copy(deep=True)
+    run["kinetic"][-1] += 0.001
+    off = SimulationCase(case.robot, run, case.gravity, case.driven, case.asked)
+    (text,) = simulation_warnings(off)
+    assert text == "the account of energy is off by 5 % of its largest part: make dt smaller"
+
+
+def test_nothing_moves() -> None:
+    robot = vb.load("dantuono2023")
+    moving = made_up_case(robot)
+    run = moving.run.copy(deep=True) * 0.0
+    run["tip"], run["lengths"], run["tensions"] = (moving.run[name] for name in ("tip", "lengths", "tensions"))
+    run["cable_work"][1:] += 1e-14
+    still = SimulationCase(robot, run.assign_attrs(moving.run.attrs), robot.gravity, "nothing", 0.5)
+    assert list(simulation_warnings(still)) == []
+    assert dict(simulation_summary(still).rows)["peak speed"] == "0: nothing moves"
+
+
+def test_an_early_end_stands_on_top(case: SimulationCase) -> None:
+    early = made_up_case(case.robot, 20, 0.2, fault="joint 2 reached its limit")
+    early = SimulationCase(early.robot, early.run, early.gravity, "x", 0.5, fault=early.fault)
+    text = "ended early, after 0.2 of 0.5 s: joint 2 reached its limit"
+    assert next(iter(simulation_warnings(early))) == text
+    assert text in Reader(simulation_page(early, "early")).shown
+
+
+def test_slack_cables_are_told(case: SimulationCase) -> None:
+    run = case.run.copy(deep=True)
+    run["tensions"][5:9, 1] = 0.0
+    slack = SimulationCase(case.robot, run, case.gravity, case.driven, case.asked)
+    assert list(simulation_warnings(slack)) == ["slack at times: cable 2"]
+
+
+def test_tables_have_a_row_a_joint_and_a_cable(case: SimulationCase) -> None:
+    joints, cables = joint_motion_facts(case), cable_motion_facts(case)
+    assert len(joints.rows) == 6
+    q = np.degrees(case.array("q"))
+    assert joints.rows[2][1:5] == tuple(f"{value:.3f}" for value in (0.0, q[-1, 2], q[:, 2].min(), q[:, 2].max()))
+    assert [row[2:6] for row in cables.rows][1] == ("11", "11.5", "11", "11.5")
+    lengths = case.array("lengths") * 1e3
+    assert cables.rows[0][7] == f"{lengths[0, 0] - lengths[-1, 0]:.3f}"
+
+
+def test_same_input_same_bytes(case: SimulationCase, page: str, tmp_path: Path) -> None:
+    assert simulation_page(case, "a <motion>") == page
+    first, second = (simulation_figure_static(case, tmp_path / f"{i}.svg", "t").read_bytes() for i in range(2))
+    assert first == second
+
+
+def test_png(case: SimulationCase, tmp_path: Path) -> None:
+    assert has_clean_border(simulation_figure_static(case, tmp_path / "a.png", "title"))
+
+
+def test_plots_show_the_run(case: SimulationCase) -> None:
+    angles, tensions, tip, energy = simulation_panels(case)
+    np.testing.assert_allclose(angles.series[3].y, np.degrees(case.array("q")[:, 3]))
+    np.testing.assert_allclose(tensions.series[2].y, case.array("tensions")[:, 2])
+    np.testing.assert_allclose(tip.series[2].y, case.array("tip")[:, 2] * 1e3)
+    names = [series.name for series in energy.series]
+    assert names == [
+        "kinetic energy", "potential energy", "work of the cables", "dissipated", "drawn in with the cables",
+    ]  # fmt: skip
+    np.testing.assert_allclose(energy.series[0].y, (case.array("kinetic") - case.array("kinetic")[0]) * 1e3)
+    for panel in (angles, tensions, tip, energy):
+        assert panel.x == "time [s]"
+        assert "[" in panel.y
+
+
+def test_thin_curves_keep_their_peaks() -> None:
+    x = np.linspace(0.0, 1.0, 100_000)
+    y = np.sin(3.0 * x)
+    y[54_321], y[12_345] = 7.0, -7.0
+    thin_x, thin_y = thin_curve(x, y)
+    assert len(thin_x) <= MOST_POINTS
+    assert (thin_y.max(), thin_y.min()) == (7.0, -7.0)
+    assert (thin_x[0], thin_x[-1]) == (0.0, 1.0)
+    assert (np.diff(thin_x) > 0.0).all()
+    few = np.arange(5.0)
+    assert thin_curve(few, few)[0] is few
+    assert spread(3, 10).tolist() == [0, 1, 2]
+    rows = spread(1000, 7)
+    assert (len(rows), rows[0], rows[-1]) == (7, 0, 999)
+
+
+def test_a_long_run_is_thinned_and_takes_no_longer() -> None:
+    """Twenty thousand moments: the page has at most 300 frames and 2000 points a curve."""
+    robot = vb.load("dantuono2023")
+    short = made_up_case(robot, 400)
+    many = np.linspace(0, 399, 20_000).round().astype(int)
+    moments = np.linspace(0.0, 20.0, 20_000)
+    long = SimulationCase(robot, short.run.isel(time=many).assign_coords(time=moments), robot.gravity, "x", 20.0)
+    simulation_page(short, "warm")
+    began = time.perf_counter()
+    text = simulation_page(short, "short")
+    taken = time.perf_counter() - began
+    began = time.perf_counter()
+    longer = simulation_page(long, "long")
+    assert time.perf_counter() - began < 3.0 * taken + 1.0
+    assert len(longer.encode()) < LARGEST_PAGE
+    assert len(longer) < 1.3 * len(text)
+    assert len(Motion(robot, long.time, long.array("q")).time) == MOST_FRAMES
+    assert all(len(series.x) <= MOST_POINTS for panel in simulation_panels(long) for series in panel.series)
+
+
+def test_a_long_robot_still_fits() -> None:
+    mapping = vb.load("dantuono2023").to_mapping()
+    mapping["sections"][0]["joints"] = 40
+    long = made_up_case(vb.load(mapping), 500)
+    text = simulation_page(long, "long robot")
+    assert len(text.encode()) < LARGEST_PAGE
+    assert "24 of 40 joints" in text
+
+
+@pytest.mark.parametrize("name", ["hu2023-prototype", "yang2023-c", "dantuono2023"])
+def test_frames_of_the_animation_are_the_poses(name: str) -> None:
+    robot = vb.load(name)
+    case = made_up_case(robot, 30)
+    q = case.array("q")
+    figure, slowness = motion_picture(robot, case.time, q, case.array("tip"), case.gravity)
+    assert len(figure.frames) == 30 == len(figure.layout.sliders[0].steps)
+    assert slowness == pytest.approx(0.04 * 29 / 0.5)
+    for moment in (0, 17, 29):
+        frames, drawn = vb.frames(robot, q[moment]), figure.frames[moment].data
+        for parity in (0, 1):
+            wanted = [light_link(robot, i).moved(frames[i]).vertices for i in range(parity, len(frames), 2)]
+            found = np.column_stack([drawn[parity].x, drawn[parity].y, drawn[parity].z])
+            np.testing.assert_allclose(found, np.vstack(wanted) * 1e3, atol=1e-3)
+        tip = drawn[-1]
+        np.testing.assert_allclose([tip.x[0], tip.y[0], tip.z[0]], case.array("tip")[moment] * 1e3, atol=1e-9)
+        ends = np.array([[line.x[-1], line.y[-1], line.z[-1]] for line in drawn[2:-1]])
+        assert len(ends) == len(robot.cables)
+        for k, end in enumerate(ends):
+            last = frames[robot.cables["last_link"][k]]
+            place = last[:3, :3] @ [robot.cables["x"][k], robot.cables["y"][k], robot.cables["end"][k]] + last[:3, 3]
+            np.testing.assert_allclose(end, place * 1e3, atol=1e-3)
+    assert figure.layout.sliders[0].steps[-1].label.startswith("0.5")
+
+
+def test_light_links_are_as_long_and_wide_as_their_links() -> None:
+    robot = vb.load("dantuono2023")
+    body = light_link(robot, 3).vertices
+    assert body[:, 2].min() == pytest.approx(0.0, abs=1e-12)
+    assert body[:, 2].max() == pytest.approx(robot.links["length"][3])
+    assert np.hypot(body[:, 0], body[:, 1]).max() == pytest.approx(robot.links["diameter"][3] / 2)
+
+
+def test_pace_in_words() -> None:
+    assert pace_text(1.0) == "it plays about as fast as it happens"
+    assert pace_text(6.0) == "it plays about 6 times slower than it happens"
+    assert pace_text(0.1) == "it plays about 10 times faster than it happens"
+
+
+PROBE = """
+<script>
+window.addEventListener("load", () => setTimeout(async () => {
+  const picture = document.getElementById("motion");
+  const places = () => JSON.stringify(Array.from(picture._fullData[1].z));
+  const still = places();
+  await Plotly.animate("motion", ["9"], {mode: "immediate", frame: {duration: 0, redraw: true}});
+  document.title = ["seen", still !== places(), picture._transitionData._frames.length,
+                    picture.layout.sliders[0].steps[9].label, document.querySelectorAll(".js-plotly-plot").length
+                   ].join("|");
+}, 300));
+</script>
+"""
+
+
+@pytest.mark.skipif(chromium() is None and os.environ.get("CI") != "true", reason="no Chromium here")
+def test_the_animation_moves_in_a_browser(case: SimulationCase, page: str, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(page.replace("</body>", PROBE + "</body>"), encoding="utf-8")
+    seen, moved, frames, label, plots = title_after_playing(file, tmp_path).split("|")
+    assert (seen, moved, plots) == ("seen", "true", "5")
+    assert int(frames) == len(case.time)
+    assert float(label.removesuffix(" s")) == pytest.approx(case.time[9], abs=1e-4)
