@@ -265,3 +265,7 @@ def test_methods_that_do_not_exist(vertebra, few: Path) -> None:
     ran = vertebra(*asked(few, "--method", "magic"))
     assert ran.code == 2
     assert "magic" in ran.err
+
+
+def test_the_robot_is_looked_at_before_the_file(vertebra) -> None:
+    assert "joint 1 is a ball joint" in vertebra("dynamics", "cai2023", "--trajectory", str(SWAY)).err

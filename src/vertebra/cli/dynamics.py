@@ -14,7 +14,6 @@ from vertebra.cli.dynamics_options import (
     FILES,
     FillInertiaOption,
     MotionOutOption,
-    inertia_advice,
     motion_notes,
     motion_robot,
 )
@@ -168,9 +167,6 @@ def _allocate(robot: Robot, motion: Any, gravity: Any, loads: Any, asked: dict[s
     try:
         return vertebra.allocate_tensions(robot, motion.q, motion.qd, motion.qdd, gravity, loads, **asked, check=False)
     except InputError as error:
-        advice = inertia_advice(error)
-        if advice is not None:
-            raise advice from None
         if error.argument in BOUNDS:
             raise CommandError(f"{BOUNDS[error.argument]}: {error.message}") from None
         raise

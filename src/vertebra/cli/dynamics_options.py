@@ -27,15 +27,18 @@ MotionOutOption = Annotated[
 
 
 def motion_robot(name: str, fill: bool) -> Robot:
-    """The robot, with inertia filled in if asked for; an error says that it can be."""
+    """A robot that can move, with inertia filled in if asked for; an error says that it can be."""
     import vertebra
+    from vertebra.dynamics.problem import Moving
     from vertebra.errors import InputError
 
     robot = vertebra.load(name)
     try:
-        return vertebra.fill_inertia(robot) if fill else robot
+        robot = vertebra.fill_inertia(robot) if fill else robot
+        Moving.of(robot, None, ())
     except InputError as error:
-        raise CommandError(f"--fill-inertia: {error.message}") from None
+        raise CommandError(error.message.replace("with fill_inertia", "with --fill-inertia")) from None
+    return robot
 
 
 def one_time(option: str, text: str) -> float:
@@ -44,15 +47,6 @@ def one_time(option: str, text: str) -> float:
     if len(values) != 1 or not values[0] > 0.0:
         raise CommandError(f'{option} {text!r}: give one time above 0, such as "2 s" or "1 ms"')
     return values[0]
-
-
-def inertia_advice(error: Exception) -> CommandError | None:
-    """The error of a robot without inertia, with the option that helps; none for any other error."""
-    from vertebra.errors import InputError
-
-    if isinstance(error, InputError) and error.argument == "robot" and "inertia" in error.message:
-        return CommandError(f"{error.message.replace('with fill_inertia', 'with --fill-inertia')}")
-    return None
 
 
 def motion_notes(robot: Robot, filled: bool, loads: Sequence[Any]) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,6 @@ from vertebra.cli.dynamics_options import (
     FILES,
     FillInertiaOption,
     MotionOutOption,
-    inertia_advice,
     motion_notes,
     motion_robot,
     one_time,
@@ -114,9 +113,6 @@ def simulate(
         began = time.perf_counter()
         run = _run(model, **driven.arguments, **asked, duration=driven.duration, every=every)
     except VertebraError as error:
-        advice = inertia_advice(error)
-        if advice is not None:
-            raise advice from None
         fault, run = _so_far(error)
     wall = time.perf_counter() - began
     notes = [("start", where), *_notes(losses, friction, presliding, stops),
