@@ -26,16 +26,17 @@ def accelerations(model: LinearModel, gravity, loads, x, u) -> np.ndarray:
 
 
 def differences(model: LinearModel, gravity, loads) -> tuple[np.ndarray, np.ndarray]:
-    """Lower halves of A and B by central differences of order 4."""
+    """Lower halves of A and B by central differences of order 6."""
     n, c = len(model.q), len(model.tensions)
     # Rates have a natural size, and the accelerations are quadratic in them; tensions are linear.
     sizes = np.concatenate([np.full(n, 2e-3), np.full(n, 1.0 + np.abs(model.qd).max()), np.full(c, 0.1)])
     columns = []
     for j, size in enumerate(sizes):
-        unit = np.zeros((4, 2 * n + c))
-        unit[:, j] = np.array([1.0, -1.0, 2.0, -2.0]) * size
-        up, down, far_up, far_down = accelerations(model, gravity, loads, unit[:, : 2 * n], unit[:, 2 * n :])
-        columns.append((8.0 * (up - down) - (far_up - far_down)) / (12.0 * size))
+        unit = np.zeros((6, 2 * n + c))
+        unit[:, j] = np.array([1.0, 2.0, 3.0, -1.0, -2.0, -3.0]) * size
+        found = accelerations(model, gravity, loads, unit[:, : 2 * n], unit[:, 2 * n :])
+        near, middle, far = found[:3] - found[3:]
+        columns.append((45.0 * near - 9.0 * middle + far) / (60.0 * size))
     found = np.array(columns).T
     return found[:, : 2 * n], found[:, 2 * n :]
 
