@@ -149,7 +149,6 @@ def test_one_tension_a_cable_would_pull_contacts_apart(comparison):
 def test_one_cable_has_six_tensions(comparison):
     straight = comparison.continuity
     np.testing.assert_allclose(straight.along, [46.29, 78.96, 18.11, 31.63, 5.0, 7.96], atol=6e-3)
-    assert straight.largest_jump == pytest.approx(60.85, abs=0.02)
     assert straight.inputs == 2
     np.testing.assert_allclose(straight.needed[::2], 0.0, atol=1e-12)
     # One moment for all three tilt joints: the mean of what they need leaves the least.

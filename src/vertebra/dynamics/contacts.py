@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -35,10 +34,8 @@ class Contacts:
         return f"Contacts({least}up to {100.0 * float(self.use.max(initial=0.0)):.3g} % of the friction used)"
 
 
-@lru_cache(maxsize=16)
 def contact_table(robot: Robot, min_contact_force: float, true_cone: bool) -> Floats:
-    """(n, 4) rows for the kernels, not to be written to: a joint has contact points when its file gives their distance
-    and friction."""
+    """(n, 4) rows for the kernels: a joint has contact points when its file gives their distance and friction."""
     joints = robot.joints
     table = np.zeros((len(joints), 4))
     rolling = (joints["kind"] == ROLLING) & (joints["contact_offset"] > 0.0) & (joints["friction"] > 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from vertebra.dynamics.inputs import Inputs, one_sample, require_length
 from vertebra.dynamics.limits import Bumper, joint_ranges
 from vertebra.dynamics.problem import Moving
-from vertebra.dynamics.progress import Progress
 from vertebra.dynamics.trajectory import Records
 from vertebra.errors import OutOfRange
 from vertebra.mechanics.driving import POWERS
@@ -19,6 +19,8 @@ from vertebra.mechanics.problem import Rubbing, require_pull
 from vertebra.mechanics.stepping import RUNNING, STAGES, run
 from vertebra.robot.tables import Floats
 
+Progress = Callable[[int, int], object]
+"""Called with the steps done and the steps in all."""
 CHUNK = 20_000
 """Joint steps between two reports of progress: a few hundredths of a second."""
 
@@ -85,7 +87,7 @@ class Run:
             inputs, by_length, steps, dt, before, after, every, q, qd, least, most, moving.statics.rubs, records, filled
         )
 
-    def advance(self, report: Progress | None) -> tuple[int, int, int, float, float]:
+    def advance(self, progress: Progress | None) -> tuple[int, int, int, float, float]:
         """Run to the end; returns how it ended, as `mechanics.stepping.run` does."""
         step, samples = 0, self.inputs.samples
         chunk = 1 if self.inputs.controller else max(1, CHUNK // len(self.q))
@@ -96,8 +98,8 @@ class Run:
             until = min(step + chunk, self.steps)
             outcome = run(*self.before, step, until, self.steps, self.every, samples, *self.after)
             step = until
-            if report is not None:
-                report(step, self.steps)
+            if progress is not None:
+                progress(step, self.steps)
         return outcome
 
     def _controlled(self, step: int) -> Floats:

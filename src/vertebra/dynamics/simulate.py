@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from vertebra.dynamics.inputs import Drive, Inputs, inputs_over_time, require_length
 from vertebra.dynamics.limits import Bumper
 from vertebra.dynamics.problem import Moving, joint_damping
-from vertebra.dynamics.progress import Progress, progress_bar
-from vertebra.dynamics.run import Run
+from vertebra.dynamics.run import Progress, Run
 from vertebra.dynamics.trajectory import trajectory
 from vertebra.errors import Diverged, InputError, OutOfRange
 from vertebra.mechanics.loads import Load
@@ -51,7 +50,7 @@ def simulate(
     integrator: Integrator = "rk4",
     limits: Literal["end"] | Bumper = "end",
     every: int = 1,
-    progress: bool | Progress = False,
+    progress: Progress | None = None,
     check: bool = True,
 ) -> xarray.Dataset:
     """Motion of a robot from angles `q0` (rad) and rates `qd0` (rad/s), at rest and straight if left out.
@@ -63,8 +62,8 @@ def simulate(
     their holes: default that of the robot file, 0 for none.
 
     `integrator`: "rk4" (order 4) or "implicit" (order 2, damps what is too fast for `dt`: stiff cables, light links).
-    A joint that reaches its limit ends the run, or meets a `Bumper`. `every`: keep every so many steps. `progress`:
-    True for a bar, or a function of steps done and steps in all.
+    A joint that reaches its limit ends the run, or meets a `Bumper`. `every`: keep every so many steps.
+    `progress(done, steps)` is called as steps are done.
 
     Returns angles, rates, accelerations, tensions, cable lengths, tip and energies over time. With `check`, raises
     `OutOfRange` at a limit and `Diverged` for a run that ran away, each with the trajectory so far as `result`;
@@ -89,8 +88,7 @@ def simulate(
         moving, inputs, by_length, axial_stiffness(robot, stiffness_EA), joint_damping(robot, damping), limits,
         steps, dt, every, integrator == "implicit", q, qd,
     )  # fmt: skip
-    with progress_bar(progress) as report:
-        ended, step, joint, way, angle = run.advance(report)
+    ended, step, joint, way, angle = run.advance(progress)
     how = {RUNNING: "duration", AT_LIMIT: "limit"}.get(ended, "diverged")
     time = (step + way) * dt if how == "limit" else step * dt
     attributes = {"integrator": integrator, "ended": how, "ended_time": time}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from vertebra.dynamics.trajectory import energy_imbalance
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
@@ -95,8 +96,6 @@ class SimulationCase:
     def energy(self) -> Energy:
         """See `Energy`."""
         changes = {name: self.array(name) - self.array(name)[0] for name in ENERGIES}
-        gained = changes["kinetic"] + changes["potential"] + changes["stored"]
-        spent = changes["cable_work"] + changes["load_work"] + changes["drawn"] - changes["dissipated"]
         scale = max(float(np.abs(change).max()) for change in changes.values())
         least = ROUND_OFF * float((self.array("tensions") * self.array("lengths")).sum(axis=1).max())
-        return Energy(changes, gained - spent, scale, least)
+        return Energy(changes, energy_imbalance(self.run), scale, least)

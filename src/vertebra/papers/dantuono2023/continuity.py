@@ -34,11 +34,6 @@ class Continuity:
         """(6,) N, of the top cable."""
         return np.asarray(self.per_link[TOP])
 
-    @property
-    def largest_jump(self) -> float:
-        """Between neighbouring gaps of the top cable, N."""
-        return float(np.abs(np.diff(self.along)).max())
-
 
 def continuity() -> Continuity:
     """Both methods on the straight robot."""
