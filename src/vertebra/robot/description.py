@@ -40,6 +40,11 @@ MAX_JOINTS = 10_000
 MAX_SEGMENTS = 1_000_000
 RIGHT_ANGLE = math.pi / 2
 
+SENSOR_NOISE = (math.radians(0.06), math.radians(0.06), math.radians(1.5))
+"""Of a sensor that levels itself by gravity and finds its heading by a magnetometer, rad."""
+SENSOR_TWIST = math.radians(0.3)
+"""Of a joint that is stiff against twisting, not rigid, rad: a rigid constraint on a soft robot is worse than none."""
+
 
 @dataclass(frozen=True)
 class Quantity:
@@ -86,9 +91,12 @@ Stiffness = Annotated[float, Quantity("N*m/rad", "0.395 N*m/rad", 0.0, 1e9)]
 AxialStiffness = Annotated[float, Quantity("N", "20 kN", 1e-6, 1e12)]
 Coefficient = Annotated[float, Quantity("", "0.3", 0.0, 100.0)]
 SignedCoefficient = Annotated[float, Quantity("", "0.7", -1e4, 1e4)]
+Noise = Annotated[float, Quantity("rad", "0.06 deg", math.radians(1e-4), math.pi)]
+Twist = Annotated[float, Quantity("rad", "0.3 deg", 0.0, RIGHT_ANGLE)]
 Acceleration = Annotated[float, Quantity("m/s^2", "9.8 m/s^2", -1e4, 1e4)]
 
 Vector = tuple[Acceleration, Acceleration, Acceleration]
+LinkNumber = Annotated[int, Field(ge=0, le=MAX_JOINTS, strict=True)]
 
 
 def _is_scalar(value: object) -> bool:
@@ -379,6 +387,23 @@ class Tip(Model):
     """Beyond the last link's far face; negative for a point inside the last link."""
 
 
+class Sensors(Model):
+    """Orientation sensors (AHRS) fixed to links."""
+
+    links: Annotated[tuple[LinkNumber, ...], Field(min_length=1, max_length=MAX_JOINTS + 1)] | None = None
+    """Links that carry one, rising; 0 is the base. A sensor has the number of its link. Default: every link."""
+    noise: tuple[Noise, Noise, Noise] = SENSOR_NOISE
+    """Standard deviations about the world's x and y (tilt) and about its vertical (heading)."""
+    twist: Twist = SENSOR_TWIST
+    """Standard deviation of what each joint twists though it should not; 0 for a stiff robot."""
+
+    @model_validator(mode="after")
+    def _rising(self) -> Sensors:
+        if self.links is not None and any(first >= second for first, second in pairwise(self.links)):
+            raise _wrong("links", "each link once, in rising order")
+        return self
+
+
 def _gravity(value: object) -> object:
     if isinstance(value, str):
         if value not in MOUNTS:
@@ -409,6 +434,8 @@ class Description(Model):
     tip: Tip = Tip()
     sections: Annotated[tuple[Section, ...], Field(min_length=1, max_length=100)]
     """Runs of equal joints and links, from base to tip."""
+    sensors: Sensors | None = None
+    """Orientation sensors on the links; left out, every link has one."""
 
 
 def problems_between_sections(description: Description) -> Iterator[Problem]:
@@ -419,6 +446,9 @@ def problems_between_sections(description: Description) -> Iterator[Problem]:
         yield Problem("sections", f"at most {MAX_JOINTS} joints in all", str(joints))
     if joints * cables > MAX_SEGMENTS:
         yield Problem("sections", f"at most {MAX_SEGMENTS} pairs of a joint and a cable", str(joints * cables))
+    if description.sensors is not None and description.sensors.links and description.sensors.links[-1] > joints:
+        message = f"links are numbered from 0 (base) to {joints}"
+        yield Problem("sensors.links", message, str(description.sensors.links[-1]))
     for index, section in enumerate(description.sections):
         if section.cables:
             yield from _problems_of_cables(

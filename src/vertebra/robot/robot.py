@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from vertebra.robot.description import Description
+from vertebra.robot.description import Description, Sensors
 from vertebra.robot.friction import FrictionLaw
 from vertebra.robot.reading import preset_names, read_description
 from vertebra.robot.tables import (
@@ -57,6 +58,12 @@ class Robot:
     """Number of joint coordinates."""
     friction_laws: tuple[FrictionLaw, ...] = field(init=False)
     """One a cable: how it rubs in its holes."""
+    sensor_links: NDArray[np.int64] = field(init=False)
+    """(sensors,) links that carry an orientation sensor, rising; 0 is the base."""
+    sensor_noise: Floats = field(init=False)
+    """(3,) standard deviations of a sensor about the world's x, y and vertical, rad."""
+    sensor_twist: float = field(init=False)
+    """Standard deviation of what a joint twists, rad."""
     _content: str = field(init=False)
     _hash: int = field(init=False)
 
@@ -69,6 +76,8 @@ class Robot:
         content = description.model_dump_json(exclude_none=True)
         ball_base = description.base.length if joints["kind"][0] == BALL else 0.0
         cables["inside"] = length_inside_links(cables, segments, ball_base)
+        sensors = description.sensors or Sensors()
+        sensor_links = range(len(links)) if sensors.links is None else sensors.links
         last_is_ball = joints["kind"][-1] == BALL
         tip_z = description.tip.length + (0.0 if last_is_ball else float(links["length"][-1]))
         values = {
@@ -81,6 +90,9 @@ class Robot:
             "tip_point": np.array([0.0, 0.0, tip_z]),
             "freedoms": int(joints["freedoms"].sum()),
             "friction_laws": friction_laws(description),
+            "sensor_links": np.array(sensor_links, dtype=np.int64),
+            "sensor_noise": np.array(sensors.noise),
+            "sensor_twist": sensors.twist,
             "_content": content,
             "_hash": hash(content),
         }
