@@ -47,7 +47,7 @@ $(VENV)/runtime: $(BIN)/python pyproject.toml constraints.txt
 
 $(VENV)/dev: $(VENV)/runtime
 	@echo "Installing the tools for tests and checks into $(VENV) ..."
-	$(PIP) install --constraint constraints.txt --editable '.[dev]'
+	$(PIP) install --constraint constraints.txt --editable '.[dev,sense]'
 	@touch $@
 
 $(VENV)/kernels: $(VENV)/runtime $(KERNELS)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from benchmarks import dynamics, friction, kinematics, payload, report, startup, statics
+from benchmarks import dynamics, friction, kinematics, payload, report, sensing, startup, statics
 from benchmarks.timing import pin_to_one_core
 
 if __name__ == "__main__":
     pin_to_one_core()
     report.show(
-        [*kinematics.rows(), *statics.rows(), *friction.rows(), *payload.rows(), *dynamics.rows(), *startup.rows()]
+        [
+            *kinematics.rows(),
+            *statics.rows(),
+            *friction.rows(),
+            *payload.rows(),
+            *dynamics.rows(),
+            *sensing.rows(),
+            *startup.rows(),
+        ]
     )

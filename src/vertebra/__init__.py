@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from vertebra.dynamics.linearise import LinearModel as LinearModel
     from vertebra.dynamics.linearise import linearise as linearise
     from vertebra.dynamics.simulate import simulate as simulate
+    from vertebra.errors import BusError as BusError
     from vertebra.errors import DescriptionError as DescriptionError
     from vertebra.errors import Diverged as Diverged
     from vertebra.errors import Infeasible as Infeasible
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from vertebra.errors import MeasurementError as MeasurementError
     from vertebra.errors import NoEquilibrium as NoEquilibrium
     from vertebra.errors import OutOfRange as OutOfRange
+    from vertebra.errors import RecordingError as RecordingError
     from vertebra.errors import Unstable as Unstable
     from vertebra.errors import VertebraError as VertebraError
     from vertebra.mechanics.kinematics import CableSegments as CableSegments
@@ -62,6 +64,13 @@ if TYPE_CHECKING:
     from vertebra.robot.robot import load as load
     from vertebra.robot.robot import presets as presets
     from vertebra.robot.schema import json_schema as json_schema
+    from vertebra.sensing.calibration.file import load_calibration as load_calibration
+    from vertebra.sensing.calibration.result import Calibration as Calibration
+    from vertebra.sensing.estimator import ShapeEstimator as ShapeEstimator
+    from vertebra.sensing.estimator import shape_from_orientations as shape_from_orientations
+    from vertebra.sensing.network import SensorNetwork as SensorNetwork
+    from vertebra.sensing.sensed_shape import SensedShape as SensedShape
+    from vertebra.sensing.sensed_shape import SensorHealth as SensorHealth
     from vertebra.statics.branches import Equilibria as Equilibria
     from vertebra.statics.branches import critical_tension as critical_tension
     from vertebra.statics.branches import equilibria as equilibria
@@ -159,6 +168,15 @@ _HOMES = {
     "Allocation": "vertebra.dynamics.allocation",
     "linearise": "vertebra.dynamics.linearise",
     "LinearModel": "vertebra.dynamics.linearise",
+    "shape_from_orientations": "vertebra.sensing.estimator",
+    "ShapeEstimator": "vertebra.sensing.estimator",
+    "SensedShape": "vertebra.sensing.sensed_shape",
+    "SensorHealth": "vertebra.sensing.sensed_shape",
+    "SensorNetwork": "vertebra.sensing.network",
+    "Calibration": "vertebra.sensing.calibration.result",
+    "load_calibration": "vertebra.sensing.calibration.file",
+    "RecordingError": "vertebra.errors",
+    "BusError": "vertebra.errors",
 }
 __all__ = [*_HOMES, "__version__"]
 

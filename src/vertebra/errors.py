@@ -9,6 +9,10 @@ VertebraError
  +-- Infeasible         no cable tensions do what was asked for: which joint or goal, by how much
  +-- Diverged           a simulation ran away: when, which joint, the trajectory so far
  +-- MeasurementError   measured data cannot be used: which rows and columns, what to write instead
+ +-- RecordingError     a recording cannot be read or written: which file, where in it, what to do
+ +-- BusError           a bus or serial line cannot be opened or fails: which one, what to do
+ +-- PoseError          recordings give no calibration: which pose, sensor or joint, what to do
+ +-- HilError           a run with a virtual robot failed: the last words of the process
 
 Errors of a solver carry its last result as ``result``.
 """
@@ -182,3 +186,64 @@ class MeasurementError(VertebraError, ValueError):
 
     def __reduce__(self) -> tuple[type[MeasurementError], tuple[tuple[CellProblem, ...], str]]:
         return type(self), (self.problems, self.origin)
+
+
+class RecordingError(VertebraError):
+    """A recording that cannot be read or written.
+
+    ``path`` is the file; ``position`` where in it (a line of a text log, a byte of a binary one), None for the whole.
+    """
+
+    def __init__(self, path: str, message: str, position: int | None = None) -> None:
+        self.path, self.message, self.position = path, message, position
+        where = path if position is None else f"{path}, at {position}"
+        super().__init__(f"{where}: {message}")
+
+    def __reduce__(self) -> tuple[type[RecordingError], tuple[str, str, int | None]]:
+        return type(self), (self.path, self.message, self.position)
+
+
+class BusError(VertebraError):
+    """A bus or serial line that cannot be opened, or that failed while in use; ``bus`` is its URL or device."""
+
+    def __init__(self, bus: str, message: str) -> None:
+        self.bus, self.message = bus, message
+        super().__init__(f"{bus}: {message}")
+
+    def __reduce__(self) -> tuple[type[BusError], tuple[str, str]]:
+        return type(self), (self.bus, self.message)
+
+
+class PoseProblem(NamedTuple):
+    """One thing that is wrong with a recording."""
+
+    pose: str
+    """``straight``, ``tilted`` or ``motion``."""
+    message: str
+    """What is wrong, and what to do about it."""
+    sensor: int | None = None
+    """Number of the sensor; None when it is not about one."""
+    joint: int | None = None
+    """Counted from 1; None when it is not about one."""
+
+    def __str__(self) -> str:
+        who = f", sensor {self.sensor}" if self.sensor is not None else ""
+        who += f", joint {self.joint}" if self.joint is not None else ""
+        return f"{self.pose}{who}: {self.message}"
+
+
+class PoseError(VertebraError, ValueError):
+    """Recordings that give no calibration; lists every problem, `pose`, `sensor` and `joint` are of the first."""
+
+    def __init__(self, problems: Sequence[PoseProblem]) -> None:
+        self.problems = tuple(problems)
+        self.pose, _, self.sensor, self.joint = self.problems[0]
+        lines = [str(problem) for problem in self.problems]
+        super().__init__(lines[0] if len(lines) == 1 else "\n  ".join(["the recordings give no calibration:", *lines]))
+
+    def __reduce__(self) -> tuple[type[PoseError], tuple[tuple[PoseProblem, ...]]]:
+        return type(self), (self.problems,)
+
+
+class HilError(VertebraError):
+    """A run with a virtual robot failed; the message has the last words of the process that failed."""

@@ -16,6 +16,7 @@ from vertebra.payload.best_tensions import best_tensions
 from vertebra.payload.limit import payload
 from vertebra.payload.payload_map import payload_map
 from vertebra.robot.robot import load
+from vertebra.sensing.estimator import ShapeEstimator
 from vertebra.statics.for_tip import tensions_for_tip
 from vertebra.statics.from_lengths import shape_from_lengths
 from vertebra.statics.from_tensions import shape_from_tensions, shapes_from_tensions
@@ -51,6 +52,11 @@ def compile_kernels() -> float:
     allocate_tensions(chain, rest)
     allocate_tensions(chain, rest, method="per_link")
     allocate_tensions(chain, rest, method="project")
+    modules = load("lapusan2022")
+    for estimator in (ShapeEstimator(modules), ShapeEstimator(modules, "pairwise")):
+        for sensor in (0, 4):  # a gap, so that all of the pairwise method is called
+            estimator.update(sensor, np.eye(3), 0.0, gyro=np.zeros(3))
+        estimator.solve()
     literal_shape(literal_robot(robot), [2.0, 2.0, 2.0, 2.0], robot.gravity)
     return time.process_time() - start
 

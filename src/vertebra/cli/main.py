@@ -20,6 +20,7 @@ from vertebra.cli.output import error_record, print_json
 from vertebra.cli.papers import app as papers
 from vertebra.cli.payload import payload
 from vertebra.cli.robots import app as robots
+from vertebra.cli.sense import app as sense
 from vertebra.cli.shape import shape
 from vertebra.cli.simulate import simulate
 from vertebra.cli.tensions import tensions
@@ -39,6 +40,7 @@ app = typer.Typer(
 app.add_typer(robots, name="robots")
 app.add_typer(papers, name="papers")
 app.add_typer(identify, name="identify")
+app.add_typer(sense, name="sense")
 identify.command("shape")(identify_shape)
 app.command()(shape)
 app.command()(tensions)

@@ -270,3 +270,36 @@ def dantuono2023(
     if out is not None:
         write_comparison(comparison, out, suffix)
         say(f"wrote {out}")
+
+
+@app.command()
+def lapusan2022(
+    everything: Annotated[
+        bool, typer.Option("--all", help="Print every table, with equations put right one by one and what is assumed.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Also write a page with plots and 3D shapes (.html), a picture (.png) or errors over time (.csv).",
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Lapusan et al. 2022: shape of universal-joint modules from a network of orientation sensors.
+
+    The paper's equations, the same put right and ours, with perfect and with simulated sensors. Takes some 15 s.
+    """
+    from vertebra.cli.papers_lapusan2022 import print_comparison, write_comparison
+    from vertebra.papers.lapusan2022.comparison import compare
+    from vertebra.papers.lapusan2022.records import record
+
+    suffix = require_suffix(out, (".html", ".png", ".csv")) if out is not None else ""
+    comparison = compare()
+    if as_json:
+        print_json(record(comparison) | ({"out": str(out)} if out is not None else {}))
+    else:
+        print_comparison(comparison, everything)
+    if out is not None:
+        write_comparison(comparison, out, suffix)
+        say(f"wrote {out}")

@@ -1,0 +1,216 @@
+"""`vertebra sense calibrate`: how each sensor sits on its link, from three short recordings or a live bus."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vertebra.cli.output import AsJson, CommandError, print_facts, print_json, require_suffix, say
+from vertebra.cli.sense_options import RAW_FILES, new_file
+from vertebra.errors import InputError
+
+if TYPE_CHECKING:
+    from vertebra.report.facts import Facts
+    from vertebra.robot.robot import Robot
+    from vertebra.sensing.calibration.noise import Tolerances
+    from vertebra.sensing.calibration.result import Calibration
+    from vertebra.sensing.wire.can import Frame
+
+FILES = (".yaml", ".yml", ".json")
+REST_SECONDS, MOTION_SECONDS = 10.0, 30.0
+TITLES = {
+    "straight": "Straight pose: rods in the fixture, all links parallel, the base level.",
+    "tilted": "Tilted pose: the same robot in the same fixture, its base tilted by about 30 deg about any level axis.",
+    "motion": "Motion: the base fixed and level, fixture off. Move every joint to both sides, about both of its axes.",
+}
+Recorded = dict[str, "list[Frame] | None"]
+
+
+def calibrate(
+    robot: Annotated[str, typer.Argument(metavar="ROBOT", help="Preset name or path of a robot file.")],
+    straight: Annotated[
+        Path | None, typer.Option("--straight", help="Recording at rest: all links parallel, the base level.")
+    ] = None,
+    tilted: Annotated[
+        Path | None, typer.Option("--tilted", help="Recording at rest: the same with the base tilted by about 30 deg.")
+    ] = None,
+    motion: Annotated[
+        Path | None, typer.Option("--motion", help="Recording of about 30 s in which every joint moves.")
+    ] = None,
+    bus: Annotated[
+        str | None, typer.Option("--bus", help="Record from a live bus instead, step by step: socketcan://can0, ...")
+    ] = None,
+    keep: Annotated[
+        Path | None, typer.Option("--keep", help="With --bus: folder for straight.blf, tilted.blf and motion.blf.")
+    ] = None,
+    fixture_deg: Annotated[
+        float, typer.Option("--fixture-deg", help="How parallel the fixture holds the links, standard deviation.")
+    ] = 0.05,
+    level_deg: Annotated[
+        float, typer.Option("--level-deg", help="How level the base stands in the straight pose, standard deviation.")
+    ] = 0.1,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Calibration file to write: .yaml or .json; replaced if it exists.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """How each sensor sits on its link, how its heading is off, what its gyroscope says at rest.
+
+    Needs a straight pose; with it alone, mounts about the vertical and headings are not identifiable, and are reported
+    so. Recordings that are no good are refused with the reason.
+
+    vertebra sense calibrate lapusan2022 --straight a.blf --tilted b.blf --motion c.blf --out calibration.yaml
+
+    vertebra sense calibrate lapusan2022 --bus socketcan://can0 --keep poses --out calibration.yaml
+    """
+    from vertebra.robot.robot import load
+    from vertebra.sensing.calibration.calibrate import calibrate as fit
+
+    if out is not None:
+        require_suffix(out, FILES)
+    files = {"straight": straight, "tilted": tilted, "motion": motion}
+    _require_one_source(files, bus, keep)
+    model = load(robot)
+    tolerances = _tolerances(fixture_deg, level_deg)
+    recorded = _guided(model, bus, keep) if bus is not None else {name: _frames(path) for name, path in files.items()}
+    found = fit(
+        model, recorded["straight"] or [], recorded["tilted"], recorded["motion"], tolerances=tolerances
+    )  # fmt: skip
+    if out is not None:
+        found.save(out)
+    if as_json:
+        print_json(calibration_json(found) | ({"out": str(out)} if out is not None else {}))
+    else:
+        for facts in calibration_facts(found):
+            print_facts(facts)
+    if out is not None:
+        say(f"wrote {out}")
+
+
+def _require_one_source(files: dict[str, Path | None], bus: str | None, keep: Path | None) -> None:
+    if bus is not None and any(files.values()):
+        raise CommandError("give recordings or --bus, not both")
+    if bus is None and files["straight"] is None:
+        raise CommandError("--straight: give a recording of the straight pose, or --bus to make one now")
+    if bus is None and keep is not None:
+        raise CommandError("--keep is for what --bus records")
+    for name, path in files.items():
+        if path is not None:
+            require_suffix(path, RAW_FILES, f"--{name}")
+
+
+def _tolerances(fixture_deg: float, level_deg: float) -> Tolerances:
+    from vertebra.sensing.calibration.noise import Tolerances
+
+    for name, value in (("--fixture-deg", fixture_deg), ("--level-deg", level_deg)):
+        if not 1e-6 <= value <= 10.0:
+            raise InputError(name, f"must be from 1e-6 to 10 deg, not {value:g}")
+    return Tolerances(fixture=math.radians(fixture_deg), level=math.radians(level_deg))
+
+
+def _frames(path: Path | None) -> list[Frame] | None:
+    from vertebra.sensing.recording.raw_log import read_frames
+
+    return None if path is None else list(read_frames(path))
+
+
+def _guided(robot: Robot, url: str, keep: Path | None) -> Recorded:
+    """Record all three poses; Enter starts each."""
+    from vertebra.sensing.calibration.guided import record_motion, record_rest
+    from vertebra.sensing.wire.bus import open_bus
+
+    if keep is not None:
+        for name in TITLES:
+            new_file("--keep", keep / f"{name}.blf", RAW_FILES, overwrite=False)
+        keep.mkdir(parents=True, exist_ok=True)
+    recorded: Recorded = {}
+    with open_bus(url) as bus:
+        for name, title in TITLES.items():
+            _wait_for_enter(f"{title} Press Enter when ready.")
+            while bus.recv(0.0) is not None:
+                pass
+            if name == "motion":
+                recorded[name] = record_motion(bus, robot, MOTION_SECONDS, say)
+            else:
+                recorded[name] = record_rest(bus, robot, name, REST_SECONDS, say)
+            if keep is not None:
+                _write(keep / f"{name}.blf", recorded[name] or [])
+    return recorded
+
+
+def _wait_for_enter(text: str) -> None:
+    say(text)
+    try:
+        input()
+    except EOFError:
+        raise CommandError("--bus asks before each pose and needs a terminal; give recordings instead") from None
+
+
+def _write(path: Path, frames: list[Frame]) -> None:
+    from vertebra.sensing.recording.raw_log import RawLogWriter
+
+    with RawLogWriter(path) as log:
+        for frame in frames:
+            log.write(frame)
+
+
+def calibration_facts(calibration: Calibration) -> tuple[Facts, ...]:
+    """Tables for people: values with standard deviations, what is missing, how good the data are."""
+    from vertebra.report.facts import Facts
+    from vertebra.sensing.calibration.identifiability import verdicts
+
+    rows = verdicts(calibration)
+    cells = [
+        [_cell(row.value, row.sigma, row.word) for row in rows if row.sensor == sensor]
+        for sensor in calibration.sensors.tolist()
+    ]
+    sensors = [str(sensor) for sensor in calibration.sensors]
+    mounts = ("sensor", "mount x [deg]", "mount y [deg]", "mount z [deg]", "heading [deg]")
+    gyros = ("sensor", "x [deg/s]", "y [deg/s]", "z [deg/s]")
+    title = f"Calibration of {calibration.robot} from {', '.join(calibration.poses)}"
+    parts = [
+        Facts(title, mounts, tuple((sensor, *row[:4]) for sensor, row in zip(sensors, cells, strict=True))),
+        Facts("Gyro bias", gyros, tuple((sensor, *row[4:]) for sensor, row in zip(sensors, cells, strict=True))),
+    ]
+    lost = tuple((str(row.sensor), row.parameter, row.remedy) for row in rows if row.word == "not identifiable")
+    if lost:
+        parts.append(Facts("Not identifiable from these recordings", ("sensor", "what", "would be told by"), lost))
+    numbers = tuple((name, f"{value:.4g}") for name, value in calibration.quality.items())
+    parts.append(Facts("Data", ("", ""), numbers))
+    return tuple(parts)
+
+
+def _cell(value: float, sigma: float, word: str) -> str:
+    if word == "not identifiable":
+        return "-"
+    if word == "by definition":
+        return "0 by definition"
+    digits = min(max(1 - math.floor(math.log10(max(math.degrees(sigma), 1e-6))), 0), 4)
+    return f"{math.degrees(value):+.{digits}f} ± {math.degrees(sigma):.{digits}f}"
+
+
+def calibration_json(calibration: Calibration) -> dict[str, Any]:
+    """The calibration in SI."""
+    from vertebra.sensing.calibration.identifiability import verdicts
+
+    return {
+        "robot": calibration.robot,
+        "date": calibration.date,
+        "poses": list(calibration.poses),
+        "quality": dict(calibration.quality),
+        "sensors": calibration.sensors.tolist(),
+        "mounts": calibration.mounts.tolist(),
+        "headings": calibration.headings.tolist(),
+        "gyro_biases": calibration.gyro_biases.tolist(),
+        "mount_sigmas": calibration.mount_sigmas.tolist(),
+        "heading_sigmas": calibration.heading_sigmas.tolist(),
+        "gyro_bias_sigmas": calibration.gyro_bias_sigmas.tolist(),
+        "not_identifiable": [
+            {"sensor": row.sensor, "parameter": row.parameter, "remedy": row.remedy}
+            for row in verdicts(calibration)
+            if row.word == "not identifiable"
+        ],
+    }

@@ -1,0 +1,264 @@
+"""Joint angles that fit measured orientations of links: Gauss-Newton along the chain, O(n) (theory 7).
+
+With small rotations d_j of the links in world axes, d_j = d_{j-1} + B_j u_j: B_j the world axes of the freedoms of
+joint j and, where it is soft, of its twist. What all sensors beyond a joint say about d_j is a quadratic with a matrix
+`outer` and a vector `pull`; eliminating u_j from tip to base and inserting it from base to tip solves the whole chain.
+The same factors carry the covariance from base to tip.
+"""
+
+from __future__ import annotations
+
+import math
+
+from vertebra.mechanics.chain import place_ball, place_mirror, place_universal
+from vertebra.mechanics.compiled import inner, kernel
+from vertebra.mechanics.rotations import tilt_and_heading, turn_in_place
+from vertebra.mechanics.vectors import combined, dot, read, write
+from vertebra.robot.tables import BALL, PIN
+
+MOST_STEPS = 30
+SMALL_STEP = 1e-6
+"""rad: where no step is larger, the next one is far below what a sensor can tell."""
+LARGEST_STEP = 1.0
+"""rad."""
+NEAR = 0.02
+"""rad: from steps of this size on, what contradicts the others is an outlier."""
+LIMIT_WEIGHT = 1e10
+"""1/rad^2, against leaving the range of a joint."""
+BASE_PRIOR = 0.1
+"""1/rad^2, keeps the base where it was when no sensor tells its orientation."""
+
+# Columns of `factors`, one row a joint: the axes B (three rows), the gain H^-1 B^T outer (three rows), the offset
+# H^-1 g, and H^-1 (its upper half) with H = B^T outer B + prior. The last row has the covariance of the base there.
+AXIS, GAIN, OFFSET, INVERSE, FACTORS = 0, 9, 18, 21, 27
+
+
+@kernel
+def fit_chain(
+    joints, links, measured, information, gate, soft, base_known, q, twist, frames, axes, factors, residuals, weights
+):
+    """Joint angles q, twists and orientation of the base that fit `measured` (n+1, 3, 3) with `information` (n+1, 3)
+    1/rad^2 about the world's axes, 0 without a sensor. Starts from q, twist and the rotation of frames[0], which stays
+    when `base_known`; other frames are one step old at the end.
+
+    `gate`: residuals beyond so many standard deviations lose weight; `soft`: variance of a joint's twist, rad^2.
+    Writes the residuals (n+1, 3) rad and weights (n+1, 2) of tilt and heading. Returns the number of steps, negative
+    when the last one was still large.
+    """
+    largest = math.inf
+    step = 0
+    open_gate = True
+    while step < MOST_STEPS and (largest > SMALL_STEP or open_gate):
+        place_links(joints, links, q, twist, frames, axes)
+        # A start far off, as when the robot has just been switched on, would make outliers of all sensors.
+        open_gate = open_gate and largest > NEAR and step < MOST_STEPS // 3
+        weigh(measured, information, math.inf if open_gate else gate, frames, residuals, weights)
+        pull = eliminate(joints, information, soft, q, twist, frames, axes, residuals, weights, base_known, factors)
+        largest = insert_all(joints, base_known, soft > 0.0, pull, factors, frames, q, twist)
+        step += 1
+    keep_in_range(joints, q)
+    return step if largest <= SMALL_STEP else -step
+
+
+@inner
+def place_links(joints, links, q, twist, frames, axes):
+    """Frames and axes beyond frames[0]; each joint then twists its link about the link's own z axis."""
+    for j in range(joints.shape[0]):
+        joint = joints[j]
+        first, reach = joint.first, links[j].reach
+        if joint.kind <= PIN:
+            place_mirror(joint, reach, q[first], j, frames, axes)
+        elif joint.kind == BALL:
+            place_ball(joint, reach, q[first], q[first + 1], j, frames, axes)
+        else:
+            place_universal(joint, reach, q[first], q[first + 1], j, frames, axes)
+        if twist[j] != 0.0:
+            sine, cosine = math.sin(twist[j]), math.cos(twist[j])
+            for row in range(3):
+                x, y = frames[j + 1, row, 0], frames[j + 1, row, 1]
+                frames[j + 1, row, 0], frames[j + 1, row, 1] = cosine * x + sine * y, cosine * y - sine * x
+
+
+@inner
+def weigh(measured, information, gate, frames, residuals, weights):
+    """Residuals (tilt about x and y, heading); what lies beyond the gate gets the weight (gate / size)^2."""
+    for i in range(measured.shape[0]):
+        weights[i, 0] = weights[i, 1] = 1.0
+        residuals[i, 0] = residuals[i, 1] = residuals[i, 2] = 0.0
+        if information[i, 0] > 0.0:
+            x, y, z = tilt_and_heading(frames[i], measured[i])
+            residuals[i, 0], residuals[i, 1], residuals[i, 2] = x, y, z
+            tilt = information[i, 0] * x * x + information[i, 1] * y * y
+            heading = information[i, 2] * z * z
+            if tilt > gate * gate:
+                weights[i, 0] = gate * gate / tilt
+            if heading > gate * gate:
+                weights[i, 1] = gate * gate / heading
+
+
+@inner
+def eliminate(joints, information, soft, q, twist, frames, axes, residuals, weights, base_known, factors):
+    """From tip to base: what the sensors beyond each joint say about the link before it. Returns `pull` at the base.
+
+    `outer` is kept as its upper half, (xx, xy, xz, yy, yz, zz): rounding must not make it unsymmetric.
+    """
+    n = joints.shape[0]
+    outer = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    pull = (0.0, 0.0, 0.0)
+    for i in range(n, -1, -1):
+        tilt, heading = weights[i, 0], weights[i, 1]
+        x, y, z = tilt * information[i, 0], tilt * information[i, 1], heading * information[i, 2]
+        outer = (outer[0] + x, outer[1], outer[2], outer[3] + y, outer[4], outer[5] + z)
+        pull = (pull[0] + x * residuals[i, 0], pull[1] + y * residuals[i, 1], pull[2] + z * residuals[i, 2])
+        if i == 0:
+            break
+        joint = joints[i - 1]
+        fill_axes(joint, i - 1, soft > 0.0, frames, axes, factors)
+        prior, wish = wishes(joint, q, soft, twist[i - 1])
+        a, b, c = read(factors, i - 1, AXIS), read(factors, i - 1, AXIS + 3), read(factors, i - 1, AXIS + 6)
+        u, v, w = times(outer, a), times(outer, b), times(outer, c)
+        inverse = inverted(
+            prior[0] + dot(a, u), prior[1] + dot(a, v), dot(a, w), prior[2] + dot(b, v), dot(b, w), prior[3] + dot(c, w)
+        )
+        offset = times(inverse, (wish[0] + dot(a, pull), wish[1] + dot(b, pull), wish[2] + dot(c, pull)))
+        first = combined(inverse[0], u, inverse[1], v, inverse[2], w)
+        second = combined(inverse[1], u, inverse[3], v, inverse[4], w)
+        third = combined(inverse[2], u, inverse[4], v, inverse[5], w)
+        write(factors, i - 1, GAIN, first)
+        write(factors, i - 1, GAIN + 3, second)
+        write(factors, i - 1, GAIN + 6, third)
+        write(factors, i - 1, OFFSET, offset)
+        for k in range(6):
+            factors[i - 1, INVERSE + k] = inverse[k]
+        outer = (
+            outer[0] - (u[0] * first[0] + v[0] * second[0] + w[0] * third[0]),
+            outer[1] - (u[0] * first[1] + v[0] * second[1] + w[0] * third[1]),
+            outer[2] - (u[0] * first[2] + v[0] * second[2] + w[0] * third[2]),
+            outer[3] - (u[1] * first[1] + v[1] * second[1] + w[1] * third[1]),
+            outer[4] - (u[1] * first[2] + v[1] * second[2] + w[1] * third[2]),
+            outer[5] - (u[2] * first[2] + v[2] * second[2] + w[2] * third[2]),
+        )
+        spent = combined(offset[0], u, offset[1], v, offset[2], w)
+        pull = (pull[0] - spent[0], pull[1] - spent[1], pull[2] - spent[2])
+    held = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    if not base_known:
+        held = inverted(
+            outer[0] + BASE_PRIOR, outer[1], outer[2], outer[3] + BASE_PRIOR, outer[4], outer[5] + BASE_PRIOR
+        )
+    for k in range(6):
+        factors[n, INVERSE + k] = held[k]
+    return pull
+
+
+@inner
+def fill_axes(joint, j, twists, frames, axes, factors):
+    """World axes of the joint's freedoms and then of its twist; those that it does not have are zero."""
+    for f in range(3):
+        for k in range(3):
+            if f < joint.freedoms:
+                factors[j, AXIS + 3 * f + k] = axes[joint.first + f, k]
+            elif f == joint.freedoms and twists:
+                factors[j, AXIS + 3 * f + k] = frames[j + 1, k, 2]
+            else:
+                factors[j, AXIS + 3 * f + k] = 0.0
+
+
+@inner
+def wishes(joint, q, soft, twist):
+    """Prior information (xx, xy, yy, zz) on a joint's steps and the vector that goes with it.
+
+    A weak wish to stay decides where no sensor does; a strong one is against leaving the range; a soft twist wants to
+    be zero. What the joint does not have gets 1, so that the matrix can be inverted.
+    """
+    first, limit = joint.first, joint.limit
+    stay = 1.0 / (limit * limit)
+    back = 1.0 / soft if soft > 0.0 else 1.0
+    pulled = -twist / soft if soft > 0.0 else 0.0
+    if joint.freedoms == 1:
+        excess = beyond(q[first], limit)
+        if excess != 0.0:
+            stay += LIMIT_WEIGHT
+        return (stay, 0.0, back, 1.0), (-LIMIT_WEIGHT * excess, pulled, 0.0)
+    if joint.kind == BALL:
+        x, y = q[first], q[first + 1]
+        bend = math.sqrt(x * x + y * y)
+        if bend <= limit:
+            return (stay, 0.0, stay, back), (0.0, 0.0, pulled)
+        x, y = x / bend, y / bend
+        strong = (stay + LIMIT_WEIGHT * x * x, LIMIT_WEIGHT * x * y, stay + LIMIT_WEIGHT * y * y, back)
+        return strong, (LIMIT_WEIGHT * (limit - bend) * x, LIMIT_WEIGHT * (limit - bend) * y, pulled)
+    x, y = beyond(q[first], limit), beyond(q[first + 1], limit)
+    stay_x = stay + LIMIT_WEIGHT if x != 0.0 else stay
+    stay_y = stay + LIMIT_WEIGHT if y != 0.0 else stay
+    return (stay_x, 0.0, stay_y, back), (-LIMIT_WEIGHT * x, -LIMIT_WEIGHT * y, pulled)
+
+
+@inner
+def beyond(q, limit):
+    """How far an angle is outside its range, with its sign."""
+    return q - min(max(q, -limit), limit)
+
+
+@inner
+def times(m, v):
+    """Symmetric matrix, as its upper half, times a vector."""
+    return (
+        m[0] * v[0] + m[1] * v[1] + m[2] * v[2],
+        m[1] * v[0] + m[3] * v[1] + m[4] * v[2],
+        m[2] * v[0] + m[4] * v[1] + m[5] * v[2],
+    )
+
+
+@inner
+def inverted(xx, xy, xz, yy, yz, zz):
+    """Inverse of a positive definite matrix, both as the upper half, by its factors L D L^T."""
+    p, q = xy / xx, xz / xx
+    middle = yy - p * xy
+    r = (yz - q * xy) / middle
+    last = zz - q * xz - r * r * middle
+    a, b, c = 1.0 / xx, 1.0 / middle, 1.0 / last
+    s = p * r - q
+    return (a + p * p * b + s * s * c, -p * b - r * s * c, s * c, b + r * r * c, -r * c, c)
+
+
+@inner
+def insert_all(joints, base_known, twists, pull, factors, frames, q, twist):
+    """From base to tip: turn the base and step every joint; returns the largest step, rad."""
+    n = joints.shape[0]
+    turn = (0.0, 0.0, 0.0)
+    largest = 0.0
+    if not base_known:
+        f = factors[n]
+        turn = times((f[INVERSE], f[INVERSE + 1], f[INVERSE + 2], f[INVERSE + 3], f[INVERSE + 4], f[INVERSE + 5]), pull)
+        turn_in_place(turn, frames[0])
+        largest = max(abs(turn[0]), abs(turn[1]), abs(turn[2]))
+    for j in range(n):
+        joint = joints[j]
+        before = turn
+        for f in range(joint.freedoms + 1 if twists else joint.freedoms):
+            step = factors[j, OFFSET + f] - dot(read(factors, j, GAIN + 3 * f), before)
+            step = min(max(step, -LARGEST_STEP), LARGEST_STEP)
+            axis = read(factors, j, AXIS + 3 * f)
+            turn = (turn[0] + step * axis[0], turn[1] + step * axis[1], turn[2] + step * axis[2])
+            if f < joint.freedoms:
+                q[joint.first + f] += step
+            else:
+                twist[j] += step
+            largest = max(largest, abs(step))
+    return largest
+
+
+@inner
+def keep_in_range(joints, q):
+    """Take off what the strong wish against leaving the range has left over."""
+    for j in range(joints.shape[0]):
+        joint = joints[j]
+        first, limit = joint.first, joint.limit
+        if joint.kind == BALL:
+            bend = math.sqrt(q[first] * q[first] + q[first + 1] * q[first + 1])
+            if bend > limit:
+                q[first] *= limit / bend
+                q[first + 1] *= limit / bend
+        else:
+            for f in range(first, first + joint.freedoms):
+                q[f] = min(max(q[f], -limit), limit)

@@ -1,0 +1,197 @@
+"""The file of a calibration: YAML or JSON in degrees, every wrong field named."""
+
+from __future__ import annotations
+
+import json
+import math
+import reprlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from vertebra.errors import DescriptionError, InputError, Problem
+from vertebra.robot.reading import MAX_BYTES, parse_json, parse_yaml
+from vertebra.sensing import so3
+from vertebra.sensing.calibration.result import Calibration
+
+VERSION = 1
+SUFFIXES = (".yaml", ".yml", ".json")
+HEADER = """\
+# Calibration of orientation sensors: R_meas = Rz(heading) R_link mount, gyro_meas = mount^T omega_link + gyro_bias.
+# mount_deg: rotation vector from sensor axes to link axes, components along the link's x, y, z.
+# null in a sigma: the recordings do not determine this number; it is left at zero and stands for nothing.
+"""
+VECTORS = ("mount_deg", "mount_sigma_deg", "gyro_bias_deg_s", "gyro_bias_sigma_deg_s")
+NUMBERS = ("heading_deg", "heading_sigma_deg")
+
+
+def write_calibration(calibration: Calibration, path: Path) -> None:
+    """Write YAML or JSON, whichever the name says."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError("path", f"{path}: the name must end in {', '.join(SUFFIXES)}")
+    record = calibration_record(calibration)
+    if path.suffix.lower() == ".json":
+        text = json.dumps(record, indent=2, allow_nan=False) + "\n"
+    else:
+        text = HEADER + yaml.safe_dump(record, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def calibration_record(calibration: Calibration) -> dict[str, Any]:
+    """The calibration as plain data with degrees in the names."""
+    rows = []
+    for i, sensor in enumerate(calibration.sensors):
+        rows.append(
+            {
+                "sensor": int(sensor),
+                "mount_deg": _degrees(so3.log(calibration.mounts[i])),
+                "mount_sigma_deg": _degrees(calibration.mount_sigmas[i]),
+                "heading_deg": _degrees(calibration.headings[i]),
+                "heading_sigma_deg": _degrees(calibration.heading_sigmas[i]),
+                "gyro_bias_deg_s": _degrees(calibration.gyro_biases[i]),
+                "gyro_bias_sigma_deg_s": _degrees(calibration.gyro_bias_sigmas[i]),
+            }
+        )
+    return {
+        "vertebra_calibration": VERSION,
+        "robot": calibration.robot,
+        "date": calibration.date,
+        "poses": list(calibration.poses),
+        "quality": {name: float(f"{value:.6g}") for name, value in calibration.quality.items()},
+        "sensors": rows,
+    }
+
+
+def _degrees(value: Any) -> Any:
+    """Degrees to a millionth; None for infinity."""
+    if np.ndim(value):
+        return [_degrees(item) for item in value]
+    return round(math.degrees(value), 6) + 0.0 if math.isfinite(value) else None
+
+
+def load_calibration(path: str | Path) -> Calibration:
+    """Read a calibration file; raises `DescriptionError` that lists every wrong field."""
+    path = Path(path)
+    parse = parse_json if path.suffix.lower() == ".json" else parse_yaml
+    return read_record(parse(_text(path), str(path)), str(path))
+
+
+def _text(path: Path) -> str:
+    problem = ""
+    try:
+        if path.stat().st_size <= MAX_BYTES:
+            return path.read_text(encoding="utf-8-sig")
+        problem = f"larger than {MAX_BYTES} bytes; a calibration file is a few kilobytes"
+    except UnicodeDecodeError:
+        problem = "is not UTF-8 text"
+    except (OSError, ValueError) as error:
+        problem = f"cannot be read: {error}"
+    raise DescriptionError([Problem("(file)", problem, "")], str(path))
+
+
+def read_record(data: object, origin: str) -> Calibration:
+    """A calibration from plain data, as `calibration_record` makes it."""
+    fields = _Fields(origin)
+    top = fields.mapping(data, "", ("vertebra_calibration", "robot", "date", "poses", "quality", "sensors"))
+    if top.get("vertebra_calibration", VERSION) != VERSION:
+        fields.refuse("vertebra_calibration", f"must be {VERSION}", top["vertebra_calibration"])
+    robot, date = fields.text(top, "robot"), fields.text(top, "date")
+    poses = fields.texts(top.get("poses", []), "poses")
+    quality = fields.quality(top.get("quality", {}))
+    rows = [fields.sensor(row, f"sensors[{i}]") for i, row in enumerate(fields.rows(top.get("sensors", ())))]
+    numbers = [row["sensor"] for row in rows]
+    if not fields.problems and numbers != sorted(set(numbers)):
+        fields.refuse("sensors", "each sensor must stand once, in rising order", numbers)
+    fields.finish()
+    column = {name: np.array([row[name] for row in rows]) for name in (*VECTORS, *NUMBERS)}
+    return Calibration(
+        robot, np.array(numbers), so3.exp(column["mount_deg"]), column["heading_deg"], column["gyro_bias_deg_s"],
+        column["mount_sigma_deg"], column["heading_sigma_deg"], column["gyro_bias_sigma_deg_s"], poses, date, quality,
+    )  # fmt: skip
+
+
+class _Fields:
+    """Reads fields one by one and collects what is wrong with them."""
+
+    def __init__(self, origin: str) -> None:
+        self.origin, self.problems = origin, list[Problem]()
+
+    def refuse(self, path: str, message: str, found: object = "") -> None:
+        self.problems.append(Problem(path or "(file)", message, reprlib.repr(found) if found != "" else ""))
+
+    def finish(self) -> None:
+        if self.problems:
+            raise DescriptionError(self.problems, self.origin)
+
+    def mapping(self, data: object, path: str, names: tuple[str, ...]) -> Mapping[str, Any]:
+        """The fields of a mapping; unknown and missing ones are refused."""
+        if not isinstance(data, Mapping):
+            self.refuse(path, f"must be a mapping of the fields {', '.join(names)}", data)
+            return {}
+        at = f"{path}." if path else ""
+        for name in data:
+            if name not in names:
+                self.refuse(f"{at}{name}", f"unknown field; the fields are {', '.join(names)}")
+        for name in names:
+            if name not in data:
+                self.refuse(f"{at}{name}", "required field is missing")
+        return data
+
+    def text(self, data: Mapping[str, Any], name: str) -> str:
+        value = data.get(name, "")
+        if not isinstance(value, str):
+            self.refuse(name, "must be a text; put it in quotes", value)
+        return str(value)
+
+    def texts(self, value: object, name: str) -> tuple[str, ...]:
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            self.refuse(name, "must be a list of texts", value)
+            return ()
+        return tuple(value)
+
+    def quality(self, value: object) -> dict[str, float]:
+        if not isinstance(value, Mapping):
+            self.refuse("quality", "must be a mapping of names to numbers", value)
+            return {}
+        return {str(name): self.number(item, f"quality.{name}") for name, item in value.items()}
+
+    def rows(self, value: object) -> list[Any]:
+        if isinstance(value, list) and value:
+            return value
+        if value != ():
+            self.refuse("sensors", "must be a list with one entry a sensor", value)
+        return []
+
+    def sensor(self, row: object, path: str) -> dict[str, Any]:
+        """One sensor in SI."""
+        data = self.mapping(row, path, ("sensor", *VECTORS, *NUMBERS))
+        result: dict[str, Any] = {"sensor": data.get("sensor", 0)}
+        if type(result["sensor"]) is not int or not 0 <= result["sensor"] < 128:
+            self.refuse(f"{path}.sensor", "must be a whole number from 0 to 127", result["sensor"])
+        for name in VECTORS:
+            result[name] = [math.radians(item) for item in self.vector(data, name, path)]
+        for name in NUMBERS:
+            found = self.number(data[name], f"{path}.{name}", "sigma" in name) if name in data else 0.0
+            result[name] = math.radians(found)
+        return result
+
+    def vector(self, data: Mapping[str, Any], name: str, path: str) -> list[float]:
+        value = data.get(name, [0.0, 0.0, 0.0])
+        if not isinstance(value, list) or len(value) != 3:
+            self.refuse(f"{path}.{name}", "must be a list of three numbers", value)
+            return [0.0, 0.0, 0.0]
+        return [self.number(item, f"{path}.{name}[{i}]", "sigma" in name) for i, item in enumerate(value)]
+
+    def number(self, value: object, path: str, sigma: bool = False) -> float:
+        """A finite number; a sigma may not be negative and may be null, which is infinite."""
+        if value is None and sigma:
+            return math.inf
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not abs(value) < 1e9 or (sigma and value < 0):  # type: ignore[arg-type,operator]
+            allowed = "a number of at least zero, or null" if sigma else "a finite number"
+            self.refuse(path, f"must be {allowed}", value)
+            return 0.0
+        return float(value)  # type: ignore[arg-type]

@@ -1,0 +1,115 @@
+"""Recording the poses of a calibration from a live bus: wait for stillness, tell progress, repeat what went wrong."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vertebra.errors import PoseError, PoseProblem
+from vertebra.robot.robot import Robot
+from vertebra.sensing import so3
+from vertebra.sensing.calibration.joint_constraints import gaps
+from vertebra.sensing.calibration.motion_checks import LEAST_BEND
+from vertebra.sensing.calibration.readings import Readings, read_readings
+from vertebra.sensing.calibration.rest_checks import heard_problems, moved_problems
+from vertebra.sensing.wire.bus import receive
+from vertebra.sensing.wire.can import Frame
+
+if TYPE_CHECKING:
+    from can import BusABC
+
+SETTLE, ATTEMPTS, PATIENCE = 1.0, 5, 60.0
+"""s that the robot must be still before a pose counts; tries of a pose; s to wait for stillness."""
+ENOUGH = 2.5
+"""Times the least bend, so that the outermost readings, which do not count, are not needed."""
+
+Tell = Callable[[str], None]
+
+
+def record(bus: BusABC, seconds: float, each_second: Callable[[float, list[Frame]], None] | None = None) -> list[Frame]:
+    """Frames of so many seconds; `each_second` is told how many are left and the frames of the last second."""
+    began = time.monotonic()
+    frames, told, shown = list[Frame](), 0, 1.0
+    while (passed := time.monotonic() - began) < seconds:
+        frame = receive(bus, min(0.05, seconds - passed))
+        if frame is not None:
+            frames.append(frame)
+        if each_second is not None and passed >= shown:
+            each_second(seconds - passed, frames[told:])
+            told, shown = len(frames), shown + 1.0
+    return frames
+
+
+def record_rest(bus: BusABC, robot: Robot, pose: str, seconds: float, tell: Tell) -> list[Frame]:
+    """A pose at rest; taken again when something moved. `PoseError` when it does not succeed."""
+    sensors = robot.sensor_links.tolist()
+    problems: Sequence[PoseProblem] = ()
+    for _ in range(ATTEMPTS):
+        _wait_for_rest(bus, robot, pose, tell)
+        tell(f"still; recording {seconds:g} s, do not touch the robot")
+        frames = record(bus, seconds)
+        readings = read_readings(frames, sensors)
+        problems = list(heard_problems(pose, readings, robot.name, min(seconds / 2, 3.0)))
+        problems = problems or list(moved_problems(pose, readings))
+        if not problems:
+            return frames
+        tell(f"{problems[0]}; trying again")
+    raise PoseError(problems)
+
+
+def _wait_for_rest(bus: BusABC, robot: Robot, pose: str, tell: Tell) -> None:
+    sensors, began = robot.sensor_links.tolist(), time.monotonic()
+    while True:
+        readings = read_readings(record(bus, SETTLE), sensors)
+        problems = list(heard_problems(pose, readings, robot.name, 0.0, 5))
+        problems = problems or list(moved_problems(pose, readings))
+        if not problems:
+            return
+        if time.monotonic() - began > PATIENCE:
+            raise PoseError(problems)
+        tell(f"waiting: {problems[0]}")
+
+
+def record_motion(bus: BusABC, robot: Robot, seconds: float, tell: Tell) -> list[Frame]:
+    """Free motion; tells every few seconds which joints have not moved enough yet."""
+    watch = BendWatch(robot)
+
+    def each_second(left: float, frames: list[Frame]) -> None:
+        watch.add(read_readings(frames, robot.sensor_links.tolist()))
+        if round(left) % 5 == 0:
+            still = watch.unbent()
+            missing = f"; move joint{'s' if len(still) > 1 else ''} {', '.join(map(str, still))} more" if still else ""
+            tell(f"{left:.0f} s left{missing}")
+
+    return record(bus, seconds, each_second)
+
+
+class BendWatch:
+    """How far each joint has bent so far. Constant offsets of the sensors do not matter to that."""
+
+    def __init__(self, robot: Robot) -> None:
+        self.gaps = gaps(robot)
+        self._low = [np.full(len(gap.axes), np.inf) for gap in self.gaps]
+        self._high = [np.full(len(gap.axes), -np.inf) for gap in self.gaps]
+
+    def add(self, readings: Readings) -> None:
+        """Take some more readings into account."""
+        for i, gap in enumerate(self.gaps):
+            both = readings.seen[i] & readings.seen[i + 1]
+            before, after = readings.rotations[i, both], readings.rotations[i + 1, both]
+            turns = so3.log(np.swapaxes(before, 1, 2) @ after) @ gap.axes.T
+            if len(turns):
+                self._low[i] = np.minimum(self._low[i], turns.min(axis=0))
+                self._high[i] = np.maximum(self._high[i], turns.max(axis=0))
+
+    def unbent(self) -> list[int]:
+        """Joints that must bend more."""
+        spans = [high - low for low, high in zip(self._low, self._high, strict=True)]
+        return [
+            gap.joints[0]
+            for gap, span in zip(self.gaps, spans, strict=True)
+            if len(span) and not span.min() >= ENOUGH * LEAST_BEND
+        ]

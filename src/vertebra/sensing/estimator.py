@@ -1,0 +1,288 @@
+"""From orientations of links to the shape of the robot, for a stream of samples or for one snapshot."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from vertebra.errors import InputError
+from vertebra.mechanics.sensor_intake import (
+    ACCEPTED,
+    MATRIX,
+    UNKNOWN_RATE,
+    bring_to,
+    take_orientation,
+    take_rate,
+)
+from vertebra.robot.arguments import numbers, positive, vector
+from vertebra.robot.robot import Robot
+from vertebra.robot.tables import Floats
+from vertebra.sensing.calibration.result import Calibration
+from vertebra.sensing.chain_fit import ChainFit, Fitted
+from vertebra.sensing.orientation import known_base, read_orientation, read_rotations, sensor_noise, twist_sigma
+from vertebra.sensing.pairwise import pairwise_fit, paper_fit, require_universal
+from vertebra.sensing.sensed_shape import SensedShape, SensorState
+from vertebra.sensing.sensor_table import sensor_table
+
+Method = Literal["chain", "pairwise", "paper"]
+METHODS: tuple[Method, ...] = ("chain", "pairwise", "paper")
+
+DISTURBED_TRUST = 1e-2
+"""Factor on the information of a heading that its node calls disturbed."""
+FORGOTTEN_AFTER = 1.0
+"""s in which joints beside a silent sensor forget how they shared their bend."""
+UNSETTLED_TRUST = 0.1
+"""Factor on the information of a tilt that its node calls unsettled."""
+
+
+class ShapeEstimator:
+    """Takes the samples of orientation sensors one by one, in any order, and answers with the shape of the robot.
+
+    ``chain`` fits all joints at once: each joint turns only as it can, plus a soft twist, and every sensor counts by
+    its noise about each axis. ``pairwise`` takes each joint from its two links alone; ``paper`` is Lapusan et al. 2022
+    as printed. Samples are brought to one time by the sensors' own rates; older ones count less, so that a sensor that
+    falls silent is bridged by its neighbours and the covariance grows.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        method: Method = "chain",
+        *,
+        base: ArrayLike | None = None,
+        calibration: Calibration | None = None,
+        noise: ArrayLike | None = None,
+        twist: float | None = None,
+        gyro: bool = True,
+        gate: float = 3.0,
+        stale_after: float = 0.25,
+    ) -> None:
+        """`base`: its orientation (3, 3) in the world when it is known; by default its own sensor tells it.
+        `noise` (3,) or (sensors, 3) and `twist` in rad: by default those of the robot file. `gyro`: use rates to bring
+        samples to one time and to smooth tilts. `gate`: beyond so many standard deviations a sample loses weight.
+        `stale_after` in s.
+        """
+        if method not in METHODS:
+            raise InputError("method", f"must be {', '.join(METHODS)}, not {method!r}")
+        if method == "paper":
+            require_universal(robot)
+        self.robot, self.method = robot, method
+        self.gyro, self.gate, self.stale_after = (
+            bool(gyro),
+            positive("gate", gate),
+            positive("stale_after", stale_after),
+        )
+        self.twist = twist_sigma(robot, twist)
+        self._known_base = known_base(base)
+        self._noise = sensor_noise(robot, noise)
+        self._rows = {int(link): row for row, link in enumerate(robot.sensor_links)}
+        self._table = sensor_table(robot, self._noise, calibration)
+        self._faulty = np.zeros(len(self._table), dtype=bool)
+        self._fit, self._scratch = ChainFit(robot), np.empty((2, 3, 3))
+        self._angles, self._twists = np.zeros(robot.freedoms), np.zeros(len(robot.joints))
+        self._base = np.eye(3) if self._known_base is None else self._known_base
+        self._shape: SensedShape | None = None
+        self._news = False
+
+    @property
+    def time(self) -> float:
+        """Of the newest sample, s; -inf before the first."""
+        return float(self._table["time"].max())
+
+    def update(
+        self,
+        sensor: int,
+        orientation: ArrayLike,
+        time: float,
+        *,
+        gyro: ArrayLike | None = None,
+        disturbed: bool = False,
+        unsettled: bool = False,
+    ) -> bool:
+        """File a sample of the sensor on link `sensor`, taken at `time` s by the clock that all sensors share.
+
+        `orientation`: roll, pitch, yaw in rad (3,), a quaternion w, x, y, z (4,) or a rotation matrix (3, 3), of the
+        sensor in the world; `gyro` (3,) rad/s in the sensor's axes. Returns False for a sample that is older than the
+        last one or jumps: it is not used.
+        """
+        row = self._row(sensor)
+        form, values = read_orientation(orientation)
+        moment = _moment(time)
+        if gyro is not None:
+            take_rate(self._table, row, vector("gyro", gyro, "rad/s"), moment)
+        return self.file(row, form, values, moment, disturbed, unsettled) == ACCEPTED
+
+    def update_gyro(self, sensor: int, rate: ArrayLike, time: float) -> bool:
+        """File an angular velocity (3,) rad/s in the axes of the sensor on link `sensor`; False for an old one."""
+        return self.file_rate(self._row(sensor), vector("rate", rate, "rad/s"), _moment(time))
+
+    def file(
+        self, row: int, form: int, values: Floats, time: float, disturbed: bool = False, unsettled: bool = False
+    ) -> int:
+        """`update` for numbers that are known to be good, of the sensor in row `row`.
+
+        `form` is ANGLES, QUATERNION or MATRIX; returns ACCEPTED, OLD or OUTLIER of `vertebra.mechanics.sensor_intake`.
+        """
+        tilt, heading = UNSETTLED_TRUST if unsettled else 1.0, DISTURBED_TRUST if disturbed else 1.0
+        outcome: int = take_orientation(
+            self._table, row, form, values, time, tilt, heading, self.gyro, self.gate, self._scratch
+        )
+        if outcome == ACCEPTED:
+            self._faulty[row] = False
+            self._news = True
+        return outcome
+
+    def file_rate(self, row: int, values: Floats, time: float) -> bool:
+        """`update_gyro` for numbers that are known to be good."""
+        return bool(take_rate(self._table, row, values, time) == ACCEPTED)
+
+    def report_fault(self, sensor: int) -> None:
+        """The node of a sensor says that it does not work; forgotten with the next good sample."""
+        self._faulty[self._row(sensor)] = True
+
+    def solve(self, time: float | None = None) -> SensedShape:
+        """The shape at `time`, by default that of the newest sample; the next solve starts from it."""
+        angles, twists, base = self._angles.copy(), self._twists.copy(), self._base.copy()
+        shape = self._answer(time, angles, twists, base)
+        self._angles, self._twists, self._base = angles, twists, base
+        self._shape, self._news = shape, False
+        return shape
+
+    def peek(self, time: float | None = None) -> SensedShape:
+        """What `solve` would say, leaving the estimator as it is."""
+        return self._answer(time, self._angles.copy(), self._twists.copy(), self._base.copy())
+
+    @property
+    def shape(self) -> SensedShape:
+        """The shape at the newest sample; solved when something has come since the last time."""
+        return self.solve() if self._shape is None or self._news else self._shape
+
+    def _row(self, sensor: int) -> int:
+        whole = isinstance(sensor, int | np.integer) and not isinstance(sensor, bool)
+        row = self._rows.get(int(sensor)) if whole else None
+        if row is None:
+            found = ", ".join(str(link) for link in self._rows)
+            raise InputError("sensor", f"{self.robot.name} has none on link {sensor!r}; sensors are on links {found}")
+        return row
+
+    def _answer(self, time: float | None, q: Floats, twist: Floats, base: Floats) -> SensedShape:
+        table = self._table
+        if not table["samples"].any():
+            raise InputError("time", "no sensor has been heard yet; give samples with `update` first")
+        moment = self.time if time is None else _moment(time)
+        fresh = 1.0 / (UNKNOWN_RATE * self.stale_after) ** 2
+        if self.method == "chain":
+            self._share_bridged(moment, q)
+            found = self._fit.whole(
+                table, moment, self.gyro, self.stale_after, self._start_from(moment, fresh), self.gate, self.twist,
+                self._known_base is not None, base, q, twist,
+            )  # fmt: skip
+            variances = found.variances[np.arange(3) < self.robot.joints["freedoms"][:, None]]
+        else:
+            bring_to(moment, table, self.gyro, self.stale_after, self._fit.measured, self._fit.information)
+            by_pairs = paper_fit if self.method == "paper" else pairwise_fit
+            found, variances = by_pairs(self._fit, fresh, self._link_noise(), self._known_base is not None, base, q)
+        return self._shape_from(found, variances, moment, q, twist, base)
+
+    def _start_from(self, moment: float, fresh: float) -> float:
+        """From what information on (1/rad^2) the fit starts at what the pairs say, rather than at the last angles.
+
+        The last shape is the better start, because a disturbed heading cannot move it.
+        """
+        last = self._shape
+        if last is None:
+            return 0.0
+        return math.inf if last.converged and abs(moment - last.time) < self.stale_after else fresh
+
+    def _share_bridged(self, moment: float, q: Floats) -> None:
+        """Let joints between two links that are heard, with silent ones between them, forget who bends how much: the
+        fit then shares the bend evenly. At the ends of the robot, joints keep what they had."""
+        elapsed = 0.0 if self._shape is None else max(moment - self._shape.time, 0.0)
+        heard = np.zeros(len(self.robot.links), dtype=bool)
+        heard[self.robot.sensor_links] = moment - self._table["time"] <= self.stale_after
+        heard[0] |= self._known_base is not None
+        bridged = np.logical_or.accumulate(heard)[:-1] & np.logical_or.accumulate(heard[::-1])[::-1][1:]
+        bridged &= ~(heard[:-1] & heard[1:])
+        q[np.repeat(bridged, self.robot.joints["freedoms"])] *= math.exp(-elapsed / FORGOTTEN_AFTER)
+
+    def _link_noise(self) -> Floats:
+        """(n+1, 3) standard deviations of the sensors, rad; 0 for a base that is known."""
+        noise = np.zeros((len(self.robot.links), 3))
+        noise[self.robot.sensor_links] = self._noise
+        if self._known_base is not None:
+            noise[0] = 0.0
+        return noise
+
+    def _shape_from(
+        self, found: Fitted, variances: Floats, time: float, q: Floats, twist: Floats, base: Floats
+    ) -> SensedShape:
+        robot, table, links = self.robot, self._table, self.robot.sensor_links
+        platforms = found.frames.copy()
+        platforms[:, :3, 3] += self._fit.points[:, None] * found.frames[:, :3, 2]
+        tip_frame = found.frames[-1].copy()
+        tip_frame[:3, 3] += found.frames[-1, :3, :3] @ robot.tip_point
+        residuals, weights = found.residuals[links], found.weights[links]
+        return SensedShape(
+            robot=robot, method=self.method, time=time, angles=q.copy(), joint_twists=twist.copy(), base=base.copy(),
+            frames=found.frames, platforms=platforms, tip_frame=tip_frame,
+            covariance=_moved(found.covariances[-1], tip_frame[:3, 3] - platforms[-1, :3, 3]),
+            platform_covariances=found.covariances, angle_sigmas=np.sqrt(np.maximum(variances, 0.0)),
+            heading_residuals=residuals[:, 2].copy(), tilt_residuals=np.hypot(residuals[:, 0], residuals[:, 1]),
+            iterations=abs(found.steps), converged=found.steps > 0,
+            states=self._states(time, weights), ages=time - table["time"], samples=table["samples"].copy(),
+            outliers=table["outliers"].copy(), weights=weights,
+        )  # fmt: skip
+
+    def _states(self, time: float, weights: Floats) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        table = self._table
+        states = np.zeros(len(table), dtype=np.int64)
+        states[(weights[:, 1] < 1.0) | (table["heading_trust"] < 1.0)] = SensorState.DISTURBED
+        states[(weights[:, 0] < 0.1) | (table["run"] > 0)] = SensorState.OUTLIER
+        states[time - table["time"] > self.stale_after] = SensorState.STALE
+        states[self._faulty] = SensorState.FAULT
+        states[(table["samples"] == 0) & ~self._faulty] = SensorState.SILENT
+        return states
+
+
+def shape_from_orientations(
+    robot: Robot,
+    rotations: ArrayLike,
+    method: Method = "chain",
+    *,
+    noise: ArrayLike | None = None,
+    twist: float | None = None,
+    base: ArrayLike | None = None,
+    gate: float = 3.0,
+) -> SensedShape:
+    """The shape from one orientation a sensor, all taken at the same time.
+
+    `rotations` (sensors, 3, 3) turn the axes of the links to those of the world, z up; one a link unless the robot file
+    says otherwise. For the rest see `ShapeEstimator`.
+    """
+    estimator = ShapeEstimator(robot, method, base=base, noise=noise, twist=twist, gyro=False, gate=gate)
+    measured = read_rotations("rotations", rotations)
+    if len(measured) != len(robot.sensor_links):
+        raise InputError(
+            "rotations", f"must have shape ({len(robot.sensor_links)}, 3, 3) for {robot.name}, not {measured.shape}"
+        )
+    for row, rotation in enumerate(measured):
+        estimator.file(row, MATRIX, np.ascontiguousarray(rotation.ravel()), 0.0)
+    return estimator.solve()
+
+
+def _moved(covariance: Floats, by: Floats) -> Floats:
+    """Covariance of a pose whose point is moved by a vector, m, on the same link."""
+    x, y, z = by
+    change = np.eye(6)
+    change[:3, 3:] = [[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]]
+    return np.asarray(change @ covariance @ change.T)
+
+
+def _moment(time: float) -> float:
+    value = numbers("time", time, "s")
+    if value.shape != ():
+        raise InputError("time", "must be one number in s")
+    return float(value)

@@ -1,0 +1,229 @@
+"""A running network: frames from a bus, shapes to whoever listens, and how well it goes.
+
+One thread fetches frames from the bus and does nothing else, so that the system's buffer never fills; another makes
+shapes of them. Neither looks at a clock in a loop: both sleep until something comes.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from queue import Empty, SimpleQueue
+from types import TracebackType
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from vertebra.errors import VertebraError
+from vertebra.sensing.arrival import on_host_clock
+from vertebra.sensing.latency import LatencyHistogram
+from vertebra.sensing.network import SensorNetwork
+from vertebra.sensing.wire.bus import receive
+from vertebra.sensing.wire.can import ANGLES, QUATERNION, Frame, kind_and_node
+
+if TYPE_CHECKING:
+    from can import BusABC
+
+    from vertebra.sensing.estimator import ShapeEstimator
+    from vertebra.sensing.recording.recorder import Recorder
+    from vertebra.sensing.sensed_shape import SensedShape
+
+PEEK_AFTER = 0.002
+"""s that an incomplete cycle waits for the next frame before a preliminary shape is shown."""
+_ASLEEP = 0.1
+"""s that threads sleep at most, so that they see the end of the session."""
+_WINDOW = 2.0
+"""s over which rates are taken."""
+
+
+class Update(NamedTuple):
+    """What listeners get."""
+
+    shape: SensedShape
+    arrival: float
+    """s (Unix) when the newest frame in it came."""
+    final: bool
+    """False: a sensor has not answered yet; the final shape of this cycle will follow."""
+
+
+class SessionStatistics(NamedTuple):
+    """How a session goes."""
+
+    seconds: float
+    """Since the start."""
+    frames: int
+    """Taken by the estimator."""
+    waiting: int
+    """Fetched from the bus and not yet taken."""
+    shapes: int
+    previews: int
+    """Preliminary shapes, of cycles in which a sensor was late or silent."""
+    frame_rate: float
+    """1/s, over the last two seconds."""
+    shape_rate: float
+    """1/s, over the last two seconds."""
+    lost: int
+    """Answers of sensors that are missing between two that came."""
+    latency_p50: float
+    """s from the arrival of a frame to the shape that it made."""
+    latency_p99: float
+    latency_max: float
+
+
+class LiveSession:
+    """Estimates the shape of a robot while frames come; a context manager that starts and stops it.
+
+    `listeners` are called with an `Update` by the thread that estimates: they must be quick. `recorder` gets every
+    frame in the order in which the estimator takes it, and every final shape.
+    """
+
+    def __init__(
+        self,
+        bus: BusABC,
+        estimator: ShapeEstimator,
+        *,
+        recorder: Recorder | None = None,
+        listeners: Iterable[Callable[[Update], None]] = (),
+        peek_after: float = PEEK_AFTER,
+    ) -> None:
+        self.network = SensorNetwork(estimator)
+        self.latest: Update | None = None
+        """The last update; None before the first."""
+        self.fault: VertebraError | None = None
+        """What ended the session early."""
+        self._bus, self._recorder, self._listeners = bus, recorder, tuple(listeners)
+        self._peek_after = peek_after
+        self._order = threading.Lock()
+        self._queue: SimpleQueue[Frame] = SimpleQueue()
+        self._stopping = threading.Event()
+        self._latency = LatencyHistogram()
+        self._shapes = self._previews = 0
+        self._began, self._began_at = time.monotonic(), time.time()
+        self._marks: deque[tuple[float, int, int]] = deque([(self._began, 0, 0)])
+        self._threads = [
+            threading.Thread(target=self._guarded, args=(work,), name=name, daemon=True)
+            for name, work in (("sense-receive", self._receive), ("sense-estimate", self._estimate))
+        ]
+
+    def start(self) -> None:
+        """Begin."""
+        self._began, self._began_at = time.monotonic(), time.time()
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """End after the frames that were fetched; raises what ended the session early."""
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join()
+        if self.fault is not None:
+            raise self.fault
+
+    @property
+    def running(self) -> bool:
+        """False once the session has ended or failed."""
+        return not self._stopping.is_set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Sleep until the session ends or fails, or `timeout` s have passed; whether it has ended."""
+        return self._stopping.wait(timeout)
+
+    @property
+    def statistics(self) -> SessionStatistics:
+        """How it goes."""
+        seconds, frames, shapes = self._mark()
+        began, old_frames, old_shapes = self._marks[0]
+        span = max(seconds - (began - self._began), 1e-9)
+        latency = self._latency
+        return SessionStatistics(
+            seconds, frames, self._queue.qsize(), shapes, self._previews,
+            (frames - old_frames) / span, (shapes - old_shapes) / span, int(self.network.counters.lost.sum()),
+            latency.percentile(50), latency.percentile(99), latency.longest,
+        )  # fmt: skip
+
+    def _mark(self) -> tuple[float, int, int]:
+        """Note the counts for the rates of the next two seconds."""
+        now, frames, shapes = time.monotonic(), self.network.counters.frames, self._shapes
+        if now - self._marks[-1][0] > 0.1:
+            self._marks.append((now, frames, shapes))
+        while len(self._marks) > 1 and self._marks[1][0] < now - _WINDOW:
+            self._marks.popleft()
+        return now - self._began, frames, shapes
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except VertebraError as error:
+            self.fault = error
+        finally:
+            self._stopping.set()
+
+    def hear(self, frame: Frame) -> None:
+        """Take a frame as if the bus had brought it, such as a SYNC that this computer sends and does not hear."""
+        # Under a lock: the recording must have the order that the estimator sees.
+        with self._order:
+            if self._recorder is not None:
+                self._recorder.frame(frame)
+            self._queue.put(frame)
+
+    def _receive(self) -> None:
+        while not self._stopping.is_set():
+            frame = receive(self._bus, _ASLEEP)
+            if frame is not None:
+                self.hear(on_host_clock(frame))
+
+    def _estimate(self) -> None:
+        network, take = self.network, self._queue.get
+        last, is_open = 0.0, False
+        while True:
+            try:
+                frame = take(timeout=self._peek_after if is_open else _ASLEEP)
+            except Empty:
+                if is_open:
+                    is_open = False
+                    self._preview(last)
+                elif self._stopping.is_set() and not self._threads[0].is_alive():
+                    return
+                continue
+            shape = network.receive(frame)
+            if shape is not None:
+                self._publish(Update(shape, frame.time, True), counted=is_open or _is_sample(frame))
+                is_open = False
+            elif _is_sample(frame):
+                is_open = True
+            last = frame.time
+
+    def _preview(self, arrival: float) -> None:
+        """Show what there is of a cycle that a sensor keeps waiting; the estimator stays as it is."""
+        if self.network.estimator.time > -math.inf:
+            self._previews += 1
+            self._publish(Update(self.network.peek(), arrival, False), counted=True)
+
+    def _publish(self, update: Update, counted: bool) -> None:
+        """Tell everybody; a shape whose cycle was shown before does not count for the latency again."""
+        self.latest = update
+        for listener in self._listeners:
+            listener(update)
+        if update.final:
+            self._shapes += 1
+            if self._recorder is not None:
+                self._recorder.shape(update.shape, update.arrival)
+        # Frames that waited in the bus for the session to start would only tell how long that took.
+        if counted and update.arrival >= self._began_at:
+            self._latency.add(time.time() - update.arrival)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if error is None:
+            self.stop()
+        else:
+            self._stopping.set()
+
+
+def _is_sample(frame: Frame) -> bool:
+    known = kind_and_node(frame.id)
+    return known is not None and known[0] in (ANGLES, QUATERNION)

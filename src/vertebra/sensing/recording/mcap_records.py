@@ -1,0 +1,152 @@
+"""Records of MCAP files, whole or cut off; copies what is whole into a proper file."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from vertebra.errors import RecordingError
+from vertebra.sensing.recording.derived_messages import missing
+
+_MAGIC = b"\x89MCAP0\r\n"
+_HEAD = struct.Struct("<BQ")
+"""Kind of a record, and how many bytes follow."""
+_FOOTER, _MESSAGE, _CHUNK, _DATA_END = 0x02, 0x05, 0x06, 0x0F
+_LARGEST_CHUNK = 1 << 28
+"""Bytes; a damaged size must not fill the memory."""
+
+
+class McapRecords:
+    """Records of an MCAP file with the name of their kind, until its end or until it is cut off; iterate once."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = str(path)
+        self.complete = False
+        """True once the proper end of the file was read."""
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        parse = _parser()
+        try:
+            file = open(self.path, "rb")  # noqa: SIM115 - the message needs the error of this call alone
+        except OSError as error:
+            raise RecordingError(self.path, f"cannot be read ({error.strerror}); name a recording") from None
+        with file:
+            magic = file.read(len(_MAGIC))
+            if not _MAGIC.startswith(magic):
+                raise RecordingError(self.path, "is no MCAP recording; name the right file", 0)
+            for opcode, content in _whole_records(file):
+                if opcode == _FOOTER:
+                    self.complete = file.read() == _MAGIC
+                    return
+                try:
+                    records = parse(opcode, content)
+                except Exception as error:  # the MCAP library raises what it likes on damaged bytes
+                    raise self._damaged(file.tell(), error) from None
+                for record in records:
+                    yield type(record).__name__, record
+
+    def _damaged(self, position: int, error: Exception) -> RecordingError:
+        remedy = "what stands before it can be saved with `vertebra sense convert`"
+        what = f"is damaged before byte {position} ({str(error) or type(error).__name__})"
+        return RecordingError(self.path, f"{what}; {remedy}", position)
+
+
+def _whole_records(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Records up to the first that the file does not hold in full; the summary is left out."""
+    size, in_data = os.fstat(file.fileno()).st_size, True
+    while len(head := file.read(_HEAD.size)) == _HEAD.size:
+        opcode, length = _HEAD.unpack(head)
+        if length > size - file.tell():
+            return
+        in_data = in_data and opcode != _DATA_END
+        if in_data or opcode == _FOOTER:
+            yield opcode, file.read(length)
+        else:
+            file.seek(length, os.SEEK_CUR)
+
+
+def _parser() -> Callable[[int, bytes], list[Any]]:
+    """A function that makes the records out of the bytes of one; those in a chunk are given one by one."""
+    try:
+        from mcap import records as kinds
+        from mcap.data_stream import ReadDataStream
+        from mcap.stream_reader import breakup_chunk
+    except ImportError:
+        raise missing("mcap") from None
+    plain: dict[int, Any] = {3: kinds.Schema, 4: kinds.Channel, 6: kinds.Chunk, 9: kinds.Attachment, 12: kinds.Metadata}
+
+    def parse(opcode: int, content: bytes) -> list[Any]:
+        stream = ReadDataStream(BytesIO(content))
+        if opcode == _MESSAGE:
+            return [kinds.Message.read(stream, len(content))]
+        if opcode not in plain:
+            return []
+        record = plain[opcode].read(stream)
+        if opcode != _CHUNK:
+            return [record]
+        if record.uncompressed_size > _LARGEST_CHUNK:
+            raise ValueError("a chunk has an impossible size")
+        return list(breakup_chunk(record, validate_crc=True))
+
+    return parse
+
+
+class Copied(NamedTuple):
+    """What `copy_mcap` did."""
+
+    messages: int
+    complete: bool
+    """False: the source was cut off."""
+    fault: RecordingError | None
+    """Where the source is damaged; what stands before it was copied."""
+
+
+def copy_mcap(source: str | Path, target: str | Path) -> Copied:
+    """Write everything whole in `source` into a proper, indexed file."""
+    try:
+        from mcap.writer import Writer
+    except ImportError:
+        raise missing("mcap") from None
+    records, fault = McapRecords(source), None
+    with open(target, "wb") as file:
+        writer = Writer(file)
+        writer.start(library="vertebra")
+        copy = _Copy(writer)
+        try:
+            for kind, record in records:
+                copy.add(kind, record)
+        except RecordingError as error:
+            fault = error
+        writer.finish()
+    return Copied(copy.messages, records.complete, fault)
+
+
+class _Copy:
+    """Puts records into a writer under the numbers that it gives them."""
+
+    def __init__(self, writer: Any) -> None:
+        self.messages = 0
+        self._writer = writer
+        self._schemas, self._channels = dict[int, int](), dict[int, int]()
+
+    def add(self, kind: str, record: Any) -> None:
+        writer = self._writer
+        if kind == "Schema":
+            self._schemas[record.id] = writer.register_schema(record.name, record.encoding, record.data)
+        elif kind == "Channel":
+            schema = self._schemas.get(record.schema_id, 0)
+            self._channels[record.id] = writer.register_channel(
+                record.topic, record.message_encoding, schema, record.metadata
+            )
+        elif kind == "Message" and record.channel_id in self._channels:
+            channel = self._channels[record.channel_id]
+            writer.add_message(channel, record.log_time, record.data, record.publish_time, record.sequence)
+            self.messages += 1
+        elif kind == "Metadata":
+            writer.add_metadata(record.name, record.metadata)
+        elif kind == "Attachment":
+            writer.add_attachment(record.create_time, record.log_time, record.name, record.media_type, record.data)

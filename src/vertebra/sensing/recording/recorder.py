@@ -1,0 +1,197 @@
+"""Recording in a process of its own: the one that senses never waits for a disk.
+
+    with Recorder(raw="run.blf", derived="run.mcap", robot=robot) as recorder:
+        recorder.frame(frame)
+        recorder.shape(shape, arrival=frame.time)
+
+Frames and shapes wait in memory, without a bound, when the recording process is slow; none is dropped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import threading
+from collections import deque
+from pathlib import Path
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self, cast
+
+from vertebra.errors import InputError, RecordingError
+from vertebra.sensing.recording.derived_log import robot_contents
+from vertebra.sensing.recording.derived_messages import foxglove_messages
+from vertebra.sensing.recording.raw_log import raw_suffix
+from vertebra.sensing.recording.recorder_pipe import END, FRAMES, SHAPE, TASK, block, frames_to_bytes
+from vertebra.sensing.recording.shape_record import packed
+from vertebra.sensing.wire.can import Frame
+
+if TYPE_CHECKING:
+    from vertebra.robot.robot import Robot
+    from vertebra.sensing.sensed_shape import SensedShape
+
+FEED_EVERY = 0.02
+"""s between blocks of frames in the pipe."""
+ENDED = "the recording process has ended early; the file holds what came until then"
+
+
+class RecorderCounters(NamedTuple):
+    """How a recording stands."""
+
+    frames_given: int
+    frames_written: int
+    """By the last word of the recording process."""
+    shapes_given: int
+    shapes_written: int
+    waiting: int
+    """Frames and shapes in the memory of this process."""
+    fault: str
+    """What went wrong; empty if nothing did."""
+
+
+class Recorder:
+    """Feeds a process that writes frames to `raw` (.blf, .log or .csv) and shapes of `robot` to `derived` (.mcap).
+
+    `calibration`: text of the calibration file, which is attached to `derived`.
+    """
+
+    def __init__(
+        self,
+        raw: str | Path | None = None,
+        derived: str | Path | None = None,
+        robot: Robot | None = None,
+        calibration: str | None = None,
+    ) -> None:
+        task = _task(raw, derived, robot, calibration)
+        self.path = str(raw if raw is not None else derived)
+        self._keeps_frames, self._keeps_shapes = raw is not None, derived is not None
+        self._frames: deque[Frame] = deque()
+        self._shapes: deque[tuple[SensedShape, float]] = deque()
+        self._given = {"frames": 0, "shapes": 0}
+        self._told: dict[str, Any] = {"frames": 0, "shapes": 0, "fault": ""}
+        self._ready, self._closing = threading.Event(), threading.Event()
+        # A session of its own: Ctrl-C in the terminal reaches this process only.
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "vertebra.sensing.recording.recorder_process"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+        self._listener = threading.Thread(target=self._listen, name="recorder-counters", daemon=True)
+        self._feeder = threading.Thread(target=self._feed, args=(block(TASK, task),), name="recorder-feed", daemon=True)
+        self._listener.start()
+        self._feeder.start()
+        self._ready.wait(30)
+        if self._told["fault"] or not self._ready.is_set():
+            fault = self._told["fault"] or "the recording process does not start"
+            with contextlib.suppress(RecordingError):
+                self.close()
+            raise RecordingError(self.path, fault.removeprefix(f"{self.path}: "))
+
+    @property
+    def process(self) -> int:
+        """Number of the recording process."""
+        return self._process.pid
+
+    def frame(self, frame: Frame) -> None:
+        """Record a frame; returns at once."""
+        if self._keeps_frames:
+            self._frames.append(frame)
+            self._given["frames"] += 1
+
+    def shape(self, shape: SensedShape, arrival: float) -> None:
+        """Record a shape; `arrival` in s (Unix) of the frame that made it. Returns at once."""
+        if self._keeps_shapes:
+            self._shapes.append((shape, arrival))
+            self._given["shapes"] += 1
+
+    @property
+    def counters(self) -> RecorderCounters:
+        """How the recording stands."""
+        return RecorderCounters(
+            self._given["frames"], self._told["frames"], self._given["shapes"], self._told["shapes"],
+            len(self._frames) + len(self._shapes), self._told["fault"],
+        )  # fmt: skip
+
+    def close(self, timeout: float = 60.0) -> RecorderCounters:
+        """Wait until everything is written; RecordingError if something could not be. A second call does nothing."""
+        self._closing.set()
+        self._feeder.join(timeout)
+        try:
+            self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self._told["fault"] = f"the recording process did not finish within {timeout:g} s"
+            self._process.kill()
+            self._process.wait()
+        self._listener.join(timeout)
+        if self._process.returncode != 0 and not self._told["fault"]:
+            self._told["fault"] = ENDED
+        counters = self.counters
+        if counters.fault:
+            raise RecordingError(self.path, counters.fault.removeprefix(f"{self.path}: "))
+        return counters
+
+    def _feed(self, task: bytes) -> None:
+        pipe = cast(IO[bytes], self._process.stdin)
+        try:
+            _send(pipe, task)
+            while not self._closing.wait(FEED_EVERY):
+                self._send_waiting(pipe)
+            self._send_waiting(pipe)
+            _send(pipe, block(END))
+        except OSError:
+            self._told["fault"] = self._told["fault"] or ENDED
+            # Nobody will ever fetch what comes now.
+            self._keeps_frames = self._keeps_shapes = False
+        finally:
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+    def _send_waiting(self, pipe: IO[bytes]) -> None:
+        if self._frames:
+            frames = [self._frames.popleft() for _ in range(len(self._frames))]
+            _send(pipe, block(FRAMES, frames_to_bytes(frames)))
+        while self._shapes:
+            shape, arrival = self._shapes.popleft()
+            _send(pipe, block(SHAPE, packed(shape, arrival)))
+
+    def _listen(self) -> None:
+        pipe = cast(IO[bytes], self._process.stdout)
+        with pipe:
+            for line in pipe:
+                told = json.loads(line)
+                self._told.update(told | {"fault": told["fault"] or self._told["fault"]})
+                self._ready.set()
+        self._ready.set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if error is None:
+            self.close()
+        else:
+            with contextlib.suppress(RecordingError):
+                self.close()
+
+
+def _send(pipe: IO[bytes], data: bytes) -> None:
+    pipe.write(data)
+    pipe.flush()
+
+
+def _task(raw: str | Path | None, derived: str | Path | None, robot: Robot | None, calibration: str | None) -> bytes:
+    """What the recording process shall write; faults of the names are found here, before it starts."""
+    if raw is None and derived is None:
+        raise InputError("raw, derived", "name at least one file to record to")
+    if raw is not None:
+        raw_suffix(raw)
+    contents = None
+    if derived is not None:
+        if robot is None:
+            raise InputError("robot", "a recording of shapes needs the robot")
+        if Path(derived).suffix.lower() != ".mcap":
+            raise RecordingError(str(derived), "the name of a recording of shapes must end in .mcap")
+        foxglove_messages()
+        contents = robot_contents(robot, calibration)
+    files = {"raw": str(raw) if raw else None, "derived": str(derived) if derived else None}
+    return json.dumps(files | {"contents": contents}).encode()

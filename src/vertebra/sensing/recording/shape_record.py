@@ -1,0 +1,120 @@
+"""What a recording keeps of a sensed shape, and its form in bytes between two processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from vertebra.robot.tables import Floats
+from vertebra.sensing.sensed_shape import SensorState
+
+if TYPE_CHECKING:
+    from vertebra.robot.robot import Robot
+    from vertebra.sensing.sensed_shape import SensedShape
+
+
+class Layout(NamedTuple):
+    """What the numbers of a robot's shapes belong to."""
+
+    freedoms: int
+    links: int
+    """Base included."""
+    sensors: tuple[int, ...]
+    """Their links."""
+
+    @classmethod
+    def of(cls, robot: Robot) -> Layout:
+        """That of a robot."""
+        return cls(robot.freedoms, len(robot.joints) + 1, tuple(robot.sensor_links.tolist()))
+
+
+class HealthRow(NamedTuple):
+    """State of one sensor."""
+
+    sensor: int
+    state: str
+    age: float | None
+    """s since its newest sample; None if it never sent one."""
+    samples: int
+    outliers: int
+    heading_weight: float
+    tilt_weight: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ShapeRecord:
+    """A sensed shape as recordings keep it; world axes, SI."""
+
+    time: float
+    """s of the SYNC clock."""
+    arrival: float
+    """s (Unix) when the frame came that made this shape."""
+    angles: Floats
+    """(freedoms,) rad."""
+    angle_sigmas: Floats
+    """(freedoms,) rad."""
+    frames: Floats
+    """(links, 4, 4)"""
+    tip_frame: Floats
+    """(4, 4)"""
+    covariance: Floats
+    """(6, 6) of the tip: m^2, m rad, rad^2."""
+    heading_residuals: Floats
+    """(sensors,) rad."""
+    tilt_residuals: Floats
+    """(sensors,) rad."""
+    health: tuple[HealthRow, ...]
+
+    def __repr__(self) -> str:
+        return f"ShapeRecord(t = {self.time:.3f} s, tip {np.round(self.tip_frame[:3, 3] * 1e3, 2)} mm)"
+
+
+def packed(shape: SensedShape, arrival: float) -> bytes:
+    """A shape as float64 numbers in the order of the fields of ShapeRecord; `arrival` in s (Unix)."""
+    parts = (
+        (shape.time, arrival), shape.angles, shape.angle_sigmas, shape.frames, shape.tip_frame, shape.covariance,
+        shape.heading_residuals, shape.tilt_residuals, shape.states, shape.ages, shape.samples, shape.outliers,
+        shape.weights,
+    )  # fmt: skip
+    return np.concatenate([np.asarray(part, dtype=np.float64).ravel() for part in parts]).tobytes()
+
+
+def unpacked(data: bytes, layout: Layout) -> ShapeRecord:
+    """The reverse of `packed`."""
+    freedoms, links, sensors = layout.freedoms, layout.links, len(layout.sensors)
+    shapes = (
+        (2,), (freedoms,), (freedoms,), (links, 4, 4), (4, 4), (6, 6), (sensors,), (sensors,),
+        (sensors,), (sensors,), (sensors,), (sensors,), (sensors, 2),
+    )  # fmt: skip
+    ends = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
+    parts = [part.reshape(shape) for part, shape in zip(np.split(np.frombuffer(data), ends), shapes, strict=True)]
+    (time, arrival), angles, sigmas, frames, tip, covariance, headings, tilts, *health = (parts[0].tolist(), *parts[1:])
+    rows = zip(layout.sensors, *(column.tolist() for column in health), strict=True)
+    return ShapeRecord(
+        time,
+        arrival,
+        angles,
+        sigmas,
+        frames,
+        tip,
+        covariance,
+        headings,
+        tilts,
+        tuple(_health_row(*row) for row in rows),
+    )
+
+
+def record(shape: SensedShape, arrival: float) -> ShapeRecord:
+    """A shape as recordings keep it; `arrival` in s (Unix)."""
+    return unpacked(packed(shape, arrival), Layout.of(shape.robot))
+
+
+def _health_row(
+    sensor: int, state: float, age: float, samples: float, outliers: float, weights: tuple[float, float]
+) -> HealthRow:
+    name = SensorState(int(state)).name.lower()
+    known_age = age if np.isfinite(age) else None
+    tilt, heading = weights
+    return HealthRow(sensor, name, known_age, int(samples), int(outliers), heading, tilt)

@@ -1,0 +1,1 @@
+"""Simulated sensors: what a network would send while a robot moves as told."""

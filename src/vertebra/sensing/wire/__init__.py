@@ -1,0 +1,1 @@
+"""What travels on wires: WitMotion bytes, CAN frames, buses, and the gateway between them."""

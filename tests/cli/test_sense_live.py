@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+
+import pytest
+from tests.sensing.networks import go, network, sender
+from tests.sensing.wire.bench import child, free_group
+
+import vertebra as vb
+from vertebra.cli.sense_dashboard import dashboard
+from vertebra.sensing.estimator import ShapeEstimator
+from vertebra.sensing.live import LiveSession
+from vertebra.sensing.recording.raw_log import LogReader, read_frames
+from vertebra.sensing.recording.recorded_shapes import read_shapes
+from vertebra.sensing.wire.bus import open_bus, receive, send
+from vertebra.sensing.wire.can import Frame, angles_data, decode_sync
+
+ROBOT = vb.load("lapusan2022")
+COMMAND = "from vertebra.cli.main import run; run()"
+
+
+def test_live_shows_records_and_ends_cleanly_with_ctrl_c(tmp_path):
+    url, raw, mcap = free_group(), tmp_path / "run.blf", tmp_path / "run.mcap"
+    simulation = network(ROBOT, 2.0)
+    with (
+        sender(simulation, url, tmp_path) as sending,
+        child(
+            COMMAND, "sense", "live", "--bus", url, "--robot", "lapusan2022", "--record", str(raw), "--mcap", str(mcap)
+        ) as process,
+    ):
+        assert "no frames have come" in process.stdout.readline()
+        go(sending)
+        assert int(sending.stdout.readline().split()[0]) == len(simulation.frames)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err
+    assert "sensors: all ok" in out
+    assert f"{len(simulation.frames)} frames, 201 shapes" in err
+    reader = LogReader(raw)
+    assert [(f.id, f.data) for f in reader] == [(f.id, f.data) for f in simulation.frames]
+    shapes = read_shapes(mcap)
+    assert (reader.complete, shapes.complete, len(shapes.times)) == (True, True, 201)
+
+
+def test_live_is_the_master_and_tells_json(vertebra):
+    """On a virtual bus the sender does not hear itself: the session is told of its SYNCs."""
+    name = f"virtual://{os.urandom(8).hex()}"
+    stop = threading.Event()
+
+    def nodes() -> None:
+        with open_bus(name) as bus:
+            while not stop.is_set():
+                frame = receive(bus, 0.1)
+                sync = decode_sync(frame.data) if frame is not None and frame.id == 0x80 else None
+                for link in range(5) if sync is not None else ():
+                    send(bus, Frame(0x100 + link, angles_data((0.0, 0.0, 0.0), sync.counter & 15)))
+
+    thread = threading.Thread(target=nodes)
+    thread.start()
+    try:
+        ran = vertebra("sense", "live", "--bus", name, "--robot", "lapusan2022", "--sync", "50", "--json",
+                       "--duration", "1 s")  # fmt: skip
+    finally:
+        stop.set()
+        thread.join()
+    assert ran.code == 0, ran.err
+    assert 30 <= ran.json["counters"]["sync"] <= 52
+    assert ran.json["statistics"]["shapes"] >= 30
+    assert ran.json["last"]["tip_in_base"][2] == pytest.approx(ROBOT.length, abs=1e-6)
+    assert [row["state"] for row in ran.json["last"]["health"]] == ["ok"] * 5
+
+
+@pytest.mark.parametrize(
+    ("frames", "words"),
+    [
+        ([], "no frames have come"),
+        ([Frame(0x101, angles_data((0.0, 0.0, 0.0), 0))], "add --sync 100"),
+        (network(ROBOT, 0.01).frames[:1], "no orientations"),
+    ],
+)
+def test_why_there_is_no_shape(vertebra, frames, words):
+    name = f"virtual://{os.urandom(8).hex()}"
+    with open_bus(name) as there:
+        timer = threading.Timer(0.4, lambda: [send(there, frame) for frame in frames])
+        timer.start()
+        ran = vertebra("sense", "live", "--bus", name, "--robot", "lapusan2022", "--duration", "0.8 s")
+        timer.join()
+    assert ran.code == 0
+    assert words in ran.err
+
+
+def test_the_dashboard_has_rates_tip_joints_and_sensors():
+    from rich.console import Console
+
+    name = f"virtual://{os.urandom(8).hex()}"
+    frames = [frame for frame in network(ROBOT, 0.3).frames if frame.id != 0x102]
+    with open_bus(name) as here, open_bus(name) as there, LiveSession(here, ShapeEstimator(ROBOT)) as session:
+        screen = Console(width=120, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
+        screen.print(dashboard(session, None, "nothing yet"))
+        for frame in frames:
+            send(there, frame)
+        end = time.monotonic() + 10
+        while session.statistics.frames < len(frames) and time.monotonic() < end:
+            time.sleep(0.01)
+        screen.print(dashboard(session, None, "lapusan2022 on a bus"))
+        text = screen.export_text()
+        screen.file.close()
+    before, _, after = text.partition("lapusan2022 on a bus")
+    assert "no frames have come" in before
+    assert f"{len(frames)} in all" in after
+    assert "tip (" in after
+    rows = [line.split() for line in after.splitlines() if line.strip()[:1].isdigit()]
+    assert [row[0] for row in rows] == ["0", "1", "2", "3", "4"]
+    assert "silent" in rows[2]
+    assert "ok" in rows[3]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--bus", "nonsense", "--robot", "lapusan2022"], "nonsense"),
+        (["--bus", "virtual://x", "--robot", "nobody"], "nobody"),
+        (["--bus", "virtual://x", "--robot", "lapusan2022", "--record", "a.txt"], "must end in"),
+        (["--bus", "virtual://x", "--robot", "lapusan2022", "--mcap", "a.blf"], "must end in"),
+        (["--bus", "virtual://x", "--robot", "lapusan2022", "--record", "nowhere/a.blf"], "nowhere/a.blf"),
+        (["--bus", "virtual://x", "--robot", "lapusan2022", "--duration", "never"], "--duration"),
+    ],
+)
+def test_what_cannot_be(arguments, words, vertebra, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ran = vertebra("sense", "live", *arguments)
+    assert ran.code == 2
+    assert words in ran.err
+
+
+def test_record_keeps_every_frame_until_it_is_told_to_end(tmp_path):
+    url, out = free_group(), tmp_path / "run.log"
+    simulation = network(ROBOT, 1.0, True)
+    with (
+        sender(simulation, url, tmp_path) as sending,
+        child(COMMAND, "sense", "record", str(out), "--bus", url, "--json") as process,
+    ):
+        assert "stop with Ctrl-C" in process.stderr.readline()
+        go(sending)
+        sending.stdout.readline()
+        time.sleep(0.2)
+        process.send_signal(signal.SIGTERM)
+        found, _ = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert json.loads(found)["frames"] == len(simulation.frames)
+    assert [(f.id, f.data) for f in read_frames(out)] == [(f.id, f.data) for f in simulation.frames]
+
+
+def test_record_ends_after_its_time_and_keeps_old_files(vertebra, tmp_path):
+    arguments = ("sense", "record", str(tmp_path / "a.blf"), "--bus", "virtual://quiet", "--duration", "0.3 s")
+    began = time.monotonic()
+    ran = vertebra(*arguments)
+    assert ran.code == 0
+    assert time.monotonic() - began < 5
+    assert list(read_frames(tmp_path / "a.blf")) == []
+    again = vertebra(*arguments)
+    assert again.code == 2
+    assert "--overwrite" in again.err

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+import numpy as np
+import pytest
+from tests.sensing.network_load import measure_load
+from tests.sensing.networks import long_robot, network
+
+import vertebra as vb
+from vertebra.errors import VertebraError
+from vertebra.sensing.estimator import ShapeEstimator
+from vertebra.sensing.live import LiveSession, Update
+from vertebra.sensing.network import SensorNetwork
+from vertebra.sensing.recording.recorded_shapes import read_shapes
+from vertebra.sensing.replay import replay
+from vertebra.sensing.wire.bus import open_bus, send
+from vertebra.sensing.wire.can import Frame
+
+SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
+SECONDS = {False: 60.0, True: 60.0} if SOAK else {False: 4.0, True: 2.0}
+"""Of angles alone, and of angles and rates."""
+ROBOT = vb.load("lapusan2022")
+FIELDS = (
+    "time", "angles", "joint_twists", "base", "frames", "platforms", "tip_frame", "covariance", "platform_covariances",
+    "angle_sigmas", "heading_residuals", "tilt_residuals", "iterations", "converged", "states", "ages", "samples",
+    "outliers", "weights",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def compiled():
+    """Waiting for compiled code is none of the times that are tested here."""
+    SensorNetworkRun(ROBOT, network(ROBOT, 0.1).frames)
+
+
+class SensorNetworkRun:
+    """Frames through a network without a bus: what a live session must give."""
+
+    def __init__(self, robot, frames: list[Frame]) -> None:
+        self.network = SensorNetwork(ShapeEstimator(robot))
+        self.shapes = [shape for frame in frames if (shape := self.network.receive(frame)) is not None]
+
+
+def same(a, b) -> bool:
+    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in FIELDS)
+
+
+@pytest.mark.parametrize("gyro", [False, True])
+def test_full_load_loses_nothing_and_a_replay_gives_the_same_bits(gyro, tmp_path, capsys):
+    sent = network(long_robot(), SECONDS[gyro], gyro).frames
+    # A computer that does not run the receiver for 0.1 s drops frames itself when its buffer is small; then once more.
+    for _ in range(3):
+        load = measure_load(SECONDS[gyro], gyro, tmp_path)
+        with capsys.disabled():
+            print(f"\n{load}")
+        assert load.sent == len(sent)
+        assert len(load.recorded) == load.estimated
+        if load.estimated == load.sent:
+            break
+    assert [(f.id, f.data) for f in load.recorded] == [(f.id, f.data) for f in sent]
+    assert load.lost == 0
+    again = list(replay(load.path, ShapeEstimator(long_robot())))
+    assert len(again) == len(load.shapes) > 90 * SECONDS[gyro]
+    assert all(same(a, b) for a, b in zip(again, load.shapes, strict=True))
+    shapes = read_shapes(tmp_path / "load.mcap")
+    assert np.array_equal(shapes.angles, [shape.angles for shape in load.shapes])
+
+
+def test_previews_do_not_change_what_a_replay_gives():
+    """A network that loses frames has incomplete cycles, which are peeked at."""
+    frames = network(ROBOT, 1.0, True, 0.1).frames
+    plain = SensorNetworkRun(ROBOT, frames)
+    updates = run_live(ROBOT, frames, pause=0.001, peek_after=0.0005)
+    assert sum(not update.final for update in updates) > 20
+    final = [update.shape for update in updates if update.final]
+    assert len(final) == len(plain.shapes)
+    assert all(same(a, b) for a, b in zip(final, plain.shapes, strict=True))
+
+
+def run_live(robot, frames: list[Frame], pause: float = 0.0, **options) -> list[Update]:
+    """All updates of a session that is fed over a virtual bus."""
+    updates: list[Update] = []
+    name = f"virtual://{os.urandom(8).hex()}"
+    with (
+        open_bus(name) as here,
+        open_bus(name) as there,
+        LiveSession(here, ShapeEstimator(robot), listeners=[updates.append], **options) as session,
+    ):
+        for frame in frames:
+            send(there, frame)
+            if pause:
+                time.sleep(pause)
+        wait_until(lambda: session.statistics.frames == len(frames))
+    return updates
+
+
+def wait_until(condition, seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+def test_a_silent_sensor_is_not_waited_for():
+    """Without previews the shape would come with the next SYNC, here never."""
+    frames = [frame for frame in network(ROBOT, 0.05).frames if frame.id != 0x104]
+    answers = [i for i, frame in enumerate(frames) if frame.id == 0x103]
+    updates = run_live(ROBOT, frames[: answers[2] + 1])
+    wanted = SensorNetworkRun(ROBOT, frames[: answers[2] + 1])
+    assert len([update for update in updates if update.final]) == len(wanted.shapes)
+    assert not updates[-1].final
+    assert same(updates[-1].shape, wanted.network.peek())
+
+
+def test_statistics_count():
+    frames = network(ROBOT, 0.5).frames
+    name = f"virtual://{os.urandom(8).hex()}"
+    with open_bus(name) as here, open_bus(name) as there, LiveSession(here, ShapeEstimator(ROBOT)) as session:
+        for frame in frames:
+            send(there, frame)
+            time.sleep(0.001)
+        wait_until(lambda: session.statistics.frames == len(frames))
+        found = session.statistics
+    assert found.shapes == len(SensorNetworkRun(ROBOT, frames).shapes)
+    assert 0 < found.latency_p50 <= found.latency_p99 <= found.latency_max < 1.0
+    assert found.frame_rate == pytest.approx(len(frames) / found.seconds, rel=0.2)
+    assert (found.lost, found.waiting) == (0, 0)
+
+
+def test_it_sleeps_while_nothing_comes():
+    with open_bus(f"virtual://{os.urandom(8).hex()}") as bus, LiveSession(bus, ShapeEstimator(ROBOT)):
+        began = time.process_time()
+        time.sleep(1.0)
+        assert time.process_time() - began < 0.1
+
+
+def test_a_bus_that_fails_ends_the_session_with_its_error():
+    bus = open_bus(f"virtual://{os.urandom(8).hex()}")
+    session = LiveSession(bus, ShapeEstimator(ROBOT))
+    session.start()
+    bus.shutdown()
+    assert session.wait(5.0)
+    with pytest.raises(VertebraError):
+        session.stop()
+
+
+def test_frames_of_two_threads_are_recorded_in_the_order_of_the_estimator():
+    class Kept:
+        def __init__(self) -> None:
+            self.frames: list[Frame] = []
+
+        def frame(self, frame: Frame) -> None:
+            self.frames.append(frame)
+            time.sleep(0)
+
+        def shape(self, *_: object) -> None:
+            pass
+
+    kept, taken = Kept(), list[Frame]()
+    with open_bus(f"virtual://{os.urandom(8).hex()}") as bus:
+        session = LiveSession(bus, ShapeEstimator(ROBOT), recorder=kept)
+        receive = session.network.receive
+        session.network.receive = lambda frame: taken.append(frame) or receive(frame)
+        with session:
+            threads = [
+                threading.Thread(target=lambda n=n: [session.hear(Frame(n, b"", float(i))) for i in range(500)])
+                for n in (1, 2)
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    assert len(taken) == 1000
+    assert taken == kept.frames

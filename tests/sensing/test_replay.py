@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+from tests.sensing.networks import network
+
+import vertebra as vb
+from vertebra.errors import InputError, RecordingError
+from vertebra.sensing.estimator import ShapeEstimator
+from vertebra.sensing.recording.raw_log import RawLogWriter
+from vertebra.sensing.replay import Replay, replay
+
+ROBOT = vb.load("lapusan2022")
+
+
+@pytest.fixture
+def recording(tmp_path):
+    path = tmp_path / "a.blf"
+    with RawLogWriter(path) as writer:
+        for frame in network(ROBOT, 0.5).frames:
+            writer.write(frame)
+    return path
+
+
+def test_speed_paces_the_frames(recording):
+    slept: list[float] = []
+    list(Replay(recording, ShapeEstimator(ROBOT), 2.0, sleep=slept.append))
+    frames = network(ROBOT, 0.5).frames
+    # Nothing sleeps here, so the last frame is due the whole length of the run later.
+    assert max(slept) == pytest.approx((frames[-1].time - frames[0].time) / 2, abs=0.15)
+    assert slept == sorted(slept) or len(slept) > 40
+
+
+@pytest.mark.parametrize("speed", [0.0, -1.0, float("nan"), float("inf")])
+def test_impossible_speeds_are_refused(speed, recording):
+    with pytest.raises(InputError, match="speed"):
+        replay(recording, ShapeEstimator(ROBOT), speed)
+
+
+def test_a_damaged_recording_gives_the_shapes_before_the_damage(tmp_path):
+    path, frames = tmp_path / "a.log", network(ROBOT, 0.5).frames
+    with RawLogWriter(path) as writer:
+        for frame in frames:
+            writer.write(frame)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines[:100], "nonsense\n", *lines[100:]]))
+    shapes = []
+    with pytest.raises(RecordingError, match="line 101"):
+        shapes.extend(replay(path, ShapeEstimator(ROBOT)))
