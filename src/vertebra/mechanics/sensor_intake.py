@@ -233,54 +233,46 @@ def bring_to(time, table, use_rates, stale_after, measured, information):
 
 
 @inner
-def start_angles(joints, measured, information, least, q):
+def start_angles(joints, measured, information, least, relative, q):
     """Angles of the joints between links that are both well known, from their relative orientation."""
     for j in range(joints.shape[0]):
         if information[j, 0] > least and information[j + 1, 0] > least:
-            pair_angles(joints[j], measured[j], measured[j + 1], q)
+            pair_angles(joints[j], measured[j], measured[j + 1], relative, q)
 
 
 @inner
-def pair_angles(joint, before, after, q):
-    """Angles of a joint from C = before^T after, whatever it twists in addition."""
-    first = joint.first
-    if joint.kind > PIN and joint.kind != BALL:
-        if joint.axis_y == 1.0:  # C = Rz Ry Rx
-            q[first] = math.atan2(
-                -entry(before, after, 2, 0), math.hypot(entry(before, after, 0, 0), entry(before, after, 1, 0))
-            )
-            q[first + 1] = math.atan2(entry(before, after, 2, 1), entry(before, after, 2, 2))
-        else:  # C = Rz Rx Ry
-            q[first] = math.atan2(
-                entry(before, after, 2, 1), math.hypot(entry(before, after, 0, 1), entry(before, after, 1, 1))
-            )
-            q[first + 1] = math.atan2(-entry(before, after, 2, 0), entry(before, after, 2, 2))
-        return
-    x, y, z = entry(before, after, 0, 2), entry(before, after, 1, 2), entry(before, after, 2, 2)
+def pair_angles(joint, before, after, relative, q):
+    """Angles of a joint from C = before^T after, whatever it twists in addition; `relative` is room for C."""
+    for row in range(3):
+        for column in range(3):
+            total = 0.0
+            for k in range(3):
+                total += before[k, row] * after[k, column]
+            relative[row, column] = total
+    first, c = joint.first, relative
     if joint.kind == BALL:
-        side = math.hypot(x, y)
-        scale = math.atan2(side, z) / side if side > 1e-12 else 1.0
-        q[first], q[first + 1] = scale * x, scale * y
-    else:
+        side = math.hypot(c[0, 2], c[1, 2])
+        scale = math.atan2(side, c[2, 2]) / side if side > 1e-12 else 1.0
+        q[first], q[first + 1] = scale * c[0, 2], scale * c[1, 2]
+    elif joint.kind <= PIN:
         # The bend direction is (axis_y, -axis_x): z turns toward it by sin(q).
         ax, ay = joint.axis_x, joint.axis_y
-        along = ay * (ay * entry(before, after, 0, 0) - ax * entry(before, after, 0, 1)) - ax * (
-            ay * entry(before, after, 1, 0) - ax * entry(before, after, 1, 1)
-        )
-        back = ay * entry(before, after, 2, 0) - ax * entry(before, after, 2, 1)
-        q[first] = math.atan2(ay * x - ax * y - back, z + along)
-
-
-@inner
-def entry(before, after, row, column):
-    return before[0, row] * after[0, column] + before[1, row] * after[1, column] + before[2, row] * after[2, column]
+        along = ay * (ay * c[0, 0] - ax * c[0, 1]) - ax * (ay * c[1, 0] - ax * c[1, 1])
+        sine = ay * (c[0, 2] - c[2, 0]) - ax * (c[1, 2] - c[2, 1])
+        q[first] = math.atan2(sine, c[2, 2] + along)
+    elif joint.axis_y == 1.0:  # C = Rz Ry Rx
+        q[first] = math.atan2(-c[2, 0], math.hypot(c[0, 0], c[1, 0]))
+        q[first + 1] = math.atan2(c[2, 1], c[2, 2])
+    else:  # C = Rz Rx Ry
+        q[first] = math.atan2(c[2, 1], math.hypot(c[0, 1], c[1, 1]))
+        q[first + 1] = math.atan2(-c[2, 0], c[2, 2])
 
 
 @kernel
-def fill_pair_angles(joints, measured, q):
+def fill_pair_angles(joints, measured, relative, q):
     """`pair_angles` of all joints."""
     for j in range(joints.shape[0]):
-        pair_angles(joints[j], measured[j], measured[j + 1], q)
+        pair_angles(joints[j], measured[j], measured[j + 1], relative, q)
 
 
 @kernel
@@ -311,7 +303,7 @@ def sense_chain(
     the answer.
     """
     bring_to(time, table, use_rates, stale_after, measured, information)
-    start_angles(joints, measured, information, least, q)
+    start_angles(joints, measured, information, least, scratch[0], q)
     if not base_known:
         for i in range(information.shape[0]):
             if information[i, 0] > 0.0:

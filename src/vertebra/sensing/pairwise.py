@@ -69,7 +69,7 @@ def pairwise_frames(
     links = np.flatnonzero(known)
     frames = np.zeros((len(robot.links), 4, 4))
     kept = q.copy()
-    fill_pair_angles(robot.joints, measured, q)
+    fill_pair_angles(robot.joints, measured, fit.scratch[0], q)
     paired = known[:-1] & known[1:]
     loose = np.repeat(~paired, robot.joints["freedoms"])
     q[loose] = kept[loose]
