@@ -254,6 +254,20 @@ def test_a_still_robot_gets_quieter_with_its_gyros():
     assert MOST_GAIN < gain < 4.0 * MOST_GAIN
 
 
+def test_headings_are_taken_as_they_come():
+    """Their errors change slowly, so that weighing them against the last ones would only make them late."""
+    _, base, rotations = still(18)
+    estimator = ShapeEstimator(ROBOT)
+    for step in range(10):
+        feed(estimator, about_z(0.1 * step) @ rotations, 0.01 * step, gyro=(0.0, 0.0, 0.0))
+        np.testing.assert_allclose(estimator.solve().base, about_z(0.1 * step) @ base, rtol=0, atol=1e-9)
+
+
+def test_a_first_solve_long_after_the_samples_starts_from_them():
+    q, _, rotations = still(19)
+    np.testing.assert_allclose(fed(ROBOT, rotations).solve(3.0).angles, q, rtol=0, atol=1e-9)
+
+
 def test_unsettled_tilts_and_disturbed_headings_count_less():
     _, _, rotations = still(12)
     plain = fed(ROBOT, rotations).solve()

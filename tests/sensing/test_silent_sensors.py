@@ -118,6 +118,20 @@ def test_joints_beside_a_dead_sensor_come_to_share_their_bend():
     np.testing.assert_allclose(shape.angles, [0.1, 0.0, 0.2, 0.0, 0.2, 0.0, -0.2, 0.0], atol=1e-2)
 
 
+def test_a_known_base_is_heard_for_ever():
+    """Joints between it and the first sensor that still speaks share their bend too."""
+    robot = universal(4, links=[1, 2, 3, 4])
+    rotations = link_rotations(robot, np.array([0.3, 0.0, 0.1, 0.0, 0.0, 0.0, 0.0, 0.0]), BASE)
+    estimator = ShapeEstimator(robot, base=BASE)
+    feed(estimator, rotations, 0.0)
+    estimator.solve()
+    for step in range(1, 600):
+        for link in (2, 3, 4):
+            estimator.update(link, rotations[link - 1], 0.01 * step)
+        shape = estimator.solve()
+    np.testing.assert_allclose(shape.angles[:4], [0.2, 0.0, 0.2, 0.0], atol=1e-2)
+
+
 def test_all_sensors_die():
     run = Run()
     last = run.go(0.5)[-1]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vertebra.cli.output import CommandError, print_json, print_table, require_suffix, say, write_text
+from vertebra.cli.output import CommandError, print_json, print_table, require_suffix, say
+from vertebra.cli.papers_files import write_comparison
 
 if TYPE_CHECKING:
     from vertebra.papers.hu2023.comparison import Comparison
@@ -45,18 +46,8 @@ def hu2023(
     else:
         _print(comparison, everything, experiments)
     if out is not None:
-        write_text(out, _text(comparison, suffix))
+        write_comparison("hu2023", comparison, out, suffix)
         say(f"wrote {out}")
-
-
-def _text(comparison: Comparison, suffix: str) -> str:
-    if suffix == ".csv":
-        from vertebra.papers.hu2023.records import csv_text
-
-        return csv_text(comparison)
-    from vertebra.papers.hu2023.page import comparison_html
-
-    return comparison_html(comparison)
 
 
 def _print(comparison: Comparison, everything: bool, experiments: bool) -> None:
@@ -120,7 +111,7 @@ def yang2023(
     else:
         _print_tips(comparison) if chosen else _print_claims(comparison, everything)
     if out is not None:
-        _write(comparison, out, suffix)
+        write_comparison("yang2023", comparison, out, suffix)
         say(f"wrote {out}")
 
 
@@ -139,21 +130,6 @@ def _chosen(case: list[int] | None, condition: list[str] | None, closure: str | 
     if closure is not None:
         chosen["closures"] = [closure]
     return chosen
-
-
-def _write(comparison: FrictionComparison, out: Path, suffix: str) -> None:
-    if suffix == ".csv":
-        from vertebra.papers.yang2023.records import csv_text
-
-        write_text(out, csv_text(comparison))
-    elif suffix == ".html":
-        from vertebra.papers.yang2023.page import comparison_html
-
-        write_text(out, comparison_html(comparison))
-    else:
-        from vertebra.papers.yang2023.still import draw
-
-        draw(comparison, out)
 
 
 def _print_tips(comparison: FrictionComparison) -> None:
@@ -215,7 +191,7 @@ def cai2023(
 
     The paper prints no payloads, so that ours are set beside the ranges that its printed errors imply.
     """
-    from vertebra.cli.papers_cai2023 import print_comparison, write_comparison
+    from vertebra.cli.papers_cai2023 import print_comparison
     from vertebra.papers.cai2023.comparison import compare
     from vertebra.papers.cai2023.records import record
 
@@ -226,7 +202,7 @@ def cai2023(
     else:
         print_comparison(comparison, everything)
     if out is not None:
-        write_comparison(comparison, out, suffix)
+        write_comparison("cai2023", comparison, out, suffix)
         say(f"wrote {out}")
 
 
@@ -252,7 +228,7 @@ def dantuono2023(
 
     vertebra papers dantuono2023 --case tilt --out tilt.html
     """
-    from vertebra.cli.papers_dantuono2023 import print_case, print_comparison, write_comparison
+    from vertebra.cli.papers_dantuono2023 import print_case, print_comparison
     from vertebra.papers.dantuono2023.cases import CASES, case_named
     from vertebra.papers.dantuono2023.comparison import compare, compare_case
     from vertebra.papers.dantuono2023.records import record
@@ -268,7 +244,7 @@ def dantuono2023(
     else:
         print_case(comparison)
     if out is not None:
-        write_comparison(comparison, out, suffix)
+        write_comparison("dantuono2023", comparison, out, suffix)
         say(f"wrote {out}")
 
 
@@ -290,7 +266,7 @@ def lapusan2022(
 
     The paper's equations, the same put right and ours, with perfect and with simulated sensors. Takes some 15 s.
     """
-    from vertebra.cli.papers_lapusan2022 import print_comparison, write_comparison
+    from vertebra.cli.papers_lapusan2022 import print_comparison
     from vertebra.papers.lapusan2022.comparison import compare
     from vertebra.papers.lapusan2022.records import record
 
@@ -301,5 +277,5 @@ def lapusan2022(
     else:
         print_comparison(comparison, everything)
     if out is not None:
-        write_comparison(comparison, out, suffix)
+        write_comparison("lapusan2022", comparison, out, suffix)
         say(f"wrote {out}")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vertebra.cli.output import console, print_table, write_text
+from vertebra.cli.output import console, print_table
 
 if TYPE_CHECKING:
     from vertebra.papers.cai2023.comparison import Comparison
@@ -40,19 +39,3 @@ def print_comparison(comparison: Comparison, everything: bool) -> None:
     out.print()
     for sentence in notes.CORRECTIONS:
         out.print(f"- {sentence}")
-
-
-def write_comparison(comparison: Comparison, path: Path, suffix: str) -> None:
-    """A page, a picture or a table of all payloads."""
-    if suffix == ".csv":
-        from vertebra.papers.cai2023.records import csv_text
-
-        write_text(path, csv_text(comparison))
-    elif suffix == ".html":
-        from vertebra.papers.cai2023.page import comparison_html
-
-        write_text(path, comparison_html(comparison))
-    else:
-        from vertebra.papers.cai2023.still import draw
-
-        draw(comparison, path)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vertebra.cli.output import console, print_table, write_text
+from vertebra.cli.output import console, print_table
 
 if TYPE_CHECKING:
     from vertebra.papers.dantuono2023.comparison import Comparison
@@ -60,19 +59,3 @@ def print_case(comparison: Comparison) -> None:
     print_table(facts.instant_facts(comparison, comparison.cases[0]))
     print_table(facts.reading_peak_facts(comparison))
     print_table(more_facts.migration_facts(comparison))
-
-
-def write_comparison(comparison: Comparison, path: Path, suffix: str) -> None:
-    """A page, a picture or a table of all tensions."""
-    if suffix == ".csv":
-        from vertebra.papers.dantuono2023.records import csv_text
-
-        write_text(path, csv_text(comparison))
-    elif suffix == ".html":
-        from vertebra.papers.dantuono2023.page import comparison_html
-
-        write_text(path, comparison_html(comparison))
-    else:
-        from vertebra.papers.dantuono2023.still import draw
-
-        draw(comparison, path)

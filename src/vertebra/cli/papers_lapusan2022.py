@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vertebra.cli.output import console, print_table, write_text
+from vertebra.cli.output import console, print_table
 
 if TYPE_CHECKING:
     from vertebra.papers.lapusan2022.comparison import Comparison
@@ -57,19 +56,3 @@ def _speed() -> str:
         f"On this machine `chain` takes {1e6 * took.chain:.0f} microseconds a shape, five samples included,"
         f" {took.chain / took.printed:.2f} times as long as (3) to (6) in NumPy."
     )
-
-
-def write_comparison(comparison: Comparison, path: Path, suffix: str) -> None:
-    """A page, a picture or a table of errors over time."""
-    if suffix == ".csv":
-        from vertebra.papers.lapusan2022.records import csv_text
-
-        write_text(path, csv_text(comparison))
-    elif suffix == ".html":
-        from vertebra.papers.lapusan2022.page import comparison_html
-
-        write_text(path, comparison_html(comparison))
-    else:
-        from vertebra.papers.lapusan2022.still import draw
-
-        draw(comparison, path)
