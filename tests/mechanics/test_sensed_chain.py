@@ -150,7 +150,7 @@ def test_a_known_base_stays():
 
 def pair_angles(robot, rotations):
     q = np.zeros(robot.freedoms)
-    fill_pair_angles(robot.joints, np.ascontiguousarray(rotations), q)
+    fill_pair_angles(robot.joints, np.ascontiguousarray(rotations), np.zeros((3, 6)), q)
     return q
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 from tests.sensing.cases import link_rotations, universal
 
+from vertebra.sensing.estimator import ShapeEstimator
+from vertebra.sensing.network import SensorNetwork
 from vertebra.sensing.wire.can import (
     ANGLES,
     GYRO,
@@ -45,8 +48,6 @@ def answer(kind, sensor, count, status=0, age=0.0, start=0):
     if kind == ANGLES:
         return Frame(ANGLES + sensor, angles_data(ANGLES_OF_LINKS[sensor], counter, status, age))
     if kind == QUATERNION:
-        from scipy.spatial.transform import Rotation
-
         x, y, z, w = Rotation.from_matrix(ROTATIONS[sensor]).as_quat()
         return Frame(QUATERNION + sensor, quaternion_data((w, x, y, z), counter, status, age))
     return Frame(GYRO + sensor, gyro_data((0.0, 0.0, 0.0), counter, status, age))
@@ -110,3 +111,19 @@ class Traffic:
                 newest = max(newest, count)
             lost += newest - min(seen) + 1 - len(seen)
         return received, lost, duplicates, reordered
+
+
+def network(**options):
+    """A network with nothing heard yet."""
+    return SensorNetwork(ShapeEstimator(ROBOT, **options))
+
+
+def received(net, frames):
+    """The shapes that some frames give."""
+    return [shape for frame in frames if (shape := net.receive(frame)) is not None]
+
+
+def adds_up(counters):
+    """Every frame was counted once."""
+    kinds = counters.sync + counters.angles + counters.gyro + counters.quaternion + counters.heartbeat
+    return counters.frames == kinds + counters.unknown + counters.malformed

@@ -104,3 +104,15 @@ def numbers_of(shape):
     return (
         b"".join(array.tobytes() for array in arrays) + repr((shape.time, shape.iterations, shape.converged)).encode()
     )
+
+
+def turned(rate, time):
+    """exp(rate time)."""
+    return Rotation.from_rotvec(np.asarray(rate) * time).as_matrix()
+
+
+def still(robot, seed=0):
+    """A pose of the robot: angles, base, orientations."""
+    rng = np.random.default_rng(seed)
+    q, base = random_pose(robot, rng), random_rotation(rng)
+    return q, base, link_rotations(robot, q, base)

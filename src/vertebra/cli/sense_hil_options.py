@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from vertebra.cli import statics_options as read
 from vertebra.cli.dynamics_options import one_time
@@ -76,6 +75,6 @@ def base(text: str | None) -> Floats | None:
 def one_angle(option: str, text: str) -> float:
     """rad"""
     values = read.quantities(option, text, read.ANGLE)
-    if len(values) != 1 or not np.isfinite(values[0]):
+    if len(values) != 1 or not math.isfinite(values[0]):
         raise CommandError(f'{option} {text!r}: give one angle, such as "60 deg"')
     return values[0]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from vertebra.errors import InputError
 from vertebra.mechanics.sensor_intake import fill_pair_angles, place_sensed
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import UNIVERSAL, Floats
+from vertebra.robot.tables import BALL, UNIVERSAL, Floats
 from vertebra.sensing.chain_fit import ChainFit, Fitted
 from vertebra.sensing.so3 import tilt_and_heading
 
@@ -133,9 +133,7 @@ def pair_covariances(fit: ChainFit, frames: Floats, known: NDArray[np.bool_], no
         spin, centre = axes[own, :3], axes[own, 3:]
         twists = np.concatenate([spin, np.cross(centre, spin)], axis=1).T
         if known[j] and known[j + 1]:
-            # The angles of a universal joint leave the rest to a turn about the z of the link before.
-            universal = joint["kind"] == UNIVERSAL
-            share = np.linalg.inv([*spin, frames[j, :3, 2]]).T[:2] if universal else np.linalg.pinv(spin.T)
+            share = _share(joint["kind"], spin, frames[j, :3, 2], frames[j + 1, :3, 2])
             variances[own] = (share**2 @ (noise[j] ** 2 + noise[j + 1] ** 2)).ravel()
             effect = twists @ share
             leaving = before - effect
@@ -146,6 +144,17 @@ def pair_covariances(fit: ChainFit, frames: Floats, known: NDArray[np.bool_], no
             total += joint["limit"] ** 2 * twists @ twists.T
         covariances[j + 1] = _at_point(total + before @ np.diag(noise[j + 1] ** 2) @ before.T, ends[j + 1])
     return variances, covariances
+
+
+def _share(kind: int, spin: Floats, before: Floats, after: Floats) -> Floats:
+    """(freedoms, 3) what of a small turn between two links each angle takes; the z axes of both links are given.
+
+    The angles of a universal joint leave the rest to a turn about the z of the link before, those of a ball joint to
+    one about the z of the link after.
+    """
+    if kind in (UNIVERSAL, BALL):
+        return np.asarray(np.linalg.inv([*spin, before if kind == UNIVERSAL else after]).T[:2])
+    return np.asarray(np.linalg.pinv(spin.T))
 
 
 def _universal_axes(robot: Robot, frames: Floats) -> Floats:
