@@ -61,7 +61,7 @@ def literal_many(snapshots, lower, upper, rotations, frames, poses):
 
 @njit(error_model="numpy")
 def chain_many(
-    snapshots, joints, links, origin, points, table, two, stale_after, least, gate, soft, base, q, twist,
+    snapshots, joints, links, origin, points, table, two, stale_after, least, gate, soft, straight, base, q, twist,
     measured, information, frames, axes, factors, scratch,
     residuals, weights, variances, covariances,
 ):  # fmt: skip
@@ -72,9 +72,8 @@ def chain_many(
         for row in range(table.shape[0]):
             take_orientation(table, row, ANGLES, snapshots[k, row], time, 1.0, 1.0, False, gate, two)
         sense_chain(
-            joints, links, origin, points, table, time, False, stale_after, least, gate, soft, False, base, q, twist,
-            measured, information, frames, axes, factors, scratch,
-            residuals, weights, variances, covariances,
+            joints, links, origin, points, table, time, False, stale_after, least, gate, soft, straight, False, base, q,
+            twist, measured, information, frames, axes, factors, scratch, residuals, weights, variances, covariances,
         )  # fmt: skip
         total += frames[-1, 2, 3]
     return total

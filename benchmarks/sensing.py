@@ -66,8 +66,8 @@ def both(modules: int) -> tuple[Callable[[], float], Callable[[], float]]:
         return float(
             chain_many(
                 angles, robot.joints, robot.links, robot.origin, fit.points, table, two, estimator.stale_after, least,
-                estimator.gate, soft, base, q, twist, fit.measured, fit.information, found.frames, fit.axes,
-                fit.factors, fit.scratch, found.residuals, found.weights, found.variances, found.covariances,
+                estimator.gate, soft, np.zeros(modules), base, q, twist, fit.measured, fit.information, found.frames,
+                fit.axes, fit.factors, fit.scratch, found.residuals, found.weights, found.variances, found.covariances,
             )
         )  # fmt: skip
 

@@ -31,8 +31,8 @@ class Fit:
         self.residuals, self.weights = np.full((n + 1, 3), np.nan), np.full((n + 1, 2), np.nan)
         self.steps = fit_chain(
             robot.joints, robot.links, np.ascontiguousarray(measured), np.array(information, float), gate, soft,
-            base_known, self.q, self.twist, self.frames, np.zeros((robot.freedoms, 6)), np.zeros((n + 1, FACTORS)),
-            self.residuals, self.weights,
+            np.zeros(n), base_known, self.q, self.twist, self.frames, np.zeros((robot.freedoms, 6)),
+            np.zeros((n + 1, FACTORS)), self.residuals, self.weights,
         )  # fmt: skip
 
 

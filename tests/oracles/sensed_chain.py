@@ -7,6 +7,7 @@ what is known beforehand about twists, angles and base. SciPy solves it, differe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -57,6 +58,17 @@ def world_frames(robot, base, q, twist):
     return frames
 
 
+def wish_to_be_straight(robot, base_known):
+    """(n,) 1/rad^2, of joints with more than three freedoms between two links of known orientation: a quarter of the
+    limit is the standard deviation of each angle."""
+    known = sorted({*robot.sensor_links.tolist(), *([0] if base_known else [])})
+    wish = np.zeros(len(robot.joints))
+    for before, after in pairwise(known):
+        if sum(robot.joints["freedoms"][before:after]) >= 4:
+            wish[before:after] = (robot.joints["limit"][before:after] / 4.0) ** -2.0
+    return wish
+
+
 @dataclass
 class DenseFit:
     """One problem: orientations `measured` (m, 3, 3) with standard deviations `noise` (m, 3) on the sensors' links."""
@@ -74,6 +86,7 @@ class DenseFit:
         self.weights = np.ones((len(self.links), 2))  # of tilt and heading
         self.free_base = 0 if self.base_known else 3
         self.soft = len(self.robot.joints) if self.twist_sigma > 0.0 else 0
+        self.straight = np.repeat(wish_to_be_straight(self.robot, self.base_known), self.robot.joints["freedoms"])
 
     def split(self, unknowns):
         """Orientation of the base, joint angles, twists."""
@@ -93,10 +106,11 @@ class DenseFit:
         return orientation_errors(self.measured, self.rotations(unknowns))
 
     def residuals(self, unknowns):
-        """In standard deviations; those of the sensors and, with a soft robot, the twists."""
+        """In standard deviations; of sensors, of angles that want to be zero and, of a soft robot, of its twists."""
         scale = np.sqrt(self.weights[:, [0, 0, 1]]) / self.noise
         twist = self.split(unknowns)[2] / self.twist_sigma if self.soft else np.zeros(0)
-        return np.concatenate([(scale * self.errors(unknowns)).ravel(), twist])
+        bends = np.sqrt(self.straight) * self.split(unknowns)[1]
+        return np.concatenate([(scale * self.errors(unknowns)).ravel(), bends, twist])
 
     def solve(self, q, limits=np.inf):
         """Unknowns at the minimum for the weights as they are, from joint angles to start from, within limits."""
@@ -124,7 +138,7 @@ class DenseFit:
         jacobian = differences(scaled_turns, unknowns)
         limits = np.repeat(self.robot.joints["limit"], self.robot.joints["freedoms"])
         twists = np.full(self.soft, self.twist_sigma or 1.0)
-        prior = np.concatenate([np.full(self.free_base, BASE_PRIOR), limits**-2.0, twists**-2.0])
+        prior = np.concatenate([np.full(self.free_base, BASE_PRIOR), limits**-2.0 + self.straight, twists**-2.0])
         return np.linalg.inv(jacobian.T @ jacobian + np.diag(prior))
 
     def pose_covariance(self, unknowns, link, along):

@@ -35,13 +35,15 @@ AXIS, GAIN, OFFSET, INVERSE, FACTORS = 0, 9, 18, 21, 27
 
 @kernel
 def fit_chain(
-    joints, links, measured, information, gate, soft, base_known, q, twist, frames, axes, factors, residuals, weights
-):
+    joints, links, measured, information, gate, soft, straight, base_known, q, twist, frames, axes, factors,
+    residuals, weights,
+):  # fmt: skip
     """Joint angles q, twists and orientation of the base that fit `measured` (n+1, 3, 3) with `information` (n+1, 3)
     1/rad^2 about the world's axes, 0 without a sensor. Starts from q, twist and the rotation of frames[0], which stays
     when `base_known`; other frames are one step old at the end.
 
-    `gate`: residuals beyond so many standard deviations lose weight; `soft`: variance of a joint's twist, rad^2.
+    `gate`: residuals beyond so many standard deviations lose weight; `soft`: variance of a joint's twist, rad^2;
+    `straight` (n,): how much the angles of a joint want to be zero, 1/rad^2.
     Writes the residuals (n+1, 3) rad and weights (n+1, 2) of tilt and heading. Returns the number of steps, negative
     when the last one was still large.
     """
@@ -53,7 +55,9 @@ def fit_chain(
         # A start far off, as when the robot has just been switched on, would make outliers of all sensors.
         open_gate = open_gate and largest > NEAR and step < MOST_STEPS // 3
         weigh(measured, information, math.inf if open_gate else gate, frames, residuals, weights)
-        pull = eliminate(joints, information, soft, q, twist, frames, axes, residuals, weights, base_known, factors)
+        pull = eliminate(
+            joints, information, soft, straight, q, twist, frames, axes, residuals, weights, base_known, factors
+        )
         largest = insert_all(joints, base_known, soft > 0.0, pull, factors, frames, q, twist)
         step += 1
     keep_in_range(joints, q)
@@ -97,7 +101,7 @@ def weigh(measured, information, gate, frames, residuals, weights):
 
 
 @inner
-def eliminate(joints, information, soft, q, twist, frames, axes, residuals, weights, base_known, factors):
+def eliminate(joints, information, soft, straight, q, twist, frames, axes, residuals, weights, base_known, factors):
     """From tip to base: what the sensors beyond each joint say about the link before it. Returns `pull` at the base.
 
     `outer` is kept as its upper half, (xx, xy, xz, yy, yz, zz): rounding must not make it unsymmetric.
@@ -114,7 +118,7 @@ def eliminate(joints, information, soft, q, twist, frames, axes, residuals, weig
             break
         joint = joints[i - 1]
         fill_axes(joint, i - 1, soft > 0.0, frames, axes, factors)
-        prior, wish = wishes(joint, q, soft, twist[i - 1])
+        prior, wish = wishes(joint, q, soft, straight[i - 1], twist[i - 1])
         a, b, c = read(factors, i - 1, AXIS), read(factors, i - 1, AXIS + 3), read(factors, i - 1, AXIS + 6)
         u, v, w = times(outer, a), times(outer, b), times(outer, c)
         inverse = inverted(
@@ -164,33 +168,35 @@ def fill_axes(joint, j, twists, frames, axes, factors):
 
 
 @inner
-def wishes(joint, q, soft, twist):
+def wishes(joint, q, soft, straight, twist):
     """Prior information (xx, xy, yy, zz) on a joint's steps and the vector that goes with it.
 
     A weak wish to stay decides where no sensor does; a strong one is against leaving the range; a soft twist wants to
-    be zero. What the joint does not have gets 1, so that the matrix can be inverted.
+    be zero, and so do angles by `straight`. What the joint does not have gets 1, so that the matrix can be inverted.
     """
     first, limit = joint.first, joint.limit
-    stay = 1.0 / (limit * limit)
+    stay = 1.0 / (limit * limit) + straight
     back = 1.0 / soft if soft > 0.0 else 1.0
     pulled = -twist / soft if soft > 0.0 else 0.0
     if joint.freedoms == 1:
         excess = beyond(q[first], limit)
         if excess != 0.0:
             stay += LIMIT_WEIGHT
-        return (stay, 0.0, back, 1.0), (-LIMIT_WEIGHT * excess, pulled, 0.0)
+        return (stay, 0.0, back, 1.0), (-straight * q[first] - LIMIT_WEIGHT * excess, pulled, 0.0)
     if joint.kind == BALL:
         x, y = q[first], q[first + 1]
         bend = math.sqrt(x * x + y * y)
         if bend <= limit:
-            return (stay, 0.0, stay, back), (0.0, 0.0, pulled)
+            return (stay, 0.0, stay, back), (-straight * x, -straight * y, pulled)
         x, y = x / bend, y / bend
         strong = (stay + LIMIT_WEIGHT * x * x, LIMIT_WEIGHT * x * y, stay + LIMIT_WEIGHT * y * y, back)
-        return strong, (LIMIT_WEIGHT * (limit - bend) * x, LIMIT_WEIGHT * (limit - bend) * y, pulled)
+        force = LIMIT_WEIGHT * (limit - bend) - straight * bend
+        return strong, (force * x, force * y, pulled)
     x, y = beyond(q[first], limit), beyond(q[first + 1], limit)
     stay_x = stay + LIMIT_WEIGHT if x != 0.0 else stay
     stay_y = stay + LIMIT_WEIGHT if y != 0.0 else stay
-    return (stay_x, 0.0, stay_y, back), (-LIMIT_WEIGHT * x, -LIMIT_WEIGHT * y, pulled)
+    wish = (-straight * q[first] - LIMIT_WEIGHT * x, -straight * q[first + 1] - LIMIT_WEIGHT * y, pulled)
+    return (stay_x, 0.0, stay_y, back), wish
 
 
 @inner

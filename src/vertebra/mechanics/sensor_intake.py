@@ -293,8 +293,8 @@ def start_base(origin, base, frames):
 
 @kernel
 def sense_chain(
-    joints, links, origin, points, table, time, use_rates, stale_after, least, gate, soft, base_known, base, q, twist,
-    measured, information, frames, axes, factors, scratch, residuals, weights, variances, covariances,
+    joints, links, origin, points, table, time, use_rates, stale_after, least, gate, soft, straight, base_known, base,
+    q, twist, measured, information, frames, axes, factors, scratch, residuals, weights, variances, covariances,
 ):  # fmt: skip
     """Shape at `time` from what all sensors have said: bring to that time, start, fit, covariance.
 
@@ -311,7 +311,7 @@ def sense_chain(
                 break
     start_base(origin, base, frames)
     steps = fit_chain(
-        joints, links, measured, information, gate, soft, base_known, q, twist, frames, axes, factors,
+        joints, links, measured, information, gate, soft, straight, base_known, q, twist, frames, axes, factors,
         residuals, weights,
     )  # fmt: skip
     copy_rotation(frames[0], base)

@@ -30,7 +30,7 @@ class ChainFit:
 
     def whole(
         self, table: Table, time: float, use_rates: bool, stale_after: float, least: float, gate: float,
-        twist_sigma: float, base_known: bool, base: Floats, q: Floats, twist: Floats,
+        twist_sigma: float, straight: Floats, base_known: bool, base: Floats, q: Floats, twist: Floats,
     ) -> Fitted:  # fmt: skip
         """Fit all joints to what the sensors have said; q, twist and base are changed to the answer."""
         robot = self.robot
@@ -38,8 +38,8 @@ class ChainFit:
         found = Fitted(n)
         found.steps = sense_chain(
             robot.joints, robot.links, robot.origin, self.points, table, time, use_rates, stale_after, least, gate,
-            twist_sigma**2, base_known, base, q, twist, self.measured, self.information, found.frames, self.axes,
-            self.factors, self.scratch, found.residuals, found.weights, found.variances, found.covariances,
+            twist_sigma**2, straight, base_known, base, q, twist, self.measured, self.information, found.frames,
+            self.axes, self.factors, self.scratch, found.residuals, found.weights, found.variances, found.covariances,
         )  # fmt: skip
         return found
 
@@ -55,8 +55,8 @@ class ChainFit:
         )
         frames[first, :3, :3] = measured[first]
         fit_chain(
-            self.robot.joints[part], self.robot.links[ends], measured[ends], information, math.inf, 0.0, True, q, twist,
-            frames[ends], self.axes, self.factors[ends], residuals, weights,
+            self.robot.joints[part], self.robot.links[ends], measured[ends], information, math.inf, 0.0,
+            np.zeros(last - first), True, q, twist, frames[ends], self.axes, self.factors[ends], residuals, weights,
         )  # fmt: skip
 
 

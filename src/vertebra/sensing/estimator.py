@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -32,8 +33,8 @@ METHODS: tuple[Method, ...] = ("chain", "pairwise", "paper")
 
 DISTURBED_TRUST = 1e-2
 """Factor on the information of a heading that its node calls disturbed."""
-FORGOTTEN_AFTER = 1.0
-"""s in which joints beside a silent sensor forget how they shared their bend."""
+BRIDGED = 0.25
+"""Of its limit: standard deviation of the bend of a joint that the sensors do not tell; assumed."""
 UNSETTLED_TRUST = 0.1
 """Factor on the information of a tilt that its node calls unsettled."""
 
@@ -175,10 +176,9 @@ class ShapeEstimator:
         moment = self.time if time is None else _moment(time)
         fresh = 1.0 / (UNKNOWN_RATE * self.stale_after) ** 2
         if self.method == "chain":
-            self._share_bridged(moment, q)
             found = self._fit.whole(
                 table, moment, self.gyro, self.stale_after, self._start_from(moment, fresh), self.gate, self.twist,
-                self._known_base is not None, base, q, twist,
+                self._bridged(moment), self._known_base is not None, base, q, twist,
             )  # fmt: skip
             variances = found.variances[np.arange(3) < self.robot.joints["freedoms"][:, None]]
         else:
@@ -197,16 +197,17 @@ class ShapeEstimator:
             return 0.0
         return math.inf if last.converged and abs(moment - last.time) < self.stale_after else fresh
 
-    def _share_bridged(self, moment: float, q: Floats) -> None:
-        """Let joints between two links that are heard, with silent ones between them, forget who bends how much: the
-        fit then shares the bend evenly. At the ends of the robot, joints keep what they had."""
-        elapsed = 0.0 if self._shape is None else max(moment - self._shape.time, 0.0)
+    def _bridged(self, moment: float) -> Floats:
+        """(n,) 1/rad^2: joints between two links that are heard, with silent ones between them, want to be straight,
+        so that they share the bend evenly: with more than three freedoms the sensors do not say who bends how much."""
         heard = np.zeros(len(self.robot.links), dtype=bool)
         heard[self.robot.sensor_links] = moment - self._table["time"] <= self.stale_after
         heard[0] |= self._known_base is not None
-        bridged = np.logical_or.accumulate(heard)[:-1] & np.logical_or.accumulate(heard[::-1])[::-1][1:]
-        bridged &= ~(heard[:-1] & heard[1:])
-        q[np.repeat(bridged, self.robot.joints["freedoms"])] *= math.exp(-elapsed / FORGOTTEN_AFTER)
+        joints, straight = self.robot.joints, np.zeros(len(self.robot.joints))
+        for first, last in pairwise(np.flatnonzero(heard)):
+            if joints["freedoms"][first:last].sum() > 3:
+                straight[first:last] = 1.0 / (BRIDGED * joints["limit"][first:last]) ** 2
+        return straight
 
     def _link_noise(self) -> Floats:
         """(n+1, 3) standard deviations of the sensors, rad; 0 for a base that is known."""
