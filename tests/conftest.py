@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 
 from hypothesis import settings
 
 settings.register_profile("default", max_examples=100, derandomize=True, database=None, deadline=1000)
 settings.register_profile("soak", max_examples=1000, database=None, deadline=1000, print_blob=True)
 settings.load_profile("soak" if os.environ.get("VERTEBRA_SOAK") == "1" else "default")
+
+# A shell that starts the tests in the background lets them, and all processes that they start, ignore Ctrl-C.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
