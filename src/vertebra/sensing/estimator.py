@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -204,9 +203,11 @@ class ShapeEstimator:
         heard[self.robot.sensor_links] = moment - self._table["time"] <= self.stale_after
         heard[0] |= self._known_base is not None
         joints, straight = self.robot.joints, np.zeros(len(self.robot.joints))
-        for first, last in pairwise(np.flatnonzero(heard)):
-            if joints["freedoms"][first:last].sum() > 3:
-                straight[first:last] = 1.0 / (BRIDGED * joints["limit"][first:last]) ** 2
+        known = np.flatnonzero(heard)
+        for gap in np.flatnonzero(np.diff(known) > 1):
+            inside = slice(known[gap], known[gap + 1])
+            if joints["freedoms"][inside].sum() > 3:
+                straight[inside] = 1.0 / (BRIDGED * joints["limit"][inside]) ** 2
         return straight
 
     def _link_noise(self) -> Floats:
