@@ -6,6 +6,7 @@ import typer
 
 from vertebra.cli.sense_calibrate import calibrate
 from vertebra.cli.sense_convert import convert
+from vertebra.cli.sense_dbc import dbc
 from vertebra.cli.sense_gateway import gateway
 from vertebra.cli.sense_hil import hil
 from vertebra.cli.sense_live import live
@@ -20,6 +21,7 @@ app.command("live")(live)
 app.command("record")(record)
 app.command("replay")(replay)
 app.command("convert")(convert)
+app.command("dbc")(dbc)
 
 
 @app.callback()

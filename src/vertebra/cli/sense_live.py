@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -32,8 +32,12 @@ from vertebra.cli.sense_options import (
 from vertebra.cli.stop_signals import stop_signals
 
 if TYPE_CHECKING:
+    from can import BusABC
+
     from vertebra.sensing.live import LiveSession
     from vertebra.sensing.recording.recorder import Recorder, RecorderCounters
+    from vertebra.sensing.wire.can import Frame
+    from vertebra.sensing.wire.sync_master import SyncMaster
 
 LINE_EVERY = 1.0
 """s between lines when there is no terminal."""
@@ -81,7 +85,7 @@ def live(
         stop = open_things.enter_context(stop_signals())
         open_things.enter_context(_ready_for_frames())
         session = open_things.enter_context(LiveSession(wires, chosen.estimator(), recorder=recorder))
-        with _master(wires, bus, session, sync) if sync is not None else contextlib.nullcontext():
+        with _master(wires, session, sync) if sync is not None else contextlib.nullcontext():
             _show(session, recorder, stop, limit, f"{chosen.robot.name} on {bus}", as_json)
         # The recorder has everything only after the session has taken the last frames.
         session.stop()
@@ -89,25 +93,15 @@ def live(
     _answer(session, written, [path for path in (record, mcap) if path is not None], as_json)
 
 
-def _master(wires: Any, url: str, session: LiveSession, rate: float) -> Any:
+def _master(wires: BusABC, session: LiveSession, rate: float) -> SyncMaster:
     """Sends SYNCs; on a bus that does not hear its own frames, the session is told of them."""
+    from vertebra.sensing.wire.bus import hears_itself
     from vertebra.sensing.wire.sync_master import SyncMaster
 
-    heard: Any = wires if url.startswith("udp_multicast") else _HeardBus(wires, session)
-    return SyncMaster(heard, rate)
+    def hear(frame: Frame) -> None:
+        session.hear(frame._replace(time=time.time()))
 
-
-class _HeardBus:
-    """A bus whose sender hears what it sends."""
-
-    def __init__(self, wires: Any, session: LiveSession) -> None:
-        self._wires, self._session = wires, session
-
-    def send(self, message: Any) -> None:
-        from vertebra.sensing.wire.can import Frame
-
-        self._wires.send(message)
-        self._session.hear(Frame(message.arbitration_id, bytes(message.data), time.time()))
+    return SyncMaster(wires, rate) if hears_itself(wires) else SyncMaster(wires, rate, on_sync=hear)
 
 
 def _show(
