@@ -14,6 +14,7 @@ _NO_MEMORY = 0.05
 """A correlation below this is none."""
 
 
+_ROUNDS, _MOST_TAKEN = 4, 0.5
 _FAR = 2.4
 """A heading off by more standard deviations than this loses most of its weight (Cauchy)."""
 
@@ -36,19 +37,32 @@ class Tolerances:
 
 
 def correlation_length(series: Floats, seen: Flags) -> float:
-    """Samples that count as one: 1 for white noise. Pools rows of (rows, K), each about its own mean."""
+    """Samples that count as one: 1 for white noise. Pools rows of (rows, K), each about its own mean.
+
+    That mean takes part of a slow wander away: a correlation found about it is too small by (1 - rho) length / count,
+    which is put back until the length stays.
+    """
     count = seen.sum(axis=1, keepdims=True)
     mean = np.where(seen, series, 0.0).sum(axis=1, keepdims=True) / np.maximum(count, 1)
     centred = np.where(seen, series - mean, 0.0)
     # A burst is not what memory is about.
     spread = 1.5 * np.median(np.abs(centred[seen])) if seen.any() else 0.0
     centred = np.clip(centred, -3 * spread, 3 * spread)
+    most, length = float(count.mean()), 1.0
+    for _ in range(_ROUNDS):
+        length = _summed(centred, seen, min(length / max(most, 1.0), _MOST_TAKEN))
+    return length
+
+
+def _summed(centred: Floats, seen: Flags, taken: float) -> float:
+    """1 + 2 sum of correlations, of which the share `taken` of their distance from 1 was lost."""
     power = (centred**2).sum() / max(int(seen.sum()), 1)
     total, lag = 1.0, 1
-    while power > 0.0 and lag < series.shape[1] // 3:
+    while power > 0.0 and lag < centred.shape[1] // 3:
         pairs = int((seen[:, lag:] & seen[:, :-lag]).sum())
         rho = (centred[:, lag:] * centred[:, :-lag]).sum() / max(pairs, 1) / power
-        if rho < _NO_MEMORY:
+        rho += taken * (1.0 - rho)
+        if rho < _NO_MEMORY + taken:
             break
         # Long memories are walked in growing strides.
         stride = max(1, lag // 8)

@@ -88,8 +88,9 @@ def _means(values: Floats, seen: Flags) -> Floats:
 
 
 def _shrink(memory: float, seen: Flags) -> Floats:
-    """How much smaller the error of a mean is than that of a sample."""
-    return np.asarray(np.sqrt(memory / np.maximum(seen.sum(axis=1), 1)))
+    """How much smaller the error of a mean is than the scatter about it, which itself lacks what the mean took."""
+    share = np.minimum(memory / np.maximum(seen.sum(axis=1), 1), 0.5)
+    return np.asarray(np.sqrt(share / (1.0 - share)))
 
 
 def _fallback(wanted: Flags, other: Flags) -> Flags:
