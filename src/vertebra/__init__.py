@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from vertebra.errors import NoEquilibrium as NoEquilibrium
     from vertebra.errors import OutOfRange as OutOfRange
     from vertebra.errors import RecordingError as RecordingError
+    from vertebra.errors import StudioError as StudioError
     from vertebra.errors import Unstable as Unstable
     from vertebra.errors import VertebraError as VertebraError
     from vertebra.mechanics.kinematics import CableSegments as CableSegments
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from vertebra.statics.from_tensions import Shapes as Shapes
     from vertebra.statics.from_tensions import shape_from_tensions as shape_from_tensions
     from vertebra.statics.from_tensions import shapes_from_tensions as shapes_from_tensions
+    from vertebra.statics.margin import tension_margin as tension_margin
     from vertebra.statics.path import ShapePath as ShapePath
     from vertebra.statics.path_state import PathState as PathState
     from vertebra.statics.path_state import Walk as Walk
@@ -133,6 +135,7 @@ _HOMES = {
     "critical_tension": "vertebra.statics.branches",
     "equilibria": "vertebra.statics.branches",
     "stable_tensions": "vertebra.statics.branches",
+    "tension_margin": "vertebra.statics.margin",
     "PathState": "vertebra.statics.path_state",
     "ShapePath": "vertebra.statics.path",
     "Walk": "vertebra.statics.path_state",
@@ -177,6 +180,7 @@ _HOMES = {
     "load_calibration": "vertebra.sensing.calibration.file",
     "RecordingError": "vertebra.errors",
     "BusError": "vertebra.errors",
+    "StudioError": "vertebra.errors",
 }
 __all__ = [*_HOMES, "__version__"]
 

@@ -13,6 +13,7 @@ VertebraError
  +-- BusError           a bus or serial line cannot be opened or fails: which one, what to do
  +-- PoseError          recordings give no calibration: which pose, sensor or joint, what to do
  +-- HilError           a run with a virtual robot failed: the last words of the process
+ +-- StudioError        the studio cannot open, or refuses a file: which setting or file, what to do
 
 Errors of a solver carry its last result as ``result``.
 """
@@ -247,3 +248,14 @@ class PoseError(VertebraError, ValueError):
 
 class HilError(VertebraError):
     """A run with a virtual robot failed; the message has the last words of the process that failed."""
+
+
+class StudioError(VertebraError):
+    """The studio cannot open, or refuses a file; ``field`` is the setting (``port``, ``token``) or the file's name."""
+
+    def __init__(self, field: str, message: str) -> None:
+        self.field, self.message = field, message
+        super().__init__(f"{field}: {message}")
+
+    def __reduce__(self) -> tuple[type[StudioError], tuple[str, str]]:
+        return type(self), (self.field, self.message)

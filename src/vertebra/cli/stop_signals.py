@@ -21,7 +21,8 @@ def stop_signals() -> Iterator[threading.Event]:
             signal.signal(name, handler)
 
     def ask(_number: int, _frame: FrameType | None) -> None:
-        stop.set()
+        # By a thread: a handler runs inside whatever it interrupts, which may hold the lock of the event itself.
+        threading.Thread(target=stop.set, daemon=True).start()
         restore()
 
     for name in names:

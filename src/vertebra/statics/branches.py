@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,10 @@ from vertebra.robot.tables import Floats
 from vertebra.statics.from_tensions import shape_from_tensions, shapes_from_tensions
 from vertebra.statics.shape import Shape
 
+ZERO = 1e-12
+"""Eigenvalues below this part of the largest are round-off."""
+MOST_TRIALS = 120
+"""Factors that are tried, by doubling and halving."""
 SAME = 1e-6
 """rad; shapes closer than this in every joint are one."""
 
@@ -135,32 +138,49 @@ def stable_tensions(
     """Range of the common tension within which the straight robot is stable, N; (0, 0) when there is none.
 
     Rolling joints stiffen under tension, so their range has no upper end; tension presses flexures together, so they
-    buckle above one. The stiffness is linear in the tension, and the range ends where it becomes singular.
+    buckle above one. The stiffness is linear in the tension.
     """
     problem = Problem.of(robot, gravity, loads, friction=0.0)  # in a straight robot no cable is bent: none rubs
-    straight, n, c = np.zeros(len(robot.joints)), len(robot.joints), len(robot.cables)
+    straight, c = np.zeros(len(robot.joints)), len(robot.cables)
     slack, unbalanced = joint_stiffness(problem, straight, np.zeros(c))
     pulled, uneven = joint_stiffness(problem, straight, np.ones(c))
     if max(unbalanced, uneven) > 1e-9:
         cause = "gravity or a load bends it" if unbalanced > 1e-9 else "its cables do not balance"
         raise InputError("robot", f"{robot.name} does not stay straight under equal tensions: {cause}; use equilibria")
-    slack, per_newton = 0.5 * (slack + slack.T), (pulled - slack).diagonal()
-    edges = sorted({0.0, *_singular_tensions(slack, per_newton), np.inf})
-    stable = []
-    for low, high in pairwise(edges):
-        middle = 0.5 * (low + high) if np.isfinite(high) else 2.0 * low + 1.0
-        if np.linalg.eigvalsh(slack + middle * np.diag(per_newton))[0] > 1e-12 * max(np.abs(slack).max(), 1e-300) / n:
-            stable.append((float(low), float(high)))
-    # The smallest eigenvalue is concave in the tension: the stable range is one interval.
-    return (stable[0][0], stable[-1][1]) if stable else (0.0, 0.0)
+    return stable_interval(0.5 * (slack + slack.T), (pulled - slack).diagonal())
 
 
-def _singular_tensions(slack: Floats, per_newton: Floats) -> list[float]:
-    """Positive tensions at which slack + T diag(per_newton) is singular."""
-    from scipy.linalg import eig
+def stable_interval(slack: Floats, per_unit: Floats) -> tuple[float, float]:
+    """Range of f >= 0 in which slack + f diag(per_unit) is positive definite; (0, 0) when there is none.
 
-    values, scales = eig(-slack, np.diag(per_newton), right=False, homogeneous_eigvals=True)
-    finite = np.abs(scales) > 1e-14 * np.maximum(np.abs(values), 1e-300)
-    tensions = values[finite] / scales[finite]
-    real = tensions[np.abs(tensions.imag) <= 1e-9 * np.abs(tensions)].real
-    return [float(tension) for tension in real if tension > 0.0]
+    The smallest eigenvalue is concave in f: the range is one interval, which ends where the matrix is singular.
+    """
+    from scipy.linalg import eigvalsh
+
+    inside = _factor_inside(slack, per_unit)
+    if inside is None:
+        return 0.0, 0.0
+    # With K(inside) for a metric, K(f) is singular where 1 / (inside - f) is an eigenvalue of diag(per_unit).
+    values = eigvalsh(np.diag(per_unit), slack + inside * np.diag(per_unit))
+    least, most = (float(value) if abs(value) > ZERO * np.abs(values).max() else 0.0 for value in values[[0, -1]])
+    low = inside - 1.0 / most if most > 0.0 else 0.0
+    return max(low, 0.0), inside - 1.0 / least if least < 0.0 else np.inf
+
+
+def _factor_inside(slack: Floats, per_unit: Floats) -> float | None:
+    """A factor that makes slack + f diag(per_unit) positive definite, found along the slope of its smallest eigenvalue;
+    None when there is none."""
+    from scipy.linalg import eigh
+
+    floor = ZERO * max(float(np.abs(slack).max()), 1e-300) / len(slack)
+    low, high, factor = 0.0, np.inf, 1.0
+    for _ in range(MOST_TRIALS):
+        value, vector = eigh(slack + factor * np.diag(per_unit), subset_by_index=(0, 0))
+        if value[0] > floor:
+            return factor
+        if float(per_unit @ vector[:, 0] ** 2) > 0.0:
+            low = factor
+        else:
+            high = factor
+        factor = 2.0 * factor if np.isinf(high) else 0.5 * (low + high)
+    return None
