@@ -7,7 +7,13 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
+from tests.report.looking import has_clean_border
+
+from vertebra.papers.hu2023.comparison import compare_experiments
+from vertebra.papers.hu2023.still import still_panels
+from vertebra.papers.summary import QUESTIONS
 
 
 class Page(HTMLParser):
@@ -121,9 +127,32 @@ def test_page_of_the_experiments(vertebra, tmp_path: Path) -> None:
 def test_wrong_suffix_fails_before_any_work(vertebra, tmp_path: Path) -> None:
     ran = vertebra("papers", "hu2023", "--out", str(tmp_path / "report.pdf"))
     assert (ran.code, ran.out) == (2, "")
-    assert ".html, .csv" in ran.err
+    assert ".html, .png, .csv" in ran.err
 
 
-def test_without_a_paper_it_shows_help(vertebra) -> None:
-    ran = vertebra("papers")
-    assert "hu2023" in ran.out + ran.err
+@pytest.mark.parametrize("more", [(), ("--experiments",)])
+def test_picture(vertebra, tmp_path: Path, more: tuple[str, ...]) -> None:
+    paths = [tmp_path / f"{name}.png" for name in "ab"]
+    for path in paths:
+        assert vertebra("papers", "hu2023", *more, "--out", str(path)).code == 0
+        assert has_clean_border(path)
+    assert paths[0].read_bytes() == paths[1].read_bytes(), "same input, same bytes"
+
+
+def test_picture_shows_what_the_table_says() -> None:
+    drawn = {panel.title: panel for panel in still_panels(compare_experiments())}
+    assert list(drawn) == ["Shape, ground", "Bending angles, ground"]
+    bends = drawn["Bending angles, ground"].series
+    assert [line.name for line in bends if line.name] == [
+        "experiment 1", "experiment 2", "experiment 3", "ours", "paper's estimate", "measured"
+    ]  # fmt: skip
+    ours, published, measured = (line for line in bends[1:4])
+    assert list(ours.x) == [2, 4, 6, 8, 10]
+    np.testing.assert_allclose(ours.y, published.y, atol=0.005)
+    assert np.abs(np.subtract(ours.y, measured.y)).max() > 0.1
+
+
+def test_help_lists_every_paper(vertebra) -> None:
+    ran = vertebra("papers", "--help")
+    for name in QUESTIONS:
+        assert name in ran.out

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.browsers import browser_or_skip
 from tests.motion.snakes import LENGTH, inner, outer
 from tests.report.looking import Reader, has_clean_border
 
@@ -161,11 +160,6 @@ def test_the_shortest_journeys_have_pages(steps) -> None:
     assert dict(journey_summary(short, "").rows)["least margin"] in ("-", "unlimited: nothing makes a link slip")
 
 
-def chromium() -> str | None:
-    names = ("chromium", "chromium-browser", "google-chrome")
-    return next((path for path in map(shutil.which, names) if path), None)
-
-
 PROBE = """
 <script>
 window.addEventListener("load", () => setTimeout(async () => {
@@ -185,11 +179,11 @@ window.addEventListener("load", () => setTimeout(async () => {
 def title_after_playing(file: Path, scratch: Path) -> str:
     """The title of the page once the probe has run. Time in the browser is simulated and does not wait for pictures
     drawn in software, so on a busy machine it may run out first; then it gets more."""
-    found = ""
+    found, program = "", browser_or_skip()
     for budget in (20_000, 60_000, 180_000):
         ran = subprocess.run(
             [
-                chromium() or "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--use-gl=swiftshader",
+                program, "--headless", "--no-sandbox", "--disable-gpu", "--use-gl=swiftshader",
                 "--enable-unsafe-swiftshader", "--disable-background-networking", f"--virtual-time-budget={budget}",
                 f"--user-data-dir={scratch / f'profile{budget}'}", "--dump-dom", file.as_uri(),
             ],
@@ -201,7 +195,6 @@ def title_after_playing(file: Path, scratch: Path) -> str:
     return found
 
 
-@pytest.mark.skipif(chromium() is None and os.environ.get("CI") != "true", reason="no Chromium here")
 def test_the_animation_moves_in_a_browser(journey: Journey, page: str, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     file.write_text(page.replace("</body>", PROBE + "</body>"), encoding="utf-8")

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.report.looking import Reader
-from tests.report.test_follow_page import chromium, title_after_playing
+from tests.report.looking import Reader, has_clean_border
+from tests.report.test_follow_page import title_after_playing
 from tests.robots import turning_mix
 from tests.sensing.hil.offline import offline_run, small_setup
 
 import vertebra as vb
 from vertebra.report import hil_facts
-from vertebra.report.hil_figure import health_panel, joint_error_panel, latency_panel, tip_error_panel
+from vertebra.report.hil_figure import (
+    health_panel,
+    hil_figure_static,
+    joint_error_panel,
+    latency_panel,
+    tip_error_panel,
+)
 from vertebra.report.hil_page import hil_page
 from vertebra.report.hil_picture import hil_picture
 from vertebra.sensing.hil.result import HilRun
@@ -50,6 +55,15 @@ def test_page_tells_the_numbers(page: str, run: HilRun) -> None:
         assert said in text
 
 
+def test_still_picture(run: HilRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert has_clean_border(hil_figure_static(run, tmp_path / "run.png"))
+    drawn = hil_figure_static(run, tmp_path / "run.svg").read_text()
+    for text in ("simulated robot and sensors", "Tip: distance from the truth", "latency [ms]", "sensor 3", "stale"):
+        assert text in drawn
+    monkeypatch.setattr("vertebra.report.hil_figure.health_panel", lambda run: replace(health_panel(run), series=()))
+    assert "Sensors that were not ok" not in hil_figure_static(run, tmp_path / "well.svg").read_text()
+
+
 PROBE = """
 <script>
 window.addEventListener("load", () => setTimeout(async () => {
@@ -65,7 +79,6 @@ window.addEventListener("load", () => setTimeout(async () => {
 """
 
 
-@pytest.mark.skipif(chromium() is None and os.environ.get("CI") != "true", reason="no Chromium here")
 def test_the_sensed_lines_move_in_a_browser(page: str, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     file.write_text(page.replace("</body>", PROBE + "</body>"), encoding="utf-8")

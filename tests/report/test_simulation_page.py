@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 import time
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 from tests.report.looking import Reader, has_clean_border
 from tests.report.runs import made_up_case
-from tests.report.test_follow_page import chromium, title_after_playing
+from tests.report.test_follow_page import title_after_playing
 
 import vertebra as vb
 from vertebra.report.motion_picture import MOST_FRAMES, Motion, light_link, motion_picture
@@ -245,7 +244,6 @@ window.addEventListener("load", () => setTimeout(async () => {
 """
 
 
-@pytest.mark.skipif(chromium() is None and os.environ.get("CI") != "true", reason="no Chromium here")
 def test_the_animation_moves_in_a_browser(case: SimulationCase, page: str, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     file.write_text(page.replace("</body>", PROBE + "</body>"), encoding="utf-8")

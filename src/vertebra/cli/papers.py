@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from vertebra.cli.output import CommandError, print_json, print_table, require_suffix, say
+from vertebra.cli.output import CommandError, print_json, require_suffix, say
 from vertebra.cli.papers_files import write_comparison
-
-if TYPE_CHECKING:
-    from vertebra.papers.hu2023.comparison import Comparison
-    from vertebra.papers.yang2023.comparison import Comparison as FrictionComparison
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text; units are in the names.")]
 
-app = typer.Typer(help="Set the numbers that papers publish beside ours.", no_args_is_help=True)
+FILES = (".html", ".png", ".csv")
+
+app = typer.Typer(invoke_without_command=True)
 
 
 @app.callback()
-def _options() -> None:
-    """Set the numbers that papers publish beside ours."""
+def every_paper(
+    context: typer.Context,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Of all papers: also write one page (.html), a picture (.png) or a table (.csv)."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Set the numbers that papers publish beside ours: of one paper, or of all when none is named.
+
+    vertebra papers --out papers.html
+    """
+    if context.invoked_subcommand is not None:
+        if out is not None or as_json:
+            raise CommandError(f"--out and --json go after the name of the paper: papers {context.invoked_subcommand}")
+        return
+    from vertebra.cli.papers_all import answer
+
+    answer(out, require_suffix(out, FILES) if out is not None else "", as_json)
 
 
 @app.command()
@@ -31,46 +46,27 @@ def hu2023(
         bool, typer.Option("--experiments", help="Only the three ground-mounted experiments of the prototype.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Also write a page with plots and 3D shapes (.html), or cells (.csv).")
+        Path | None,
+        typer.Option(
+            "--out", help="Also write a page with plots and 3D shapes (.html), a picture (.png) or cells (.csv)."
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Hu et al. 2023: shape of rolling-joint robots under cable tension and gravity."""
+    from vertebra.cli.papers_hu2023 import print_comparison
     from vertebra.papers.hu2023.comparison import compare, compare_experiments
     from vertebra.papers.hu2023.records import record
 
-    suffix = require_suffix(out, (".html", ".csv")) if out is not None else ""
+    suffix = require_suffix(out, FILES) if out is not None else ""
     comparison = compare_experiments() if experiments else compare()
     if as_json:
         print_json(record(comparison) | ({"out": str(out)} if out is not None else {}))
     else:
-        _print(comparison, everything, experiments)
+        print_comparison(comparison, everything, experiments)
     if out is not None:
         write_comparison("hu2023", comparison, out, suffix)
         say(f"wrote {out}")
-
-
-def _print(comparison: Comparison, everything: bool, experiments: bool) -> None:
-    from vertebra.cli.output import console
-    from vertebra.papers.hu2023 import facts
-    from vertebra.papers.hu2023.records import SOURCE
-
-    out = console()
-    out.print(f"{SOURCE}\n")
-    for sentence in facts.headlines(comparison):
-        out.print(f"- {sentence}")
-    if experiments:
-        print_table(facts.table_facts(comparison, 3))
-        print_table(facts.experiment_facts(comparison))
-        return
-    print_table(facts.cell_counts(comparison))
-    for table in (1, 2, 3) if everything else (3,):
-        print_table(facts.table_facts(comparison, table))
-    print_table(facts.claim_facts(comparison))
-    if everything:
-        print_table(facts.tip_facts(comparison))
-        print_table(facts.triangle_facts(comparison))
-        print_table(facts.race_facts(comparison))
 
 
 @app.command()
@@ -100,16 +96,17 @@ def yang2023(
 
     vertebra papers yang2023 --case 16 --out case.html
     """
+    from vertebra.cli.papers_yang2023 import print_claims, print_tips
     from vertebra.papers.yang2023.comparison import compare, select
     from vertebra.papers.yang2023.records import record
 
-    suffix = require_suffix(out, (".html", ".png", ".csv")) if out is not None else ""
+    suffix = require_suffix(out, FILES) if out is not None else ""
     chosen = _chosen(case, condition, closure)
     comparison = select(**chosen) if chosen else compare()
     if as_json:
         print_json(record(comparison) | ({"out": str(out)} if out is not None else {}))
     else:
-        _print_tips(comparison) if chosen else _print_claims(comparison, everything)
+        print_tips(comparison) if chosen else print_claims(comparison, everything)
     if out is not None:
         write_comparison("yang2023", comparison, out, suffix)
         say(f"wrote {out}")
@@ -130,48 +127,6 @@ def _chosen(case: list[int] | None, condition: list[str] | None, closure: str | 
     if closure is not None:
         chosen["closures"] = [closure]
     return chosen
-
-
-def _print_tips(comparison: FrictionComparison) -> None:
-    from vertebra.cli.output import console
-    from vertebra.papers.yang2023 import tips
-
-    console().print(tips.AXES)
-    if len(comparison.cases) == 1:
-        print_table(tips.case_tips(comparison, comparison.cases[0]))
-        return
-    for condition in comparison.conditions:
-        print_table(tips.condition_tips(comparison, condition))
-
-
-def _print_claims(comparison: FrictionComparison, everything: bool) -> None:
-    from vertebra.cli.output import console
-    from vertebra.papers.yang2023 import facts, tips, unstated
-    from vertebra.papers.yang2023.records import SOURCE
-
-    out = console()
-    out.print(f"{SOURCE}\n")
-    for sentence in facts.headlines(comparison):
-        out.print(f"- {sentence}")
-    print_table(facts.condition_facts())
-    print_table(facts.effect_facts(comparison))
-    print_table(facts.claim_facts(comparison))
-    for sentence in facts.claim_notes(comparison):
-        out.print(f"- {sentence}")
-    print_table(facts.loop_facts(comparison))
-    out.print(f"\n{unstated.UNSTATED}")
-    print_table(unstated.unstated_facts())
-    if not everything:
-        out.print("\nTips of all cases, and what had to be put right: --all. Plots and 3D shapes: --out page.html")
-        return
-    print_table(facts.closure_facts(comparison))
-    out.print()
-    for sentence in unstated.CORRECTIONS:
-        out.print(f"- {sentence}")
-    out.print(f"\n{tips.AXES}")
-    print_table(tips.case_facts(comparison))
-    for condition in comparison.conditions:
-        print_table(tips.condition_tips(comparison, condition))
 
 
 @app.command()
@@ -195,7 +150,7 @@ def cai2023(
     from vertebra.papers.cai2023.comparison import compare
     from vertebra.papers.cai2023.records import record
 
-    suffix = require_suffix(out, (".html", ".png", ".csv")) if out is not None else ""
+    suffix = require_suffix(out, FILES) if out is not None else ""
     comparison = compare()
     if as_json:
         print_json(record(comparison) | ({"out": str(out)} if out is not None else {}))
@@ -233,7 +188,7 @@ def dantuono2023(
     from vertebra.papers.dantuono2023.comparison import compare, compare_case
     from vertebra.papers.dantuono2023.records import record
 
-    suffix = require_suffix(out, (".html", ".png", ".csv")) if out is not None else ""
+    suffix = require_suffix(out, FILES) if out is not None else ""
     if case is not None and case.lower() not in CASES:
         raise CommandError(f"--case: must be {', '.join(CASES)}, not {case!r}")
     comparison = compare() if case is None else compare_case(case_named(case))
@@ -270,7 +225,7 @@ def lapusan2022(
     from vertebra.papers.lapusan2022.comparison import compare
     from vertebra.papers.lapusan2022.records import record
 
-    suffix = require_suffix(out, (".html", ".png", ".csv")) if out is not None else ""
+    suffix = require_suffix(out, FILES) if out is not None else ""
     comparison = compare()
     if as_json:
         print_json(record(comparison) | ({"out": str(out)} if out is not None else {}))

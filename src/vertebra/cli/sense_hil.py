@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from vertebra.sensing.hil.result import HilRun
     from vertebra.sensing.hil.setup import HilSetup
 
-FILES = (".html", ".csv", ".json")
+FILES = (".html", ".png", ".svg", ".csv", ".json")
 
 
 def hil(
@@ -48,7 +48,8 @@ def hil(
         str | None, typer.Option("--bus", help="URL of a bus between processes; default: multicast on this computer.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Page (.html), table of the live shapes (.csv) or .json in SI.")
+        Path | None,
+        typer.Option("--out", help="Page (.html), plots (.png, .svg), table of the live shapes (.csv) or .json in SI."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""How `vertebra sense hil` answers: tables for people, JSON in SI, a table of all shapes, a page."""
+"""How `vertebra sense hil` answers: tables for people, JSON in SI, a table of all shapes, a page, plots."""
 
 from __future__ import annotations
 
@@ -37,10 +37,14 @@ def write(run: HilRun, out: Path) -> None:
     elif suffix == ".csv":
         score = run.scores[run.setup.method]
         files.write_csv(out, _columns(score), _table(score).tolist())
-    else:
+    elif suffix == ".html":
         from vertebra.report.hil_page import hil_page
 
         write_text(out, hil_page(run))
+    else:
+        from vertebra.report.hil_figure import hil_figure_static
+
+        hil_figure_static(run, out)
 
 
 def record(run: HilRun) -> dict[str, Any]:

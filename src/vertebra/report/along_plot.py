@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 import numpy as np
-import plotly.io
 
-from vertebra.report.html_page import PLOTLY_CONFIG
+from vertebra.report.page_parts import Part, pictures
 from vertebra.report.panels import Panel, Series, panel_figure
 from vertebra.report.scene import cable_style
 from vertebra.robot.tables import Floats
@@ -43,16 +41,8 @@ def alike_cables(values: Floats) -> dict[int, str]:
     }
 
 
-def along_plot(shape: Shape) -> str:
-    """HTML; needs plotly on the page already."""
+def along_plot(shape: Shape) -> Part:
+    """The plot with its heading."""
     figure: Any = panel_figure([along_panel(shape)])
     figure.update_layout(margin={"t": 12})
-    drawn = plotly.io.to_html(
-        figure,
-        full_html=False,
-        include_plotlyjs=False,
-        div_id="along",
-        default_height="22rem",
-        config={**PLOTLY_CONFIG, "displayModeBar": False},
-    )
-    return f"<h2>How friction changes the tension</h2>\n{drawn}\n<p>{escape(CAPTION)}</p>\n"
+    return pictures("along", [figure], "22rem", "How friction changes the tension", CAPTION)

@@ -44,8 +44,8 @@ def key(names: dict[str, str]) -> list[Any]:
 
 
 def finish(figure: Any, x: str, y: str, **layout: Any) -> Any:
-    """Axis titles with units, a light grid, the legend below."""
-    axis = {"gridcolor": "#e2e2e2", "zeroline": False, "linecolor": "#999999", "showline": True, "ticks": "outside"}
+    """Axis titles with units, the legend below."""
+    axis = {"zeroline": False, "showline": True, "ticks": "outside"}
     figure.update_xaxes(title={"text": x, "standoff": 6}, **axis)
     figure.update_yaxes(title={"text": y, "standoff": 6}, **axis)
     figure.update_layout(

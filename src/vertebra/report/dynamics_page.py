@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 
-from vertebra.report.comparison_page import comparison_page, pictures
 from vertebra.report.dynamics_case import DynamicsCase
 from vertebra.report.dynamics_facts import (
     cable_need_facts,
@@ -15,12 +13,13 @@ from vertebra.report.dynamics_facts import (
     violation_facts,
 )
 from vertebra.report.dynamics_figure import dynamics_panels
-from vertebra.report.html_page import facts_table
+from vertebra.report.html_page import html_page
 from vertebra.report.motion_picture import motion_picture
+from vertebra.report.page import robot_tables
+from vertebra.report.page_parts import Part, facts_table, pictures, warning_boxes
 from vertebra.report.player import animation
-from vertebra.report.shape_page import versions
 from vertebra.report.simulation_figure import time_figure
-from vertebra.report.simulation_page import MOVES, pace_text, robot_tables
+from vertebra.report.simulation_page import MOVES, pace_text
 
 CAPTIONS = (
     ("Motion", "Left: angle of each joint. Right: the moment that cables must exert at each joint, about its axis, to "
@@ -36,12 +35,11 @@ ALONG = ("Along the cables", "Tension across each joint, from the base to the ti
 
 def dynamics_page(case: DynamicsCase, title: str) -> str:
     """The whole HTML text."""
-    return comparison_page(title, _parts(case), f"{versions()}.")
+    return html_page(title, _parts(case))
 
 
-def _parts(case: DynamicsCase) -> Iterator[str]:
-    for text in dynamics_warnings(case):
-        yield f'<p class="warning">{escape(text)}</p>\n'
+def _parts(case: DynamicsCase) -> Iterator[Part]:
+    yield warning_boxes(dynamics_warnings(case))
     picture, slowness = motion_picture(case.robot, case.time, case.allocation.q, case.tip, case.gravity)
     yield animation(picture, "motion", MOVES.format(pace=pace_text(slowness)))
     yield facts_table(dynamics_summary(case, "Answer"))

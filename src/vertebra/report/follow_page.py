@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 
 from vertebra.motion.journey import Journey
-from vertebra.report.comparison_page import comparison_page, pictures
 from vertebra.report.facts import overview
 from vertebra.report.follow_facts import journey_summary, journey_warnings, link_facts
 from vertebra.report.follow_figure import journey_figures
 from vertebra.report.follow_picture import journey_picture
-from vertebra.report.html_page import facts_table
+from vertebra.report.html_page import html_page
+from vertebra.report.page_parts import Part, facts_table, paragraph, pictures, warning_boxes
 from vertebra.report.player import animation
-from vertebra.report.shape_page import versions
 
 MOVES = (
     "Press Play, or drag the slider. The inner snake is seen through the outer one; blue is rigid, orange is loose. "
@@ -33,17 +31,16 @@ CARRIED = (
 
 def follow_page(journey: Journey, title: str) -> str:
     """The whole HTML text."""
-    return comparison_page(title, _parts(journey), f"{versions()}. Lengths are in the frame of the entry.")
+    return html_page(title, _parts(journey), "Lengths are in the frame of the entry.")
 
 
-def _parts(journey: Journey) -> Iterator[str]:
-    for text in journey_warnings(journey):
-        yield f'<p class="warning">{escape(text)}</p>\n'
+def _parts(journey: Journey) -> Iterator[Part]:
+    yield warning_boxes(journey_warnings(journey))
     yield animation(journey_picture(journey), "journey", MOVES)
     yield pictures("plots", journey_figures(journey), "25rem", "Step by step", PLOTS)
     yield facts_table(journey_summary(journey, "Journey"))
     yield facts_table(link_facts(journey))
-    yield f"<p>{escape(CARRIED)}</p>\n"
+    yield paragraph("", CARRIED)
     for name, robot in (("Outer snake", journey.pair.outer), ("Inner snake", journey.pair.inner)):
         about = overview(robot)
         rows = tuple(row for row in about.rows if row[0] != "gravity")  # the journey's own stands above

@@ -22,7 +22,7 @@ MM = 1e3
 COLOURS = {
     (Snake.OUTER, False): ("outer rigid", "#56B4E9"),
     (Snake.OUTER, True): ("outer loose", "#F0B429"),
-    (Snake.INNER, False): ("inner rigid", "#0B3C5D"),
+    (Snake.INNER, False): ("inner rigid", "#0072B2"),
     (Snake.INNER, True): ("inner loose", "#D55E00"),
 }
 """Name and colour by snake and by whether it is loose."""

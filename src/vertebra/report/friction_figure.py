@@ -164,19 +164,11 @@ def friction_figure_static(fit: FrictionFit, path: str | Path, title: str) -> Pa
 
 def friction_still(fit: FrictionFit, title: str) -> Any:
     """The matplotlib figure: law left, residuals right."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
+    from vertebra.report.still import plot_grid
 
-    figure = Figure(figsize=(11.0, 5.2), dpi=150, layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12))
-    FigureCanvasAgg(figure)
-    law, residuals = figure.subplots(1, 2)
+    figure, ((law, residuals),) = plot_grid(1, 2, title)
     _draw_law(law, fit)
     _draw_residuals(residuals, fit)
-    for axes in (law, residuals):
-        axes.grid(color="#dddddd", linewidth=0.6)
-        axes.set_axisbelow(True)
-    figure.suptitle(title)
     return figure
 
 
@@ -214,4 +206,4 @@ def _draw_residuals(axes: Any, fit: FrictionFit) -> None:
 
 
 def _legend_below(axes: Any) -> None:
-    axes.legend(frameon=False, ncols=2, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.13))
+    axes.legend(ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.13))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from html import escape
 
 from vertebra.errors import InputError
 from vertebra.identify.friction_result import FrictionFit
-from vertebra.report.comparison_page import comparison_page, facts_table, pictures
 from vertebra.report.friction_facts import coefficient_facts, fit_facts, friction_tables, title
 from vertebra.report.friction_figure import band_picture, residual_picture
+from vertebra.report.html_page import html_page
+from vertebra.report.page_parts import Part, facts_table, listing, pictures, warning_boxes
 
 CAPTION = (
     "Left: the law; the dark band holds the whole curve with the stated probability, the pale one only if the law goes "
@@ -22,18 +22,17 @@ NOTE = "Angles and payloads are taken as exact. Point at a curve or a mark to re
 
 def friction_page(fit: FrictionFit) -> str:
     """The whole HTML text."""
-    return comparison_page(title(fit), _parts(fit), NOTE)
+    return html_page(title(fit), _parts(fit), NOTE)
 
 
-def _parts(fit: FrictionFit) -> Iterator[str]:
-    for text in fit.warnings:
-        yield f'<p class="warning">{escape(text)}</p>\n'
+def _parts(fit: FrictionFit) -> Iterator[Part]:
+    yield warning_boxes(fit.warnings)
     figures = [band_picture(fit), residual_picture(fit)]
     yield pictures("friction", figures, "27rem", "Law and residuals", CAPTION)
     yield facts_table(fit_facts(fit)._replace(title="Fit"))
     yield facts_table(coefficient_facts(fit))
     # Without the lines where robot files refuse the law; a warning above says so.
     with contextlib.suppress(InputError):
-        yield f"<h2>For the cables of a robot file</h2>\n<pre>{escape(fit.snippet())}</pre>\n"
+        yield listing("For the cables of a robot file", fit.snippet())
     for facts in friction_tables(fit):
         yield facts_table(facts)

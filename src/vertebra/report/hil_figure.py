@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 
-from vertebra.report.hil_facts import freedom_names
-from vertebra.report.panels import Panel, Series
+from vertebra.report.hil_facts import freedom_names, hil_title
+from vertebra.report.panels import Panel, Series, draw_panels
 from vertebra.report.scene import cable_style
 from vertebra.report.simulation_figure import MOST_LINES, TIME_AXIS, curve
 from vertebra.report.thinning import spread
@@ -72,6 +73,13 @@ def health_panel(run: HilRun) -> Panel:
     series = [bars for state, colour in STATE_COLOURS.items() if (bars := _bars(times, states, state, colour))]
     rows = tuple(f"sensor {sensor}" for sensor in run.counters.sensors.tolist())
     return Panel("Sensors that were not ok", TIME_AXIS, "", tuple(series), rows=rows)
+
+
+def hil_figure_static(run: HilRun, path: str | Path) -> Path:
+    """Write a still picture of the plots, .png or .svg."""
+    panels = [tip_error_panel(run), turn_error_panel(run), joint_error_panel(run), latency_panel(run)]
+    health = health_panel(run)
+    return draw_panels([*panels, health] if health.series else panels, path, hil_title(run))
 
 
 def _worst_first(run: HilRun) -> Iterator[tuple[str, Score]]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 
 from vertebra.report import hil_facts as facts
 from vertebra.report import hil_figure as plots
-from vertebra.report.comparison_page import comparison_page, pictures
 from vertebra.report.hil_picture import hil_picture
-from vertebra.report.html_page import facts_table
+from vertebra.report.html_page import html_page
+from vertebra.report.page import robot_tables
+from vertebra.report.page_parts import Part, facts_table, pictures, warning_boxes
 from vertebra.report.player import animation
-from vertebra.report.shape_page import versions
 from vertebra.report.simulation_figure import time_figure
-from vertebra.report.simulation_page import pace_text, robot_tables
+from vertebra.report.simulation_page import pace_text
 from vertebra.sensing.hil.result import HilRun
 
 MOVES = (
@@ -33,12 +32,11 @@ HEALTH = "What the estimator thought of its sensors while the robot moved; nothi
 
 def hil_page(run: HilRun) -> str:
     """The whole HTML text."""
-    return comparison_page(facts.hil_title(run), _parts(run), f"{versions()}.")
+    return html_page(facts.hil_title(run), _parts(run))
 
 
-def _parts(run: HilRun) -> Iterator[str]:
-    for text in facts.hil_warnings(run):
-        yield f'<p class="warning">{escape(text)}</p>\n'
+def _parts(run: HilRun) -> Iterator[Part]:
+    yield warning_boxes(facts.hil_warnings(run))
     picture, slowness = hil_picture(run)
     yield animation(picture, "motion", MOVES.format(pace=pace_text(slowness)))
     yield facts_table(facts.hil_summary(run, "Run"))

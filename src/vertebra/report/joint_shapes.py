@@ -21,7 +21,7 @@ def joint_mesh(robot: Robot, frames: Floats, row: int) -> Mesh:
     """The parts inside the joint at `row`, between link `row` and link `row` + 1; empty for rolling and ball joints."""
     kind = robot.joints["kind"][row]
     if kind == FLEXURE:
-        return joined(tube(points, _rod_radius(robot, row)) for points in flexure_rods(robot, frames, row))
+        return joined(tube(points, rod_radius(robot, row)) for points in flexure_rods(robot, frames, row))
     if kind == PIN:
         return _hinge(robot, frames, row)
     if kind == UNIVERSAL:
@@ -32,7 +32,7 @@ def joint_mesh(robot: Robot, frames: Floats, row: int) -> Mesh:
 def flexure_rods(robot: Robot, frames: Floats, row: int, count: int = 13) -> list[Floats]:
     """Centre lines of the rods of a flexure joint, circular arcs of (count, 3) points in the world, m."""
     joint, before = robot.joints[row], frames[row]
-    axis, bend = _directions(robot, row)
+    axis, bend = directions(robot, row)
     turned = before[:3, :3].T @ frames[row + 1][:3, 2]  # z of the next link, in this one
     angle = math.atan2(float(turned @ bend), float(turned[2]))
     length, share = float(joint["size"]), np.linspace(0.0, 1.0, count)
@@ -40,10 +40,10 @@ def flexure_rods(robot: Robot, frames: Floats, row: int, count: int = 13) -> lis
     chord = length * share * np.sinc(angle * share / (2 * np.pi))
     aside, along = chord * np.sin(angle * share / 2), chord * np.cos(angle * share / 2)
     arc = np.outer(aside, bend) + np.outer(along + robot.links["reach"][row], [0.0, 0.0, 1.0])
-    return [_to_world(before, arc + offset * axis) for offset in _rod_offsets(robot, row)]
+    return [_to_world(before, arc + offset * axis) for offset in rod_offsets(robot, row)]
 
 
-def _rod_offsets(robot: Robot, row: int) -> Iterator[float]:
+def rod_offsets(robot: Robot, row: int) -> Iterator[float]:
     """Rods stand side by side along the joint's axis; the file does not say how far apart."""
     joint = section_of(robot, row + 1).joint
     count = (joint.rods if isinstance(joint, FlexureJoint) else None) or 2
@@ -51,7 +51,7 @@ def _rod_offsets(robot: Robot, row: int) -> Iterator[float]:
     yield from (float(offset) for offset in (np.linspace(-half, half, count) if count > 1 else [0.0]))
 
 
-def _rod_radius(robot: Robot, row: int) -> float:
+def rod_radius(robot: Robot, row: int) -> float:
     joint = section_of(robot, row + 1).joint
     stated = joint.rod_diameter if isinstance(joint, FlexureJoint) else None
     return stated / 2 if stated else THICKNESS * float(robot.links["diameter"][row + 1])
@@ -61,7 +61,7 @@ def _hinge(robot: Robot, frames: Floats, row: int) -> Mesh:
     """A pin along the axis, and a lug from either face to it."""
     diameter, reach = float(robot.links["diameter"][row + 1]), float(robot.links["reach"][row])
     half = float(robot.joints["size"][row])
-    axis, _ = _directions(robot, row)
+    axis, _ = directions(robot, row)
     centre = np.array([0.0, 0.0, reach + half])
     pin = np.array([centre - 0.4 * diameter * axis, centre, centre + 0.4 * diameter * axis])
     parts = [tube(_to_world(frames[row], pin), 1.5 * THICKNESS * diameter)]
@@ -92,7 +92,7 @@ def _strut(frame: Floats, foot: Floats, low: float, high: float, diameter: float
     return tube(_to_world(frame, ends), THICKNESS * diameter)
 
 
-def _directions(robot: Robot, row: int) -> tuple[Floats, Floats]:
+def directions(robot: Robot, row: int) -> tuple[Floats, Floats]:
     """Rotation axis and bend direction of a mirror joint, unit vectors in the link before it."""
     x, y = float(robot.joints["axis_x"][row]), float(robot.joints["axis_y"][row])
     return np.array([x, y, 0.0]), np.array([y, -x, 0.0])

@@ -56,6 +56,12 @@ def link_mesh(robot: Robot, index: int, sectors: int = 40) -> Mesh:
     return joined(parts)
 
 
+def mount_mesh(robot: Robot) -> Mesh:
+    """The plate that the robot stands on, below the world's origin, m."""
+    radius = 0.8 * float(robot.links["diameter"][0])
+    return revolved([(radius, -THIN * 2 * radius), (radius, 0.0)])
+
+
 def _column(robot: Robot, index: int, sectors: int) -> Mesh:
     """Links of mirror joints fill the space between their faces; those of universal joints are a platform."""
     link, before = robot.links[index], robot.joints[index - 1]

@@ -12,8 +12,9 @@ import plotly.graph_objects as go
 
 from vertebra.report import traces
 from vertebra.report.facts import Facts, cables, links, overview, sections
-from vertebra.report.html_page import document, facts_table
+from vertebra.report.html_page import html_page
 from vertebra.report.overlays import ELLIPSOID_COLOUR
+from vertebra.report.page_parts import TURN_IT, Part, facts_table, pictures
 from vertebra.report.scene import (
     GRAVITY_COLOUR,
     LINK_COLOURS,
@@ -35,19 +36,31 @@ def robot_page(robot: Robot, frames: Floats, title: str) -> str:
     scene = robot_scene(robot, frames)
     x, y, z = scene.tip
     pose = Facts("", ("", ""), (("tip in this picture", f"({x:.3f}, {y:.3f}, {z:.3f}) mm"),))
-    tables = [facts_table(overview(robot)._replace(title=""), pose), *part_tables(robot)]
-    return document(title, robot_picture(robot, scene), tables)
+    tables = [facts_table(overview(robot)._replace(title="Robot"), pose), *part_tables(robot)]
+    return html_page(title, [big_picture(robot_picture(robot, scene)), *tables])
 
 
-def part_tables(robot: Robot) -> Iterator[str]:
-    """HTML tables of joints, links and cables."""
+def big_picture(figure: Any, caption: str = TURN_IT) -> Part:
+    """The one picture at the top of a page."""
+    return pictures("picture", [figure], "36rem", "", caption, buttons=True)
+
+
+def robot_tables(robot: Robot) -> Iterator[Part]:
+    """The robot itself."""
+    about = overview(robot)
+    rows = tuple(row for row in about.rows if row[0] != "gravity")  # the file's, which need not be what was asked
+    yield facts_table(about._replace(title=f"Robot {robot.name}", rows=rows))
+    yield from part_tables(robot)
+
+
+def part_tables(robot: Robot) -> Iterator[Part]:
+    """Tables of joints, links and cables."""
     yield from (facts_table(facts) for facts in (sections(robot), links(robot), cables(robot)) if facts.rows)
 
 
 def robot_picture(robot: Robot, scene: Scene) -> Any:
     """The plotly figure of a scene."""
     figure = go.Figure([*_bodies(scene), *_lines(scene), *_overlays(scene)])
-    axis = {"backgroundcolor": "#f7f7f7", "gridcolor": "#d9d9d9", "zerolinecolor": "#bbbbbb", "showspikes": False}
     distance = eye_distance(scene)
     ex, ey, ez = (distance * value for value in scene.view.eye)
     ux, uy, uz = scene.view.up
@@ -58,12 +71,12 @@ def robot_picture(robot: Robot, scene: Scene) -> Any:
     figure.update_layout(
         template="none",
         margin={"l": 0, "r": 0, "t": 0, "b": 0},
-        legend={"x": 0.01, "y": 0.99, "bgcolor": "rgba(255,255,255,0.7)", "itemsizing": "constant"},
+        legend={"x": 0.01, "y": 0.99, "itemsizing": "constant"},
         scene={
             "aspectmode": "data",
             "domain": {"x": [left, 1.0]},
             "camera": {"center": center, "eye": {"x": ex, "y": ey, "z": ez}, "up": {"x": ux, "y": uy, "z": uz}},
-            **{f"{name}axis": {**axis, "title": {"text": f"{name} [mm]"}} for name in "xyz"},
+            **{f"{name}axis": {"title": {"text": f"{name} [mm]"}} for name in "xyz"},
         },
     )
     return figure

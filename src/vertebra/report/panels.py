@@ -11,10 +11,18 @@ from typing import Any
 from vertebra.report.comparison_plot import finish
 from vertebra.robot.tables import Floats
 
-SYMBOLS = {"circle": "o", "circle-open": "o", "square": "s", "diamond": "D", "triangle-up": "^", "x": "x", "": ""}
+SYMBOLS = {
+    "circle": "o",
+    "circle-open": "o",
+    "square": "s",
+    "diamond": "D",
+    "diamond-open": "D",
+    "triangle-up": "^",
+    "x": "x",
+    "": "",
+}
 """Names of marks in plotly and in matplotlib."""
 DASHES = {"solid": "-", "dash": "--", "dot": ":"}
-PANEL_INCHES = (6.0, 4.3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +55,8 @@ class Panel:
     """The same scale on both axes."""
     rows: tuple[str, ...] = ()
     """Names of y = 0, 1, ..., instead of numbers; the first one is at the top."""
+    flipped: bool = False
+    """Whether y grows downwards, for what hangs."""
 
 
 def panel_figure(panels: Sequence[Panel]) -> Any:
@@ -54,7 +64,7 @@ def panel_figure(panels: Sequence[Panel]) -> Any:
     from plotly.subplots import make_subplots
 
     figure = make_subplots(cols=len(panels), subplot_titles=[panel.title for panel in panels], horizontal_spacing=0.11)
-    named: set[str] = set()
+    named = {""}
     for column, panel in enumerate(panels, 1):
         for series in panel.series:
             figure.add_trace(_trace(series, series.name not in named), row=1, col=column)
@@ -65,6 +75,8 @@ def panel_figure(panels: Sequence[Panel]) -> Any:
         figure.update_yaxes(title={"text": panel.y, "standoff": 6}, col=column)
         if panel.equal:
             figure.update_yaxes(scaleanchor=f"x{column}" if column > 1 else "x", scaleratio=1, col=column)
+        if panel.flipped:
+            figure.update_yaxes(autorange="reversed", col=column)
         if panel.rows:
             figure.update_yaxes(
                 tickvals=list(range(len(panel.rows))),
@@ -107,41 +119,34 @@ def draw_panels(panels: Sequence[Panel], path: str | Path, title: str, columns: 
 
 def panel_still(panels: Sequence[Panel], title: str, columns: int = 2) -> Any:
     """The matplotlib figure of panels in rows of `columns`."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
+    from vertebra.report.still import plot_grid
 
-    rows = math.ceil(len(panels) / columns)
-    width, height = PANEL_INCHES
-    layout = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12)
-    figure = Figure(figsize=(width * columns, height * rows + 0.4), dpi=110, layout=layout)
-    FigureCanvasAgg(figure)
-    grid = figure.subplots(rows, columns, squeeze=False)
+    figure, grid = plot_grid(math.ceil(len(panels) / columns), columns, title)
     for place, axes in enumerate(grid.flat):
         if place < len(panels):
             _draw(axes, panels[place])
         else:
             axes.set_axis_off()
-    figure.suptitle(title, fontsize=13)
     return figure
 
 
 def _draw(axes: Any, panel: Panel) -> None:
-    named: set[str] = set()
+    named = {""}
     for series in panel.series:
         axes.plot(
             series.x, series.y, color=series.colour, linestyle=DASHES.get(series.dash, ""), linewidth=series.width,
             marker=SYMBOLS[series.symbol], markersize=0.8 * series.size,
             markerfacecolor="none" if series.symbol.endswith("-open") else None,
-            label=None if series.name in named else series.name,
+            label=series.name if series.name not in named else None,
         )  # fmt: skip
         named.add(series.name)
     axes.set(xlabel=panel.x, ylabel=panel.y, title=panel.title)
-    axes.grid(color="#dddddd", linewidth=0.6)
     if panel.equal:
         axes.set_aspect("equal", adjustable="datalim")
+    if panel.flipped:
+        axes.invert_yaxis()
     if panel.rows:
         axes.set_yticks(range(len(panel.rows)), panel.rows)
         axes.set_ylim(*_row_range(panel))
         axes.set_xlim(left=0.0)
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend()

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from html import escape
 
 import numpy as np
 
-from vertebra.report.comparison_page import comparison_page, pictures
 from vertebra.report.facts import Facts
-from vertebra.report.html_page import TURN_IT, facts_table
+from vertebra.report.html_page import html_page
 from vertebra.report.page import robot_picture
+from vertebra.report.page_parts import TURN_IT, Part, facts_table, pictures, warning_boxes
 from vertebra.report.panels import panel_figure
 from vertebra.report.path_facts import walk_facts
 from vertebra.report.path_figure import Wanted, path_panels, tip_lines, tip_marks
 from vertebra.report.scene import Scene, gravity_arrow
 from vertebra.report.shape_facts import warnings
-from vertebra.report.shape_page import shape_tables, versions
+from vertebra.report.shape_page import shape_tables
 from vertebra.report.shape_scene import shape_scene
 from vertebra.report.view import best_view
 from vertebra.statics.path_state import Walk
@@ -38,12 +37,11 @@ MISS = (
 
 def path_page(walk: Walk, last: Shape, title: str, summary: Facts, wanted: Wanted | None = None) -> str:
     """The whole HTML text."""
-    return comparison_page(title, _parts(walk, last, summary, wanted), f"{versions()}.")
+    return html_page(title, _parts(walk, last, summary, wanted))
 
 
-def _parts(walk: Walk, last: Shape, summary: Facts, wanted: Wanted | None) -> Iterator[str]:
-    for text in (*warnings(last), *_missed(wanted)):
-        yield f'<p class="warning">{escape(text)}</p>\n'
+def _parts(walk: Walk, last: Shape, summary: Facts, wanted: Wanted | None) -> Iterator[Part]:
+    yield warning_boxes((*warnings(last), *_missed(wanted)))
     figure = robot_picture(last.robot, path_scene(walk, last, wanted))
     yield pictures("shape", [figure], "36rem", "Way of the tip", LAST, True)
     tip, tensions, work, other = (panel_figure([panel]) for panel in path_panels(walk, wanted))

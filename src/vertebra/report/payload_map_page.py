@@ -4,30 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from vertebra.report import traces
-from vertebra.report.comparison_page import comparison_page, pictures
 from vertebra.report.facts import Facts
-from vertebra.report.html_page import TURN_IT, facts_table
+from vertebra.report.html_page import html_page
 from vertebra.report.overlays import FORCE_COLOUR, points_of
-from vertebra.report.page import robot_picture
+from vertebra.report.page import robot_picture, robot_tables
+from vertebra.report.page_parts import TURN_IT, Part, facts_table, pictures, warning_boxes
 from vertebra.report.payload_body import CAP, Body, patches
 from vertebra.report.payload_case import PayloadCase, case_scene
 from vertebra.report.payload_facts import dead_load_facts
 from vertebra.report.payload_map_facts import bodies_facts, map_summary, scale_text, share_facts
-from vertebra.report.payload_page import robot_tables
 from vertebra.report.payload_words import force_text, weakest_text
 from vertebra.report.scene import Scene, body_points, gravity_arrow
-from vertebra.report.shape_page import versions
 from vertebra.robot.tables import Floats
 
 JOINT_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
 """Okabe and Ito's; joints that are weakest most often come first."""
+SEEN_STEPS = (0.2, 0.95)
+"""The part of a colour scale that is seen on light and on dark pages."""
 FREE_COLOUR = "#D0D0D0"
 """Where no joint gives way."""
 CLOSER = 0.95
@@ -48,7 +47,7 @@ def map_page(
     case: PayloadCase, bodies: Sequence[Body], title: str, tensions: str = "", more: tuple[Facts, ...] = ()
 ) -> str:
     """The whole HTML text; `tensions` in words where bodies have different ones, `more` are further tables."""
-    return comparison_page(title, _parts(case, bodies, tensions, more), f"{versions()}. {NOTE}")
+    return html_page(title, _parts(case, bodies, tensions, more), NOTE)
 
 
 def write_map_page(
@@ -65,10 +64,10 @@ def write_map_page(
     return target
 
 
-def _parts(case: PayloadCase, bodies: Sequence[Body], tensions: str, more: tuple[Facts, ...]) -> Iterator[str]:
+def _parts(case: PayloadCase, bodies: Sequence[Body], tensions: str, more: tuple[Facts, ...]) -> Iterator[Part]:
     for body in bodies:
         if body.scale == 0:
-            yield f'<p class="warning">{escape(f"{body.name}: no body is drawn; {_nothing(body)}")}</p>\n'
+            yield warning_boxes([f"{body.name}: no body is drawn; {_nothing(body)}"])
     figure = map_picture(case, bodies, not tensions)
     yield pictures("picture", [figure], "38rem", "Payload in every direction", PICTURE, True)
     yield facts_table(map_summary(case, bodies, "Payload map", tensions))
@@ -81,7 +80,7 @@ def _parts(case: PayloadCase, bodies: Sequence[Body], tensions: str, more: tuple
     loads = dead_load_facts(case)
     if loads.rows:
         yield facts_table(loads)
-    yield from robot_tables(case)
+    yield from robot_tables(case.robot)
 
 
 def _nothing(body: Body) -> str:
@@ -126,7 +125,8 @@ def joint_colours(bodies: Sequence[Body]) -> dict[int, str]:
     else:
         from plotly.colors import sample_colorscale
 
-        colours = dict(zip(found.tolist(), sample_colorscale("Viridis", len(found)), strict=True))
+        steps = np.linspace(*SEEN_STEPS, len(found)).tolist()
+        colours = dict(zip(found.tolist(), sample_colorscale("Viridis", steps), strict=True))
     return {0: FREE_COLOUR, **colours}
 
 
@@ -161,7 +161,7 @@ def body_traces(body: Body, colours: dict[int, str]) -> Iterator[Any]:
 def _scale_note(body: Body) -> dict[str, Any]:
     return {
         "text": f"load at {body.name}: {scale_text(body)}",
-        "xref": "paper", "yref": "paper", "x": 0.23, "y": 0.985, "xanchor": "left", "yanchor": "top",
+        "xref": "paper", "yref": "paper", "x": 0.99, "y": 0.01, "xanchor": "right", "yanchor": "bottom",
         "showarrow": False, "font": {"size": 13},
     }  # fmt: skip
 

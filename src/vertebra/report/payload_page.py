@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vertebra.report import traces
-from vertebra.report.comparison_page import comparison_page, pictures
-from vertebra.report.facts import Facts, overview
-from vertebra.report.html_page import TURN_IT, facts_table
-from vertebra.report.page import part_tables, robot_picture
+from vertebra.report.facts import Facts
+from vertebra.report.html_page import html_page
+from vertebra.report.page import robot_picture, robot_tables
+from vertebra.report.page_parts import TURN_IT, Part, facts_table, pictures, warning_boxes
 from vertebra.report.payload_case import PayloadCase
 from vertebra.report.payload_facts import (
     along_facts,
@@ -23,7 +22,6 @@ from vertebra.report.payload_facts import (
 )
 from vertebra.report.payload_limits import axis_top, limits_figure
 from vertebra.report.payload_scene import WEAKEST_COLOUR, payload_scene, weakest_ball
-from vertebra.report.shape_page import versions
 
 if TYPE_CHECKING:
     from vertebra.payload.result import Payload
@@ -47,12 +45,11 @@ def payload_page(
     case: PayloadCase, found: Payload, title: str, aimed: str = "", more: tuple[Facts, ...] = ()
 ) -> str:  # fmt: skip
     """The whole HTML text; `more` are further tables below the first."""
-    return comparison_page(title, _parts(case, found, aimed, more), f"{versions()}. {NOTE}")
+    return html_page(title, _parts(case, found, aimed, more), NOTE)
 
 
-def _parts(case: PayloadCase, found: Payload, aimed: str, more: tuple[Facts, ...]) -> Iterator[str]:
-    for text in warnings(found):
-        yield f'<p class="warning">{escape(text)}</p>\n'
+def _parts(case: PayloadCase, found: Payload, aimed: str, more: tuple[Facts, ...]) -> Iterator[Part]:
+    yield warning_boxes(warnings(found))
     yield pictures("picture", [payload_picture(case, found)], "34rem", "The robot and its load", PICTURE, True)
     yield facts_table(payload_summary(case, found, "Payload", aimed))
     for facts in more:
@@ -65,7 +62,7 @@ def _parts(case: PayloadCase, found: Payload, aimed: str, more: tuple[Facts, ...
     for facts in (limit_facts(case, found, None), dead_load_facts(case), along_facts(case, found)):
         if facts.rows:
             yield facts_table(facts)
-    yield from robot_tables(case)
+    yield from robot_tables(case.robot)
 
 
 def payload_picture(case: PayloadCase, found: Payload) -> Any:
@@ -76,14 +73,6 @@ def payload_picture(case: PayloadCase, found: Payload) -> Any:
         ball = traces.body(weakest_ball(case, found), WEAKEST_COLOUR, 0.5, **style)
         figure.add_trace(ball)
     return figure
-
-
-def robot_tables(case: PayloadCase) -> Iterator[str]:
-    """The robot itself."""
-    about = overview(case.robot)
-    rows = tuple(row for row in about.rows if row[0] != "gravity")  # the file's, which need not be this question's
-    yield facts_table(about._replace(title=f"Robot {case.robot.name}", rows=rows))
-    yield from part_tables(case.robot)
 
 
 def write_payload_page(

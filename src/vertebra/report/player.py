@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
-import plotly.io
 
 from vertebra.report import traces
-from vertebra.report.html_page import PLOTLY_CONFIG
 from vertebra.report.page import eye_distance
+from vertebra.report.page_parts import Part, pictures
 from vertebra.report.scene import GRAVITY_COLOUR, Scene, gravity_arrow
 from vertebra.report.solids import joined
 from vertebra.report.view import View
@@ -60,14 +58,13 @@ def lay_out(
         low, high = np.minimum(low, arrow.min(axis=0)), np.maximum(high, arrow.max(axis=0))
     span, nothing = high - low, joined([])
     box = Scene((), nothing, nothing, (), line, line[-1], line[-2:], low, high, view, None)
-    axis = {"backgroundcolor": "#f7f7f7", "gridcolor": "#d9d9d9", "zerolinecolor": "#bbbbbb", "showspikes": False}
     sides = span / float(np.prod(span)) ** (1 / 3)
     eye = dict(zip("xyz", (eye_distance(box) * value for value in view.eye), strict=True))
     figure.update_layout(
         template="none",
         margin={"l": 0, "r": 0, "t": 0, "b": 0},
         uirevision="keep",
-        legend={"x": 0.01, "y": 0.99, "bgcolor": "rgba(255,255,255,0.7)", "itemsizing": "constant"},
+        legend={"x": 0.01, "y": 0.99, "itemsizing": "constant"},
         scene={
             "uirevision": "keep",
             "aspectmode": "manual",
@@ -76,7 +73,6 @@ def lay_out(
             "camera": {"eye": eye, "up": dict(zip("xyz", view.up, strict=True))},
             **{
                 f"{name}axis": {
-                    **axis,
                     "title": {"text": f"{name} [mm]"},
                     "range": [float(low[i]), float(high[i])],
                     "nticks": 3 + int(6 * span[i] / span.max()),
@@ -88,10 +84,6 @@ def lay_out(
     )
 
 
-def animation(figure: Any, name: str, caption: str) -> str:
-    """HTML of a figure with frames; it stands still until it is told to play."""
-    drawn = plotly.io.to_html(
-        figure, full_html=False, include_plotlyjs=False, div_id=name, default_height="40rem", auto_play=False,
-        config=PLOTLY_CONFIG,
-    )  # fmt: skip
-    return f"<figure>\n<div>{drawn}</div>\n<figcaption>{escape(caption)}</figcaption>\n</figure>\n"
+def animation(figure: Any, name: str, caption: str) -> Part:
+    """A figure with frames; it stands still until it is told to play."""
+    return pictures(name, [figure], "40rem", "", caption, buttons=True, moves=True)

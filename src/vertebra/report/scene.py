@@ -11,9 +11,9 @@ import numpy as np
 from vertebra.errors import InputError
 from vertebra.report.cable_lines import cable_line
 from vertebra.report.joint_shapes import joint_mesh
-from vertebra.report.link_shapes import THIN, link_mesh
+from vertebra.report.link_shapes import link_mesh, mount_mesh
 from vertebra.report.overlays import Arrow, Ellipsoid, Ghost, Mark
-from vertebra.report.solids import Mesh, joined, revolved
+from vertebra.report.solids import Mesh, joined
 from vertebra.report.view import View, best_view
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
@@ -83,7 +83,7 @@ def robot_scene(robot: Robot, frames: Floats, gravity: Floats | None = None) -> 
     sectors = _sectors(len(robot.links))
     links = tuple(_in_mm(link_mesh(robot, i, sectors).moved(frame)) for i, frame in enumerate(frames))
     parts = _in_mm(joined(joint_mesh(robot, frames, row) for row in range(len(robot.joints))))
-    mount = _in_mm(_mount(robot))
+    mount = _in_mm(mount_mesh(robot))
     cables = tuple(cable_line(robot, frames, k) * MM for k in range(len(robot.cables)))
     tip, face = (
         MM * (frames[-1][:3, 3] + frames[-1][:3, 2] * z) for z in (robot.tip_point[2], robot.links["reach"][-1])
@@ -112,12 +112,6 @@ def _in_mm(mesh: Mesh) -> Mesh:
 def _sectors(links: int) -> int:
     per_ring = MOST_VERTICES / (8 * links)
     return int(min(max(per_ring, 8), 40)) // 4 * 4
-
-
-def _mount(robot: Robot) -> Mesh:
-    radius = 0.8 * float(robot.links["diameter"][0])
-    thickness = THIN * 2 * radius
-    return revolved([(radius, -thickness), (radius, 0.0)])
 
 
 def gravity_arrow(gravity: Floats, points: Floats, view: View) -> Floats | None:

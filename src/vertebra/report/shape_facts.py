@@ -13,6 +13,7 @@ from vertebra.report.overlays import place_text
 from vertebra.report.slip_facts import friction_rows, slip_text, tensions_at_end
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
+from vertebra.statics.from_tensions import Shapes
 from vertebra.statics.shape import Shape, Status
 from vertebra.statics.stiffness import tip_stiffness
 
@@ -158,7 +159,7 @@ def straight_lengths(robot: Robot) -> Floats:
     return cable_lengths(robot, np.zeros(robot.freedoms))
 
 
-def load_facts(shape: Shape) -> Facts:
+def load_facts(shape: Shape | Shapes) -> Facts:
     """One row a load."""
     rows = [
         (str(i), place_text(shape.robot, load), vector(load.force), vector(load.moment))

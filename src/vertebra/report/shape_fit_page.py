@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 
 import numpy as np
 
 from vertebra.identify.shape_fit_result import ShapeFit
-from vertebra.report.comparison_page import comparison_page, facts_table, pictures
+from vertebra.report.html_page import html_page
+from vertebra.report.page_parts import Part, facts_table, listing, pictures, warning_boxes
 from vertebra.report.shape_fit_facts import fit_facts, parameter_facts, row_facts, shape_fit_tables, title
 from vertebra.report.shape_fit_figure import correlation_picture, row_picture, tip_picture
 
@@ -22,12 +22,11 @@ NOTE = "Tensions and payloads are taken as exact. Point at a mark to read it."
 
 def shape_fit_page(fit: ShapeFit) -> str:
     """The whole HTML text."""
-    return comparison_page(title(fit), _parts(fit), NOTE)
+    return html_page(title(fit), _parts(fit), NOTE)
 
 
-def _parts(fit: ShapeFit) -> Iterator[str]:
-    for text in fit.warnings:
-        yield f'<p class="warning">{escape(text)}</p>\n'
+def _parts(fit: ShapeFit) -> Iterator[Part]:
+    yield warning_boxes(fit.warnings)
     yield facts_table(fit_facts(fit)._replace(title="Fit"))
     yield facts_table(parameter_facts(fit))
     kinds = ["tips"] * fit.data.has_tips + ["angles"] * fit.data.has_angles
@@ -39,4 +38,4 @@ def _parts(fit: ShapeFit) -> Iterator[str]:
     for facts in shape_fit_tables(fit):
         yield facts_table(facts)
     yield facts_table(row_facts(fit))
-    yield f"<h2>The robot file</h2>\n<pre>{escape(fit.robot_file())}</pre>\n"
+    yield listing("The robot file", fit.robot_file())

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 
-from vertebra.report.comparison_page import comparison_page, pictures
-from vertebra.report.facts import overview
-from vertebra.report.html_page import facts_table
+from vertebra.report.html_page import html_page
 from vertebra.report.motion_picture import motion_picture
-from vertebra.report.page import part_tables
+from vertebra.report.page import robot_tables
+from vertebra.report.page_parts import Part, facts_table, pictures, warning_boxes
 from vertebra.report.player import animation
-from vertebra.report.shape_page import versions
 from vertebra.report.simulation_case import SimulationCase
 from vertebra.report.simulation_facts import (
     cable_motion_facts,
@@ -21,7 +18,6 @@ from vertebra.report.simulation_facts import (
     simulation_warnings,
 )
 from vertebra.report.simulation_figure import simulation_panels, time_figure
-from vertebra.robot.robot import Robot
 
 MOVES = "Press Play, or drag the slider; {pace}. The dotted line is the robot at the start. Drag to turn."
 LEFT_RIGHT = "Left: angle of each joint. Right: what pulled at each cable where it enters the base."
@@ -33,12 +29,11 @@ ENERGY = (
 
 def simulation_page(case: SimulationCase, title: str) -> str:
     """The whole HTML text."""
-    return comparison_page(title, _parts(case), f"{versions()}.")
+    return html_page(title, _parts(case))
 
 
-def _parts(case: SimulationCase) -> Iterator[str]:
-    for text in simulation_warnings(case):
-        yield f'<p class="warning">{escape(text)}</p>\n'
+def _parts(case: SimulationCase) -> Iterator[Part]:
+    yield warning_boxes(simulation_warnings(case))
     picture, slowness = motion_picture(case.robot, case.time, case.array("q"), case.array("tip"), case.gravity)
     yield animation(picture, "motion", MOVES.format(pace=pace_text(slowness)))
     angles, tensions, tip, energy = (time_figure(panel) for panel in simulation_panels(case))
@@ -58,11 +53,3 @@ def pace_text(slowness: float) -> str:
     if slowness > 1.0:
         return f"it plays about {slowness:.2g} times slower than it happens"
     return f"it plays about {1.0 / slowness:.2g} times faster than it happens"
-
-
-def robot_tables(robot: Robot) -> Iterator[str]:
-    """The robot itself."""
-    about = overview(robot)
-    rows = tuple(row for row in about.rows if row[0] != "gravity")  # the file's, which need not be this motion's
-    yield facts_table(about._replace(title=f"Robot {robot.name}", rows=rows))
-    yield from part_tables(robot)

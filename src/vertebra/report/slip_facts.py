@@ -10,6 +10,7 @@ import numpy as np
 from vertebra.report.facts import Facts, number
 from vertebra.robot.friction import FrictionLaw
 from vertebra.robot.tables import Floats
+from vertebra.statics.from_tensions import Shapes
 from vertebra.statics.shape import Shape
 
 MM = 1e3
@@ -46,7 +47,7 @@ def laws_text(laws: tuple[FrictionLaw, ...]) -> str:
     return "; ".join(f"cable {', '.join(map(str, cables))}: {law_text(law)}" for law, cables in groups.items())
 
 
-def friction_rows(shape: Shape) -> Iterator[tuple[str, str]]:
+def friction_rows(shape: Shape | Shapes) -> Iterator[tuple[str, str]]:
     """For a summary; nothing where there is no friction and none could be expected."""
     if shape.friction:
         yield "friction", laws_text(shape.friction)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 
 from vertebra.identify.slip_coverage import Coverage
 from vertebra.identify.slip_fit_result import SlipFit
-from vertebra.report.comparison_page import comparison_page, facts_table, pictures
+from vertebra.report.html_page import html_page
+from vertebra.report.page_parts import Part, facts_table, listing, pictures, warning_boxes
 from vertebra.report.slip_fit_facts import estimate_facts, fit_facts, made, row_facts, setting_facts, title
 from vertebra.report.slip_fit_figure import force_picture, mu_picture, residual_picture
 
@@ -20,12 +20,11 @@ NOTE = "Tensions and the lengths of the robot file are taken as exact. Point at 
 
 def slip_fit_page(fit: SlipFit, coverage: Coverage | None = None) -> str:
     """The whole HTML text."""
-    return comparison_page(title(fit), _parts(fit, coverage), NOTE)
+    return html_page(title(fit), _parts(fit, coverage), NOTE)
 
 
-def _parts(fit: SlipFit, coverage: Coverage | None) -> Iterator[str]:
-    for text in fit.warnings:
-        yield f'<p class="warning">{escape(text)}</p>\n'
+def _parts(fit: SlipFit, coverage: Coverage | None) -> Iterator[Part]:
+    yield warning_boxes(fit.warnings)
     caption = (
         f"Left: {made(fit)} loads hollow, the model at the fitted mu filled, with the band that holds the whole line. "
         "Right: what the model leaves over, repeats side by side; it should scatter evenly about zero."
@@ -38,4 +37,4 @@ def _parts(fit: SlipFit, coverage: Coverage | None) -> Iterator[str]:
     yield pictures("alone", [mu_picture(fit)], "20rem", "One mu for all?", ALONE)
     yield facts_table(setting_facts(fit))
     yield facts_table(row_facts(fit))
-    yield f'<h2>The robot file</h2>\n<div class="wide"><pre>{escape(fit.robot_file())}</pre></div>\n'
+    yield listing("The robot file", fit.robot_file())

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from vertebra.report.facts import Facts, number, overview
+from vertebra.report.facts import Facts, number
+from vertebra.report.shape_facts import load_facts, vector
+from vertebra.report.slip_facts import friction_rows
 from vertebra.robot.tables import Floats
 from vertebra.statics.stiffness import StiffnessCurve
 
@@ -33,28 +35,39 @@ def curve_facts(curve: StiffnessCurve) -> Facts:
     return Facts("Stiffness at the tip", headers, tuple(rows))
 
 
+def asked_facts(curve: StiffnessCurve) -> Facts:
+    """Under what the curve was worked out."""
+    gravity = ("gravity", f"{vector(curve.shapes.gravity)} m/s^2")
+    return Facts("Asked for", ("", ""), (gravity, *friction_rows(curve.shapes)))
+
+
 def _text(value: float) -> str:
     return f"{value:.4g}" if math.isfinite(value) else "rigid"
 
 
 def curve_figure_html(curve: StiffnessCurve, path: str | Path, title: str, critical: float | None = None) -> Path:
     """Write one HTML file that needs nothing else; `critical` in N is where the straight robot buckles."""
-    from vertebra.report.html_page import document, facts_table
+    from vertebra.report.html_page import html_page
+    from vertebra.report.page import big_picture, robot_tables
+    from vertebra.report.page_parts import facts_table
 
-    note = (
+    caption = (
         "Tensions without a stable shape within the range of every joint have no mark. Below the dotted line, if there "
         "is one, the straight robot buckles, and the marks belong to a bent shape. Point at a mark to read it."
     )
     robot = curve.shapes.robot
-    tables = [facts_table(curve_facts(curve)), facts_table(overview(robot)._replace(title=f"Robot {robot.name}"))]
+    tables = [facts for facts in (asked_facts(curve), load_facts(curve.shapes), curve_facts(curve)) if facts.rows]
+    parts = [big_picture(curve_picture(curve, critical), caption), *map(facts_table, tables)]
     target = Path(path)
-    target.write_text(document(title, curve_picture(curve, critical), tables, note=note), encoding="utf-8")
+    target.write_text(html_page(title, [*parts, *robot_tables(robot)]), encoding="utf-8")
     return target
 
 
 def curve_picture(curve: StiffnessCurve, critical: float | None = None) -> Any:
     """The plotly figure."""
     import plotly.graph_objects as go
+
+    from vertebra.report.comparison_plot import finish
 
     figure = go.Figure()
     for i, values in _finite_rows(curve):
@@ -65,13 +78,9 @@ def curve_picture(curve: StiffnessCurve, critical: float | None = None) -> Any:
     if critical is not None:
         text = f"straight above {critical:.4g} N"
         figure.add_vline(critical, line={"color": CRITICAL_COLOUR, "dash": "dot"}, annotation_text=text)
-    figure.update_layout(
-        template="plotly_white",
-        xaxis={"title": {"text": X_TITLE}, "rangemode": "tozero"},
-        yaxis={"title": {"text": Y_TITLE}, "type": "log" if _is_wide(curve) else "linear", "rangemode": "tozero"},
-        legend={"x": 0.02, "y": 0.98},
-        margin={"l": 70, "r": 20, "t": 20, "b": 60},
-    )
+    finish(figure, X_TITLE, Y_TITLE)
+    figure.update_xaxes(rangemode="tozero")
+    figure.update_yaxes(type="log" if _is_wide(curve) else "linear", rangemode="tozero", automargin=True)
     return figure
 
 
@@ -89,22 +98,17 @@ def curve_figure_static(curve: StiffnessCurve, path: str | Path, title: str, cri
 
 def curve_still(curve: StiffnessCurve, title: str, critical: float | None = None) -> Any:
     """The matplotlib figure."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
+    from vertebra.report.still import plot_grid
 
-    figure = Figure(figsize=(7.0, 4.6), dpi=150, layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12))
-    FigureCanvasAgg(figure)
-    axes = figure.subplots()
+    figure, ((axes,),) = plot_grid(1, 1, title)
     for i, values in _finite_rows(curve):
         axes.plot(
             curve.common, values, color=COLOURS[i], linewidth=1.4, marker=MARKERS[i], markersize=5, label=NAMES[i]
         )
     if critical is not None:
         axes.axvline(critical, color=CRITICAL_COLOUR, linestyle=":", label=f"straight above {critical:.4g} N")
-    axes.set(xlabel=X_TITLE, ylabel=Y_TITLE, title=title, yscale="log" if _is_wide(curve) else "linear")
-    axes.grid(color="#dddddd", linewidth=0.6)
-    axes.legend(frameon=False)
+    axes.set(xlabel=X_TITLE, ylabel=Y_TITLE, yscale="log" if _is_wide(curve) else "linear")
+    axes.legend()
     return figure
 
 

@@ -9,6 +9,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from mpl_toolkits.mplot3d import proj3d  # type: ignore[import-untyped]
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 
@@ -31,7 +32,23 @@ from vertebra.robot.tables import Floats
 LEAST_SHARE = 0.3
 """No side of the box is shorter than this share of the longest, so that tick labels have room."""
 DASHES = {"solid": "-", "dash": "--", "dot": ":"}
-SETTINGS: dict[Any, Any] = {"svg.hashsalt": "vertebra", "svg.fonttype": "none", "path.simplify": True}
+SETTINGS: dict[Any, Any] = {
+    "svg.hashsalt": "vertebra",
+    "svg.fonttype": "none",
+    "path.simplify": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.titlesize": 11,
+    "axes.edgecolor": "#57606a",
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "hatch.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+}
+"""The look of all still pictures."""
+PLOT_INCHES = (6.0, 4.3)
 
 
 def draw_still(robot: Robot, frames: Floats, path: Path, title: str) -> None:
@@ -43,6 +60,19 @@ def draw_scene(scene: Scene, path: Path, title: str) -> None:
     """Draw any scene into `path`; same input, same bytes."""
     with mpl.rc_context(SETTINGS):
         save_figure(scene_figure(scene, title), path)
+
+
+def plot_grid(rows: int, columns: int, title: str) -> tuple[Figure, Any]:
+    """A page of flat plots under one title, and its (rows, columns) axes; draw it within `SETTINGS`."""
+    width, height = PLOT_INCHES
+    layout = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12)
+    figure = Figure(figsize=(width * columns, height * rows + 0.4), dpi=110, layout=layout)
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(rows, columns, squeeze=False)
+    for axes in grid.flat:
+        axes.grid(True)
+    figure.suptitle(title, fontsize=13)
+    return figure, grid
 
 
 def save_figure(figure: Figure, path: Path) -> None:

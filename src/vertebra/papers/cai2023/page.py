@@ -10,7 +10,8 @@ from vertebra.papers.cai2023.comparison import Comparison
 from vertebra.papers.cai2023.figures import curve_figures, range_figures, shape_pictures
 from vertebra.papers.cai2023.notes import CORRECTIONS, UNSTATED, unstated_facts
 from vertebra.papers.cai2023.records import SOURCE
-from vertebra.report.comparison_page import comparison_page, facts_table, paragraph, pictures, sentences
+from vertebra.report.html_page import html_page
+from vertebra.report.page_parts import Part, facts_table, paragraph, pictures, sentences
 
 NOTE = "Ours (x, y, z) are the paper's (y, z, x): z runs along the robot, y is up, the load hangs from the tip."
 SHAPES = (
@@ -30,10 +31,16 @@ RANGES = (
 
 def comparison_html(comparison: Comparison) -> str:
     """The whole page."""
-    return comparison_page("Cai et al. 2023: payload of friction-locked links", _parts(comparison), f"{SOURCE}. {NOTE}")
+    return html_page(title(comparison), parts(comparison), f"{SOURCE}. {NOTE}")
 
 
-def _parts(comparison: Comparison) -> Iterator[str]:
+def title(_: Comparison) -> str:
+    """Of the page."""
+    return "Cai et al. 2023: payload of friction-locked links"
+
+
+def parts(comparison: Comparison) -> Iterator[Part]:
+    """What the page shows."""
     yield sentences(facts.headlines(comparison))
     shapes = list(shape_pictures(comparison))
     yield pictures("shapes", shapes[:2], "22rem", "Straight and vertical S under their largest load", SHAPES)

@@ -18,7 +18,8 @@ from vertebra.papers.dantuono2023.figures import (
 from vertebra.papers.dantuono2023.notes import UNSTATED, unstated_facts
 from vertebra.papers.dantuono2023.records import SOURCE
 from vertebra.papers.dantuono2023.runs import METHODS
-from vertebra.report.comparison_page import comparison_page, facts_table, paragraph, pictures, sentences
+from vertebra.report.html_page import html_page
+from vertebra.report.page_parts import Part, facts_table, paragraph, pictures, sentences
 
 NOTE = "Ours (x, y, z) are the paper's (y, z, x): z runs along the robot, y is up. Computed, not measured."
 PER_LINK = (
@@ -46,14 +47,21 @@ PLOT, SCENE = "21rem", "23rem"
 
 def comparison_html(comparison: Comparison) -> str:
     """The whole page, or only the tensions of one case."""
-    parts = _whole(comparison) if comparison.claims else _one_case(comparison)
-    title = "D'Antuono et al. 2023: dynamics of a rolling-joint robot"
-    if not comparison.claims:
-        title += f", {facts.SHORT[comparison.cases[0].name]}"
-    return comparison_page(title, parts, f"{SOURCE}. {NOTE}")
+    return html_page(title(comparison), parts(comparison), f"{SOURCE}. {NOTE}")
 
 
-def _whole(comparison: Comparison) -> Iterator[str]:
+def title(comparison: Comparison) -> str:
+    """Of the page."""
+    whole = "D'Antuono et al. 2023: dynamics of a rolling-joint robot"
+    return whole if comparison.claims else f"{whole}, {facts.SHORT[comparison.cases[0].name]}"
+
+
+def parts(comparison: Comparison) -> Iterator[Part]:
+    """What the page shows."""
+    return _whole(comparison) if comparison.claims else _one_case(comparison)
+
+
+def _whole(comparison: Comparison) -> Iterator[Part]:
     yield sentences(facts.headlines(comparison))
     yield _tensions(comparison)
     yield facts_table(facts.peak_facts(comparison))
@@ -71,7 +79,7 @@ def _whole(comparison: Comparison) -> Iterator[str]:
     scenes = list(scene_pictures(comparison))
     yield pictures("scenes", scenes[:2], SCENE, "The robot at the largest angles", SCENES)
     yield pictures("more-scenes", scenes[2:], SCENE, "Bent up, and both at once", "As above, to the same scale.")
-    yield _shared(comparison)
+    yield from _shared(comparison)
     yield paragraph("The statements with one tension a cable", "Gravity and cables as stated:")
     yield sentences(facts.other_notes(comparison, "shared"))
     yield pictures("along", along_figures(comparison), PLOT, "One cable, six tensions", ALONG)
@@ -88,11 +96,11 @@ def _whole(comparison: Comparison) -> Iterator[str]:
         yield facts_table(facts.instant_facts(comparison, case))
 
 
-def _one_case(comparison: Comparison) -> Iterator[str]:
+def _one_case(comparison: Comparison) -> Iterator[Part]:
     yield _tensions(comparison)
     yield facts_table(facts.peak_facts(comparison))
     yield pictures("scenes", list(scene_pictures(comparison)), "24rem", "The robot at the largest angles", SCENES)
-    yield _shared(comparison)
+    yield from _shared(comparison)
     yield _reversed(comparison)
     yield facts_table(facts.reading_peak_facts(comparison))
     yield pictures("migration", migration_figures(comparison), PLOT, "Migration of contact points", MIGRATION)
@@ -100,17 +108,16 @@ def _one_case(comparison: Comparison) -> Iterator[str]:
     yield facts_table(facts.instant_facts(comparison, comparison.cases[0]))
 
 
-def _tensions(comparison: Comparison) -> str:
+def _tensions(comparison: Comparison) -> Part:
     return pictures("per-link", tension_figures(comparison, "per_link"), PLOT, "Tensions link by link", PER_LINK)
 
 
-def _shared(comparison: Comparison) -> str:
-    figures, left = tension_figures(comparison, "shared"), residual_figures(comparison)
-    return pictures("shared", figures, PLOT, "One tension a cable", SHARED) + pictures(
-        "residual", left, PLOT, "Moments out of balance with one tension a cable", RESIDUAL
-    )
+def _shared(comparison: Comparison) -> Iterator[Part]:
+    yield pictures("shared", tension_figures(comparison, "shared"), PLOT, "One tension a cable", SHARED)
+    left = residual_figures(comparison)
+    yield pictures("residual", left, PLOT, "Moments out of balance with one tension a cable", RESIDUAL)
 
 
-def _reversed(comparison: Comparison) -> str:
+def _reversed(comparison: Comparison) -> Part:
     figures = tension_figures(comparison, "per_link", REVERSED.name)
     return pictures("reversed", figures, PLOT, "Tensions with the weight reversed", REVERSED_CAPTION)

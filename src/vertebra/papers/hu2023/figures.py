@@ -31,15 +31,14 @@ def angle_figure(comparison: Comparison, table: int) -> Any:
     for column, mount in enumerate(MOUNTS, 1):
         for item, colour in zip(items, COLOURS, strict=False):
             case: Key = (table, item, mount)
-            joints = [int(name.removeprefix("theta").removesuffix("_deg")) for name in _angle_names(published[case])]
-            ours = [comparison.solved[case].value(name) for name in _angle_names(published[case])]
+            joints, ours = angles({name: comparison.solved[case].value(name) for name in published[case]})
             name = f"experiment {item}" if table == 3 else item
             first: dict[str, Any] = {"showlegend": column == 1, "legendgroup": item}
             for trace in (
                 line(joints, ours, colour, name, **first),
                 marks(joints, ours, "ours", colour, f"{name}, ours"),
-                marks(joints, _angles(published[case]), "published", colour, f"{name}, paper's estimate"),
-                marks(joints, _angles(real[case]), "real", colour, f"{name}, {_real(table)}"),
+                marks(*angles(published[case]), "published", colour, f"{name}, paper's estimate"),
+                marks(*angles(real[case]), "real", colour, f"{name}, {_real(table)}"),
             ):
                 figure.add_trace(trace, row=1, col=column)
     for trace in key({"ours": "ours", "published": "paper's estimate", "real": _real(table)}):
@@ -59,13 +58,13 @@ def plane_figure(comparison: Comparison) -> Any:
             case, free = (3, item, mount), (3, item, "none")
             name = f"experiment {item}"
             first: dict[str, Any] = {"showlegend": column == 1, "legendgroup": item}
-            free_line, loaded_line = (_backbone(comparison, k) for k in (free, case))
+            free_line, loaded_line = (backbone(comparison, k) for k in (free, case))
             for trace in (
                 line(*free_line, colour, name, "dot"),
                 line(*loaded_line, colour, name, **first),
-                marks(*_tip(comparison.solved[case].shape.tip * 1e3), "ours", colour, f"{name}, ours"),
-                marks(*_tip(_place(published[case])), "published", colour, f"{name}, paper's estimate"),
-                marks(*_tip(_place(real[case])), "real", colour, f"{name}, measured"),
+                marks(*plane_point(comparison.solved[case].shape.tip * 1e3), "ours", colour, f"{name}, ours"),
+                marks(*plane_point(place(published[case])), "published", colour, f"{name}, paper's estimate"),
+                marks(*plane_point(place(real[case])), "real", colour, f"{name}, measured"),
             ):
                 figure.add_trace(trace, row=1, col=column)
         figure.update_yaxes(scaleanchor=f"x{column}", scaleratio=1, col=column)
@@ -84,7 +83,7 @@ def experiment_pictures(comparison: Comparison) -> Iterator[Any]:
     measured = references()
     pictures = picture_row(robots, scenes, [f"experiment {item}" for item in EXPERIMENTS])
     for item, figure in zip(EXPERIMENTS, pictures, strict=True):
-        tip = _place(measured[3, item, "ground"])
+        tip = place(measured[3, item, "ground"])
         figure.add_trace(traces.point(tip, MEASURED_COLOUR, "measured tip", "diamond-open", 7))
         yield figure
 
@@ -95,27 +94,28 @@ def _experiment_scene(comparison: Comparison, item: str) -> Scene:
     return replace(scene, ellipsoid=None)  # it would hide the measured tip
 
 
-def _angle_names(values: Values) -> list[str]:
-    return [name for name in values if name.endswith("_deg")]
-
-
-def _angles(values: Values) -> list[float]:
-    return [values[name] for name in _angle_names(values)]
+def angles(values: Values) -> tuple[list[int], list[float]]:
+    """Numbers of joints, and their bending angles, deg."""
+    found = {name: value for name, value in values.items() if name.endswith("_deg")}
+    return [int(name.removeprefix("theta").removesuffix("_deg")) for name in found], list(found.values())
 
 
 def _real(table: int) -> str:
     return "measured" if table == 3 else "ADAMS"
 
 
-def _place(values: Values) -> Floats:
+def place(values: Values) -> Floats:
+    """(3,) mm, the tip."""
     return np.array([values[f"{axis}_mm"] for axis in "xyz"])
 
 
-def _tip(place: Floats) -> tuple[list[float], list[float]]:
-    return [-float(place[1])], [float(place[2])]
+def plane_point(at: Floats) -> tuple[list[float], list[float]]:
+    """A point (3,) mm in the plane in which the prototype bends."""
+    return [-float(at[1])], [float(at[2])]
 
 
-def _backbone(comparison: Comparison, case: Key) -> tuple[list[float], list[float]]:
+def backbone(comparison: Comparison, case: Key) -> tuple[list[float], list[float]]:
+    """The robot from base to tip in that plane, mm."""
     shape = comparison.solved[case].shape
     points = np.vstack([shape.frames[:, :3, 3], shape.tip]) * 1e3
     return (-points[:, 1]).tolist(), points[:, 2].tolist()

@@ -9,7 +9,8 @@ from vertebra.papers.hu2023.claims import VERDICTS
 from vertebra.papers.hu2023.comparison import Comparison
 from vertebra.papers.hu2023.figures import angle_figure, experiment_pictures, plane_figure
 from vertebra.papers.hu2023.records import SOURCE
-from vertebra.report.comparison_page import comparison_page, facts_table, pictures, sentences
+from vertebra.report.html_page import html_page
+from vertebra.report.page_parts import Part, facts_table, pictures, sentences
 
 NOTE = "Published numbers are the paper's; ours are computed from the robot file and the cable tensions alone."
 SHAPES = (
@@ -21,11 +22,16 @@ MARKS = "Filled: ours. Circles: the paper's estimate. Diamonds: what the paper s
 
 def comparison_html(comparison: Comparison) -> str:
     """The whole page, or only the experiments when nothing else was compared."""
-    title = "Hu et al. 2023: published and ours" if comparison.claims else "Hu et al. 2023: prototype on the ground"
-    return comparison_page(title, _parts(comparison), f"{SOURCE}. {NOTE}")
+    return html_page(title(comparison), parts(comparison), f"{SOURCE}. {NOTE}")
 
 
-def _parts(comparison: Comparison) -> Iterator[str]:
+def title(comparison: Comparison) -> str:
+    """Of the page."""
+    return "Hu et al. 2023: published and ours" if comparison.claims else "Hu et al. 2023: prototype on the ground"
+
+
+def parts(comparison: Comparison) -> Iterator[Part]:
+    """What the page shows."""
     yield sentences(facts.headlines(comparison))
     shapes = list(experiment_pictures(comparison))
     yield pictures("shapes", shapes, "24rem", "The prototype in its three ground-mounted experiments", SHAPES, True)

@@ -16,12 +16,14 @@ from vertebra.papers.lapusan2022.figures import (
 )
 from vertebra.papers.lapusan2022.notes import CORRECTIONS, UNSTATED, unstated_facts
 from vertebra.papers.lapusan2022.records import SOURCE
-from vertebra.report.comparison_page import comparison_page, facts_table, paragraph, pictures, sentences
+from vertebra.report.html_page import html_page
+from vertebra.report.page_parts import Part, facts_table, paragraph, pictures, sentences
 
 NOTE = "Poses are in the frame of the base; z runs along the straight robot. Simulated, not measured."
 BASES = "Left: position. Right: orientation. Pairwise and chain are right to rounding."
 SHAPES = (
-    "The robot as it is. Orange: its platforms by the printed equations, black: by `chain`, both with perfect sensors."
+    "The robot as it is. Orange: its platforms by the printed equations, black (white on a dark page): by `chain`,"
+    " both with perfect sensors."
     " Seen in the frame of the base, which leans or turns in the world. Above: how far the printed equations miss the"
     " tip. Drag to turn, scroll to zoom."
 )
@@ -38,11 +40,16 @@ PLOT, SCENE = "22rem", "23rem"
 
 def comparison_html(comparison: Comparison) -> str:
     """The whole page."""
-    title = "Lapusan et al. 2022: shape from a network of orientation sensors"
-    return comparison_page(title, _parts(comparison), f"{SOURCE}. {NOTE}")
+    return html_page(title(comparison), parts(comparison), f"{SOURCE}. {NOTE}")
 
 
-def _parts(comparison: Comparison) -> Iterator[str]:
+def title(_: Comparison) -> str:
+    """Of the page."""
+    return "Lapusan et al. 2022: shape from a network of orientation sensors"
+
+
+def parts(comparison: Comparison) -> Iterator[Part]:
+    """What the page shows."""
     yield sentences(facts.headlines(comparison))
     yield pictures("bases", base_figures(comparison), PLOT, "The equations alone, by how the base stands", BASES)
     yield facts_table(facts.base_facts(comparison))

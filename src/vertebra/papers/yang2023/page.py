@@ -10,8 +10,9 @@ from vertebra.papers.yang2023.comparison import Comparison
 from vertebra.papers.yang2023.figures import case_scene, panels, plane_panel, shape_pictures
 from vertebra.papers.yang2023.records import SOURCE
 from vertebra.papers.yang2023.unstated import CORRECTIONS, UNSTATED, unstated_facts
-from vertebra.report.comparison_page import comparison_page, facts_table, paragraph, pictures, sentences
+from vertebra.report.html_page import html_page
 from vertebra.report.page import robot_picture
+from vertebra.report.page_parts import Part, facts_table, paragraph, pictures, sentences
 from vertebra.report.panels import panel_figure
 
 NOTE = f"{tips.AXES} 3D pictures are in our axes, whose x is up and whose z runs along the robot."
@@ -32,12 +33,15 @@ LOOP = (
 
 def comparison_html(comparison: Comparison) -> str:
     """The whole page, or only the chosen tips when claims were not asked for."""
-    parts = _whole(comparison) if comparison.claims else _selection(comparison)
-    title = "Yang et al. 2023: twin-pivot robots with cable friction" if comparison.claims else _title(comparison)
-    return comparison_page(title, parts, f"{SOURCE}. {NOTE}")
+    return html_page(title(comparison), parts(comparison), f"{SOURCE}. {NOTE}")
 
 
-def _whole(comparison: Comparison) -> Iterator[str]:
+def parts(comparison: Comparison) -> Iterator[Part]:
+    """What the page shows."""
+    return _whole(comparison) if comparison.claims else _selection(comparison)
+
+
+def _whole(comparison: Comparison) -> Iterator[Part]:
     plots = panels(comparison)
     yield sentences(facts.headlines(comparison))
     yield pictures(
@@ -70,7 +74,7 @@ def _whole(comparison: Comparison) -> Iterator[str]:
         yield facts_table(tips.condition_tips(comparison, condition))
 
 
-def _selection(comparison: Comparison) -> Iterator[str]:
+def _selection(comparison: Comparison) -> Iterator[Part]:
     closure, condition = comparison.closures[0], comparison.conditions[-1]
     others = [name for name in comparison.conditions if name != condition]
     if len(comparison.cases) == 1:
@@ -88,7 +92,10 @@ def _selection(comparison: Comparison) -> Iterator[str]:
         yield facts_table(tips.condition_tips(comparison, name))
 
 
-def _title(comparison: Comparison) -> str:
+def title(comparison: Comparison) -> str:
+    """Of the page."""
+    if comparison.claims:
+        return "Yang et al. 2023: twin-pivot robots with cable friction"
     cases, conditions = comparison.cases, comparison.conditions
     what = f"case {cases[0].number}" if len(cases) == 1 else f"{len(cases)} cases"
     where = f"Condition {conditions[0]}" if len(conditions) == 1 else f"Conditions {', '.join(conditions)}"

@@ -1,0 +1,176 @@
+"""The frame and the look that all pages share."""
+
+from __future__ import annotations
+
+import platform
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import plotly
+import plotly.graph_objects as go
+import pytest
+from tests.report.browser import visit
+from tests.report.looking import Reader
+
+import vertebra as vb
+from vertebra.report import plot_look
+from vertebra.report.alt_text import alt_text
+from vertebra.report.facts import Facts
+from vertebra.report.html_page import html_page, versions
+from vertebra.report.page_parts import (
+    Place,
+    contents,
+    facts_table,
+    listing,
+    paragraph,
+    pictures,
+    section,
+    sentences,
+    warning_boxes,
+)
+from vertebra.report.page_style import DARK, LIGHT
+from vertebra.report.panels import Panel, Series, panel_figure
+
+PANEL = Panel("A", "time [s]", "force [N]", (Series("cable 1", [0, 1], [1, 2], "#000000", "solid"),))
+TABLE = Facts("Joints & more", ("joint", "angle [deg]", ""), (("1", "2.5", "<ok>"), ("2", "-", "")))
+PAIRS = Facts("Asked", ("", ""), (("gravity", "down"),))
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    plots = pictures("plots", [panel_figure([PANEL]), panel_figure([PANEL])], "20rem", "Plots", "Left, right.")
+    alone = pictures("alone", [panel_figure([PANEL])], "20rem", "", "")
+    parts = [warning_boxes(["mind <this>"]), plots, alone, facts_table(TABLE), facts_table(PAIRS)]
+    return html_page("A <title>", [*parts, sentences(["one", "two"]), listing("File", "a: <b>")], "A note.")
+
+
+class Tags(HTMLParser):
+    """Opening tags with their attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def of(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def test_frame(page: str) -> None:
+    tags = Tags(page)
+    assert tags.of("html") == [{"lang": "en"}]
+    assert [len(tags.of(tag)) for tag in ("h1", "main", "header", "footer", "title")] == [1, 1, 1, 1, 1]
+    assert {"name": "viewport", "content": "width=device-width, initial-scale=1"} in tags.of("meta")
+    assert Reader(page).fetched == []
+    shown = Reader(page).shown
+    for text in ("A <title>", "mind <this>", "<ok>", "a: <b>", "Joints & more"):
+        assert text in shown
+    assert page.count("plotly.js v") == 1
+
+
+def test_footer_tells_all_versions(page: str) -> None:
+    assert versions() == (
+        f"Vertebra {vb.__version__}. Python {platform.python_version()}, NumPy {np.__version__},"
+        f" plotly {plotly.__version__}"
+    )
+    assert Reader(page).shown[-1] == f"{versions()}. A note."
+
+
+def test_tables_can_be_read_aloud(page: str) -> None:
+    tags = Tags(page)
+    assert len(tags.of("caption")) == len(tags.of("table")) == 2
+    headers = [cell.get("scope") for cell in tags.of("th")]
+    assert headers == ["col", "col", "row"], "an empty header is no header"
+    assert '<th scope="col" class="number">angle [deg]</th>' in page
+    assert '<td class="number">2.5</td>' in page
+
+
+def test_figures_are_described(page: str) -> None:
+    labels = [box["aria-label"] for box in Tags(page).of("div") if box.get("role") == "img"]
+    assert labels == ["Plot of force [N] against time [s]: cable 1"] * 3
+    for identity in ("plots-1", "plots-2", "alone"):
+        assert f'id="{identity}"' in page
+
+
+def test_words_for_pictures() -> None:
+    many = go.Figure([go.Scatter(x=[0], y=[0], name=f"line {i}") for i in range(11)])
+    assert alt_text(many).endswith("line 7 and 3 more")
+    assert alt_text(many).startswith("Plot: line 0")
+    view = go.Figure(go.Scatter3d(x=[0], y=[0], z=[0], name="tip"), layout={"title": {"text": "case 3"}})
+    assert alt_text(view) == "case 3. 3D view: tip"
+
+
+def test_sections_keep_ids_and_headings_apart() -> None:
+    def inner() -> list:
+        return [pictures("plot", [panel_figure([PANEL])], "9rem", "Plot", ""), facts_table(TABLE), paragraph("B", "b")]
+
+    whole = "".join(part(Place()) for part in (contents([("x", "X")]), section("x", "X", inner()),
+                                               section("y", "Y", inner())))  # fmt: skip
+    assert re.findall(r'<div id="([^"]+)"', whole) == ["x-plot", "y-plot"]
+    assert re.findall(r"<h(\d)>([^<]+)", whole) == [
+        ("2", "Contents"), ("2", "X"), ("3", "Plot"), ("3", "Joints &amp; more"), ("3", "B"),
+        ("2", "Y"), ("3", "Plot"), ("3", "Joints &amp; more"), ("3", "B"),
+    ]  # fmt: skip
+    assert '<a href="#x">X</a>' in whole
+    assert '<section id="x">' in whole
+
+
+def luminance(colour: str) -> float:
+    parts = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
+def test_text_has_contrast(colours: dict[str, str]) -> None:
+    """WCAG AA: 4.5 for text."""
+    assert set(colours) == set(LIGHT)
+    for ink in ("ink", "faint", "link"):
+        assert contrast(colours[ink], colours["paper"]) > 4.5
+    for ground in ("box", "warning"):
+        assert contrast(colours["ink"], colours[ground]) > 4.5
+
+
+def test_lines_are_seen_on_a_dark_page() -> None:
+    """WCAG AA: 3 for graphics; every colour that is not seen has one that stands for it."""
+    from vertebra.report.scene import CABLE_COLOURS
+
+    for colour in (*CABLE_COLOURS, *plot_look.INK):
+        assert contrast(plot_look.INK.get(colour.lower(), colour), DARK["paper"]) > 3.0
+    assert not set(plot_look.INK) & {colour.lower() for colour in plot_look.INK.values()}
+    assert all(colour == colour.lower() for colour in plot_look.INK)
+
+
+def test_script_is_whole() -> None:
+    script = plot_look.look_script()
+    assert "TEMPLATES" not in script
+    assert '"#000000":"#f4f6f8"' in script
+    assert f"mostScenes = {plot_look.MOST_SCENES}" in script
+
+
+def test_figures_follow_the_colours_of_the_page(page: str, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(page, encoding="utf-8")
+    line = "document.getElementById('alone')._fullData[0].line.color"
+    ink = "getComputedStyle(document.querySelector('#alone .xtick text')).fill"
+    with visit(file, "dark", 820, 1180) as seen:
+        assert (seen.page.evaluate(line), seen.page.evaluate(ink)) == ("#f4f6f8", "rgb(230, 233, 236)")
+        seen.page.evaluate("Plotly.restyle('alone', {visible: 'legendonly'}, [0])")
+        seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        seen.page.wait_for_function(f"{line} === '#000000'")
+        seen.page.evaluate("dispatchEvent(new Event('afterprint'))")
+        seen.page.wait_for_function(f"{line} === '#f4f6f8'")
+        assert seen.page.evaluate("document.documentElement.scrollWidth") <= 820
+        seen.page.emulate_media(color_scheme="light")
+        seen.page.wait_for_function(f"{line} === '#000000' && {ink} === 'rgb(29, 35, 42)'")
+        assert (seen.errors, seen.outside) == ([], [])
