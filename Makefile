@@ -5,14 +5,14 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 KERNELS := $(shell find src/vertebra/mechanics -name '*.py') src/vertebra/papers/hu2023/gauss_seidel.py
 
-.PHONY: demo test check bench soak format clean
+.PHONY: demo test check bench soak docs generated format clean
 
 demo: $(VENV)/kernels
 	@mkdir -p build
 	$(BIN)/vertebra papers hu2023 --experiments --out build/demo.html
 	@echo "Open build/demo.html in a browser to turn the predicted shapes."
 
-test: $(VENV)/dev $(VENV)/kernels
+test: $(VENV)/dev $(VENV)/kernels $(VENV)/browser
 	$(BIN)/python -m pytest -n auto
 
 check: $(VENV)/dev
@@ -24,8 +24,15 @@ check: $(VENV)/dev
 bench: $(VENV)/dev $(VENV)/kernels
 	$(BIN)/python -m benchmarks
 
-soak: $(VENV)/dev $(VENV)/kernels
+soak: $(VENV)/dev $(VENV)/kernels $(VENV)/browser
 	VERTEBRA_SOAK=1 $(BIN)/python -m pytest -n auto
+
+docs: $(VENV)/dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir build/site
+	@echo "Open build/site/index.html in a browser."
+
+generated: $(VENV)/dev $(VENV)/kernels
+	$(BIN)/python -m tools.generate
 
 format: $(VENV)/dev
 	$(BIN)/ruff check --fix .
@@ -47,7 +54,12 @@ $(VENV)/runtime: $(BIN)/python pyproject.toml constraints.txt
 
 $(VENV)/dev: $(VENV)/runtime
 	@echo "Installing the tools for tests and checks into $(VENV) ..."
-	$(PIP) install --constraint constraints.txt --editable '.[dev,sense]'
+	$(PIP) install --constraint constraints.txt --editable '.[dev,sense,studio]'
+	@touch $@
+
+# The tests that look at pages need one; they say so when there is none.
+$(VENV)/browser: $(VENV)/dev tests/browsers.py
+	$(BIN)/python -m tests.browsers
 	@touch $@
 
 $(VENV)/kernels: $(VENV)/runtime $(KERNELS)

@@ -23,6 +23,7 @@ from vertebra.cli.robots import app as robots
 from vertebra.cli.sense import app as sense
 from vertebra.cli.shape import shape
 from vertebra.cli.simulate import simulate
+from vertebra.cli.studio import studio
 from vertebra.cli.tensions import tensions
 from vertebra.errors import VertebraError
 
@@ -49,6 +50,7 @@ app.command()(dynamics)
 app.command()(simulate)
 app.command()(follow)
 app.command()(export)
+app.command()(studio)
 
 
 def _print_version(asked: bool) -> None:

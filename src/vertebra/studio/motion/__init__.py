@@ -1,0 +1,1 @@
+"""The tab Motion: what a motion needs, and how the robot moves."""

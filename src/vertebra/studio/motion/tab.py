@@ -1,0 +1,224 @@
+"""Motion: let the robot move under its cables, or see which tensions a motion needs; play it, and take it home."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from vertebra.errors import StudioError
+from vertebra.mechanics.kinematics import frames
+from vertebra.statics.shape import Status
+from vertebra.studio.motion.controls import MotionControls
+from vertebra.studio.motion.jobs import plan_motion, simulate_motion
+from vertebra.studio.motion.playback import Playback
+from vertebra.studio.motion.played import Motion
+from vertebra.studio.motion.plots import MotionPlots
+from vertebra.studio.motion.recording import motion_recording
+from vertebra.studio.motion.settings import MotionSettings
+from vertebra.studio.motion.start import Start, lacks, start_from
+from vertebra.studio.motion.text import motion_text, now_text
+from vertebra.studio.readout import light, notes
+from vertebra.studio.scene.stage import Picture
+from vertebra.studio.shape.model import has_statics, solve
+from vertebra.studio.shape.tab import ShapeTab
+from vertebra.studio.tab import Tab
+
+if TYPE_CHECKING:
+    from vertebra.studio.studio import Studio
+
+MARK_EVERY = 2
+"""Of the times that a playing motion is told of, every so many also move the line in the plots."""
+
+
+class MotionTab(Tab[MotionSettings]):
+    """Source, drive and playback on the left; verdict, the present moment and plots over time on the right."""
+
+    name, title, settings_type = "motion", "Motion", MotionSettings
+
+    motion: Motion | None = None
+    """What is played."""
+    _started: Start | None = None
+    """Where it began, to tell whether the Shape tab has changed since."""
+    _running = False
+    _ticks = 0
+
+    def __init__(self, studio: Studio) -> None:
+        super().__init__(studio)
+        self.playback = Playback(self, self._show, self._tell)
+
+    def controls(self) -> None:
+        self.motion, self._started, self._running = None, None, False
+        self._controls = MotionControls(self, self._chosen, self._changed)
+        self._controls.head()
+        self._run_button = self.when(self.gui.add_button("Run"), self.run)
+        self._stop_button = self.when(self.gui.add_button("Stop", disabled=True), self._stop)
+        self.playback.controls()
+        self._controls.body()
+
+    def results(self) -> None:
+        self._about = self.gui.add_html("")
+        self._now = self.gui.add_html("")
+        self._plots = MotionPlots(self.gui)
+
+    # Events ---------------------------------------------------------------------------------------------------------
+
+    def shown(self) -> None:
+        self._controls.list_files(self.studio.folder.names([".csv"]))
+        start = self._start()
+        self._controls.adopt(start.tensions.tolist())
+        if self.motion is None or not start.same(self._started):
+            self._show_start(start)
+            self._run_from(start)
+        else:
+            self._show(self.motion.row_at(self.playback.player.time))
+
+    def hidden(self) -> None:
+        self.playback.pause()
+        self._cancel()
+
+    def removed(self) -> None:
+        self.playback.empty()
+        self.motion, self._running = None, False
+
+    def run(self) -> None:
+        """Compute what is set, and play it."""
+        self._run_from(self._start())
+
+    def _run_from(self, start: Start) -> None:
+        robot, settings = self.studio.robot, self.settings()
+        problem = lacks(robot, settings.fill_inertia)
+        self._run_button.disabled = bool(problem)
+        if problem:
+            self._refuse(problem)
+            return
+        if settings.source == "simulate":
+            work = partial(self.studio.jobs.start, simulate_motion, robot, start, settings)
+        elif settings.source == "file" and not settings.file:
+            self._outdated("Choose a trajectory file: CSV with t_s, q1_deg, q2_deg and so on, in the studio's folder")
+            return
+        else:
+            path = self.studio.folder.read_path(settings.file) if settings.source == "file" else None
+            work = partial(self.studio.jobs.start, plan_motion, robot, start, settings, path)
+        self._started = start
+        self._busy(True)
+        self._working(0.0)
+        work(done=self._done, failed=self._failed, progress=self._working)
+
+    def _chosen(self) -> None:
+        """Another choice from a list: computed at once."""
+        self._controls.list_files(self.studio.folder.names([".csv"]))
+        self.run()
+
+    def _changed(self) -> None:
+        """A number was changed: what is played is of another one until it is computed anew."""
+        if not self._running:
+            self._outdated("Settings have changed: press Run")
+
+    def _stop(self) -> None:
+        self._cancel()
+        self.studio.status.say("Stopped.")
+
+    def _cancel(self) -> None:
+        if self._running:
+            self.studio.jobs.cancel()
+            self._busy(False)
+            self.studio.status.clear()
+
+    def _busy(self, busy: bool) -> None:
+        self._running = busy
+        self._stop_button.disabled = not busy
+
+    def _working(self, share: float) -> None:
+        words = "Simulating" if self._controls.source == "simulate" else "Finding tensions"
+        self.studio.status.working(share, f"{words}: {100 * share:.0f} %")
+
+    def _failed(self, error: Exception) -> None:
+        self._busy(False)
+        self._outdated("That could not be computed")
+        self.studio.fail(error)
+
+    def _done(self, motion: Motion) -> None:
+        self._busy(False)
+        self.studio.status.clear()
+        self.load(motion)
+        if self.studio.tab is self:
+            self.playback.play()
+
+    # Showing --------------------------------------------------------------------------------------------------------
+
+    def load(self, motion: Motion) -> None:
+        """Take a motion and stand at its first moment."""
+        self.motion = motion
+        with self.studio.server.atomic():
+            self.playback.load(motion.time)
+            self._about.content = motion_text(motion)
+            self._plots.load(motion)
+            self._plots.mark(float(motion.time[0]))
+            self._now.content = now_text(motion, 0)
+            self._show(0)
+
+    def _show(self, row: int) -> None:
+        """One frame of the scene."""
+        motion = self.motion
+        if motion is None or self.studio.tab is not self:
+            return
+        poses = frames(motion.robot, motion.angles[row])
+        self.studio.stage.draw(Picture(poses, motion.tensions_at(row), motion.highest, motion.gravity))
+
+    def _tell(self, time: float) -> None:
+        """Numbers and plots of a moment."""
+        if self.motion is None or self.studio.tab is not self:
+            return
+        self._ticks += 1
+        with self.studio.server.atomic():
+            self._now.content = now_text(self.motion, self.motion.row_at(time))
+            if self._ticks % MARK_EVERY == 0 or not self.playback.player.playing:
+                self._plots.mark(time)
+
+    def _show_start(self, start: Start) -> None:
+        self.studio.stage.draw(Picture(frames(self.studio.robot, start.angles), gravity=start.gravity))
+
+    def _outdated(self, words: str) -> None:
+        """The motion that is there, if any, is not what is set."""
+        earlier = "" if self.motion is None else notes(["Shown below is the motion before."]) + motion_text(self.motion)
+        self._about.content = light("motion-outdated", None, words) + earlier
+
+    def _refuse(self, problem: str) -> None:
+        """This robot cannot be moved."""
+        self._cancel()
+        self.motion = None
+        self.playback.empty()
+        self._plots.load(None)
+        self._now.content = ""
+        words = "No motion without dynamics"
+        self._about.content = light("motion-status", None, words) + notes([problem])
+
+    def _start(self) -> Start:
+        """Where the robot is in the Shape tab, also when that has not been looked at yet."""
+        tab, robot = self.studio.tabs["shape"], self.studio.robot
+        assert isinstance(tab, ShapeTab)
+        shape = tab.shape
+        if tab.answer is None and has_statics(robot):
+            found = solve(robot, tab.settings()).shape
+            shape = found if found.status == Status.SOLVED else None
+        return start_from(shape, robot)
+
+    # State ----------------------------------------------------------------------------------------------------------
+
+    def settings(self) -> MotionSettings:
+        return MotionSettings(**self._controls.settings(), speed=self.playback.speed, repeat=self.playback.repeat)
+
+    def restore(self, settings: MotionSettings) -> None:
+        self._controls.list_files(self.studio.folder.names([".csv"]))
+        self._controls.check(settings)
+        self._cancel()
+        self._controls.restore(settings)
+        self.playback.restore(settings.speed, settings.repeat)
+        self.playback.empty()
+        self.motion = None
+
+    def recording(self) -> tuple[str, bytes]:
+        motion = self.motion
+        if motion is None:
+            raise StudioError("recording", "there is no motion yet; press Run in the tab Motion")
+        return motion_recording(motion)

@@ -1,0 +1,1 @@
+"""The tab Papers: published cases beside ours."""

@@ -1,0 +1,221 @@
+"""Lapusan et al. 2022 in the Papers tab: its equations on five bases, and its two tests with simulated sensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import vertebra as vb
+from vertebra.papers.digits import fixed, rounds_to
+from vertebra.papers.lapusan2022.cases import BASES, DURATION, METHODS, POSES, PRESET, Base, Method, motion, poses
+from vertebra.papers.lapusan2022.cases import python_robot as snake
+from vertebra.papers.lapusan2022.claims import HOLDS
+from vertebra.papers.lapusan2022.comparison import Comparison
+from vertebra.papers.lapusan2022.facts import BASE_NOTE
+from vertebra.papers.lapusan2022.notes import UNSTATED, unstated_facts
+from vertebra.papers.lapusan2022.published import LOOP_RATE, QUANTITIES, UNITS, errors
+from vertebra.papers.lapusan2022.runs import MODELS, SEEDS, ranges, sensor_model
+from vertebra.papers.lapusan2022.tip_errors import distances_mm, mean_absolute, tip_error
+from vertebra.papers.lapusan2022.true_poses import estimated_tips, orientations, true_platforms
+from vertebra.robot.tables import Floats
+from vertebra.sensing.sensed_shape import SensedShape
+from vertebra.sensing.simulated.stream import simulated_frames
+from vertebra.studio.papers.cases import (
+    DIFFERS,
+    NO_DIFFERENCE,
+    Axis,
+    Choice,
+    ClaimLine,
+    Curves,
+    Line,
+    Opens,
+    Outcome,
+    Report,
+    number_line,
+    said,
+)
+from vertebra.studio.sense.settings import SenseSettings
+from vertebra.studio.state import RobotSource
+
+__all__ = ["UNSTATED", "axes", "claims", "opens", "outcome", "robot_source", "unstated_facts", "words"]
+
+TESTS = {"test against the tracker": "tracker", "test against a virtual robot": "hil"}
+_WORDS = {test: words for words, test in TESTS.items()}
+PLACES = {f"perfect sensors, {base.name} base" if "deg" not in base.name else f"perfect sensors, base {base.name}": base
+          for base in BASES}  # fmt: skip
+SHOWN_POSE = 113
+"""Of the 240; the one of the report's pictures."""
+NO_ERROR = (
+    "The paper prints no error of its equations alone: it says that they give the pose of every platform. With perfect"
+    " sensors anything but 0 is their own."
+)
+SIMULATED = "Ours is simulated and set against the truth; the paper's is measured."
+VIRTUAL = (
+    "The paper's numbers are differences between two computers that were fed the same sensor data, not errors of the"
+    " shape; ours is simulated and set against the truth."
+)
+EXACT = 1e-6
+"""mm and deg; errors below it are rounding."""
+GHOST = "the shape that the method makes of the sensors"
+BASES_THERE = {"level": "upright", "horizontal": "horizontal", "yawed 30 deg": "upright"}
+ABOUT = {
+    "a": {"base"}, "b": {"base"}, "c": {"hil"}, "d": {"hil"}, "e": {"hil"}, "f": {"hil"}, "g": {"hil"},
+    "h": {"test"}, "i": {"test"}, "j": {"tracker"}, "k": {"tracker"}, "l": {"test"}, "m": {"tracker"},
+}  # fmt: skip
+
+
+def axes() -> tuple[Axis, ...]:
+    """Base or test, and method."""
+    return Axis("Case", (*PLACES, *TESTS), next(iter(PLACES))), Axis("Method", tuple(METHODS), "paper")
+
+
+def robot_source(choice: Choice) -> RobotSource:
+    """The preset."""
+    return RobotSource(name=PRESET)
+
+
+def opens(choice: Choice) -> Opens:
+    """In the Sense tab, which moves the virtual robot its own way."""
+    base = PLACES.get(choice[0])
+    place = "upright" if base is None else BASES_THERE.get(base.name, "tilted by 45 deg")
+    settings = SenseSettings.model_validate(
+        {"method": METHODS[choice[1]].estimator, "model": "datasheet" if base is None else "ideal", "base": place}
+    )
+    return Opens("sense", settings.model_dump(), "; ".join(_differences(base)) + ".")
+
+
+def _differences(base: Base | None) -> Iterator[str]:
+    yield "The Sense tab moves the robot by random bends of its own"
+    if base is None:
+        yield "its sensors have all errors of a datasheet, not only noise of the stated precision"
+    elif base.yaw:
+        yield "its base is not yawed"
+    elif base.name not in BASES_THERE:
+        yield f"its base is tilted by 45 deg, not by {base.tilt:g} deg"
+
+
+def outcome(choice: Choice, report: Report) -> Outcome:
+    """Errors of the tip by the chosen method."""
+    method = METHODS[choice[1]]
+    if choice[0] in TESTS:
+        return _tested(TESTS[choice[0]], method, report)
+    return _on_base(PLACES[choice[0]], method)
+
+
+# Perfect sensors ------------------------------------------------------------------------------------------------------
+
+
+def _on_base(base: Base, method: Method) -> Outcome:
+    robot, angles, turned = snake(), poses(), base.rotations(POSES)
+    true = true_platforms(robot, angles)
+    seen = orientations(true, turned)
+    found = tip_error(estimated_tips(robot, seen, method), true[:, -1])
+    shown = vb.shape_from_orientations(robot, seen[SHOWN_POSE], method.estimator, twist=method.twist)
+    lines = (
+        Line(
+            f"{what} of {POSES} poses ({unit})",
+            "none, it says",
+            _small(value),
+            NO_DIFFERENCE,
+            DIFFERS if value > EXACT else HOLDS,
+        )
+        for what, unit, value in (
+            ("mean error", "mm", found.mean_mm),
+            ("largest error", "mm", found.largest_mm),
+            ("mean error", "deg", found.mean_deg),
+            ("largest error", "deg", found.largest_deg),
+        )
+    )
+    return Outcome(
+        f"Base {base.name}; method {method.name}: {method.text}",
+        tuple(lines),
+        vb.frames(robot, angles[SHOWN_POSE])[None],
+        turned[SHOWN_POSE].T @ robot.gravity,
+        ghosts=shown.frames_in_base[None],
+        ghost=GHOST,
+        notes=(
+            NO_ERROR,
+            BASE_NOTE,
+            "Shown is one of them, in the frame of the base; gravity points where it does there.",
+        ),
+    )
+
+
+def _small(value: float) -> str:
+    return fixed(value, 3) if value >= 5e-4 else f"{value:.0e}"
+
+
+# Simulated sensors ----------------------------------------------------------------------------------------------------
+
+
+def _tested(test: str, method: Method, report: Report) -> Outcome:
+    robot, printed = snake(), errors(test)
+    found, shown = [], None
+    for done, seed in enumerate(SEEDS):
+        shapes = _shapes(test, method, seed)
+        times = np.array([shape.time for shape in shapes])
+        tips = np.array([shape.tip_frame_in_base for shape in shapes])
+        angles = motion(test).angles(times)
+        true = true_platforms(robot, angles)[:, -1]
+        found.append(mean_absolute(tips, true))
+        if shown is None:
+            ghosts = np.array([shape.frames_in_base for shape in shapes])
+            shown = times, angles, ghosts, distances_mm(tips, true)
+        report((done + 1) / len(SEEDS))
+    assert shown is not None
+    times, angles, ghosts, off = shown
+    return Outcome(
+        f"{_WORDS[test].capitalize()}; method {method.name}: {method.text}",
+        tuple(_mae_lines(np.mean(found, axis=0), printed.mae, ranges(test), printed.ranges)),
+        np.array([vb.frames(robot, q) for q in angles]),
+        robot.gravity,
+        ghosts=ghosts,
+        ghost=GHOST,
+        times=times,
+        curves=Curves(times, (("tip off (mm)", off),)),
+        notes=(
+            VIRTUAL if test == "hil" else SIMULATED,
+            f"Simulated: {MODELS['stated']}; {len(SEEDS)} runs, the first is shown.",
+        ),
+    )
+
+
+def _shapes(test: str, method: Method, seed: int) -> list[SensedShape]:
+    from vertebra.sensing.network import SensorNetwork
+
+    simulated = simulated_frames(
+        snake(), motion(test), sensor_model("stated"), DURATION, seed, base=np.eye(3), sync_rate=LOOP_RATE
+    )
+    network = SensorNetwork(vb.ShapeEstimator(snake(), method.estimator, twist=method.twist))
+    return [shape for frame in simulated.frames if (shape := network.receive(frame)) is not None]
+
+
+def _mae_lines(ours: Floats, mae: Floats, moved: Floats, printed_ranges: Floats) -> Iterator[Line]:
+    for name, unit, value, printed in zip(QUANTITIES, UNITS, ours.tolist(), mae.tolist(), strict=True):
+        yield _line(f"mean error of {name} ({unit})", printed, value)
+    for name, unit, value, printed in zip(QUANTITIES, UNITS, moved.tolist(), printed_ranges.tolist(), strict=True):
+        yield _line(f"range of {name} ({unit})", printed, value)
+
+
+def _line(what: str, printed: float, ours: float) -> Line:
+    decimals = len(f"{printed:.10f}".rstrip("0").split(".")[1])
+    return number_line(what, printed, ours, decimals, rounds_to(ours, printed, decimals))
+
+
+def words(choice: Choice) -> frozenset[str]:
+    """Whether it is a base or one of the tests."""
+    return frozenset({"base"} if choice[0] in PLACES else {"test", TESTS[choice[0]]})
+
+
+def claims(comparison: Any) -> tuple[ClaimLine, ...]:
+    """All statements."""
+    whole: Comparison = comparison
+    return tuple(
+        ClaimLine(
+            f"({claim.letter})", frozenset(ABOUT[claim.letter]), said(claim.says, claim.section), claim.found,
+            claim.verdict, claim.why,
+        )
+        for claim in whole.claims
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""The tab Payload: how much load until a link slips."""

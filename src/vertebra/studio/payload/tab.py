@@ -1,0 +1,168 @@
+"""Payload: how much load until a link of a robot slips that friction holds in its shape, and which joint gives way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from vertebra.mechanics.kinematics import frames
+from vertebra.payload.best_tensions import BestTensions
+from vertebra.report.payload_limits import axis_top
+from vertebra.robot.tables import Floats
+from vertebra.studio.payload import text
+from vertebra.studio.payload.controls import PayloadControls
+from vertebra.studio.payload.jobs import find_best
+from vertebra.studio.payload.journey import JourneyPanel
+from vertebra.studio.payload.model import PayloadAnswer, check, has_balls, solve
+from vertebra.studio.payload.settings import AS_IN_SHAPE, PayloadSettings
+from vertebra.studio.payload.view import PayloadView
+from vertebra.studio.plots import Plot
+from vertebra.studio.scene.stage import Picture
+from vertebra.studio.shape.model import gravity_of
+from vertebra.studio.shape.settings import ShapeSettings
+from vertebra.studio.tab import Tab
+
+
+class PayloadTab(Tab[PayloadSettings]):
+    """Shape, cables and load on the left; payload, weakest joint and contacts on the right; a journey beside."""
+
+    name, title, settings_type = "payload", "Payload", PayloadSettings
+
+    answer: PayloadAnswer | None = None
+    """The last one."""
+    _controls: PayloadControls | None = None
+    """None for robots without ball joints."""
+
+    def controls(self) -> None:
+        robot = self.studio.robot
+        self.answer, self._controls, self._best = None, None, ""
+        if not has_balls(robot):
+            self.gui.add_html(text.other_joints_text(robot))
+            return
+        self._controls = PayloadControls(self.studio, self._changed, self._best_asked)
+        self._journey = JourneyPanel(self.studio, self._journey_asked, self._clear, self._changed)
+        self._view = PayloadView(self.studio.stage)
+
+    def results(self) -> None:
+        self._text = self.gui.add_html("")
+        if self._controls is None:
+            self._text.content = text.other_joints_text(self.studio.robot)
+            return
+        self._plot = Plot(self.gui, "What each joint would hold", "joint", "limit (N)")
+        self._legend = self.gui.add_html("")
+        self._journey.results()
+
+    def shown(self) -> None:
+        if self._controls is None:
+            robot = self.studio.robot
+            straight = frames(robot, np.zeros(robot.freedoms))
+            self.studio.stage.draw(Picture(straight, gravity=self._gravity(PayloadSettings())))
+            return
+        self._journey.refresh()
+        first = self.answer is None
+        self._show()
+        if first:
+            self.studio.stage.look()  # across the bend, which the robot of another tab may not have
+
+    def hidden(self) -> None:
+        if self._controls is None:
+            return
+        self._stop()
+        self._journey.leave()
+        self._view.hide()
+
+    def removed(self) -> None:
+        if self._controls is not None:
+            self._journey.leave()
+            self._view.remove()
+
+    def _changed(self) -> None:
+        """A person has changed something: what was found for something else goes."""
+        self._stop()
+        self._best = ""
+        self._journey.leave()
+        self._show()
+
+    def _stop(self) -> None:
+        """End what is computed: it is about other settings."""
+        if self.studio.jobs.busy:
+            self.studio.jobs.cancel()
+            self.studio.status.clear()
+
+    def _show(self) -> None:
+        assert self._controls is not None
+        settings = self.settings()
+        gravity = self._gravity(settings)
+        self.answer = answer = solve(self.studio.robot, settings, gravity)
+        with self.studio.server.atomic():
+            picture = Picture(answer.case.frames, answer.found.tensions, self._controls.most, gravity)
+            self.studio.stage.draw(picture)
+            self._view.draw(answer)
+            self._text.content = self._best + text.answer_text(answer, self._controls.most)
+            self._text.visible = True
+            self._show_limits(answer)
+            self._legend.content = text.body_text(answer.body, self._view.colours) if answer.body is not None else ""
+            self._legend.visible = answer.body is not None
+
+    def _show_limits(self, answer: PayloadAnswer) -> None:
+        """Limits over the joints, cut where a few large ones would hide the others."""
+        found, top = answer.found, axis_top(answer.found)
+        limits = np.minimum(found.limits, top)
+        cut = f"limit (N), cut at {top:.3g}" if (found.limits > top).any() else "limit (N)"
+        lines = [(cut, limits), ("payload (N)", np.full_like(limits, min(found.force, top)))]
+        self._plot.show(np.arange(1.0, len(limits) + 1), lines)
+
+    def _gravity(self, settings: PayloadSettings) -> Floats:
+        shape: Any = self.studio.tabs["shape"].settings()
+        mount = shape if settings.mount == AS_IN_SHAPE else ShapeSettings(mount=settings.mount)
+        return gravity_of(self.studio.robot, mount)
+
+    # Best tensions --------------------------------------------------------------------------------------------------
+
+    def _best_asked(self) -> None:
+        settings, studio = self.settings(), self.studio
+        self._journey.leave()
+        studio.status.working(0.0, "Looking for the best tensions ...")
+        studio.jobs.start(
+            find_best, studio.robot, settings, self._gravity(settings),
+            done=lambda found: self._best_found(found, settings.goal), failed=studio.fail,
+        )  # fmt: skip
+
+    def _best_found(self, found: BestTensions, goal: str) -> None:
+        assert self._controls is not None
+        self._controls.pull(found.tensions)
+        self._best = text.best_text(found, goal)
+        self._show()
+        self.studio.status.working(None)
+        self.studio.status.say(text.best_sentence(found))
+        self.studio.share.changed()
+
+    # Follow the leader ----------------------------------------------------------------------------------------------
+
+    def _journey_asked(self) -> None:
+        settings = self.settings()
+        self._journey.start(settings, self._gravity(settings))
+
+    def _clear(self) -> None:
+        """Room for a journey."""
+        self._view.hide()
+        self._text.visible = self._legend.visible = False
+        self._plot.hide()
+
+    # State ----------------------------------------------------------------------------------------------------------
+
+    def settings(self) -> PayloadSettings:
+        if self._controls is None:
+            return PayloadSettings()
+        return PayloadSettings(**self._controls.fields(), **self._journey.fields())
+
+    def restore(self, settings: PayloadSettings) -> None:
+        check(self.studio.robot, settings)
+        if self._controls is None:
+            return
+        self._journey.check(settings)
+        self._journey.leave()
+        self._controls.restore(settings)
+        self._journey.restore(settings)
+        self._best = ""

@@ -1,0 +1,1 @@
+"""What the studio draws: the robot and everything around it, as nodes that are updated in place."""

@@ -1,0 +1,58 @@
+"""Colours of the scene: few, told apart by people with any colour vision, clear on light and on dark."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vertebra.report.overlays import FORCE_COLOUR, MOMENT_COLOUR
+from vertebra.report.scene import LINK_COLOURS, MOUNT_COLOUR, PART_COLOUR
+from vertebra.robot.tables import Floats
+
+Colours = NDArray[np.uint8]
+
+# Corner colours of a scale from dark blue to yellow that rises evenly in lightness, so that it reads in grey as well.
+_SCALE = np.array([[0, 34, 78], [53, 69, 108], [102, 105, 112], [148, 142, 119], [200, 181, 106], [254, 232, 56]])
+
+
+def rgb(text: str) -> tuple[int, int, int]:
+    """Of a colour such as ``#0072B2``."""
+    return int(text[1:3], 16), int(text[3:5], 16), int(text[5:7], 16)
+
+
+# Lamps of the viewer are bright: the same greys as in reports come from darker ones.
+LINKS = (0.8 * np.array([rgb(colour) for colour in LINK_COLOURS])).astype(np.uint8)
+PART, MOUNT, FORCE, MOMENT = rgb(PART_COLOUR), rgb(MOUNT_COLOUR), rgb(FORCE_COLOUR), rgb(MOMENT_COLOUR)
+GRAVITY, GHOST, TRACE, ELLIPSOID = (0, 114, 178), (127, 127, 127), (213, 94, 0), (86, 180, 233)
+TRUTH, ESTIMATE, WEAKEST = (127, 127, 127), (0, 114, 178), (214, 0, 127)
+
+
+def tension_colours(tensions: Floats, highest: float) -> Colours:
+    """(..., 3) of tensions from 0 to `highest` N."""
+    share = np.clip(np.asarray(tensions) / highest if highest > 0 else np.zeros_like(tensions), 0.0, 1.0)
+    place = share * (len(_SCALE) - 1)
+    low = np.minimum(place.astype(np.int64), len(_SCALE) - 2)
+    rest = (place - low)[..., None]
+    return np.asarray((1 - rest) * _SCALE[low] + rest * _SCALE[low + 1] + 0.5).astype(np.uint8)
+
+
+def brightest(tensions: Floats) -> float:
+    """Tension of the brightest colour, N: a round number above the highest tension."""
+    highest = float(np.max(tensions, initial=0.0))
+    return (
+        next(
+            step * power
+            for power in (10.0 ** math.floor(math.log10(highest)),)
+            for step in (1.0, 2.0, 5.0, 10.0)
+            if step * power >= highest * (1 - 1e-9)
+        )
+        if highest > 1e-9
+        else 1.0
+    )
+
+
+def scale_gradient() -> str:
+    """The scale of tensions as a CSS gradient."""
+    return f"linear-gradient(to right, {', '.join(f'rgb({r}, {g}, {b})' for r, g, b in _SCALE.tolist())})"

@@ -1,0 +1,230 @@
+"""The scene around the robot: floor, gravity, ghost, trace of the tip, frames; what of it is shown, and from where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vertebra.report.link_shapes import mount_mesh
+from vertebra.report.solids import Mesh
+from vertebra.report.view import View, best_view
+from vertebra.robot.robot import Robot
+from vertebra.robot.tables import Floats
+from vertebra.studio.layout import BRAND, VIEW_PLACE
+from vertebra.studio.scene import palette
+from vertebra.studio.scene.poses import quaternions
+from vertebra.studio.scene.robot_view import RobotView
+from vertebra.studio.scene.trace import Trace
+from vertebra.studio.state import ViewSettings
+
+if TYPE_CHECKING:
+    from vertebra.studio.studio import Studio
+
+GHOST_OPACITY = 0.25
+GRID = {False: ((215, 215, 215), (175, 175, 175)), True: ((48, 48, 48), (80, 80, 80))}
+"""Colours of the floor's lines on a light and on a dark page: there, but in the background."""
+GLASS = 0.35
+"""Opacity of links through which the cables are seen."""
+HINTS = {
+    "ghost": "A second, pale robot: the shape without gravity, or the true one beside the estimate.",
+    "trace": "The way of the tip, its last 600 places.",
+    "frames": "x red, y green, z blue.",
+    "ellipsoid": "Where a small force from any side moves the tip, to first order.",
+    "gravity": "Which way things fall.",
+    "glass": "The cables run inside the links.",
+    "dark": "In all windows.",
+}
+EYE = 1.7
+"""Distance of the camera, robot lengths."""
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """What a tab wants to be seen; SI, world axes."""
+
+    frames: Floats
+    """(n+1, 4, 4) of the links, m."""
+    tensions: Floats | None = None
+    """(cables, n) N across each joint; None: cables in grey."""
+    highest: float = 0.0
+    """Tension of the brightest colour, N."""
+    gravity: Floats | None = None
+    """(3,) m/s^2; None: no arrow."""
+    ghost: Floats | None = None
+    """(n+1, 4, 4) of a second, pale robot."""
+    ellipsoid: Mesh | None = None
+    """World, m."""
+
+
+class Stage:
+    """Draws pictures of one robot; nodes are kept and updated in place."""
+
+    def __init__(self, studio: Studio) -> None:
+        self._server, self.scene = studio.server, studio.server.scene
+        self.view: RobotView | None = None
+        self._ghost: RobotView | None = None
+        self._last: Picture | None = None
+        self._robot: Robot | None = None
+        self._beside = np.array([-0.38, 0.0, 0.3])
+        gui = self._server.gui
+        with gui.add_folder("View", expand_by_default=False, order=VIEW_PLACE):
+            self._boxes: dict[str, Any] = {
+                name: gui.add_checkbox(label, initial_value=initial, hint=HINTS[name])
+                for name, label, initial in (
+                    ("ghost", "Pale ghost", True),
+                    ("trace", "Tip trace", False),
+                    ("frames", "Link frames", False),
+                    ("ellipsoid", "Tip compliance", True),
+                    ("gravity", "Gravity arrow", True),
+                    ("glass", "See-through links", False),
+                    ("dark", "Dark page", False),
+                )
+            }
+            self._look = gui.add_button("Look at the robot")
+        for name, box in self._boxes.items():
+            studio.when(box, self._darken if name == "dark" else self.redraw)
+        studio.when(self._look, self.look)
+        self.scene.set_up_direction("+z")
+        self.scene.configure_default_lights(True, cast_shadow=False)
+        self._trace = Trace(self.scene)
+
+    @property
+    def scale(self) -> float:
+        """Viewer lengths a metre."""
+        assert self.view is not None
+        return self.view.scale
+
+    def settings(self) -> ViewSettings:
+        """Which boxes are ticked."""
+        return ViewSettings(**{name: bool(box.value) for name, box in self._boxes.items()})
+
+    def restore(self, settings: ViewSettings) -> None:
+        """Tick the boxes."""
+        for name, box in self._boxes.items():
+            box.value = getattr(settings, name)
+        self._darken()
+
+    def choose_robot(self, robot: Robot) -> None:
+        """Another robot: everything of the last one goes."""
+        for view in (self.view, self._ghost):
+            if view is not None:
+                view.remove()
+        self._robot, self._last = robot, None
+        self.view = RobotView(self.scene, robot)
+        self._ghost = RobotView(self.scene, robot, "/ghost", GHOST_OPACITY)
+        self._ghost.show(False)
+        self._floor(robot)
+        count = len(robot.links)
+        self._axes = self.scene.add_batched_axes(
+            "/axes", np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)), np.zeros((count, 3)), axes_length=0.06,
+            axes_radius=0.003, visible=False,
+        )  # fmt: skip
+        self._arrow = self.scene.add_arrows(
+            "/gravity", np.array([[[0.0, 0.0, 0.0], [0.0, 0.0, -0.2]]]), palette.GRAVITY, shaft_radius=0.006,
+            head_radius=0.016, head_length=0.05, visible=False,
+        )  # fmt: skip
+        self._label = self.scene.add_label("/gravity-label", "gravity", visible=False)
+        self._body = self.scene.add_mesh_simple(
+            "/ellipsoid", np.zeros((3, 3)), np.array([[0, 1, 2]]), color=palette.ELLIPSOID, opacity=0.45,
+            side="double", cast_shadow=False, receive_shadow=False, visible=False,
+        )  # fmt: skip
+        self._trace.clear()
+
+    def draw(self, picture: Picture) -> None:
+        """Show a picture, the tip's trace grown by it."""
+        assert self.view is not None
+        first = self._last is None
+        self._last = picture
+        with self._server.atomic():
+            self._draw(picture)
+            if self._boxes["trace"].value:
+                self._trace.grow(self._tip(picture) * self.scale)
+        if first:
+            self.look()
+
+    def redraw(self) -> None:
+        """The boxes have changed."""
+        if not self._boxes["trace"].value:
+            self._trace.clear()
+        if self._last is not None:
+            with self._server.atomic():
+                self._draw(self._last)
+
+    def look(self) -> None:
+        """Turn all cameras to the robot, across its bend; new windows start there too."""
+        if self._last is None or self._robot is None:
+            return
+        picture = self._last
+        gravity = picture.gravity if picture.gravity is not None else self._robot.gravity
+        backbone = np.vstack([np.zeros(3), picture.frames[:, :3, 3], self._tip(picture)]) * self.scale
+        view, middle = best_view(backbone, gravity), (backbone.min(axis=0) + backbone.max(axis=0)) / 2
+        eye = middle + EYE * np.array(view.eye)
+        self._beside = backbone[0] - 0.38 * view.right + 0.3 * np.array(view.up)
+        self._draw_gravity(picture, bool(self._boxes["gravity"].value))
+        self._aim(self._server.initial_camera, view, middle, eye)
+        for client in self._server.get_clients().values():
+            with client.atomic():
+                self._aim(client.camera, view, middle, eye)
+
+    def _aim(self, camera: object, view: View, middle: Floats, eye: Floats) -> None:
+        for name, value in (("up", view.up), ("position", eye), ("look_at", middle)):
+            setattr(camera, "up_direction" if name == "up" and hasattr(camera, "up_direction") else name, value)
+
+    def _draw(self, picture: Picture) -> None:
+        assert self.view is not None
+        assert self._ghost is not None
+        boxes = self._boxes
+        self.view.fade(GLASS if boxes["glass"].value else None)
+        self.view.update(picture.frames, picture.tensions, picture.highest)
+        self._ghost.show(picture.ghost is not None and boxes["ghost"].value)
+        if picture.ghost is not None and boxes["ghost"].value:
+            self._ghost.update(picture.ghost)
+        self._draw_axes(picture, boxes["frames"].value)
+        self._draw_gravity(picture, boxes["gravity"].value)
+        self._draw_body(picture, boxes["ellipsoid"].value)
+
+    def _draw_axes(self, picture: Picture, wanted: bool) -> None:
+        _show(self._axes, wanted)
+        if wanted:
+            self._axes.batched_positions = (self.scale * picture.frames[:, :3, 3]).astype(np.float32)
+            self._axes.batched_wxyzs = quaternions(picture.frames).astype(np.float32)
+
+    def _draw_gravity(self, picture: Picture, wanted: bool) -> None:
+        size = 0.0 if picture.gravity is None else float(np.linalg.norm(picture.gravity))
+        for node in (self._arrow, self._label):
+            _show(node, wanted and size > 0)
+        if picture.gravity is not None and wanted and size > 0:
+            down = picture.gravity / size
+            self._arrow.points = np.array([[self._beside - 0.1 * down, self._beside + 0.1 * down]], np.float32)
+            self._label.position = self._beside - 0.14 * down
+
+    def _draw_body(self, picture: Picture, wanted: bool) -> None:
+        _show(self._body, wanted and picture.ellipsoid is not None)
+        if picture.ellipsoid is not None and wanted:
+            self._body.vertices = (self.scale * picture.ellipsoid.vertices).astype(np.float32)
+            self._body.faces = picture.ellipsoid.triangles.astype(np.uint32)
+
+    def _floor(self, robot: Robot) -> None:
+        below = self.scale * float(mount_mesh(robot).vertices[:, 2].min())
+        self._grid = self.scene.add_grid(
+            "/floor", width=2.0, height=2.0, cell_size=0.1, section_size=0.5, plane="xy",
+            position=(0.0, 0.0, below),
+        )  # fmt: skip
+        self._darken()
+
+    def _tip(self, picture: Picture) -> Floats:
+        assert self._robot is not None
+        last = picture.frames[-1]
+        return np.asarray(last[:3, :3] @ self._robot.tip_point + last[:3, 3])
+
+    def _darken(self) -> None:
+        dark = bool(self._boxes["dark"].value)
+        self._grid.cell_color, self._grid.section_color = GRID[dark]
+        self._server.gui.configure_theme(dark_mode=dark, show_logo=False, show_share_button=False, brand_color=BRAND)
+
+
+def _show(node: object, visible: bool) -> None:
+    if node.visible != visible:  # type: ignore[attr-defined]
+        node.visible = visible  # type: ignore[attr-defined]

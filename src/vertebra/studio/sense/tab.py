@@ -1,0 +1,246 @@
+"""Sense: the shape that a network of orientation sensors sees, live from a robot or a virtual one, or recorded."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vertebra.errors import StudioError
+from vertebra.mechanics.kinematics import frames as link_frames
+from vertebra.studio.readout import light, notes
+from vertebra.studio.scene.stage import Picture
+from vertebra.studio.sense.controls import LABELS, WAITING, Controls
+from vertebra.studio.sense.playback import Playback
+from vertebra.studio.sense.results import Results
+from vertebra.studio.sense.run import Sensed, SenseRun
+from vertebra.studio.sense.settings import BUS, NO_FILE, RECORDING, VIRTUAL, SenseSettings
+from vertebra.studio.sense.sources import (
+    BusSource,
+    Source,
+    VirtualSource,
+    checked_url,
+    make_estimator,
+    mishap_of,
+    why_not,
+)
+from vertebra.studio.sense.tape import Deck
+from vertebra.studio.sense.taping import NOTHING, Taping, change
+from vertebra.studio.tab import Tab
+
+if TYPE_CHECKING:
+    from vertebra.studio.studio import Studio
+
+SLOW = 0.25
+"""s between two changes of tables and plots; the robot itself moves with every look."""
+HISTORY = 20.0
+"""s that plots show."""
+
+
+class SenseTab(Tab[SenseSettings]):
+    """Source, method and trouble on the left; estimate, errors and sensors on the right; true robot as a ghost."""
+
+    name, title, settings_type = "sense", "Sense", SenseSettings
+
+    def __init__(self, studio: Studio) -> None:
+        super().__init__(studio)
+        self.sensed: Sensed | None = None
+        """What was shown last."""
+        self.run: SenseRun | None = None
+        """What runs, or ran last."""
+        self._controls: Controls | None = None
+        self._playback = Playback(studio, self._show, self._played_to, self._label)
+        self._mark = object()
+        self._past: deque[tuple[float, ...]] = deque()
+        self._slow_at = 0.0
+
+    # The page -------------------------------------------------------------------------------------------------------
+
+    def controls(self) -> None:
+        reason = why_not(self.studio.robot)
+        if reason:
+            self._controls = None
+            self.gui.add_html(notes([reason]))
+            return
+        acts: dict[str, Callable[[], None]] = {
+            "anew": self._anew, "mishap": self._mishap, "frames": self._redraw, "go": self._go, "seek": self._seek,
+            "speed": self._speed, "record": self._record, "keep": self._keep,
+        }  # fmt: skip
+        self._controls = Controls(self.studio, acts)
+        self._taping = Taping(self.studio, self._controls)
+
+    def results(self) -> None:
+        self._results = Results(self.studio)
+
+    def shown(self) -> None:
+        robot = self.studio.robot
+        self.studio.stage.draw(Picture(link_frames(robot, np.zeros(robot.freedoms)), gravity=robot.gravity))
+        if self._controls is not None:
+            self._controls.find_files()
+            self._anew()
+
+    def hidden(self) -> None:
+        self._halt()
+        self._results.hide()
+
+    def removed(self) -> None:
+        self._halt()
+        self._playback.forget()
+        if self._controls is not None:
+            self._taping.forget()
+        self._results.remove()
+
+    def settings(self) -> SenseSettings:
+        return SenseSettings() if self._controls is None else self._controls.read()
+
+    def restore(self, settings: SenseSettings) -> None:
+        if self._controls is not None:
+            self._controls.set(settings)
+
+    def recording(self) -> tuple[str, bytes]:
+        if self._controls is None:
+            raise StudioError("recording", NOTHING)
+        return self._taping.mcap()
+
+    # Sources --------------------------------------------------------------------------------------------------------
+
+    def _anew(self) -> None:
+        """Another source, or another way to use it. A bus is opened by its button alone: a link must not open one."""
+        assert self._controls is not None
+        self._halt()
+        self._playback.forget()
+        settings = self.settings()
+        self._controls.arrange()
+        self._results.say(light("sense-status", None, WAITING[settings.source]))
+        self._label()
+        if settings.source == VIRTUAL:
+            self._start(settings)
+        elif settings.source == BUS:
+            checked_url(settings.bus)
+        elif settings.file != NO_FILE:
+            path = str(self.studio.folder.read_path(settings.file))
+            calibration = self._calibration(settings)
+            self._playback.load(
+                path, settings.file, settings.method, calibration, settings.play_speed, self.studio.fail
+            )
+
+    def _start(self, settings: SenseSettings) -> None:
+        robot, calibration = self.studio.robot, self._calibration(settings)
+        source: Source
+        if settings.source == VIRTUAL:
+            source = VirtualSource(robot, settings)
+        else:
+            source = BusSource(settings.bus, settings.sync_hz)
+        mark, post = object(), self.studio.loop.post
+        self._mark = mark
+        self._past.clear()
+        self.run = SenseRun(
+            source,
+            lambda: make_estimator(robot, settings.method, calibration),
+            Deck(),
+            lambda sensed: post("sense", lambda: self._take(mark, sensed)),
+            lambda error: post(("sense", mark), lambda: self._failed(mark, error)),
+            after=self.run,
+        )
+        self._label()
+
+    def _calibration(self, settings: SenseSettings) -> str | None:
+        used = settings.source != VIRTUAL and settings.calibration != NO_FILE
+        return str(self.studio.folder.read_path(settings.calibration)) if used else None
+
+    def _halt(self) -> None:
+        """Stop what runs; returns at once. A recording ends with what was recorded."""
+        self._mark = object()
+        self._playback.halt()
+        if self.run is not None:
+            self.run.stop()
+        if self._controls is not None:
+            self._taping.stop()
+
+    def _failed(self, mark: object, error: Exception) -> None:
+        if mark is self._mark:
+            self._halt()
+            self._label()
+            self.studio.fail(error)
+
+    @property
+    def _running(self) -> bool:
+        return self.run is not None and self.run.running
+
+    # What a person does ---------------------------------------------------------------------------------------------
+
+    def _go(self) -> None:
+        settings = self.settings()
+        if settings.source == RECORDING:
+            self._playback.pause() if self._playback.playing else self._playback.play(settings.play_speed)
+        elif self._running:
+            self._halt()
+        else:
+            self._start(settings)
+        self._label()
+
+    def _mishap(self) -> None:
+        if self.run is not None and isinstance(self.run.source, VirtualSource):
+            self.run.source.mishap = mishap_of(self.settings())
+
+    def _seek(self) -> None:
+        assert self._controls is not None
+        self._playback.seek(self._controls.asked_time())
+        self._label()
+
+    def _speed(self) -> None:
+        if self._playback.playing:
+            self._playback.play(self.settings().play_speed)
+
+    def _record(self) -> None:
+        self._taping.switch(self.run.deck if self.run is not None and self.run.running else None)
+
+    def _keep(self) -> None:
+        self._taping.keep()
+
+    # What is seen ---------------------------------------------------------------------------------------------------
+
+    def _take(self, mark: object, sensed: Sensed) -> None:
+        """What a run sees; one that has been stopped says no more."""
+        if mark is not self._mark:
+            return
+        look, past = sensed.look, self._past
+        if look is not None:
+            past.append((look.time, *look.tip, sensed.tip_error, sensed.turn_error))
+            while not look.time - HISTORY <= past[0][0] <= look.time:
+                past.popleft()
+        self._show(sensed)
+
+    def _show(self, sensed: Sensed) -> None:
+        self.sensed = sensed
+        now, playback = time.monotonic(), self._playback
+        slow = now - self._slow_at > SLOW or (playback.loaded and not playback.playing)
+        with self.studio.server.atomic():
+            self._redraw()
+            if slow:
+                self._slow_at = now
+                self._results.show(sensed, playback.past(HISTORY) if playback.loaded else np.array(self._past))
+                self._label()
+
+    def _redraw(self) -> None:
+        if self.sensed is not None and self._controls is not None:
+            self._results.draw(self.sensed, bool(self._controls.fields["sensor_frames"].value))
+
+    def _played_to(self, at: float) -> None:
+        if self._controls is not None:
+            self._controls.tell_time(at)
+
+    def _label(self) -> None:
+        """What the button would do, and how the recording stands."""
+        if self._controls is None:
+            return
+        controls, playback = self._controls, self._playback
+        recorded = controls.source == RECORDING
+        if playback.loaded:
+            change(controls.time, "max", max(round(playback.duration, 2), 0.01))
+        change(controls.go, "label", LABELS[controls.source][playback.playing if recorded else self._running])
+        change(controls.go, "disabled", recorded and not playback.loaded)
+        self._taping.tell()

@@ -1,0 +1,190 @@
+"""Who may come in: every request, of a page or of a socket, passes here before viser knows of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from urllib.parse import parse_qs, quote
+
+from websockets.datastructures import Headers
+from websockets.http11 import Request, Response
+
+from vertebra.studio.serving.access_token import bearer_value, cookie_values, same_token
+from vertebra.studio.serving.page import PLAIN_POLICY, Page, page_policy
+
+LONGEST_STATE = 8000
+"""Characters of ``state=``. The whole request line may have 8192 bytes in `websockets`, or the request is cut off."""
+STATE_SECONDS = 5.0
+"""How long the page waits for a state to be taken up; a slow one is taken up later."""
+WRONG_TOKEN_SECONDS = 0.5
+MOST_WINDOWS = 32
+_LOOPBACK_NAMES = {"127.0.0.1", "localhost", "[::1]"}
+_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
+_SINGLE = ("Host", "Origin", "Upgrade", "Authorization", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "Sec-Purpose")
+_PATHS = ("/", "/index.html")
+_log = logging.getLogger("vertebra.studio")
+
+
+@dataclass(frozen=True)
+class House:
+    """What the gate protects."""
+
+    address: str
+    """Numeric address that is listened on."""
+    port: int
+    token: str | None
+    """Needed by everyone; None on this machine only."""
+    any_host: bool
+    """Whether the machine is reached by names not known here; then the token protects, not the name."""
+    page: Page
+    on_state: Callable[[str], None] | None
+
+    @property
+    def cookie(self) -> str:
+        """Name of the cookie; with the port, because cookies of one host are shared by all its ports."""
+        return f"vertebra_{self.port}"
+
+
+class Gate:
+    """Answers requests. `windows` tells the number of open sockets; `open` turns true once viser runs."""
+
+    def __init__(self, house: House, windows: Callable[[], int]) -> None:
+        self.house, self.windows = house, windows
+        self.open = False
+
+    async def answer(self, request: Request) -> Response | None:
+        """The answer to a request; None lets a socket through."""
+        if any(len(request.headers.get_all(name)) > 1 for name in _SINGLE):
+            return plain(HTTPStatus.BAD_REQUEST, "A header that may stand once stands twice.")
+        host = request.headers.get("Host", "")
+        if not self._knows(host):
+            return plain(HTTPStatus.MISDIRECTED_REQUEST, "This studio is not reached by that name.")
+        path, _, query = request.path.partition("?")
+        asked = _asked(query)
+        is_socket = "Upgrade" in request.headers
+        if is_socket and not _same_origin(request.headers.get("Origin", ""), host):
+            return plain(HTTPStatus.FORBIDDEN, "Only the studio's own page may open its socket.")
+        refused = await self._refuse_stranger(request, {} if is_socket else asked)
+        if refused is not None:
+            return refused
+        if path not in _PATHS:
+            return plain(HTTPStatus.NOT_FOUND, "There is nothing here. The studio is at /")
+        if not self.open:
+            return plain(HTTPStatus.SERVICE_UNAVAILABLE, "The studio is starting. Reload the page.")
+        if self.windows() >= MOST_WINDOWS:
+            return plain(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                f"{MOST_WINDOWS} windows of this studio are open, which is the most it serves. Close one, then reload.",
+            )
+        if is_socket:
+            return None
+        if _is_visit(request.headers):
+            await self._take_up(asked.get("state", ""))
+        return self._serve_page(host)
+
+    def _knows(self, host: str) -> bool:
+        """Whether the Host header names this studio: any other name may be a foreign page's that points here."""
+        match = _HOST.fullmatch(host)
+        if match is None:
+            return False
+        name = match["name"].lower()
+        own = self.house.address if ":" not in self.house.address else f"[{self.house.address}]"
+        return self.house.any_host or name in _LOOPBACK_NAMES or name == own
+
+    async def _refuse_stranger(self, request: Request, asked: dict[str, str]) -> Response | None:
+        """None for who holds the token. A token in the address becomes a cookie, and leaves the address."""
+        token = self.house.token
+        if token is None:
+            return None
+        headers = request.headers
+        given = [value for line in headers.get_all("Cookie") for value in cookie_values(line, self.house.cookie)]
+        given += [value for value in [bearer_value(headers.get("Authorization", ""))] if value is not None]
+        if "token" in asked:
+            if same_token(asked["token"], token):
+                return self._welcome(asked.get("state", ""))
+            given.append(asked["token"])
+        elif any(same_token(value, token) for value in given):
+            return None
+        if given:  # only who guesses waits, and nobody else with them
+            await asyncio.sleep(WRONG_TOKEN_SECONDS)
+        return plain(
+            HTTPStatus.UNAUTHORIZED,
+            "This studio needs its token. Paste the whole address that was printed where the studio was started, with "
+            "?token=... at its end, into the address bar of the browser.",
+            ("WWW-Authenticate", 'Bearer realm="vertebra studio"'),
+        )
+
+    def _welcome(self, state: str) -> Response:
+        cookie = f"{self.house.cookie}={self.house.token}; HttpOnly; SameSite=Strict; Path=/"
+        place = f"/?state={quote(state, safe='')}" if state else "/"
+        return plain(HTTPStatus.SEE_OTHER, "Come in.", ("Set-Cookie", cookie), ("Location", place))
+
+    async def _take_up(self, state: str) -> None:
+        """Hand a state from the address on. Whatever becomes of it, the page is served."""
+        if not state or len(state) > LONGEST_STATE or self.house.on_state is None:
+            return
+        try:
+            await asyncio.wait_for(asyncio.to_thread(self.house.on_state, state), STATE_SECONDS)
+        except TimeoutError:
+            _log.warning("the state in the address takes longer than %g s", STATE_SECONDS)
+        except Exception as error:
+            _log.warning("the state in the address was not taken up: %s", error)
+
+    def _serve_page(self, host: str) -> Response:
+        body, nonce = self.house.page.answer()
+        headers = Headers(
+            {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": page_policy(nonce, host)}
+        )
+        return _finished(HTTPStatus.OK, headers, body)
+
+
+def plain(status: HTTPStatus, text: str, *more: tuple[str, str]) -> Response:
+    """A short answer in plain words."""
+    return _finished(status, Headers([("Content-Type", "text/plain; charset=utf-8"), *more]), f"{text}\n".encode())
+
+
+def add_security_headers(headers: Headers) -> None:
+    """What every answer carries, the ones that `websockets` makes itself included."""
+    for name, value in (
+        ("Content-Security-Policy", PLAIN_POLICY),
+        ("X-Content-Type-Options", "nosniff"),
+        ("X-Frame-Options", "DENY"),
+        ("Referrer-Policy", "no-referrer"),
+        ("Cross-Origin-Resource-Policy", "same-origin"),
+        ("Cache-Control", "no-store"),
+    ):
+        if name not in headers:
+            headers[name] = value
+
+
+def _finished(status: HTTPStatus, headers: Headers, body: bytes) -> Response:
+    headers["Content-Length"] = str(len(body))
+    headers["Connection"] = "close"
+    return Response(status.value, status.phrase, headers, body)
+
+
+def _asked(query: str) -> dict[str, str]:
+    """The values of a query, the first of each name; a query that cannot be read asks for nothing."""
+    try:
+        found = parse_qs(query, keep_blank_values=True, max_num_fields=16, errors="replace")
+    except ValueError:
+        return {}
+    return {name: values[0] for name, values in found.items()}
+
+
+def _same_origin(origin: str, host: str) -> bool:
+    """Whether a socket was asked for by a page of this studio; browsers tell, and pages cannot change it."""
+    return origin.lower() in (f"http://{host}".lower(), f"https://{host}".lower())
+
+
+def _is_visit(headers: Headers) -> bool:
+    """Whether a person opens the page, rather than a picture, a frame or a guess of the browser asking for it."""
+    return (
+        headers.get("Sec-Fetch-Mode", "navigate") == "navigate"
+        and headers.get("Sec-Fetch-Dest", "document") == "document"
+        and "Sec-Purpose" not in headers
+    )

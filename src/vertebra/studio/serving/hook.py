@@ -1,0 +1,132 @@
+"""Viser's server, started on our socket with our gate before it.
+
+Viser has no place for a gate, so the one call by which it opens its port (`websockets.asyncio.server.serve`) is
+replaced while it starts. If viser ever opens its port in another way, starting fails instead of leaving it open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import rich
+import viser
+import viser.infra._infra as viser_infra
+import websockets.asyncio.server as websocket_server
+from websockets.asyncio.server import ServerConnection
+from websockets.http11 import Request, Response
+
+from vertebra.errors import StudioError
+from vertebra.studio.serving.connection import GuardedConnection, Rules
+from vertebra.studio.serving.gate import Gate, add_security_headers
+from vertebra.studio.serving.messages import LARGEST_PICTURE
+
+_LOCK = threading.RLock()
+_log = logging.getLogger("vertebra.studio")
+_wire_log = logging.getLogger("vertebra.studio.wire")
+_wire_log.disabled = True  # strangers' junk is counted, not told
+Handler = Callable[[Any], Awaitable[None]]
+
+
+class GuardedServe:
+    """Stands in for `serve` while viser starts: same call, our socket, our gate, our limits."""
+
+    def __init__(self, sock: socket.socket, gate: Gate, rules: Rules) -> None:
+        self.sock, self.gate, self.rules = sock, gate, rules
+        self.original: Any = None
+        self.connections: set[GuardedConnection] = set()
+        self.used = False
+
+    def __call__(self, handler: Handler, *args: Any, **options: Any) -> Any:
+        if getattr(handler, "__module__", "") != viser_infra.__name__:
+            return self.original(handler, *args, **options)
+        self.used = True
+        asyncio.get_running_loop().set_exception_handler(self._count_failure)
+        options.update(
+            sock=self.sock,
+            process_request=self._answer,
+            process_response=self._dress,
+            max_size=LARGEST_PICTURE,
+            logger=_wire_log,
+            server_header=None,
+        )
+        return self.original(self._guarded(handler), **options)
+
+    def _guarded(self, handler: Handler) -> Handler:
+        async def guarded(inner: ServerConnection) -> None:
+            if inner.subprotocol != f"viser-v{viser.__version__}":
+                # Viser's page asks for a reload on this code and these words.
+                await inner.close(1002, f"Version mismatch. Server: {viser.__version__}")
+                return
+            connection = GuardedConnection(inner, self.rules)
+            self.connections.add(connection)
+            try:
+                await handler(connection)
+            except Exception as error:
+                self.rules.dropped["connection failed"] += 1
+                _log.warning("a window was cut off: %s: %s", type(error).__name__, error)
+            finally:
+                self.connections.discard(connection)
+                self.rules.leave(connection)
+
+        return guarded
+
+    async def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
+        return await self.gate.answer(request)
+
+    def _dress(self, connection: ServerConnection, request: Request, response: Response) -> None:
+        add_security_headers(response.headers)
+
+    def _count_failure(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        self.rules.dropped["handler failed"] += 1
+        _log.warning("%s: %s", context.get("message"), context.get("exception"))
+
+
+def start_viser(label: str, serve: GuardedServe) -> viser.ViserServer:
+    """A running viser server behind the gate."""
+    with _LOCK, quiet_viser():
+        serve.original = websocket_server.serve
+        websocket_server.serve = serve  # type: ignore[assignment,misc]
+        try:
+            # The address is not used; were the gate not in place, only this machine would reach a random port.
+            server = viser.ViserServer(host="127.0.0.1", port=0, label=label, verbose=False)
+        finally:
+            websocket_server.serve = serve.original  # type: ignore[misc]
+        if not serve.used:
+            server.stop()
+            raise StudioError("viser", 'opens its port in a way not known here; pip install "vertebra[studio]"')
+    return server
+
+
+def client_id_of(server: viser.ViserServer, connection: object) -> int | None:
+    """Viser's number of the window behind a connection; None when it has left."""
+    live = dict(server._websock_server._live_connections)
+    return next((number for number, each in live.items() if each is connection), None)
+
+
+@contextmanager
+def quiet_viser() -> Iterator[None]:
+    """What viser prints meanwhile is dropped; what others print is not."""
+    with _LOCK:
+        original = rich.print
+
+        def others_only(*args: Any, **options: Any) -> None:
+            if not sys._getframe(1).f_globals.get("__name__", "").startswith("viser"):
+                original(*args, **options)
+
+        rich.print = others_only
+        try:
+            yield
+        finally:
+            rich.print = original
+
+
+def forget_removed(server: viser.ViserServer) -> None:
+    """Let go of messages about controls that are off the page; viser itself does so only when a window opens."""
+    server._run_garbage_collector()

@@ -1,0 +1,143 @@
+"""What a window may say to the studio: known messages with the annotated fields, finite numbers and bounded texts.
+
+Viser hands every message it can decode to its handlers, names any property of a widget, and can be told to open a
+tunnel to another host. Here only the messages that the page needs pass; all others are dropped with a reason.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec.msgpack
+
+ALLOWED = (
+    "CommandTriggerMessage",
+    "FileTransferPart",
+    "FileTransferStartUpload",
+    "GetRenderResponseMessage",
+    "GuiButtonHoldMessage",
+    "GuiFormDirtyMessage",
+    "GuiFormSubmitMessage",
+    "GuiUpdateMessage",
+    "LocalStorageGetItemResponseMessage",
+    "SceneNodeClickMessage",
+    "SceneNodeDragMessage",
+    "ScenePointerMessage",
+    "TransformControlsDragEndMessage",
+    "TransformControlsDragStartMessage",
+    "TransformControlsUpdateMessage",
+    "ViewerCameraMessage",
+)
+LARGEST_PLAIN = 64 * 1024
+"""Bytes of a message that carries no file."""
+LARGEST_PART = 640 * 1024
+"""Bytes of a part of a file; the page sends 512 KiB and a little around them."""
+LARGEST_PICTURE = 8 * 1024 * 1024
+"""Bytes of a picture that the studio asked a window for; also the largest frame that is read at all."""
+_LARGEST = {"FileTransferPart": LARGEST_PART, "GetRenderResponseMessage": LARGEST_PICTURE}
+
+LONGEST_TEXT = 4096
+LONGEST_VALUE = 32 * 1024
+"""Characters of the text in a widget."""
+LONGEST_LIST = 64
+LARGEST_NUMBER = 1e15
+"""Of any number; far beyond a length in m or a pixel, and its square is still finite."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Refused:
+    """A message that is dropped."""
+
+    reason: str
+    """A few words; the same for all messages with the same fault."""
+
+
+class Schema:
+    """The fields of the allowed messages, from viser's own annotations."""
+
+    def __init__(self) -> None:
+        import viser._messages as declared
+
+        self._fields: dict[str, dict[str, Any]] = {}
+        self._needed: dict[str, set[str]] = {}
+        for name in ALLOWED:
+            kind = getattr(declared, name)
+            fields = [each for each in dataclasses.fields(kind) if each.init]
+            hints = get_type_hints(kind)
+            self._fields[name] = {each.name: hints[each.name] for each in fields}
+            self._needed[name] = {each.name for each in fields if each.default is dataclasses.MISSING}
+
+    def read(self, raw: object) -> dict[str, Any] | Refused:
+        """The decoded message, its ``type`` included; or why it is dropped. Never raises."""
+        if not isinstance(raw, bytes):
+            return Refused("text instead of bytes")
+        if len(raw) > LARGEST_PICTURE:
+            return Refused("too large")
+        try:
+            message = msgspec.msgpack.decode(raw)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return Refused("not readable")
+        kind = message.get("type") if isinstance(message, dict) else None
+        if not isinstance(kind, str) or kind not in self._fields:
+            return Refused("not allowed")
+        if len(raw) > _LARGEST.get(kind, LARGEST_PLAIN):
+            return Refused("too large")
+        return self._checked(kind, message)
+
+    def _checked(self, kind: str, message: dict[str, Any]) -> dict[str, Any] | Refused:
+        known, given = self._fields[kind], message.keys() - {"type"}
+        if not self._needed[kind] <= given or not given <= known.keys():
+            return Refused("wrong fields")
+        if not all(_fits(message[name], known[name]) and _is_turn(name, message[name]) for name in given):
+            return Refused("wrong value")
+        if kind == "GuiUpdateMessage" and message["updates"].keys() != {"value"}:
+            return Refused("not a value")
+        return message
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a decoded value is what an annotation says."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return any(_fits(value, each) for each in inner)
+    if origin is Literal:
+        return any(value is each or (isinstance(value, str) and value == each) for each in inner)
+    if origin is tuple:
+        return _fits_tuple(value, inner)
+    if origin is dict:
+        return isinstance(value, dict) and len(value) <= LONGEST_LIST and all(map(_is_plain, value.values()))
+    if hint is float:
+        return _is_number(value)
+    if hint is int:
+        return _is_number(value) and isinstance(value, int)
+    if hint is str:
+        return isinstance(value, str) and len(value) <= LONGEST_TEXT
+    return isinstance(value, hint) if hint in (bytes, type(None)) else False
+
+
+def _fits_tuple(value: Any, inner: tuple[Any, ...]) -> bool:
+    if not isinstance(value, list) or len(value) > LONGEST_LIST:
+        return False
+    wanted = (inner[0],) * len(value) if inner[-1] is Ellipsis else inner
+    return len(wanted) == len(value) and all(map(_fits, value, wanted))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST_NUMBER
+
+
+def _is_plain(value: Any, depth: int = 2) -> bool:
+    """What a widget may send as its value: a switch, a number, a text, or short lists of these."""
+    if isinstance(value, list):
+        return depth > 0 and len(value) <= LONGEST_LIST and all(_is_plain(each, depth - 1) for each in value)
+    if isinstance(value, str):
+        return len(value) <= LONGEST_VALUE
+    return isinstance(value, bool) or _is_number(value)
+
+
+def _is_turn(name: str, value: Any) -> bool:
+    """A quaternion has to be one: zero turns into NaN where it is normalised."""
+    return name != "wxyz" or abs(math.hypot(*value) - 1) < 0.01

@@ -1,0 +1,131 @@
+"""Opens the studio's page: on this machine alone unless asked otherwise, and then only for who has the token."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from vertebra.errors import StudioError
+from vertebra.studio.serving.access_token import checked_token, make_token
+from vertebra.studio.serving.address import is_loopback, listening_socket, shown_host
+from vertebra.studio.serving.page import Page, viser_index
+
+if TYPE_CHECKING:
+    import viser
+
+    from vertebra.studio.serving.hook import GuardedServe
+
+UPLOAD_LIMIT = 1_000_000
+"""Bytes of a file that a window may send; a robot file has some thousand."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """Where the studio listens, and who may come in."""
+
+    host: str = "127.0.0.1"
+    """Name or address to listen on; 0.0.0.0 for all networks, which takes a token."""
+    port: int | None = None
+    """None: 8080, or the next free one. 0: any free one."""
+    token: str | None = None
+    """What windows have to show; None: nothing on this machine alone, a random one elsewhere."""
+
+
+class Server:
+    """A running page. Use it in a ``with`` block, or call `stop`."""
+
+    def __init__(self, server: viser.ViserServer, serve: GuardedServe) -> None:
+        self.viser, self._serve = server, serve
+        house = serve.gate.house
+        self.port = house.port
+        """Where it listens."""
+        self.token = house.token
+        """What windows have to show; None on this machine alone."""
+        self.url = f"http://{shown_host(house.address)}:{house.port}/" + (
+            f"?token={house.token}" if house.token else ""
+        )
+        """The address to open, with the token if there is one."""
+        # Viser stops itself at exit too, but prints; ours comes first.
+        atexit.register(self.stop)
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """How many messages of windows were refused, by reason."""
+        return dict(self._serve.rules.dropped)
+
+    @property
+    def windows(self) -> int:
+        """Windows that are open now."""
+        return len(self._serve.connections)
+
+    def stop(self) -> None:
+        """Close all windows and the port; calling it again does nothing."""
+        from vertebra.studio.serving.hook import quiet_viser
+
+        atexit.unregister(self.stop)
+        if self._serve.gate.open:
+            self._serve.gate.open = False
+            with quiet_viser():
+                self.viser.stop()
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"Server(port {self.port}, {self.windows} windows, token {'needed' if self.token else 'not needed'})"
+
+
+def open_server(
+    access: Access,
+    *,
+    label: str,
+    on_state: Callable[[str], None] | None = None,
+    on_refused: Callable[[int | None, str], None] | None = None,
+    upload_limit: int = UPLOAD_LIMIT,
+) -> Server:
+    """Open the page.
+
+    `on_state` gets the text of ``/?state=...`` when a person opens such an address, on a thread of its own.
+    `on_refused` gets the number of the window and the reason when an upload is refused, on the thread that serves all
+    windows, so it has to be quick; without it the window shows the reason. `upload_limit` is in bytes of one file.
+    """
+    if find_spec("viser") is None:
+        raise StudioError("viser", 'the studio needs it; pip install "vertebra[studio]"')
+    from vertebra.studio.serving.connection import Rules
+    from vertebra.studio.serving.gate import Gate, House
+    from vertebra.studio.serving.hook import GuardedServe, client_id_of, start_viser
+    from vertebra.studio.serving.widgets import Widgets
+
+    token = None if access.token is None else checked_token(access.token)
+    page = Page(viser_index(), upload_limit)
+    sock = listening_socket(access.host, access.port)
+    address, port = sock.getsockname()[:2]
+    outside = not is_loopback(address)
+    house = House(address, port, token or (make_token() if outside else None), outside, page, on_state)
+
+    def refused(connection: object, reason: str) -> None:
+        number = client_id_of(server, connection)
+        (on_refused or tell_window)(number, reason)
+
+    def tell_window(number: int | None, reason: str) -> None:
+        client = server.get_clients().get(-1 if number is None else number)
+        if client is not None:
+            client.add_notification("The file was not taken", reason, color="red")
+
+    rules = Rules(upload_limit, refused)
+    serve = GuardedServe(sock, Gate(house, lambda: len(serve.connections)), rules)
+    try:
+        server = start_viser(label, serve)
+    except BaseException:
+        sock.close()
+        raise
+    rules.widgets = Widgets(server)
+    server.gui.configure_theme(show_logo=False, show_share_button=False)
+    serve.gate.open = True
+    return Server(server, serve)

@@ -1,0 +1,1 @@
+"""The tab Shape: cables, mount and loads give a shape."""

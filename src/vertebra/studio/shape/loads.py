@@ -1,0 +1,146 @@
+"""Forces on links: numbers in the panel, and arrows in the scene that can be dragged by their heads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vertebra.report.overlays import acts_at, round_number_below
+from vertebra.robot.tables import Floats
+from vertebra.statics.shape import Shape
+from vertebra.studio.scene import palette
+from vertebra.studio.shape.settings import MOST_LOADS, LoadSetting
+
+if TYPE_CHECKING:
+    from vertebra.studio.studio import Studio
+
+MOST = 1e6
+"""N, of a part of a force."""
+ARROW = 0.3
+"""Robot lengths of the arrow of a usual force."""
+
+
+class Loads:
+    """Up to a few forces; `changed` is called after a person has changed one."""
+
+    def __init__(self, studio: Studio, changed: Callable[[], None]) -> None:
+        self._studio, self._changed = studio, changed
+        robot, gui = studio.robot, studio.server.gui
+        weight = 9.8 * robot.mass
+        self.usual = round_number_below(weight / 2) if weight > 0 else 1.0
+        """N, of a new load."""
+        self._last = len(robot.links) - 1
+        self._names = tuple("tip" if link == self._last else f"link {link}" for link in range(self._last, 0, -1))
+        self._rows: list[dict[str, Any]] = []
+        self._shape: Shape | None = None
+        with gui.add_folder("Loads", expand_by_default=False) as self._folder:
+            self._add = studio.when(gui.add_button("Add a load at the tip"), self._added)
+
+    def settings(self) -> tuple[LoadSetting, ...]:
+        """What the controls say."""
+        return tuple(
+            LoadSetting(link=self._link(row), force=tuple(float(part) for part in row["force"].value))
+            for row in self._rows
+        )
+
+    def restore(self, loads: tuple[LoadSetting, ...]) -> None:
+        """Make these loads, and no others."""
+        while self._rows:
+            self._remove(self._rows[-1])
+        for load in loads:
+            self._make(load)
+
+    def draw(self, shape: Shape | None) -> None:
+        """Put arrows and handles where the loads act now; hide them without a shape."""
+        self._shape = shape
+        for row, load in zip(self._rows, self.settings(), strict=True):
+            shown = shape is not None
+            row["arrow"].visible = shown and any(load.force)
+            row["grip"].visible = shown
+            if shape is None:
+                continue
+            start = self._start(shape, load)
+            end = start + self._reach(load)
+            row["arrow"].points = np.array([[start, end]], np.float32)
+            if not row["dragged"]:
+                row["grip"].position = end
+
+    def remove(self) -> None:
+        """Take everything out of the scene; the panel's controls go with their folder."""
+        for row in self._rows:
+            row["arrow"].remove()
+            row["grip"].remove()
+
+    def _link(self, row: dict[str, Any]) -> int:
+        return self._last - self._names.index(row["link"].value)
+
+    def _start(self, shape: Shape, load: LoadSetting) -> Floats:
+        from vertebra.mechanics.loads import Load
+
+        return acts_at(shape, Load(force=load.force, link=load.link)) * self._studio.stage.scale
+
+    def _reach(self, load: LoadSetting) -> Floats:
+        return ARROW / self.usual * np.array(load.force)
+
+    def _added(self) -> None:
+        self._make(LoadSetting(link=self._last, force=(self.usual, 0.0, 0.0)))
+        self._changed()
+
+    def _make(self, load: LoadSetting) -> None:
+        gui, scene, number = self._studio.server.gui, self._studio.stage.scene, self._free_number()
+        row: dict[str, Any] = {"number": number, "dragged": False}
+        with self._folder, gui.add_folder(f"Load {number}") as row["folder"]:
+            row["link"] = gui.add_dropdown("Acts on", self._names, initial_value=self._names[self._last - load.link])
+            row["force"] = gui.add_vector3(
+                "Force (N)", load.force, step=self.usual / 20, min=(-MOST,) * 3, max=(MOST,) * 3
+            )
+            gone = gui.add_button(f"Remove load {number}")
+        row["arrow"] = scene.add_arrows(
+            f"/loads/{number}", np.zeros((1, 2, 3)), palette.FORCE, shaft_radius=0.008, head_radius=0.02,
+            head_length=0.05,
+        )  # fmt: skip
+        row["grip"] = scene.add_transform_controls(
+            f"/loads/{number}-grip", scale=0.12, disable_rotations=True, depth_test=False
+        )
+        for handle in (row["link"], row["force"]):
+            self._studio.when(handle, self._changed)
+        self._studio.when(gone, lambda: self._take_away(row))
+        self._follow_drags(row)
+        self._rows.append(row)
+        self._add.disabled = len(self._rows) >= MOST_LOADS
+
+    def _free_number(self) -> int:
+        taken = {row["number"] for row in self._rows}
+        return next(number for number in range(1, MOST_LOADS + 1) if number not in taken)
+
+    def _follow_drags(self, row: dict[str, Any]) -> None:
+        async def dragged(event: Any) -> None:
+            place = np.array(row["grip"].position)
+            row["dragged"] = event.phase != "end"
+            self._studio.loop.post(id(row["grip"]), lambda: self._studio.act(lambda: self._pulled(row, place)))
+
+        row["grip"].on_update(dragged)
+
+    def _pulled(self, row: dict[str, Any], place: Floats) -> None:
+        """The head of an arrow has been dragged to `place`."""
+        if self._shape is None or row not in self._rows or not np.isfinite(place).all():
+            return
+        load = self.settings()[self._rows.index(row)]
+        force = (place - self._start(self._shape, load)) * self.usual / ARROW
+        row["force"].value = tuple(float(f"{part:.3g}") for part in np.clip(force, -MOST, MOST))
+        self._changed()
+
+    def _take_away(self, row: dict[str, Any]) -> None:
+        self._remove(row)
+        self._changed()
+
+    def _remove(self, row: dict[str, Any]) -> None:
+        if row not in self._rows:
+            return
+        self._rows.remove(row)
+        row["folder"].remove()
+        row["arrow"].remove()
+        row["grip"].remove()
+        self._add.disabled = False

@@ -1,0 +1,106 @@
+"""All that a person has set in the studio, as JSON and as a link.
+
+The state holds no results: whoever opens it computes them anew.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import zlib
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from vertebra.errors import StudioError
+
+MARK = "vertebra_studio"
+VERSION = 1
+MOST_BYTES = 1_000_000
+"""Of a state in JSON."""
+LONGEST_LINK = 7000
+"""Characters of a packed state: the request line of a web server ends at 8 kB."""
+
+
+class RobotSource(BaseModel):
+    """Where the robot is from: a preset, or the text of a file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    name: str = Field(max_length=200)
+    """Of the preset or of the file."""
+    text: str | None = Field(default=None, max_length=MOST_BYTES)
+    """YAML or JSON; None for a preset."""
+
+
+class ViewSettings(BaseModel):
+    """What the scene shows beside the robot."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    ghost: bool = True
+    trace: bool = False
+    frames: bool = False
+    ellipsoid: bool = True
+    gravity: bool = True
+    glass: bool = False
+    dark: bool = False
+
+
+class State(BaseModel):
+    """The studio at one moment."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    vertebra_studio: Literal[1] = 1
+    robot: RobotSource
+    mode: str = Field(default="shape", max_length=20)
+    view: ViewSettings = ViewSettings()
+    tabs: dict[str, dict[str, Any]] = {}
+    """Settings of each tab by its name; tabs check their own."""
+
+
+def is_state(data: bytes) -> bool:
+    """Whether a file is a saved state rather than a robot."""
+    return data.lstrip().startswith(b"{") and MARK.encode() in data[:200]
+
+
+def to_json(state: State) -> str:
+    """A state as a file."""
+    return state.model_dump_json(indent=1) + "\n"
+
+
+def from_json(text: str | bytes) -> State:
+    """The state of a file; raises StudioError that names the field."""
+    if len(text) > MOST_BYTES:
+        raise StudioError("state", f"must not be longer than {MOST_BYTES / 1e6:g} MB")
+    try:
+        return State.model_validate(json.loads(text))
+    except (ValueError, RecursionError) as error:
+        raise StudioError("state", _reason(error)) from None
+
+
+def to_link(state: State) -> str:
+    """A state as text for an address."""
+    packed = zlib.compress(state.model_dump_json(exclude_defaults=True).encode(), level=9)
+    text = base64.urlsafe_b64encode(packed).rstrip(b"=").decode()
+    if len(text) > LONGEST_LINK:
+        raise StudioError("link", "the robot file is too long for a link; save the state as a file instead")
+    return text
+
+
+def from_link(text: str) -> State:
+    """The state of an address; small texts that unpack to huge ones are refused."""
+    try:
+        packed = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        unpack = zlib.decompressobj()
+        data = unpack.decompress(packed, MOST_BYTES + 1)
+    except (binascii.Error, zlib.error, ValueError):
+        raise StudioError("link", "does not hold a state; it may have been cut off: copy all of it") from None
+    return from_json(data)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "state"
+        return f"{where}: {first['msg']}"
+    return "is not a saved state of the studio (JSON)"

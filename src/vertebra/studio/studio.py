@@ -1,0 +1,270 @@
+"""The studio: one robot, five tabs, any number of windows; every window shows the same."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from vertebra.errors import StudioError, VertebraError
+from vertebra.robot.robot import Robot, load, presets
+from vertebra.studio import state as states
+from vertebra.studio.inputs import keep_in_range
+from vertebra.studio.jobs import Jobs
+from vertebra.studio.layout import BRAND, LEFT_WIDTH, RIGHT_WIDTH, TAB_PLACE
+from vertebra.studio.loop import LOG, Loop
+from vertebra.studio.robot_source import file_robot
+from vertebra.studio.scene.stage import Stage
+from vertebra.studio.serving.folder import Folder
+from vertebra.studio.serving.hook import forget_removed
+from vertebra.studio.share import Share
+from vertebra.studio.state import RobotSource, State, ViewSettings
+from vertebra.studio.status import Status
+from vertebra.studio.tab import Tab
+from vertebra.studio.tabs import make_tabs
+
+if TYPE_CHECKING:
+    import viser
+
+    from vertebra.studio.serving.server import Server
+
+
+class Studio:
+    """Everything on the page. Made on the main thread; afterwards all changes run on `loop`."""
+
+    def __init__(self, server: Server, robot: Robot, source: RobotSource, folder: Folder) -> None:
+        self.server: viser.ViserServer = server.viser
+        self.address = server
+        self.folder = folder
+        self.robot, self.source = robot, source
+        self.loop = Loop(self.fail)
+        self.jobs = Jobs(self.loop.post)
+        self._containers: dict[str, tuple[Any, Any]] = {}
+        self._built: set[str] = set()
+        try:
+            self.tabs = {tab.name: tab for tab in make_tabs(self)}
+            self.mode = next(iter(self.tabs))
+            self._build()
+        except BaseException:
+            self.loop.close()
+            self.jobs.close()
+            raise
+        self.loop.post("robot", lambda: self.choose_robot(robot, source))
+
+    @property
+    def tab(self) -> Tab[Any]:
+        """The one that is shown."""
+        return self.tabs[self.mode]
+
+    def close(self) -> None:
+        """End all work and the server."""
+        self.loop.post("close", self._leave)
+        self.loop.settle(5)
+        self.loop.close()
+        self.jobs.close()
+        self.address.stop()
+
+    def _leave(self) -> None:
+        """Every tab lets go of what it holds: threads, buses, files."""
+        self._hide()
+        for name in self._built:
+            self.tabs[name].removed()
+
+    def _hide(self) -> None:
+        if self.mode in self._built:
+            self.tab.hidden()
+
+    # Events ---------------------------------------------------------------------------------------------------------
+
+    def when(self, handle: Any, act: Callable[[], None]) -> Any:
+        """Call `act` on the studio's thread when a person moves or presses `handle`; returns the handle."""
+
+        async def moved(event: Any) -> None:
+            if event.client_id is not None:  # not by the studio itself
+                self.loop.post(id(handle), lambda: self.act(act, handle))
+
+        (handle.on_click if hasattr(handle, "on_click") else handle.on_update)(moved)
+        return handle
+
+    def act(self, act: Callable[[], None], handle: Any = None) -> None:
+        """Do what a person asks for; what went wrong before is off the page then."""
+        self.status.clear()
+        if handle is not None:
+            keep_in_range(handle)
+        act()
+        self.server.flush()  # the answer leaves at once, not with the next window of messages
+        self.share.changed()
+
+    def fail(self, error: Exception) -> None:
+        """Show an error; one that is nobody's fault but ours also goes to the log, with its traceback."""
+        if isinstance(error, VertebraError):
+            self.status.error(str(error))
+        else:
+            LOG.error("".join(traceback.format_exception(error)))
+            self.status.error(f"Something failed inside: {type(error).__name__}: {error}. The page goes on.")
+
+    # The page -------------------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        gui = self.server.gui
+        gui.configure_theme(dark_mode=False, show_logo=False, show_share_button=False, brand_color=BRAND)
+        gui.main_panel.dock_left()
+        gui.main_panel.set_width(LEFT_WIDTH)
+        self.panel = gui.add_panel()
+        self._results = self.panel.add_tab("Results")
+        self.panel.dock_right()
+        self.panel.set_width(RIGHT_WIDTH)
+        self._robot_choice = self.when(
+            gui.add_dropdown("Robot", self._robot_names(), initial_value=self.source.name), self._robot_chosen
+        )
+        upload = gui.add_upload_button("Open a robot file or a saved state")
+        upload.on_upload(lambda event: self.loop.post("upload", lambda: self.act(lambda: self._uploaded(upload.value))))
+        self._modes = gui.add_button_group("Tab", tuple(tab.title for tab in self.tabs.values()))
+        self.when(self._modes, self._mode_chosen)
+        self._mode_mark = gui.add_html("")
+        with self._results:
+            self.status = Status(gui)
+        self.stage = Stage(self)
+        self.share = Share(self)
+
+    def _robot_names(self) -> tuple[str, ...]:
+        names = list(presets())
+        return tuple(names if self.source.name in names else [*names, self.source.name])
+
+    def _robot_chosen(self) -> None:
+        name = str(self._robot_choice.value)
+        if name == self.source.name:
+            return
+        self.choose_robot(load(name), RobotSource(name=name))
+
+    def _uploaded(self, file: Any) -> None:
+        if states.is_state(file.content):
+            self.restore(states.from_json(file.content))
+        else:
+            self.choose_robot(*file_robot(file.name, file.content))
+
+    def _mode_chosen(self) -> None:
+        chosen = next((tab.name for tab in self.tabs.values() if tab.title == self._modes.value), None)
+        if chosen is None:
+            raise StudioError("tab", f"must be one of {', '.join(tab.title for tab in self.tabs.values())}")
+        if chosen != self.mode:
+            self.choose_mode(chosen)
+
+    def choose_mode(self, name: str) -> None:
+        """Show another tab."""
+        self._hide()
+        self.mode = name
+        self._mark()
+        self.tab.shown()
+
+    def _mark(self) -> None:
+        for name, handles in self._containers.items():
+            for handle in handles:
+                handle.visible = name == self.mode
+        self._mode_mark.content = (
+            f'<span class="vb-mode" data-mode="{self.tab.title}" '
+            f'data-tabs="{",".join(tab.title for tab in self.tabs.values())}"></span>'
+        )
+
+    def choose_robot(self, robot: Robot, source: RobotSource) -> None:
+        """Take another robot: all controls that depend on it are made anew. When that fails, the one before stays."""
+        before = (self.robot, self.source) if self._built else None
+        try:
+            self._choose_robot(robot, source)
+        except Exception:
+            if before is not None:
+                self._choose_robot(*before)
+            raise
+
+    def _choose_robot(self, robot: Robot, source: RobotSource) -> None:
+        self.jobs.cancel()
+        forget_removed(self.server)
+        self._hide()
+        self.robot, self.source = robot, source
+        names = self._robot_names()
+        if tuple(self._robot_choice.options) != names:
+            self._robot_choice.options = names
+        self._robot_choice.value = source.name
+        with self.server.atomic():
+            self.stage.choose_robot(robot)
+            for name in self.tabs:
+                self._rebuild(name)
+        self._mark()
+        self.tab.shown()
+        self.share.changed()
+
+    def _rebuild(self, name: str) -> None:
+        tab, gui = self.tabs[name], self.server.gui
+        if name in self._built:
+            self._built.remove(name)
+            tab.removed()
+        for handle in self._containers.pop(name, ()):
+            handle.remove()
+        left = gui.add_folder(None, visible=name == self.mode, order=TAB_PLACE)
+        with self._results:
+            right = gui.add_folder(None, visible=name == self.mode)
+        self._containers[name] = left, right
+        with left:
+            tab.controls()
+        with right:
+            tab.results()
+        self._built.add(name)
+
+    # State ----------------------------------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """All that is set."""
+        tabs = {name: tab.settings().model_dump(mode="json", exclude_defaults=True) for name, tab in self.tabs.items()}
+        return State(robot=self.source, mode=self.mode, view=self.stage.settings(), tabs=tabs)
+
+    def restore(self, state: State) -> None:
+        """Set everything as a state says, or nothing: what does not fit its robot puts all back as it was."""
+        if state.mode not in self.tabs:
+            raise StudioError("mode", f"must be one of {', '.join(self.tabs)}, not {state.mode!r}")
+        chosen = {name: _checked(self.tabs, name, settings) for name, settings in state.tabs.items()}
+        robot = _robot_of(state.robot)
+        before = (
+            {name: tab.settings() for name, tab in self.tabs.items()},
+            self.robot,
+            self.source,
+            self.stage.settings(),
+        )
+        try:
+            self._apply(chosen, robot, state.robot, state.view)
+        except VertebraError:
+            self._apply(*before)
+            self.choose_mode(self.mode)
+            raise
+        self.choose_mode(state.mode)
+        self.share.changed()
+
+    def _apply(self, settings: dict[str, Any], robot: Robot, source: RobotSource, view: ViewSettings) -> None:
+        if source != self.source:
+            self.choose_robot(robot, source)
+        for name, chosen in settings.items():
+            self.tabs[name].restore(chosen)
+        self.stage.restore(view)
+
+    def open_link(self, text: str) -> None:
+        """Restore the state of a link; called by the server's thread."""
+        self.loop.post("link", lambda: self.act(lambda: self.restore(states.from_link(text))))
+
+
+def _checked(tabs: dict[str, Tab[Any]], name: str, settings: dict[str, Any]) -> Any:
+    if name not in tabs:
+        raise StudioError("tabs", f"there is no tab {name!r}; there are {', '.join(tabs)}")
+    try:
+        return tabs[name].settings_type.model_validate(settings)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise StudioError(".".join(["tabs", name, *map(str, first["loc"])]), str(first["msg"])) from None
+
+
+def _robot_of(source: RobotSource) -> Robot:
+    if source.text is None:
+        if source.name not in presets():  # a name is never a path: a link must not read files
+            raise StudioError("robot", f"there is no preset {source.name!r}; there are {', '.join(presets())}")
+        return load(source.name)
+    return file_robot(source.name, source.text.encode())[0]

@@ -1,0 +1,76 @@
+"""What every mode of the studio has: its controls, its results, its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from vertebra.errors import StudioError
+
+if TYPE_CHECKING:
+    import viser
+
+    from vertebra.studio.studio import Studio
+
+
+class Settings(BaseModel):
+    """What a person has set in a tab; goes into the state file and the link. Subclasses have defaults for all."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, frozen=True)
+
+
+S = TypeVar("S", bound=Settings)
+
+
+class Tab(Generic[S]):
+    """A mode. All methods run on the studio's thread.
+
+    `controls` and `results` fill a container of the left and the right panel; both are called again for another robot.
+    """
+
+    name: ClassVar[str]
+    """In states and links."""
+    title: ClassVar[str]
+    """On the page."""
+    settings_type: ClassVar[type[Settings]]
+
+    def __init__(self, studio: Studio) -> None:
+        self.studio = studio
+
+    @property
+    def gui(self) -> viser.GuiApi:
+        """Where controls are added."""
+        return self.studio.server.gui
+
+    def controls(self) -> None:
+        """Add the controls, for the studio's robot."""
+
+    def results(self) -> None:
+        """Add what shows the answers."""
+
+    def shown(self) -> None:
+        """The tab has been chosen, or the robot is another one: draw."""
+
+    def hidden(self) -> None:
+        """Another tab has been chosen: stop what runs, take own things out of the scene."""
+
+    def removed(self) -> None:
+        """Before `controls` and `results` are taken off the page for another robot."""
+
+    def settings(self) -> S:
+        """What the controls say."""
+        raise NotImplementedError
+
+    def restore(self, settings: S) -> None:
+        """Set the controls, all or nothing; raises InputError for what does not fit the robot. `shown` follows."""
+        raise NotImplementedError
+
+    def recording(self) -> tuple[str, bytes]:
+        """Name and content of an MCAP file of what was played or sensed; StudioError when there is nothing yet."""
+        raise StudioError("recording", f"the tab {self.title} has nothing to record; Motion and Sense have")
+
+    def when(self, handle: Any, act: Callable[[], None]) -> Any:
+        """Call `act` on the studio's thread when a person moves or presses `handle`; returns the handle."""
+        return self.studio.when(handle, act)

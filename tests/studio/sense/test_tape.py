@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import os
+from functools import partial
+
+import numpy as np
+import pytest
+from tests.studio import visitors
+
+import vertebra as vb
+from vertebra.errors import RecordingError, StudioError
+from vertebra.sensing.estimator import ShapeEstimator
+from vertebra.sensing.network import SensorNetwork
+from vertebra.sensing.recording.derived_log import DerivedLogWriter, robot_contents
+from vertebra.sensing.recording.mcap_records import McapRecords
+from vertebra.sensing.recording.raw_log import read_frames
+from vertebra.sensing.recording.recorded_shapes import read_shapes
+from vertebra.sensing.recording.shape_record import record
+from vertebra.sensing.simulated.motion import Motion
+from vertebra.sensing.simulated.sensor_model import SensorModel
+from vertebra.sensing.simulated.stream import simulated_frames
+from vertebra.studio.sense import tape as sense_tape
+from vertebra.studio.sense.tape import Deck, Tape, completed
+
+soon = partial(visitors.eventually, seconds=60.0)
+ROBOT = vb.load("lapusan2022")
+RUN = simulated_frames(ROBOT, Motion.wander(ROBOT), SensorModel.datasheet(), 0.5)
+
+
+def play(deck: Deck) -> list:
+    """A run into a deck; the shapes of it."""
+    network, shapes = SensorNetwork(ShapeEstimator(ROBOT)), []
+    for frame in RUN.frames:
+        deck.frame(frame)
+        shape = network.receive(frame)
+        if shape is not None:
+            shapes.append(shape)
+            deck.shape(shape, frame.time)
+    return shapes
+
+
+def test_what_is_played_comes_back_while_it_records_and_after(tmp_path):
+    errors: list[Exception] = []
+    deck, tape = Deck(), Tape(ROBOT, errors.append)
+    try:
+        assert soon(lambda: tape._recorder is not None)
+        deck.tape = tape
+        shapes = play(deck)
+        for ended in (False, True):
+            if ended:
+                tape.stop()
+                assert tape.join(20)
+            path = tmp_path / f"{ended}.mcap"
+            assert soon(lambda path=path: path.write_bytes(tape.mcap()) and len(read_shapes(path).times) == len(shapes))
+            found = read_shapes(path)
+            assert found.complete
+            assert np.array_equal(found.angles, [shape.angles for shape in shapes])
+            assert [kind for kind, _ in McapRecords(path)].count("Attachment") == 2
+        (tmp_path / "run.blf").write_bytes(tape.frames())
+        assert list(read_frames(tmp_path / "run.blf")) == RUN.frames
+        assert "Recorded" in tape.told
+        assert not tape.recording
+        play(deck)  # goes nowhere
+    finally:
+        tape.discard()
+    assert soon(lambda: not tape.place.exists())
+    assert errors == []
+    with pytest.raises(StudioError, match="tick Record"):
+        tape.mcap()
+
+
+def test_an_unfinished_file_is_cut_behind_its_last_whole_record(tmp_path):
+    with DerivedLogWriter(tmp_path / "whole.mcap", robot_contents(ROBOT)) as log:
+        network = SensorNetwork(ShapeEstimator(ROBOT))
+        for shape in filter(None, map(network.receive, RUN.frames)):
+            log.write(record(shape, 1.0))
+            log.flush()
+    data = (tmp_path / "whole.mcap").read_bytes()
+    assert completed(data) == data
+    counts = []
+    for share in (0.0, 0.0001, 0.3, 0.6, 0.9):
+        (tmp_path / "cut.mcap").write_bytes(completed(data[: int(share * len(data))]))
+        found = read_shapes(tmp_path / "cut.mcap")
+        assert found.complete
+        counts.append(len(found.times))
+    assert counts == sorted(counts)
+    assert counts[0] == 0 < counts[-1]
+
+
+def test_a_recording_ends_at_its_limits(monkeypatch):
+    monkeypatch.setattr(sense_tape, "LONGEST", 0.1)
+    tape = Tape(ROBOT, pytest.fail)
+    try:
+        assert tape.join(30)
+        assert tape.full
+        assert "limit" in tape.told
+    finally:
+        tape.discard()
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts file descriptors by /proc")
+def test_a_tape_that_is_thrown_away_at_once_leaves_nothing():
+    before = len(os.listdir("/proc/self/fd"))
+    tapes = [Tape(ROBOT, pytest.fail) for _ in range(2)]
+    for tape in tapes:
+        tape.discard()
+    for tape in tapes:
+        assert tape.join(30)
+        assert not tape.place.exists()
+    assert soon(lambda: len(os.listdir("/proc/self/fd")) == before)
+
+
+def test_a_recording_that_cannot_be_written_is_told(monkeypatch):
+    monkeypatch.setattr(sense_tape, "FRAMES", "nowhere/frames.blf")
+    errors: list[Exception] = []
+    tape = Tape(ROBOT, errors.append)
+    tape.join(30)
+    tape.discard()
+    assert isinstance(errors[0], RecordingError)
+    assert "cannot be written" in str(errors[0])

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import vertebra as vb
+from vertebra.sensing.estimator import ShapeEstimator
+from vertebra.sensing.network import SensorNetwork
+from vertebra.sensing.sensed_shape import SensorState
+from vertebra.sensing.simulated.bases import base_rotation
+from vertebra.sensing.simulated.motion import Motion
+from vertebra.sensing.simulated.sensor_model import SensorModel
+from vertebra.sensing.simulated.stream import START, simulated_frames
+from vertebra.sensing.wire.can import Frame
+from vertebra.studio.sense.look import errors_of, look_of
+from vertebra.studio.sense.settings import BASES, SenseSettings
+from vertebra.studio.sense.sources import mishap_of, virtual_network
+from vertebra.studio.sense.virtual import Mishap, VirtualNetwork
+
+ROBOT = vb.load("lapusan2022")
+NOISY = SensorModel.uncalibrated(drops=0.0, jitter=0.0, latency=0.0, heartbeat=0.0)
+
+
+def network(robot=ROBOT, model=NOISY, repeat=2.0) -> VirtualNetwork:
+    return VirtualNetwork(robot, Motion.wander(robot, amplitude=0.1), model, base_rotation(robot, None), repeat=repeat)
+
+
+def test_it_sends_what_the_simulated_run_of_the_library_sends():
+    for robot in (ROBOT, vb.load("cai2023"), vb.load("dantuono2023")):
+        run = simulated_frames(robot, Motion.wander(robot, amplitude=0.1), NOISY, 2.0)
+        theirs = [(frame.id, frame.data) for frame in run.frames]
+        virtual = network(robot)
+        ours = [frame for _ in range(201) for frame in virtual.cycle()]
+        assert sorted((frame.id, frame.data) for frame in ours) == sorted(theirs)
+        assert np.allclose([frame.time for frame in ours], [frame.time - START for frame in run.frames], atol=1e-6)
+        assert np.allclose(virtual.true_frames(1.0), run.truth.frames_in_base[100], atol=1e-12)
+
+
+def test_errors_begin_again_without_end():
+    virtual = network(repeat=0.5)
+    for _ in range(180):
+        assert len(virtual.cycle()) == 1 + 2 * len(ROBOT.sensor_links)
+
+
+def test_a_silent_sensor_sends_nothing_and_the_others_go_on():
+    virtual = network()
+    heard = {frame.id & 0x7F for frame in virtual.cycle(Mishap(2, silent=True)) if frame.id != 0x080}
+    assert heard == {0, 1, 3, 4}
+    assert {frame.id & 0x7F for frame in virtual.cycle(Mishap(2)) if frame.id != 0x080} == {0, 1, 2, 3, 4}
+
+
+def sensed(mishap: Mishap, method: str, seconds: float = 2.0):
+    virtual = network(model=SensorModel.ideal(), repeat=5.0)
+    sensors = SensorNetwork(ShapeEstimator(ROBOT, method))
+    shape, worst = None, 0.0
+    for _ in range(int(100 * seconds)):
+        for frame in virtual.cycle(mishap):
+            found = sensors.receive(Frame(frame.id, frame.data, frame.time))
+            shape = found or shape
+    look = look_of(shape, sensors.counters.lost)
+    worst = errors_of(ROBOT, look, virtual.true_frames(look.time))[0]
+    return look, worst
+
+
+def test_a_magnet_is_seen_in_the_heading_of_its_sensor_and_chain_bears_it_while_pairwise_does_not():
+    look, error = sensed(Mishap(2, heading=math.radians(40.0)), "chain")
+    assert np.degrees(look.headings[2]) == pytest.approx(40.0, abs=1.0)
+    assert look.states.tolist() == [0, 0, SensorState.DISTURBED, 0, 0]
+    assert error < 1e-4
+    assert sensed(Mishap(2, heading=math.radians(40.0)), "pairwise")[1] > 3e-3
+    assert sensed(Mishap(2), "pairwise")[1] < 1e-4
+
+
+def test_the_settings_say_what_the_virtual_robot_does():
+    assert mishap_of(SenseSettings(sensor=3, silent=True)) == Mishap(3, True, 0.0)
+    assert mishap_of(SenseSettings(sensor=3, magnet=True, magnet_deg=90.0)).heading == pytest.approx(math.pi / 2)
+    ups = []
+    for base in BASES:
+        virtual = virtual_network(ROBOT, SenseSettings(base=base, model="ideal", bend_deg=5.0))
+        sensors = SensorNetwork(ShapeEstimator(ROBOT))
+        shapes = [shape for _ in range(5) for frame in virtual.cycle() if (shape := sensors.receive(frame)) is not None]
+        ups.append(shapes[-1].base[2, 2])
+    assert np.allclose(ups, [1.0, 1.0, math.cos(math.radians(45.0)), 0.0], atol=1e-3)

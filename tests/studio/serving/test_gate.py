@@ -1,0 +1,281 @@
+"""Who comes in: names, origins, tokens and paths, asked over real sockets."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from tests.studio.visitors import CAMERA, eventually, get, packed, raw, window
+from websockets.exceptions import InvalidStatus
+
+from vertebra.studio.serving.gate import LONGEST_STATE, MOST_WINDOWS
+from vertebra.studio.serving.server import Access, Server, open_server
+
+SECRET = "correct-horse-battery"
+STATES: list[str] = []
+
+
+def take_up(state: str) -> None:
+    STATES.append(state)
+    if state == "bad":
+        raise RuntimeError("this state is bad")
+
+
+@pytest.fixture(scope="module")
+def here() -> Iterator[Server]:
+    """On this machine only, without a token."""
+    with open_server(Access(port=0), label="here", on_state=take_up) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def abroad() -> Iterator[Server]:
+    """On all networks, with a token."""
+    with open_server(Access("0.0.0.0", 0, SECRET), label="abroad", on_state=take_up) as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def _no_states() -> None:
+    STATES.clear()
+
+
+def refused(server: Server, **how: str) -> int:
+    with pytest.raises(InvalidStatus) as caught:
+        window(server, **how)  # type: ignore[arg-type]
+    return caught.value.response.status_code
+
+
+def test_the_page_is_served_here_without_a_token(here: Server) -> None:
+    status, headers, text = get(here)
+    assert status == 200
+    assert "<title>Vertebra studio</title>" in text
+    assert headers["Content-Type"] == "text/html; charset=utf-8"
+    assert here.url == f"http://127.0.0.1:{here.port}/"
+    assert here.token is None
+    assert get(here, "/index.html")[0] == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/none", "/?token=x"])
+def test_every_answer_has_the_headers(here: Server, abroad: Server, path: str) -> None:
+    for server in (here, abroad):
+        headers = get(server, path)[1]
+        assert "default-src 'none'" in headers["Content-Security-Policy"]
+        assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "no-referrer"
+        assert headers["Cache-Control"] == "no-store"
+        assert "Server" not in headers
+
+
+def test_each_page_has_a_nonce_of_its_own_and_no_script_without_it(here: Server) -> None:
+    nonces = set()
+    for _ in range(2):
+        _, headers, text = get(here)
+        policy = headers["Content-Security-Policy"]
+        (nonce,) = re.findall(r"'nonce-([^']+)'", policy)
+        nonces.add(nonce)
+        assert "unsafe-inline" not in policy.partition("script-src")[2].partition(";")[0]
+        assert "'unsafe-eval'" not in policy
+        assert text.count("<script") == text.count(f'<script nonce="{nonce}"') == 2
+        assert text.count(f'e.nonce="{nonce}"') == 1, "the script that the page makes itself"
+    assert len(nonces) == 2
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "[::1]", "LOCALHOST"])
+def test_names_of_this_machine(here: Server, name: str) -> None:
+    assert get(here, Host=f"{name}:{here.port}")[0] == 200
+    with window(here, Host=f"{name}:{here.port}"):
+        pass
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.1", "0.0.0.0", "a b", "", "[::2]",
+        "x;y", "127.0.0.1:1:2",
+    ],
+)  # fmt: skip
+def test_foreign_names_that_point_here(here: Server, name: str) -> None:
+    """A page of another site can make its own name point to this machine."""
+    status, _, text = get(here, Host=name)
+    assert (status, "<html" in text) == (421, False)
+    if re.fullmatch(r"[\w.]+", name):
+        assert refused(here, Host=name) == 421
+
+
+def test_a_request_without_a_host_or_with_two(here: Server) -> None:
+    assert raw(here, b"GET / HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 421 ")
+    two = b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n"
+    assert raw(here, two).startswith(b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1", "https://localhost", None])
+def test_sockets_that_other_pages_open(here: Server, abroad: Server, origin: str | None) -> None:
+    for server in (here, abroad):
+        assert refused(server, origin=origin, Cookie=f"vertebra_{server.port}={SECRET}") == 403  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../etc/passwd", "/..", "/%2e%2e/%2e%2e/etc/passwd", "/%2E%2E%2Fetc", "/..%2f..%2fsetup", "/%252e%252e/x",
+        "/..\\..\\x", "/%5c..%5c..%5cx", "//etc/passwd", "/./index.html", "/index.html/", "/index.html%00",
+        "/etc/passwd", "http://evil.example/", "*", "index.html", "/assets/", "/favicon.ico", "/\xc3\xa9",
+        "/index.html/../../_viser.py",
+    ],
+)  # fmt: skip
+def test_no_path_leads_elsewhere(here: Server, path: str) -> None:
+    answer = raw(here, f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode("latin-1"))
+    assert answer.startswith(b"HTTP/1.1 404 "), answer[:80]
+    assert b"root:" not in answer
+    assert b"import" not in answer
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "CONNECT", "TRACE"])
+def test_nothing_but_asking(here: Server, method: str) -> None:
+    answer = raw(here, f"{method} / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc".encode())
+    assert b"200 OK" not in answer
+    assert b"<html" not in answer
+
+
+def test_without_the_token_nobody_comes_in_from_abroad(abroad: Server) -> None:
+    for path in ("/", "/index.html", "/?state=x", "/none", "/?token="):
+        status, headers, text = get(abroad, path)
+        assert status == 401
+        assert "?token=" in text
+        assert SECRET not in text + str(headers)
+        assert "Set-Cookie" not in headers
+    assert refused(abroad) == 401
+    assert STATES == []
+
+
+@pytest.mark.parametrize("guess", [SECRET[:-1], SECRET + "x", "%ff", ""])
+def test_wrong_tokens(abroad: Server, guess: str) -> None:
+    begin = time.monotonic()
+    assert get(abroad, f"/?token={guess}")[0] == 401
+    assert time.monotonic() - begin > 0.4, "guessing is slow"
+    assert refused(abroad, Cookie=f"vertebra_{abroad.port}={guess or 'x'}") == 401
+    assert refused(abroad, Authorization=f"Bearer {guess or 'x'}") == 401
+
+
+def test_a_wrong_token_with_a_right_cookie_is_still_wrong(abroad: Server) -> None:
+    assert get(abroad, "/?token=wrong", Cookie=f"vertebra_{abroad.port}={SECRET}")[0] == 401
+
+
+def test_the_right_token_becomes_a_cookie(abroad: Server) -> None:
+    status, headers, _ = get(abroad, f"/?token={SECRET}&state=a%2Fb%26c%3Dd%C3%A9")
+    assert status == 303
+    assert headers["Location"] == "/?state=a%2Fb%26c%3Dd%C3%A9", "the token leaves the address, the state stays"
+    cookie, *flags = headers["Set-Cookie"].split("; ")
+    assert cookie == f"vertebra_{abroad.port}={SECRET}"
+    assert set(flags) == {"HttpOnly", "SameSite=Strict", "Path=/"}
+    assert STATES == []
+    status, _, text = get(abroad, headers["Location"], Cookie=f"other=1; {cookie}")
+    assert (status, "Vertebra studio" in text) == (200, True)
+    assert STATES == ["a/b&c=dé"]
+    with window(abroad, Cookie=cookie) as line:
+        line.send(packed(CAMERA))
+        assert eventually(lambda: len(abroad.viser.get_clients()) == 1)
+    assert get(abroad, f"/?token={SECRET}")[1]["Location"] == "/"
+
+
+def test_programs_show_the_token_in_a_header(abroad: Server) -> None:
+    assert get(abroad, Authorization=f"Bearer {SECRET}")[0] == 200
+    with window(abroad, Authorization=f"Bearer {SECRET}"):
+        pass
+    assert get(abroad, "/none", Authorization=f"Bearer {SECRET}")[0] == 404
+
+
+def test_the_cookie_of_another_port_opens_nothing(abroad: Server) -> None:
+    assert get(abroad, Cookie=f"vertebra_{abroad.port + 1}={SECRET}")[0] == 401
+
+
+def test_abroad_any_name_is_taken_and_named_in_the_policy_only_if_it_is_one(abroad: Server) -> None:
+    _, headers, _ = get(abroad, Host="robot-lab.local:80", Authorization=f"Bearer {SECRET}")
+    assert "ws://robot-lab.local:80 " in headers["Content-Security-Policy"]
+    assert get(abroad, Host="x; script-src *", Authorization=f"Bearer {SECRET}")[0] == 421
+
+
+def test_who_guesses_does_not_hold_up_others(abroad: Server) -> None:
+    guesses = [threading.Thread(target=get, args=(abroad, "/?token=guess")) for _ in range(20)]
+    for guess in guesses:
+        guess.start()
+    begin = time.monotonic()
+    assert get(abroad, "/none", Authorization=f"Bearer {SECRET}")[0] == 404
+    assert time.monotonic() - begin < 0.4
+    for guess in guesses:
+        guess.join()
+
+
+def test_the_address_carries_the_token(abroad: Server) -> None:
+    assert abroad.url.endswith(f":{abroad.port}/?token={SECRET}")
+    assert "//0.0.0.0" not in abroad.url
+    assert SECRET not in repr(abroad)
+
+
+def test_a_token_is_made_when_none_is_given() -> None:
+    with open_server(Access("0.0.0.0", 0), label="x") as server:
+        assert server.token is not None
+        assert len(server.token) >= 32
+        assert get(server)[0] == 401
+        assert get(server, f"/?token={server.token}")[0] == 303
+
+
+def test_a_token_may_be_asked_for_here_too() -> None:
+    with open_server(Access(port=0, token=SECRET), label="x") as server:
+        assert get(server)[0] == 401
+        assert refused(server) == 401
+        assert get(server, Host="evil.example", Authorization=f"Bearer {SECRET}")[0] == 421
+
+
+def test_a_state_in_the_address(here: Server) -> None:
+    assert get(here, "/?state=robot%3Dhu")[0] == 200
+    assert get(here, "/?state=bad")[0] == 200, "a bad state does not break the page"
+    assert get(here, f"/?state={'x' * LONGEST_STATE}")[0] == 200
+    assert STATES == ["robot=hu", "bad", "x" * LONGEST_STATE]
+
+
+def test_a_state_longer_than_the_address_may_be(here: Server) -> None:
+    answer = raw(here, f"GET /?state={'x' * 10_000} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    assert b"200 OK" not in answer
+    assert STATES == []
+    assert get(here)[0] == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"Sec_Fetch_Mode": "no-cors"}, {"Sec_Fetch_Mode": "cors"}, {"Sec_Fetch_Dest": "iframe"}, {"Sec_Purpose": "x"}],
+)
+def test_only_a_visit_changes_the_state(here: Server, headers: dict[str, str]) -> None:
+    """A picture or a frame in a page of another site asks for the address too."""
+    assert get(here, "/?state=x", **headers)[0] == 200
+    assert STATES == []
+    assert get(here, "/?state=x", Sec_Fetch_Mode="navigate", Sec_Fetch_Dest="document")[0] == 200
+    assert STATES == ["x"]
+
+
+@pytest.mark.parametrize("query", ["&" * 2000, "state", "state=%ff%fe", "=&=", "a=1&" * 100, "%", "state=;"])
+def test_odd_queries(here: Server, query: str) -> None:
+    assert get(here, f"/?{query}")[0] == 200
+
+
+def test_as_many_windows_as_it_serves(here: Server) -> None:
+    open_windows = []
+    try:
+        while len(open_windows) < MOST_WINDOWS:
+            open_windows.append(window(here))
+        assert eventually(lambda: here.windows == MOST_WINDOWS)
+        assert refused(here) == 503
+        status, _, text = get(here)
+        assert status == 503
+        assert "Close one, then reload" in text
+    finally:
+        for each in open_windows:
+            each.close()
+    assert eventually(lambda: here.windows == 0)
+    with window(here):
+        pass

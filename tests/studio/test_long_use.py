@@ -1,0 +1,128 @@
+"""Two windows are used at random for a long time: nothing fails, the server answers, its memory stays."""
+
+from __future__ import annotations
+
+import random
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import psutil
+from tests.studio.windows import StudioProcess, Window, chromium, soak, studio
+
+import vertebra as vb
+
+SECONDS = 1800.0 if soak() else 120.0
+TITLES = ("Shape", "Payload", "Motion", "Sense", "Papers")
+KEYS = ("ArrowRight", "ArrowLeft", "PageUp", "PageDown", "Home", "End")
+LEFT_ALONE = ("Open a robot file or a saved state", "Picture of the view (PNG)", "State (JSON)", "Copy")
+"""Buttons that open windows of the system."""
+SLOWEST = 10.0
+"""s that an answer may take on a busy machine."""
+
+
+def test_two_windows_used_at_random(tmp_path: Path) -> None:
+    seed = time.time_ns() if soak() else 8
+    print("seed", seed)
+    chance = random.Random(seed)
+    with studio(tmp_path / "files") as process, chromium() as browser:
+        windows = [Window(browser, process.url, (1100, 700)) for _ in range(2)]
+        visit_everything(windows[0])
+        use(windows, chance, process, 0.25 * SECONDS)
+        parts = [use(windows, chance, process, 0.25 * SECONDS) for _ in range(3)]
+        # The least of a while: what waits for Python's collector of garbage comes and goes by several per cent.
+        before, after, moves = min(parts[0]), min(parts[-1]), sum(map(len, parts))
+        print(f"{moves} moves, {before / 1e6:.1f} MB before, {after / 1e6:.1f} MB after")
+        for window in windows:
+            assert window.faults == []
+        assert process.errors() == ""
+        assert process.process.poll() is None
+        assert after < 1.05 * before, f"memory grew from {before / 1e6:.1f} to {after / 1e6:.1f} MB"
+        assert moves > 10
+
+
+def memory(process: StudioProcess) -> int:
+    """Bytes that the studio holds, without its computing process, which comes and goes."""
+    resident: int = psutil.Process(process.process.pid).memory_info().rss
+    return resident
+
+
+def visit_everything(window: Window) -> None:
+    """Every tab with every robot once, so that what is loaded on first use is loaded."""
+    for name in vb.presets():
+        window.choose("Robot", name)
+        for title in TITLES:
+            window.tab(title)
+            window.page.wait_for_timeout(200)
+
+
+def use(windows: list[Window], chance: random.Random, process: StudioProcess, seconds: float) -> list[int]:
+    """Move controls for a while; the memory after each move, bytes."""
+    end, held, asked = time.monotonic() + seconds, [], 0.0
+    while time.monotonic() < end:
+        move(chance.choice(windows), chance)
+        held.append(memory(process))
+        if time.monotonic() > asked + 5:
+            asked = time.monotonic()
+            with urllib.request.urlopen(process.url, timeout=SLOWEST) as answer:
+                assert answer.status == 200
+    return held
+
+
+def move(window: Window, chance: random.Random) -> None:
+    """Any one of the controls that are on the page now; a control that has just gone is no fault."""
+    kind = chance.choices(("slider", "checkbox", "button", "tab", "robot", "dropdown"), (8, 2, 3, 2, 0.5, 2))[0]
+    try:
+        _MOVES[kind](window, chance)
+    except Exception as error:
+        if type(error).__name__ not in ("TimeoutError", "Error"):
+            raise
+    window.page.wait_for_timeout(chance.choice((10, 50, 200)))
+
+
+def _pick(window: Window, chance: random.Random, selector: str) -> Any:
+    found = window.page.locator(f"{selector} >> visible=true")
+    count = found.count()
+    return found.nth(chance.randrange(count)) if count else None
+
+
+def _slide(window: Window, chance: random.Random) -> None:
+    slider = _pick(window, chance, "[role=slider]")
+    if slider is not None:
+        slider.focus(timeout=2000)
+        for _ in range(chance.randrange(1, 6)):
+            window.page.keyboard.press(chance.choice(KEYS))
+
+
+def _tick(window: Window, chance: random.Random) -> None:
+    box = _pick(window, chance, "input[type=checkbox]")
+    if box is not None:
+        box.click(timeout=2000)
+
+
+def _press(window: Window, chance: random.Random) -> None:
+    button = _pick(window, chance, ".mantine-Button-root:not([role=tab])")
+    if button is not None and button.inner_text(timeout=2000).strip() not in LEFT_ALONE:
+        button.click(timeout=2000)
+
+
+def _tab(window: Window, chance: random.Random) -> None:
+    window.page.get_by_role("tab", name=chance.choice(TITLES), exact=True).click(timeout=2000)
+
+
+def _robot(window: Window, chance: random.Random) -> None:
+    window.page.set_default_timeout(3000)
+    window.choose("Robot", chance.choice(vb.presets()))
+
+
+def _choose(window: Window, chance: random.Random) -> None:
+    box = _pick(window, chance, "input[aria-haspopup=listbox]")
+    if box is not None:
+        box.click(timeout=2000)
+        option = _pick(window, chance, "[role=option]")
+        if option is not None:
+            option.click(timeout=2000)
+
+
+_MOVES = {"slider": _slide, "checkbox": _tick, "button": _press, "tab": _tab, "robot": _robot, "dropdown": _choose}
