@@ -105,6 +105,16 @@ LINES = (
         "CPU seconds",
         (("first answer", "CPU seconds, nothing"), ("first answer", "CPU seconds, kernels")),
     ),
+    Line(
+        "studio: from a slider to the picture, 12 links",
+        "round trip / solve",
+        (("studio: slider to picture", "round trip"),),
+    ),
+    Line(
+        "studio: pictures of a motion that arrive, 12 / 50 links",
+        "share of 30 a second",
+        tuple((f"studio: pictures of a motion, {links} links", "share") for links in (12, 50)),
+    ),
 )
 
 

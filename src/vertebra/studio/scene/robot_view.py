@@ -141,4 +141,3 @@ def _groups(robot: Robot) -> list[tuple[list[int], Mesh]]:
         rows, _ = found.setdefault(mesh.vertices.round(12).tobytes(), ([], mesh))
         rows.append(i)
     return list(found.values())
-
