@@ -9,7 +9,7 @@ import numpy as np
 
 from vertebra.report.link_shapes import mount_mesh
 from vertebra.report.solids import Mesh
-from vertebra.report.view import View, best_view
+from vertebra.report.view import best_view
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.studio.layout import BRAND, VIEW_PLACE
@@ -163,14 +163,11 @@ class Stage:
         eye = middle + EYE * np.array(view.eye)
         self._beside = backbone[0] - 0.38 * view.right + 0.3 * np.array(view.up)
         self._draw_gravity(picture, bool(self._boxes["gravity"].value))
-        self._aim(self._server.initial_camera, view, middle, eye)
+        first = self._server.initial_camera
+        first.up, first.position, first.look_at = view.up, eye, middle
         for client in self._server.get_clients().values():
             with client.atomic():
-                self._aim(client.camera, view, middle, eye)
-
-    def _aim(self, camera: object, view: View, middle: Floats, eye: Floats) -> None:
-        for name, value in (("up", view.up), ("position", eye), ("look_at", middle)):
-            setattr(camera, "up_direction" if name == "up" and hasattr(camera, "up_direction") else name, value)
+                client.camera.up_direction, client.camera.position, client.camera.look_at = view.up, eye, middle
 
     def _draw(self, picture: Picture) -> None:
         assert self.view is not None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vertebra.mechanics.loads import Load
 from vertebra.report.overlays import acts_at, round_number_below
 from vertebra.robot.tables import Floats
 from vertebra.statics.shape import Shape
@@ -18,8 +20,22 @@ if TYPE_CHECKING:
 
 MOST = 1e6
 """N, of a part of a force."""
-ARROW = 0.3
-"""Robot lengths of the arrow of a usual force."""
+ARROW, LONGEST = 0.3, 1.5
+"""Robot lengths of the arrow of a usual force, and of the longest arrow."""
+
+
+@dataclass(eq=False)
+class _Row:
+    """One load on the page and in the scene."""
+
+    number: int
+    folder: Any
+    link: Any
+    force: Any
+    arrow: Any
+    grip: Any
+    """Dragged by a person, it sets the force."""
+    dragged: bool = False
 
 
 class Loads:
@@ -33,7 +49,7 @@ class Loads:
         """N, of a new load."""
         self._last = len(robot.links) - 1
         self._names = tuple("tip" if link == self._last else f"link {link}" for link in range(self._last, 0, -1))
-        self._rows: list[dict[str, Any]] = []
+        self._rows: list[_Row] = []
         self._shape: Shape | None = None
         with gui.add_folder("Loads", expand_by_default=False) as self._folder:
             self._add = studio.when(gui.add_button("Add a load at the tip"), self._added)
@@ -41,7 +57,7 @@ class Loads:
     def settings(self) -> tuple[LoadSetting, ...]:
         """What the controls say."""
         return tuple(
-            LoadSetting(link=self._link(row), force=tuple(float(part) for part in row["force"].value))
+            LoadSetting(link=self._link(row), force=tuple(float(part) for part in row.force.value))
             for row in self._rows
         )
 
@@ -57,32 +73,32 @@ class Loads:
         self._shape = shape
         for row, load in zip(self._rows, self.settings(), strict=True):
             shown = shape is not None
-            row["arrow"].visible = shown and any(load.force)
-            row["grip"].visible = shown
+            row.arrow.visible = shown and any(load.force)
+            row.grip.visible = shown
             if shape is None:
                 continue
             start = self._start(shape, load)
             end = start + self._reach(load)
-            row["arrow"].points = np.array([[start, end]], np.float32)
-            if not row["dragged"]:
-                row["grip"].position = end
+            row.arrow.points = np.array([[start, end]], np.float32)
+            if not row.dragged:
+                row.grip.position = end
 
     def remove(self) -> None:
         """Take everything out of the scene; the panel's controls go with their folder."""
         for row in self._rows:
-            row["arrow"].remove()
-            row["grip"].remove()
+            row.arrow.remove()
+            row.grip.remove()
 
-    def _link(self, row: dict[str, Any]) -> int:
-        return self._last - self._names.index(row["link"].value)
+    def _link(self, row: _Row) -> int:
+        return self._last - self._names.index(row.link.value)
 
     def _start(self, shape: Shape, load: LoadSetting) -> Floats:
-        from vertebra.mechanics.loads import Load
-
         return acts_at(shape, Load(force=load.force, link=load.link)) * self._studio.stage.scale
 
     def _reach(self, load: LoadSetting) -> Floats:
-        return ARROW / self.usual * np.array(load.force)
+        """The arrow, viewer lengths; of huge forces no longer than can be seen."""
+        reach = ARROW / self.usual * np.array(load.force)
+        return reach / max(1.0, float(np.linalg.norm(reach)) / LONGEST)
 
     def _added(self) -> None:
         self._make(LoadSetting(link=self._last, force=(self.usual, 0.0, 0.0)))
@@ -90,21 +106,19 @@ class Loads:
 
     def _make(self, load: LoadSetting) -> None:
         gui, scene, number = self._studio.server.gui, self._studio.stage.scene, self._free_number()
-        row: dict[str, Any] = {"number": number, "dragged": False}
-        with self._folder, gui.add_folder(f"Load {number}") as row["folder"]:
-            row["link"] = gui.add_dropdown("Acts on", self._names, initial_value=self._names[self._last - load.link])
-            row["force"] = gui.add_vector3(
-                "Force (N)", load.force, step=self.usual / 20, min=(-MOST,) * 3, max=(MOST,) * 3
-            )
+        with self._folder, gui.add_folder(f"Load {number}") as folder:
+            link = gui.add_dropdown("Acts on", self._names, initial_value=self._names[self._last - load.link])
+            force = gui.add_vector3("Force (N)", load.force, step=self.usual / 20, min=(-MOST,) * 3, max=(MOST,) * 3)
             gone = gui.add_button(f"Remove load {number}")
-        row["arrow"] = scene.add_arrows(
+        arrow = scene.add_arrows(
             f"/loads/{number}", np.zeros((1, 2, 3)), palette.FORCE, shaft_radius=0.008, head_radius=0.02,
             head_length=0.05,
         )  # fmt: skip
-        row["grip"] = scene.add_transform_controls(
+        grip = scene.add_transform_controls(
             f"/loads/{number}-grip", scale=0.12, disable_rotations=True, depth_test=False
         )
-        for handle in (row["link"], row["force"]):
+        row = _Row(number, folder, link, force, arrow, grip)
+        for handle in (row.link, row.force):
             self._studio.when(handle, self._changed)
         self._studio.when(gone, lambda: self._take_away(row))
         self._follow_drags(row)
@@ -112,35 +126,35 @@ class Loads:
         self._add.disabled = len(self._rows) >= MOST_LOADS
 
     def _free_number(self) -> int:
-        taken = {row["number"] for row in self._rows}
+        taken = {row.number for row in self._rows}
         return next(number for number in range(1, MOST_LOADS + 1) if number not in taken)
 
-    def _follow_drags(self, row: dict[str, Any]) -> None:
+    def _follow_drags(self, row: _Row) -> None:
         async def dragged(event: Any) -> None:
-            place = np.array(row["grip"].position)
-            row["dragged"] = event.phase != "end"
-            self._studio.loop.post(id(row["grip"]), lambda: self._studio.act(lambda: self._pulled(row, place)))
+            place = np.array(row.grip.position)
+            row.dragged = event.phase != "end"
+            self._studio.loop.post(id(row.grip), lambda: self._studio.act(lambda: self._pulled(row, place)))
 
-        row["grip"].on_update(dragged)
+        row.grip.on_update(dragged)
 
-    def _pulled(self, row: dict[str, Any], place: Floats) -> None:
+    def _pulled(self, row: _Row, place: Floats) -> None:
         """The head of an arrow has been dragged to `place`."""
         if self._shape is None or row not in self._rows or not np.isfinite(place).all():
             return
         load = self.settings()[self._rows.index(row)]
         force = (place - self._start(self._shape, load)) * self.usual / ARROW
-        row["force"].value = tuple(float(f"{part:.3g}") for part in np.clip(force, -MOST, MOST))
+        row.force.value = tuple(float(f"{part:.3g}") for part in np.clip(force, -MOST, MOST))
         self._changed()
 
-    def _take_away(self, row: dict[str, Any]) -> None:
+    def _take_away(self, row: _Row) -> None:
         self._remove(row)
         self._changed()
 
-    def _remove(self, row: dict[str, Any]) -> None:
+    def _remove(self, row: _Row) -> None:
         if row not in self._rows:
             return
         self._rows.remove(row)
-        row["folder"].remove()
-        row["arrow"].remove()
-        row["grip"].remove()
+        row.folder.remove()
+        row.arrow.remove()
+        row.grip.remove()
         self._add.disabled = False
