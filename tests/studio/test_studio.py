@@ -292,7 +292,7 @@ def test_a_force_beyond_all_bounds_is_brought_back(page: Running, force: float) 
     loads = [{"link": 2, "force": [0.1, 0.0, 0.0]}]
     page.good(lambda: page.studio.restore(State(robot=PLANAR, tabs={"shape": FOUR | {"loads": loads}})))
     tab = page.studio.tabs["shape"]
-    handle = tab._loads._rows[0]["force"]
+    handle = tab._loads._rows[0].force
 
     def typed() -> None:
         handle.value = (force, 0.0, 0.0)
