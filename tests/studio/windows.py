@@ -18,8 +18,6 @@ from tests.browsers import FLAGS, browser_or_skip
 
 PATIENCE = 60_000
 """ms; the machine may be busy."""
-GONE = "Tried to update non-existent component"
-"""What viser's page says of a control that was made, set and removed again before a slow window read of it."""
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 
 
@@ -116,7 +114,7 @@ class Window:
         self.frames += 1
 
     def _console(self, message: Any) -> None:
-        if message.type == "error" and not message.text.startswith(GONE):
+        if message.type == "error":
             self.faults.append(message.text)
 
     def close(self) -> None:

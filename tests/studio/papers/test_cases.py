@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -341,3 +342,16 @@ def test_wrong_choices_are_named() -> None:
         checked("hu2023", ["Table 9"])
     with pytest.raises(StudioError, match=r"must have 3 texts for yang2023, not 1"):
         checked("yang2023", ["1: A in-plane"])
+
+
+@pytest.mark.parametrize("name", ["dantuono2023", "lapusan2022"])
+def test_every_lettered_statement_becomes_a_line_with_its_words(name: str) -> None:
+    module = paper(name)
+    letters = sorted(module.ABOUT)  # type: ignore[attr-defined]
+    stated = [
+        SimpleNamespace(letter=letter, says="it is", section="3", found="yes", verdict="holds", why="")
+        for letter in letters
+    ]
+    lines = module.claims(SimpleNamespace(claims=stated))
+    assert [line.key for line in lines] == [f"({letter})" for letter in letters]
+    assert all(line.about and line.says == "it is (section 3)" for line in lines)

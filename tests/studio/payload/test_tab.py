@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -176,14 +175,3 @@ def test_a_change_ends_what_is_computed_for_something_else(running: Running) -> 
     assert not running.studio.jobs.busy
     assert "vb-quiet" in running.status
     assert running.tab._journey.played is None
-
-
-def test_a_slider_is_answered_within_a_frame(running: Running) -> None:
-    running.set(PayloadSettings())
-    running.do(running.tab._changed)
-    took = []
-    for _ in range(15):
-        began = time.perf_counter()
-        running.do(running.tab._changed)
-        took.append(time.perf_counter() - began)
-    assert sorted(took)[len(took) // 4] < 0.05  # some 15 ms on a machine that does nothing else

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol, cast
@@ -208,6 +208,17 @@ def range_line(what: str, text: str, ours: float, decimals: int, miss: float) ->
 def own_line(what: str, ours: str, published: str = NO_NUMBER) -> Line:
     """A number of ours that nothing printed can be set against."""
     return Line(what, published, ours, NO_DIFFERENCE, UNPRINTED)
+
+
+def lettered_claims(claims: Iterable[Any], about: Mapping[str, Iterable[str]]) -> tuple[ClaimLine, ...]:
+    """Statements that a paper's module marks by letters; `about` has the words of each."""
+    return tuple(
+        ClaimLine(
+            f"({claim.letter})", frozenset(about[claim.letter]), said(claim.says, claim.section), claim.found,
+            claim.verdict, claim.why,
+        )
+        for claim in claims
+    )  # fmt: skip
 
 
 def said(text: str, section: str) -> str:

@@ -20,7 +20,6 @@ from vertebra.papers.dantuono2023.cases import (
     snake,
 )
 from vertebra.papers.dantuono2023.claims import FAILS, HOLDS, RISE, bottom_highest, rise_of_bottom
-from vertebra.papers.dantuono2023.comparison import Comparison
 from vertebra.papers.dantuono2023.facts import SHORT
 from vertebra.papers.dantuono2023.notes import UNSTATED, unstated_facts
 from vertebra.papers.dantuono2023.runs import METHODS, Method, Run, run
@@ -39,8 +38,8 @@ from vertebra.studio.papers.cases import (
     Opens,
     Outcome,
     Report,
+    lettered_claims,
     own_line,
-    said,
     source_of,
 )
 from vertebra.studio.state import RobotSource
@@ -146,11 +145,4 @@ def words(choice: Choice) -> frozenset[str]:
 
 def claims(comparison: Any) -> tuple[ClaimLine, ...]:
     """All statements, judged as the text states gravity and cables."""
-    whole: Comparison = comparison
-    return tuple(
-        ClaimLine(
-            f"({claim.letter})", frozenset(ABOUT[claim.letter]), said(claim.says, claim.section), claim.found,
-            claim.verdict, claim.why,
-        )
-        for claim in whole.claims
-    )  # fmt: skip
+    return lettered_claims(comparison.claims, ABOUT)

@@ -12,7 +12,6 @@ from vertebra.papers.digits import fixed, rounds_to
 from vertebra.papers.lapusan2022.cases import BASES, DURATION, METHODS, POSES, PRESET, Base, Method, motion, poses
 from vertebra.papers.lapusan2022.cases import python_robot as snake
 from vertebra.papers.lapusan2022.claims import HOLDS
-from vertebra.papers.lapusan2022.comparison import Comparison
 from vertebra.papers.lapusan2022.facts import BASE_NOTE
 from vertebra.papers.lapusan2022.notes import UNSTATED, unstated_facts
 from vertebra.papers.lapusan2022.published import LOOP_RATE, QUANTITIES, UNITS, errors
@@ -33,8 +32,8 @@ from vertebra.studio.papers.cases import (
     Opens,
     Outcome,
     Report,
+    lettered_claims,
     number_line,
-    said,
 )
 from vertebra.studio.sense.settings import SenseSettings
 from vertebra.studio.state import RobotSource
@@ -211,11 +210,4 @@ def words(choice: Choice) -> frozenset[str]:
 
 def claims(comparison: Any) -> tuple[ClaimLine, ...]:
     """All statements."""
-    whole: Comparison = comparison
-    return tuple(
-        ClaimLine(
-            f"({claim.letter})", frozenset(ABOUT[claim.letter]), said(claim.says, claim.section), claim.found,
-            claim.verdict, claim.why,
-        )
-        for claim in whole.claims
-    )  # fmt: skip
+    return lettered_claims(comparison.claims, ABOUT)

@@ -77,7 +77,9 @@ class ShapeTab(Tab[ShapeSettings]):
         self._drive = self.when(gui.add_dropdown("Pull by", ("tensions", "lengths")), self._drive_chosen)
         self._first = first_tensions(robot, usual)
         for k, tension in enumerate(self._first):
-            slider = gui.add_slider(f"Cable {k + 1} (N)", 0.0, 5 * usual, usual / 100, tension)
+            # The cable's own limit where the file has one.
+            most = max(float(np.nan_to_num(robot.cables["max_tension"][k], posinf=5 * usual)), tension)
+            slider = gui.add_slider(f"Cable {k + 1} (N)", 0.0, most, most / 500, tension)
             self._tensions.append(self.when(slider, self.shown))
         reach = round_number_below(150 * robot.length)
         for k in range(count):
