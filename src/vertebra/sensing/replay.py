@@ -31,6 +31,7 @@ class Replay:
         estimator: ShapeEstimator,
         speed: float | None = None,
         *,
+        clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         if speed is not None and not (math.isfinite(speed) and speed > 0):
@@ -38,14 +39,14 @@ class Replay:
         self.reader = LogReader(path)
         """Says after the last shape whether the recording was cut off."""
         self.network = SensorNetwork(estimator)
-        self._speed, self._sleep = speed, sleep
+        self._speed, self._clock, self._sleep = speed, clock, sleep
 
     def __iter__(self) -> Iterator[Update]:
-        began, first = time.monotonic(), None
+        began, first = self._clock(), None
         for frame in self.reader:
             if self._speed is not None:
                 first = frame.time if first is None else first
-                ahead = (frame.time - first) / self._speed - (time.monotonic() - began)
+                ahead = (frame.time - first) / self._speed - (self._clock() - began)
                 if ahead > 0:
                     self._sleep(ahead)
             shape = self.network.receive(frame)

@@ -39,8 +39,10 @@ class SensorErrors:
     """(m,) s, below the period."""
     periods: Floats
     """(m,) s."""
-    turned: Floats
-    """(m, K, 3, 3) rotation in the world: tilt noise, then heading error, bursts included."""
+    tilt: Floats
+    """(m, K, 2) rad about the horizontal axes of the world."""
+    heading: Floats
+    """(m, K) rad about the vertical, bursts included."""
     disturbed: NDArray[np.bool_]
     """(m, K) flagged by the node."""
     gyro: Floats
@@ -61,8 +63,7 @@ class SensorErrors:
             model.gyro_bias * rng.standard_normal((m, 3)),
         )
         step = 1 / model.rate
-        tilt = np.zeros((m, count, 3))
-        tilt[..., :2] = model.tilt_noise * _wandering(rng, (m, 2, count), step, model.tilt_correlation).swapaxes(1, 2)
+        tilt = model.tilt_noise * _wandering(rng, (m, 2, count), step, model.tilt_correlation).swapaxes(1, 2)
         heading = constant.headings[:, None] + model.heading_noise * _wandering(
             rng, (m, count), step, model.heading_correlation
         )
@@ -71,7 +72,7 @@ class SensorErrors:
         disturbed = np.zeros((m, count), np.bool_)
         for burst in _bursts(np.random.default_rng([seed, 4]), m, model, duration):
             _add(burst, times[burst.row], heading[burst.row], disturbed[burst.row])
-        return cls(constant, phases, periods, so3.about_z(heading) @ so3.exp(tilt), disturbed, gyro)
+        return cls(constant, phases, periods, tilt, heading, disturbed, gyro)
 
     def newest(self, row: int, times: Floats) -> NDArray[np.int64]:
         """(K,) number of the newest sample of a sensor at each time."""
@@ -83,10 +84,17 @@ class SensorErrors:
         taken: Floats = self.phases[row] + (numbers - 1) * self.periods[row]
         return taken
 
+    def turned(self, rows: int | NDArray[np.int64], numbers: NDArray[np.int64]) -> Floats:
+        """(K, 3, 3) rotation in the world of samples: tilt noise, then heading error."""
+        tilt = np.zeros((len(numbers), 3))
+        tilt[:, :2] = self.tilt[rows, numbers]
+        turned: Floats = so3.about_z(self.heading[rows, numbers]) @ so3.exp(tilt)
+        return turned
+
     def measure(self, row: int, numbers: NDArray[np.int64], rotations: Floats, rates: Floats) -> Measured:
         """What a sensor says of true rotations (K, 3, 3) and rates (K, 3, link axes) at its samples `numbers`."""
         mount = self.constant.mounts[row]
-        orientations = self.turned[row, numbers] @ rotations @ mount
+        orientations = self.turned(row, numbers) @ rotations @ mount
         turning = rates @ mount + self.constant.gyro_biases[row] + self.gyro[row, numbers]
         return Measured(orientations, turning, self.disturbed[row, numbers])
 
