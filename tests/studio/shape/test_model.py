@@ -21,6 +21,7 @@ from vertebra.studio.shape.model import (
     gravity_of,
     has_statics,
     loads_of,
+    most_tensions,
     pose,
     solve,
     straight_lengths,
@@ -161,10 +162,21 @@ def long_robot(name: str, joints: int) -> vb.Robot:
     return vb.load(mapping)
 
 
+def limited_robot(most: float) -> vb.Robot:
+    """A robot whose cables bear little, N."""
+    mapping = vb.load("hu2023-prototype").to_mapping()
+    mapping["sections"][0]["cables"]["max_tension"] = most
+    return vb.load(mapping)
+
+
 OTHERS = [
     robots.mirror_mix(),
     *(long_robot(name, 1) for name in ("hu2023-prototype", "yang2023-a")),
     long_robot("dantuono2023", 60),
+    vb.load("dantuono2023"),
+    limited_robot(0.5),
+    limited_robot(2e-4),
+    limited_robot(1e7),
 ]
 
 
@@ -173,7 +185,10 @@ def test_first_tensions_of_other_robots_fit_their_settings(robot: vb.Robot) -> N
     usual = usual_tension(robot)
     settings = ShapeSettings(tensions=first_tensions(robot, usual))
     assert len(settings.tensions) == len(robot.cables)
-    assert ShapeSettings(tensions=(5 * usual,) * len(robot.cables)).tensions, "the end of the sliders"
+    ends = most_tensions(robot, usual)
+    assert ShapeSettings(tensions=tuple(ends)).tensions, "the end of the sliders"
+    assert (np.array(settings.tensions) <= ends).all()
+    assert (ends <= robot.cables["max_tension"]).all()
     answer = solve(robot, settings)
     assert np.isfinite(answer.shape.frames).all()
     assert answer_text(answer, 1.0, None)

@@ -14,7 +14,7 @@ from vertebra.studio.inputs import put
 from vertebra.studio.motion.drive import NAMES, patterns
 from vertebra.studio.motion.settings import LONGEST, Method, MotionSettings, Pull, Source
 from vertebra.studio.motion.start import completed, lacks, start_from
-from vertebra.studio.shape.model import usual_tension
+from vertebra.studio.shape.model import most_tensions, usual_tension
 
 if TYPE_CHECKING:
     from vertebra.studio.tab import Tab
@@ -80,8 +80,8 @@ class MotionControls:
         self._amplitude = self._slider("By (N)", -2 * usual, 2 * usual, usual / 100, self._own.amplitude or 0.0)
         self._frequency = self._slider("Frequency (Hz)", 0.05, 10.0, 0.05, 1.0)
         self._tensions = [
-            self._when(gui.add_slider(f"Cable {k + 1} (N)", 0.0, 5 * usual, usual / 100, usual), self._tension_moved)
-            for k in range(count)
+            self._when(gui.add_slider(f"Cable {k + 1} (N)", 0.0, most, most / 500, usual), self._tension_moved)
+            for k, most in enumerate(most_tensions(self._robot, usual))
         ]
 
     def _choice(self, label: str, options: Sequence[str] | Any, act: Callable[[], None]) -> Any:

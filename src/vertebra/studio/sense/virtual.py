@@ -81,7 +81,7 @@ class VirtualNetwork:
         frames, rates = chain_motion(self.robot, self._motion, self._twisting, taken, len(self.robot.links))
         rotations = world_frames(self._base, frames)[rows, self._links, :3, :3]
         samples, constant = numbers % errors.gyro.shape[1], errors.constant
-        turned = so3.about_z(self._pull(mishap)) @ errors.turned[rows, samples]
+        turned = so3.about_z(self._pull(mishap)) @ errors.turned(rows, samples)
         turning = (rates[rows, self._links][:, None] @ constant.mounts)[:, 0]
         gyro = turning + constant.gyro_biases + errors.gyro[rows, samples]
         return Measured(turned @ rotations @ constant.mounts, gyro, errors.disturbed[rows, samples]), latched - taken

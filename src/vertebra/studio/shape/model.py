@@ -121,8 +121,16 @@ def first_tensions(robot: Robot, usual: float) -> tuple[float, ...]:
 
 def usual_tension(robot: Robot) -> float:
     """A tension to begin with, N, a round number: well within what keeps the robot straight, else what its weight
-    would ask of one cable."""
-    return min(max(round_number_below(_wanted_tension(robot)), 1e-3), MOST_TENSION / 10)
+    would ask of one cable; small enough that no cable of `first_tensions` is above its limit."""
+    limit = float(robot.cables["max_tension"].min(initial=MOST_TENSION)) / (1 + LEAN)
+    return min(max(round_number_below(min(_wanted_tension(robot), limit)), min(1e-3, limit)), MOST_TENSION / 10)
+
+
+def most_tensions(robot: Robot, usual: float) -> list[float]:
+    """Ends of the cables' sliders, N: the limits of the cables where the file has them."""
+    limits = np.nan_to_num(robot.cables["max_tension"], posinf=5 * usual)
+    ends: list[float] = np.minimum(limits, MOST_TENSION).tolist()
+    return ends
 
 
 def _wanted_tension(robot: Robot) -> float:

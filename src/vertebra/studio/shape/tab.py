@@ -24,6 +24,7 @@ from vertebra.studio.shape.model import (
     first_tensions,
     gravity_of,
     has_statics,
+    most_tensions,
     pose,
     solve,
     straight_lengths,
@@ -76,9 +77,7 @@ class ShapeTab(Tab[ShapeSettings]):
         count, usual = len(robot.cables), usual_tension(robot)
         self._drive = self.when(gui.add_dropdown("Pull by", ("tensions", "lengths")), self._drive_chosen)
         self._first = first_tensions(robot, usual)
-        for k, tension in enumerate(self._first):
-            # The cable's own limit where the file has one.
-            most = max(float(np.nan_to_num(robot.cables["max_tension"][k], posinf=5 * usual)), tension)
+        for k, (tension, most) in enumerate(zip(self._first, most_tensions(robot, usual), strict=True)):
             slider = gui.add_slider(f"Cable {k + 1} (N)", 0.0, most, most / 500, tension)
             self._tensions.append(self.when(slider, self.shown))
         reach = round_number_below(150 * robot.length)
