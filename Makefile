@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Tests of one file share one worker, and so what they start once: a browser, a studio, a paper's results.
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 KERNELS := $(shell find src/vertebra/mechanics -name '*.py') src/vertebra/papers/hu2023/gauss_seidel.py
 
 .PHONY: demo test check bench soak docs generated format clean
@@ -13,7 +15,7 @@ demo: $(VENV)/kernels
 	@echo "Open build/demo.html in a browser to turn the predicted shapes."
 
 test: $(VENV)/dev $(VENV)/kernels $(VENV)/browser
-	$(BIN)/python -m pytest -n auto
+	$(PYTEST)
 
 check: $(VENV)/dev
 	$(BIN)/ruff check .
@@ -25,7 +27,7 @@ bench: $(VENV)/dev $(VENV)/kernels
 	$(BIN)/python -m benchmarks
 
 soak: $(VENV)/dev $(VENV)/kernels $(VENV)/browser
-	VERTEBRA_SOAK=1 $(BIN)/python -m pytest -n auto
+	VERTEBRA_SOAK=1 $(PYTEST)
 
 docs: $(VENV)/dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir build/site

@@ -5,7 +5,11 @@ from __future__ import annotations
 import os
 import signal
 
+import pytest
 from hypothesis import settings
+
+LONGEST = "test_long_use.py"
+"""Its minutes begin first, so that no worker has to wait for them at the end."""
 
 settings.register_profile("default", max_examples=100, derandomize=True, database=None, deadline=1000)
 settings.register_profile("soak", max_examples=1000, database=None, deadline=1000, print_blob=True)
@@ -14,3 +18,7 @@ settings.load_profile("soak" if os.environ.get("VERTEBRA_SOAK") == "1" else "def
 # A shell that starts the tests in the background lets them, and all processes that they start, ignore Ctrl-C.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.name != LONGEST)
