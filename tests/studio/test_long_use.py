@@ -21,8 +21,6 @@ LEFT_ALONE = ("Open a robot file or a saved state", "Picture of the view (PNG)",
 GONE = "Tried to update non-existent component"
 """What viser's page says of a control that was made, set and removed again before a slow window read of it."""
 RESTING = "hu2023-prototype"
-GIVES_BACK = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "131072", "MALLOC_TRIM_THRESHOLD_": "131072"}
-"""glibc gives back what is freed instead of keeping it for later, so that what is left is what the studio holds."""
 SLOWEST = 10.0
 """s that an answer may take on a busy machine."""
 
@@ -31,7 +29,7 @@ def test_two_windows_used_at_random(tmp_path: Path) -> None:
     seed = time.time_ns() if soak() else 8
     print("seed", seed)
     chance = random.Random(seed)
-    with studio(tmp_path / "files", RESTING, environment=GIVES_BACK) as process, chromium() as browser:
+    with studio(tmp_path / "files", RESTING) as process, chromium() as browser:
         windows = [Window(browser, process.url, (1100, 700)) for _ in range(2)]
         visit_everything(windows[0])
         moves, held = 0, []

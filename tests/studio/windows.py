@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +24,12 @@ SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 class StudioProcess:
     """`vertebra studio` on a free port."""
 
-    def __init__(self, folder: Path, robot: str, *options: str, environment: Mapping[str, str] | None = None) -> None:
-        """`environment`: variables beside those of this process."""
+    def __init__(self, folder: Path, robot: str, *options: str) -> None:
         command = [sys.executable, "-m", "vertebra.cli.main", "studio", robot, "--port", "0", "--no-browser"]
         self.folder, self.log = folder, folder.parent / f"{folder.name}-studio.log"
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
-                [*command, "--folder", str(folder), *options],
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                env={**os.environ, **(environment or {})},
+                [*command, "--folder", str(folder), *options], stdout=subprocess.PIPE, stderr=log, text=True
             )
         line = self._first_line()
         found = re.search(r"http://\S+", line)
@@ -69,12 +64,10 @@ class StudioProcess:
 
 
 @contextlib.contextmanager
-def studio(
-    folder: Path, robot: str = "hu2023-prototype", *options: str, environment: Mapping[str, str] | None = None
-) -> Iterator[StudioProcess]:
+def studio(folder: Path, robot: str = "hu2023-prototype", *options: str) -> Iterator[StudioProcess]:
     """A running studio; ends with the block."""
     folder.mkdir(exist_ok=True)
-    process = StudioProcess(folder, robot, *options, environment=environment)
+    process = StudioProcess(folder, robot, *options)
     try:
         yield process
     finally:

@@ -36,6 +36,9 @@ def studio(
     """
     import webbrowser
 
+    from vertebra.cli.freed_memory import give_back_freed_memory
+
+    give_back_freed_memory()  # before anything large is loaded
     from vertebra.studio.opening import open_studio
     from vertebra.studio.state import from_json
 
