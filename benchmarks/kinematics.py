@@ -10,7 +10,7 @@ import vertebra as vb
 from benchmarks import numpy_chain
 from benchmarks.report import Row
 from benchmarks.timing import medians
-from vertebra.mechanics.chain import frames_and_jacobian
+from vertebra.mechanics.kernels.joints import frames_and_jacobian
 
 SIZES = (12, 50, 200, 1000)
 

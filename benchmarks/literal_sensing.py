@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
-from vertebra.mechanics.sensor_intake import ANGLES, sense_chain, take_orientation
+from vertebra.mechanics.kernels.sensor_intake import ANGLES, sense_chain, take_orientation
 
 
 @njit(error_model="numpy")

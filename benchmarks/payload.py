@@ -11,12 +11,10 @@ import numpy as np
 import vertebra as vb
 from benchmarks.report import Row
 from benchmarks.timing import medians
-from vertebra.mechanics.ball_chain import lay_out, point_of_link, sum_supply
-from vertebra.mechanics.ball_limits import least_limit
+from vertebra.locked.chain import LockedChain, Setting, tables, unit_vector
 from vertebra.mechanics.compiled import kernel
+from vertebra.mechanics.kernels.ball import lay_out, least_limit, point_of_link, sum_supply
 from vertebra.papers.cai2023.literal import literal_payload
-from vertebra.payload.directions import unit_vector
-from vertebra.payload.locked_chain import LockedChain, Setting, tables
 from vertebra.robot.tables import Floats
 
 DOWN = (0.0, -1.0, 0.0)

@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 from vertebra.mechanics.problem import Problem
-from vertebra.robot.export.coordinates import mjcf_qpos
+from vertebra.robot.export.common import mjcf_qpos
 from vertebra.robot.export.mjcf import to_mjcf
 from vertebra.robot.tables import Floats
 from vertebra.statics.branches import joint_stiffness

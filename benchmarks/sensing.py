@@ -12,7 +12,7 @@ import vertebra as vb
 from benchmarks.literal_sensing import chain_many, literal_many, literal_scratch
 from benchmarks.report import Row
 from benchmarks.timing import medians
-from vertebra.mechanics.sensor_intake import UNKNOWN_RATE
+from vertebra.mechanics.kernels.sensor_intake import UNKNOWN_RATE
 from vertebra.robot.robot import Robot
 from vertebra.sensing.chain_fit import ChainFit, Fitted
 from vertebra.sensing.estimator import ShapeEstimator

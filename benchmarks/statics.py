@@ -26,8 +26,8 @@ from benchmarks.relaxation import Relaxation
 from benchmarks.report import Row
 from benchmarks.statics_cases import WORDS, Case, cases, together
 from benchmarks.timing import medians
-from vertebra.mechanics.columns import TAU
-from vertebra.mechanics.newton import inspect
+from vertebra.mechanics.kernels.newton import inspect
+from vertebra.mechanics.layout import TAU
 from vertebra.mechanics.problem import NO_CABLES
 from vertebra.robot.tables import Floats
 

@@ -11,9 +11,8 @@ import numpy as np
 import vertebra as vb
 from benchmarks.kinematics import long_robot
 from vertebra.mechanics.compiled import kernel
-from vertebra.mechanics.newton import ITERATIONS, SETTLED
+from vertebra.mechanics.kernels.newton import ITERATIONS, SETTLED, find_shape
 from vertebra.mechanics.problem import NO_CABLES, Problem
-from vertebra.mechanics.search import find_shape
 from vertebra.robot.tables import Floats
 
 MOUNTS = ("ground", "ceiling")

@@ -43,19 +43,3 @@ def test_example_of_the_package_docstring_holds():
     outcome = doctest.testmod(vb)
     assert outcome.attempted >= 3
     assert outcome.failed == 0
-
-
-@pytest.mark.parametrize(
-    "first",
-    ["vb.payload", "vb.payload_map", "import vertebra.payload.limit", "from vertebra.payload import payload_map"],
-)
-def test_payload_is_a_call_and_a_room(first):
-    """Whatever is touched first: the public function and the room of its modules share one name."""
-    code = (
-        f"import inspect, vertebra as vb\n{first}\n"
-        "import vertebra.payload.limit as room\n"
-        "assert vb.payload(vb.load('cai2023'), 0, 0, 35, (0, -1, 0)).joint == 1\n"
-        "assert inspect.signature(vb.payload) == inspect.signature(room.payload)\n"
-        "assert vb.payload.limit is room\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tools import command_page, papers_table, ratio_tables
-from vertebra.robot import reference
+from tools import robot_file_page as reference
 
 ROOT = Path(__file__).parents[1]
 

@@ -10,17 +10,16 @@ from vertebra.dynamics.allocation import allocate_tensions
 from vertebra.dynamics.forward import forward_dynamics
 from vertebra.dynamics.inverse import inverse_dynamics, mass_matrix
 from vertebra.dynamics.simulate import simulate
+from vertebra.locked.best import best_tensions
+from vertebra.locked.map import payload_map
+from vertebra.locked.payload import payload
 from vertebra.mechanics.kinematics import cable_lengths, frames, jacobian, masses
 from vertebra.papers.hu2023.literal import literal_robot, literal_shape
-from vertebra.payload.best_tensions import best_tensions
-from vertebra.payload.limit import payload
-from vertebra.payload.payload_map import payload_map
 from vertebra.robot.robot import load
 from vertebra.sensing.estimator import ShapeEstimator
-from vertebra.statics.for_tip import tensions_for_tip
-from vertebra.statics.from_lengths import shape_from_lengths
-from vertebra.statics.from_tensions import shape_from_tensions, shapes_from_tensions
+from vertebra.statics.forward import shape_from_lengths, shape_from_tensions, shapes_from_tensions
 from vertebra.statics.path import ShapePath
+from vertebra.statics.tip import tensions_for_tip
 
 
 def compile_kernels() -> float:

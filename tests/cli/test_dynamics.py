@@ -11,7 +11,7 @@ import pytest
 
 import vertebra as vb
 from vertebra.cli.terminal_plot import EIGHTHS, strips
-from vertebra.dynamics.trajectory_file import read_trajectory
+from vertebra.dynamics.sampled_motion import read_trajectory
 
 ROOT = Path(__file__).parents[2]
 ROBOT = "dantuono2023"

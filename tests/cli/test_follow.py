@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from tests.motion.snakes import LENGTH, inner, outer
+from tests.follow.snakes import LENGTH, inner, outer
 
 import vertebra as vb
-from vertebra.motion.follow_the_leader import follow_the_leader
-from vertebra.motion.steps_file import read_steps
+from vertebra.follow.journey import follow_the_leader
+from vertebra.follow.steps import read_steps
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = [(10.0, 0.0), (8.0, 90.0), (0.0, 0.0), (12.0, -135.0)]

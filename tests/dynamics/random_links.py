@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 from tests.oracles.link_programme import Link
 
-from vertebra.dynamics.joint_needs import JointNeeds
-from vertebra.dynamics.per_link import per_link_tensions
+from vertebra.dynamics.allocation import JointNeeds, per_link_tensions
 from vertebra.robot.tables import CABLE, JOINT, ROLLING
 
 JOINTS = 4

@@ -9,7 +9,7 @@ import pytest
 from tests.dynamics.random_links import JOINTS, link_of, needed_wrench, random_links, solved
 from tests.oracles.link_programme import KINDS, least_sum_in_true_cone
 
-from vertebra.mechanics.contact_forces import AXIAL, NORMAL, TANGENTIAL, weigh_joints
+from vertebra.mechanics.kernels.link_tensions import FORCE_AXIAL, FORCE_NORMAL, FORCE_TANGENTIAL, weigh_joints
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
 STEPS = 22 if SOAK else 5
@@ -65,8 +65,8 @@ def test_every_answer_keeps_every_constraint(true_cone):
         forces, residual = forces_of(given, tensions)
         assert np.abs(residual).max() <= 1e-9
         touching = contacts[:, 0] > 0.0
-        normal, limit = forces[NORMAL][:, touching], contacts[touching, 1:2] * forces[NORMAL][:, touching]
-        across, along = np.abs(forces[TANGENTIAL][:, touching]), np.abs(forces[AXIAL][:, touching])
+        normal, limit = forces[FORCE_NORMAL][:, touching], contacts[touching, 1:2] * forces[FORCE_NORMAL][:, touching]
+        across, along = np.abs(forces[FORCE_TANGENTIAL][:, touching]), np.abs(forces[FORCE_AXIAL][:, touching])
         assert (normal >= contacts[touching, 2:3] - 1e-9).all()
         used = np.hypot(across, along) if true_cone else np.maximum(across, along)
         assert (used <= limit + 1e-9).all()
@@ -167,7 +167,7 @@ def test_what_only_the_true_cone_forbids_gives_way_by_what_it_says():
             if list(named) == ["friction_1"]:
                 # The tensions are fixed, so the first point's limit must rise until both carry the axial force.
                 forces, _ = forces_of(tight, np.broadcast_to(tight[3][:, None], (3, len(tight[3]), JOINTS)).copy())
-                limit, across = given[2][j, 1] * forces[NORMAL, i, j], forces[TANGENTIAL, i, j]
+                limit, across = given[2][j, 1] * forces[FORCE_NORMAL, i, j], forces[FORCE_TANGENTIAL, i, j]
                 limit[0] += named["friction_1"]
                 assert np.sqrt(limit**2 - across**2).sum() == pytest.approx(given[1].wrenches[i, j, 2], abs=1e-8)
     assert {"max_tension", "friction_1"} <= set(names)

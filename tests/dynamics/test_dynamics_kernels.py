@@ -7,7 +7,12 @@ import pytest
 from tests.mechanics.test_kernels import assert_no_allocation_inside, read_only, recorded_call
 
 import vertebra as vb
-from vertebra.dynamics import allocation, forward, inverse, joint_needs, per_link, run, shared_tensions, trajectory
+from vertebra.dynamics import allocation, forward, inverse
+from vertebra.dynamics import allocation as joint_needs
+from vertebra.dynamics import allocation as per_link
+from vertebra.dynamics import allocation as shared_tensions
+from vertebra.dynamics import simulate as run
+from vertebra.dynamics import simulate as trajectory
 
 ROBOT = vb.load("dantuono2023")
 SOFT = vb.fill_inertia(vb.load("yang2023-a"))

@@ -10,7 +10,7 @@ from tests.oracles import statics
 from tests.oracles.mujoco_model import MujocoModel
 
 import vertebra as vb
-from vertebra.robot.export.coordinates import mjcf_velocity_map
+from vertebra.robot.export.common import mjcf_velocity_map
 
 
 def mujoco_moments(case: Moving, model: MujocoModel) -> np.ndarray:

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import vertebra as vb
-from vertebra.dynamics.nearest_trajectory import SMOOTH, NearestTrajectory, nearest_trajectory
+from vertebra.dynamics.nearest_motion import SMOOTH, TIE, NearestTrajectory, nearest_trajectory
 from vertebra.dynamics.problem import Moving
-from vertebra.dynamics.trajectory_search import TIE
 from vertebra.errors import InputError
 
 STRIDE = 1 if os.environ.get("VERTEBRA_SOAK") else 16

@@ -16,7 +16,7 @@ from tests.oracles.mirror_chain import segment_lengths
 from tests.oracles.mujoco_model import MujocoModel
 
 import vertebra as vb
-from vertebra.robot.export.coordinates import mjcf_velocity_map
+from vertebra.robot.export.common import mjcf_velocity_map
 
 GRAVITY = np.array([1.0, -2.0, 9.0])
 LOADS = (vb.Load(force=(0.1, 0.2, 0.3), moment=(0.01, 0.0, 0.02), link=2),)

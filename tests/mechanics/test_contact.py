@@ -12,8 +12,16 @@ from tests.mechanics import wrench_cases
 from tests.oracles import ball_contact
 from tests.oracles.ball_scan import Wrenches, wrong_limits
 
-from vertebra.mechanics.contact import HOLDS, SEPARATION, SLIDING, TORSION, contact_state, load_limit, slip_polynomials
-from vertebra.mechanics.crossing import value
+from vertebra.mechanics.kernels.ball import (
+    HOLDS,
+    SEPARATION,
+    SLIDING,
+    TORSION,
+    contact_state,
+    load_limit,
+    slip_polynomials,
+)
+from vertebra.mechanics.kernels.first_crossing import value
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
 NAMES = np.array(["unlimited", "sliding", "torsion", "separation", "socket"])

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles.exact_roots import Exact
 
-from vertebra.mechanics.crossing import first_rise, first_rise_across, first_rise_of_quadratic, next_fall
+from vertebra.mechanics.kernels.first_crossing import first_rise, first_rise_across, first_rise_of_quadratic, next_fall
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
 ROUND_OFF = Fraction(1, 10**13)

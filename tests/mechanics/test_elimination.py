@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vertebra.mechanics.elimination import factor, solve_factored
+from vertebra.mechanics.kernels.algebra import factor, solve_factored
 
 
 def solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:

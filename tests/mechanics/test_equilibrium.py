@@ -10,10 +10,10 @@ from tests import robots
 from tests.oracles import statics
 
 import vertebra as vb
-from vertebra.mechanics.columns import TAU
-from vertebra.mechanics.newton import ENERGY, RESIDUAL, SCALE, WEAK, inspect
+from vertebra.mechanics.kernels.newton import ENERGY, RESIDUAL, SCALE, WEAK, inspect
+from vertebra.mechanics.kernels.sweep import NONE
+from vertebra.mechanics.layout import TAU
 from vertebra.mechanics.problem import NO_CABLES, Problem
-from vertebra.mechanics.sweep import NONE
 from vertebra.robot.tables import PIN
 from vertebra.statics.branches import joint_stiffness
 

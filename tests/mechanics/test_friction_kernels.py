@@ -15,8 +15,7 @@ from tests.oracles.statics import Elastic
 from tests.statics.cases import random_robot
 
 import vertebra as vb
-from vertebra.mechanics.columns import STEP, TAU
-from vertebra.mechanics.friction import (
+from vertebra.mechanics.kernels.friction import (
     DRAWN,
     HOLD,
     LAST_ANGLE,
@@ -29,11 +28,13 @@ from vertebra.mechanics.friction import (
     commit,
     friction_at,
 )
-from vertebra.mechanics.newton import LOCKED, RESIDUAL, SCALE, WEAK, inspect
+from vertebra.mechanics.kernels.newton import LOCKED, RESIDUAL, SCALE, WEAK, find_shape, inspect
+from vertebra.mechanics.kernels.sweep import NONE, substitute_wide
+from vertebra.mechanics.layout import STEP, TAU
 from vertebra.mechanics.problem import NO_CABLES, Problem, Workspace
-from vertebra.mechanics.search import find_shape
-from vertebra.mechanics.sweep import NONE, substitute_wide
-from vertebra.statics import from_lengths, from_tensions, path
+from vertebra.statics import forward as from_lengths
+from vertebra.statics import forward as from_tensions
+from vertebra.statics import path
 
 POSES = 20 if os.environ.get("VERTEBRA_SOAK") == "1" else 3
 """Random poses of each robot, closure, kind of load and way to drive the cables."""

@@ -7,7 +7,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 
-from vertebra.mechanics.joints import (
+from vertebra.mechanics.kernels.joints import (
     arc_centroid,
     arc_centroid_derivatives,
     mirror_law,

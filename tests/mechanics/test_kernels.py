@@ -17,17 +17,22 @@ from numba.core.runtime import _nrt_python, rtsys
 from tests import robots
 
 import vertebra as vb
-from vertebra.mechanics.cables import measure_segments, mirror_segment
-from vertebra.mechanics.chain import frames_and_jacobian
+from vertebra.locked import best as pushes
+from vertebra.locked import chain as locked_chain
+from vertebra.locked import map as payload_map
+from vertebra.locked import payload as limit
 from vertebra.mechanics.compiled import _readable, kernel
-from vertebra.mechanics.masses import locate_masses
-from vertebra.mechanics.newton import inspect
-from vertebra.mechanics.outcome import describe, find_shapes, reach
+from vertebra.mechanics.kernels.cables import measure_segments, mirror_segment
+from vertebra.mechanics.kernels.describe import describe, find_shapes, locate_masses, reach
+from vertebra.mechanics.kernels.joints import frames_and_jacobian
+from vertebra.mechanics.kernels.newton import find_shape, inspect
 from vertebra.mechanics.problem import Problem
-from vertebra.mechanics.search import find_shape
-from vertebra.payload import limit, locked_chain, payload_map, pushes
 from vertebra.robot.tables import PIN
-from vertebra.statics import for_shape, for_tip, from_lengths, from_tensions, shape
+from vertebra.statics import forward as from_lengths
+from vertebra.statics import forward as from_tensions
+from vertebra.statics import hold as for_shape
+from vertebra.statics import shape
+from vertebra.statics import tip as for_tip
 from vertebra.statics.branches import joint_stiffness
 
 

@@ -8,8 +8,18 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, lsq_linear
 
-from vertebra.mechanics.linear_programme import least_cost
-from vertebra.mechanics.polyhedron import EMPTY, FOUND, POINT, SIDE, WHICH, WORK_ROWS, U, nearest, rebuild
+from vertebra.mechanics.kernels.programmes import (
+    EMPTY,
+    FOUND,
+    POINT,
+    SIDE,
+    WHICH,
+    WORK_ROWS,
+    U,
+    least_cost,
+    nearest,
+    rebuild,
+)
 
 COUNT = 3000 if os.environ.get("VERTEBRA_SOAK") == "1" else 300
 

@@ -12,8 +12,8 @@ from tests.oracles.sensed_chain import joint_rotations, orientation_errors, robu
 from tests.sensing.cases import every_kind, random_pose, random_rotation, universal
 
 import vertebra as vb
-from vertebra.mechanics.sensed_chain import FACTORS, LARGEST_STEP, MOST_STEPS, fit_chain
-from vertebra.mechanics.sensor_intake import fill_pair_angles, place_sensed
+from vertebra.mechanics.kernels.sensed_chain import FACTORS, LARGEST_STEP, MOST_STEPS, fit_chain
+from vertebra.mechanics.kernels.sensor_intake import fill_pair_angles, place_sensed
 from vertebra.robot.tables import BALL, UNIVERSAL
 
 PIN = robots.robot("pin", robots.section(1, robots.PIN, azimuth=["0 deg"]))

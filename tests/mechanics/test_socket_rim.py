@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from vertebra.mechanics.socket_rim import rim_limit
+from vertebra.mechanics.kernels.ball import rim_limit
 
 NONE = (0.0, 0.0, 0.0)
 BACK = (0.0, 0.0, -1.0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vertebra.mechanics import columns
-from vertebra.mechanics.sweep import (
+from vertebra.mechanics import layout as columns
+from vertebra.mechanics.kernels.sweep import (
     NONE,
     U_LOW,
     V_LOW,

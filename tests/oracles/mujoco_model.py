@@ -8,9 +8,9 @@ import mujoco
 import numpy as np
 
 import vertebra as vb
-from vertebra.robot.export.coordinates import mjcf_qpos, mjcf_velocity_map
-from vertebra.robot.export.inertia import PLACEHOLDER_MASS, solid_cylinder
+from vertebra.robot.export.common import PLACEHOLDER_MASS, mjcf_qpos, mjcf_velocity_map
 from vertebra.robot.export.mjcf import to_mjcf
+from vertebra.robot.tables import solid_cylinder
 
 MIXED_MIRROR: dict[str, Any] = {
     "vertebra": 1,

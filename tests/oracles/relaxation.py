@@ -13,7 +13,7 @@ import numpy as np
 from tests.oracles.mujoco_model import MujocoModel
 from tests.oracles.statics import load_place
 
-from vertebra.robot.export.coordinates import flexure_stretch, mjcf_qpos, mjcf_velocity_map
+from vertebra.robot.export.common import flexure_stretch, mjcf_qpos, mjcf_velocity_map
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import FLEXURE, ROLLING
 

@@ -12,10 +12,8 @@ import pytest
 from tests.report.looking import Reader, has_clean_border
 
 import vertebra as vb
-from vertebra.dynamics.allocation import Allocation
-from vertebra.dynamics.contacts import Contacts
+from vertebra.dynamics.allocation import Allocation, Contacts, Violation
 from vertebra.dynamics.sampled_motion import sampled_motion
-from vertebra.dynamics.violations import Violation
 from vertebra.report.dynamics_case import DynamicsCase
 from vertebra.report.dynamics_facts import (
     cable_need_facts,

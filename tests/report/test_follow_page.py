@@ -10,13 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.browsers import browser_or_skip
-from tests.motion.snakes import LENGTH, inner, outer
+from tests.follow.snakes import LENGTH, inner, outer
 from tests.report.looking import Reader, has_clean_border
 
-from vertebra.motion.follow_the_leader import follow_the_leader
-from vertebra.motion.journey import Journey
-from vertebra.motion.state import Lock
-from vertebra.motion.steps import Snake
+from vertebra.follow.journey import Journey, follow_the_leader
+from vertebra.follow.state import Lock
+from vertebra.follow.steps import Snake
 from vertebra.report.follow_facts import journey_summary, journey_title, journey_warnings, link_facts
 from vertebra.report.follow_figure import journey_figure_static, journey_figures, journey_panels
 from vertebra.report.follow_page import follow_page
@@ -150,7 +149,7 @@ def test_what_does_not_hold_stands_on_top() -> None:
 
 @pytest.mark.parametrize("steps", [[], "half"])
 def test_the_shortest_journeys_have_pages(steps) -> None:
-    from vertebra.motion.steps import Advance, Loosen
+    from vertebra.follow.steps import Advance, Loosen
 
     taken = [] if steps == [] else [Loosen("outer"), Advance("outer")]
     short = follow_the_leader(outer(3), inner(3), steps=taken, **HELD)

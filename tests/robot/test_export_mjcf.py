@@ -19,12 +19,7 @@ from tests.oracles.mujoco_model import (
 from tests.robots import ball_first, turning_mix
 
 import vertebra as vb
-from vertebra.robot.export.coordinates import (
-    flexure_stretch,
-    flexure_stretch_slope,
-    mjcf_qpos,
-    mjcf_velocity_map,
-)
+from vertebra.robot.export.common import flexure_stretch, flexure_stretch_slope, mjcf_qpos, mjcf_velocity_map
 from vertebra.robot.export.mjcf import MAX_JOINTS, to_mjcf
 from vertebra.robot.tables import ROLLING
 

@@ -12,7 +12,7 @@ from tests.oracles.mujoco_model import MIXED_MIRROR, MIXED_PLATFORM, mass_matrix
 from tests.robots import turning_mix
 
 import vertebra as vb
-from vertebra.robot.export.coordinates import bend_xyz_angles, urdf_coordinates
+from vertebra.robot.export.common import bend_xyz_angles, urdf_coordinates
 from vertebra.robot.export.urdf import to_urdf
 
 PIN_INSTEAD_OF_FLEXURE = copy.deepcopy(MIXED_MIRROR)

@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 
 import vertebra as vb
 from vertebra.errors import DescriptionError, InputError
-from vertebra.mechanics.friction import friction_at
+from vertebra.mechanics.kernels.friction import friction_at
 from vertebra.mechanics.problem import Problem
 from vertebra.robot.friction import KNOTS, LAST_ANGLE, PRESLIDING, as_law, laws_for, least_quadratic
 

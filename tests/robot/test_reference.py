@@ -7,8 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from vertebra.robot.reference import PARTS, meaning, page
-from vertebra.robot.schema import json_schema
+from tools.robot_file_page import PARTS, meaning, page
+
+from vertebra.robot.description import json_schema
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "robot-file-reference.md"
@@ -26,7 +27,7 @@ def row(part, field):
 
 
 def test_the_page_in_the_docs_is_up_to_date():
-    command = "python -m vertebra.robot.reference docs/robot-file-reference.md"
+    command = "python -m tools.robot_file_page docs/robot-file-reference.md"
     assert PAGE.read_text(encoding="utf-8") == page(), f"run {command}"
 
 
@@ -56,7 +57,7 @@ def test_rules_between_fields_are_listed():
 
 def test_the_command_prints_and_writes(tmp_path):
     written = tmp_path / "fields.md"
-    command = [sys.executable, "-m", "vertebra.robot.reference"]
+    command = [sys.executable, "-m", "tools.robot_file_page"]
     printed = subprocess.run(command, capture_output=True, encoding="utf-8", check=True, timeout=60).stdout
     subprocess.run([*command, str(written)], check=True, timeout=60)
     assert printed == written.read_text(encoding="utf-8") == page()

@@ -18,9 +18,7 @@ from tests.sensing.cases import (
     universal,
 )
 
-from vertebra.mechanics.sensor_intake import (
-    MOST_REFUSED,
-)
+from vertebra.mechanics.kernels.sensor_intake import MOST_REFUSED
 from vertebra.sensing.estimator import ShapeEstimator
 
 ROBOT = universal(4)

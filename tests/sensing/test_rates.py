@@ -15,7 +15,7 @@ from tests.sensing.cases import (
 )
 
 import vertebra as vb
-from vertebra.mechanics.sensor_intake import (
+from vertebra.mechanics.kernels.sensor_intake import (
     GYRO_ERROR,
     GYRO_SCALE_ERROR,
     LONGEST_CARRY,

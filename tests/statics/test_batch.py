@@ -13,7 +13,7 @@ from tests.statics.cases import random_robot
 
 import vertebra as vb
 from vertebra.errors import InputError, NoEquilibrium, OutOfRange, Unstable
-from vertebra.statics.from_tensions import CHUNK
+from vertebra.statics.forward import CHUNK
 
 FAILURES = {vb.Status.NO_EQUILIBRIUM: NoEquilibrium, vb.Status.OUT_OF_RANGE: OutOfRange, vb.Status.UNSTABLE: Unstable}
 
@@ -191,7 +191,7 @@ class Enough(Exception):  # noqa: N818
 @pytest.mark.parametrize("error", [Enough, KeyboardInterrupt])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_failing_progress_stops_the_batch(threads, error, monkeypatch):
-    from vertebra.statics import from_tensions
+    from vertebra.statics import forward as from_tensions
 
     solved = []
     kernel = from_tensions.find_shapes

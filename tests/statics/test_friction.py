@@ -16,7 +16,7 @@ from tests.statics.test_batch import assert_same_shape
 
 import vertebra as vb
 from vertebra.errors import InputError, OutOfRange
-from vertebra.statics.from_tensions import CHUNK
+from vertebra.statics.forward import CHUNK
 
 Law = vb.FrictionLaw
 A, B, C = (vb.load(f"yang2023-{name}") for name in "abc")

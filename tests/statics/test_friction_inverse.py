@@ -12,7 +12,7 @@ from tests.statics.test_batch import assert_same_shape
 import vertebra as vb
 from vertebra.errors import Infeasible, InputError, OutOfRange
 from vertebra.mechanics.problem import Problem
-from vertebra.statics.for_tip import _Goal, _Tip
+from vertebra.statics.tip import _Goal, _Tip
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
 Law = vb.FrictionLaw

@@ -22,9 +22,8 @@ from tests.statics.test_friction import assert_finite
 
 import vertebra as vb
 from vertebra.errors import NoEquilibrium, OutOfRange, Unstable
-from vertebra.mechanics.newton import SETTLED, SOFTNESS
+from vertebra.mechanics.kernels.newton import SETTLED, SOFTNESS, find_shape
 from vertebra.mechanics.problem import NO_CABLES, Problem
-from vertebra.mechanics.search import find_shape
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
 Law = vb.FrictionLaw

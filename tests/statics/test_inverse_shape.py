@@ -13,7 +13,7 @@ from tests.statics.cases import Case, random_case
 
 import vertebra as vb
 from vertebra.errors import Infeasible, InputError, OutOfRange, Unstable
-from vertebra.statics.least_tensions import least_squares
+from vertebra.statics.hold import least_squares
 
 SIDE, TWIST = vb.Load(force=(0.02, -0.03, 0.01)), vb.Load(moment=(1e-3, 2e-3, -1e-3), link=2)
 CASES = {

@@ -13,7 +13,7 @@ from tests.statics.cases import Case
 import vertebra as vb
 from vertebra.errors import Infeasible, InputError
 from vertebra.mechanics.problem import Problem
-from vertebra.statics.for_tip import _Goal, _Tip
+from vertebra.statics.tip import _Goal, _Tip
 
 TARGETS = 84 if os.environ.get("VERTEBRA_SOAK") == "1" else 10
 """Places for each of the seven questions below."""

@@ -12,8 +12,8 @@ from tests.statics.cases import Case, random_case
 
 import vertebra as vb
 from vertebra.errors import InputError
-from vertebra.mechanics.columns import TAU
-from vertebra.mechanics.newton import ENERGY, SCALE, inspect
+from vertebra.mechanics.kernels.newton import ENERGY, SCALE, inspect
+from vertebra.mechanics.layout import TAU
 from vertebra.mechanics.problem import Problem
 
 SIDE = vb.Load(force=(0.02, 0.01, 0.0))

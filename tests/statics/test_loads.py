@@ -11,7 +11,7 @@ from tests.oracles import statics
 
 import vertebra as vb
 from vertebra.errors import InputError
-from vertebra.mechanics.loads import load_table
+from vertebra.mechanics.problem import load_table
 
 ROBOT = vb.load("hu2023-prototype")
 TENSIONS = [6.0, 7.0, 6.0, 8.0]

@@ -11,8 +11,7 @@ from tests.oracles import statics
 from tests.statics.cases import random_case
 
 import vertebra as vb
-from vertebra.statics.branches import stable_interval
-from vertebra.statics.margin import tension_margin
+from vertebra.statics.branches import stable_interval, tension_margin
 from vertebra.statics.shape import Status
 
 

@@ -12,7 +12,7 @@ from vertebra.cli.output import CommandError
 from vertebra.cli.statics_options import ANGLE, quantities
 
 if TYPE_CHECKING:
-    from vertebra.robot.ball_shape import BallShape
+    from vertebra.locked.ball_shape import BallShape
     from vertebra.robot.robot import Robot
 
 FORMS = {
@@ -41,7 +41,7 @@ class NamedShape(NamedTuple):
 
 def ball_shape(option: str, text: str, robot: Robot) -> NamedShape:
     """Bends and azimuths from `text`; the robot must have ball joints."""
-    from vertebra.robot.ball_shape import require_balls
+    from vertebra.locked.ball_shape import require_balls
 
     require_balls(robot)
     word, _, rest = text.strip().partition(" ")
@@ -54,7 +54,7 @@ def ball_shape(option: str, text: str, robot: Robot) -> NamedShape:
 
 
 def _from_words(option: str, form: str, rest: str, robot: Robot) -> NamedShape:
-    from vertebra.robot.ball_shape import BallShape
+    from vertebra.locked.ball_shape import BallShape
 
     angles = quantities(option, ",".join(_GAP.split(rest)), ANGLE) if rest else []
     if len(angles) not in COUNTS[form]:
@@ -89,7 +89,7 @@ def _notice_degrees(option: str, text: str, bend: float, robot: Robot) -> None:
 
 def _from_file(option: str, file: Path, robot: Robot) -> NamedShape:
     from vertebra.cli.rows_file import read_rows
-    from vertebra.robot.ball_shape import BallShape
+    from vertebra.locked.ball_shape import BallShape
 
     columns = ["bend", "azimuth"] if _has_azimuths(option, file) else ["bend"]
     rows = read_rows(option, file, columns, ANGLE)

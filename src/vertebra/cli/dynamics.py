@@ -115,7 +115,7 @@ def dynamics(
         raise CommandError("--plot: cannot be combined with --json, which prints one document")
     model = motion_robot(robot, fill_inertia)
     read.need_cables("--method", model)
-    from vertebra.dynamics.trajectory_file import read_trajectory
+    from vertebra.dynamics.sampled_motion import read_trajectory
 
     motion, notes = read_trajectory(trajectory, model)
     loads, pull = read.loads(load, model), read.gravity(gravity)
@@ -173,7 +173,7 @@ def _allocate(robot: Robot, motion: Any, gravity: Any, loads: Any, asked: dict[s
 
 
 def _notes(robot: Robot, asked: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    from vertebra.robot.tension_bounds import tension_bounds
+    from vertebra.robot.arguments import tension_bounds
 
     low, high = tension_bounds(robot, asked["lower"], asked["upper"])
     yield "bounds", f"{_one_or_list(low)} to {_one_or_list(high)} N a cable"

@@ -23,7 +23,7 @@ from vertebra.cli.rows_file import read_rows
 from vertebra.cli.statics_options import GravityOption
 
 if TYPE_CHECKING:
-    from vertebra.motion.journey import Journey
+    from vertebra.follow.journey import Journey
     from vertebra.robot.robot import Robot
 
 
@@ -91,7 +91,7 @@ def follow(
         "check": not no_check,
         **_way(outer_robot, path, commands, steps),
     }
-    from vertebra.motion.follow_the_leader import follow_the_leader
+    from vertebra.follow.journey import follow_the_leader
 
     _answer(follow_the_leader(outer_robot, inner_robot, **question), out, as_json)
 
@@ -108,7 +108,7 @@ def _way(robot: Robot, path: Path | None, commands: Path | None, steps: Path | N
         return {"path": rows.values}
     if commands is not None:
         return {"commands": read_rows("--commands", commands, ("bend", "azimuth"), read.ANGLE).values}
-    from vertebra.motion.steps_file import read_steps
+    from vertebra.follow.steps import read_steps
 
     return {} if steps is None else {"steps": read_steps(steps)}
 
@@ -136,7 +136,7 @@ def _write(journey: Journey, out: Path) -> None:
     if suffix == ".json":
         write.write_json(out, journey_record(journey))
     elif suffix == ".csv":
-        from vertebra.motion.steps_file import steps_to_csv
+        from vertebra.follow.steps import steps_to_csv
 
         write_text(out, steps_to_csv(journey.steps))
     elif suffix == ".html":
@@ -151,7 +151,7 @@ def _write(journey: Journey, out: Path) -> None:
 
 def journey_record(journey: Journey) -> dict[str, Any]:
     """A journey as JSON, SI; the list `steps` can be read back by --steps."""
-    from vertebra.motion.steps_file import step_record
+    from vertebra.follow.steps import step_record
 
     pair, plan = journey.pair, journey.plan
     return {

@@ -12,7 +12,7 @@ from vertebra.cli.output import say
 if TYPE_CHECKING:
     from vertebra.report.facts import Facts
     from vertebra.robot.robot import Robot
-    from vertebra.statics.for_shape import HoldingTensions
+    from vertebra.statics.hold import HoldingTensions
 
 
 def hold(robot: Robot, angles: list[float], given: dict[str, Any], out: Path | None, as_json: bool) -> bool:

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from vertebra.report.facts import Facts
     from vertebra.report.path_figure import Wanted
     from vertebra.robot.robot import Robot
-    from vertebra.statics.path import ShapePath
-    from vertebra.statics.path_state import Walk
+    from vertebra.statics.path import ShapePath, Walk
     from vertebra.statics.shape import Shape
 
 FILES = write.FILES
@@ -89,7 +88,7 @@ def collect(robot: Robot, pulls: Sequence[Any], shapes: Sequence[Shape], works: 
     """Shapes as one walk; `pulls` are the tensions at the base, N."""
     import numpy as np
 
-    from vertebra.statics.path_state import Walk
+    from vertebra.statics.path import Walk
 
     return Walk(
         robot,

@@ -34,7 +34,7 @@ def save_state(path: ShapePath, file: Path) -> None:
 def restore_state(path: ShapePath, file: Path) -> None:
     """Put the path where the file says, or name what is wrong with the file."""
     from vertebra.errors import InputError
-    from vertebra.statics.path_state import PathState
+    from vertebra.statics.path import PathState
 
     try:
         mapping = json.loads(file.read_text(encoding="utf-8"))

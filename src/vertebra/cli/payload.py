@@ -27,8 +27,8 @@ from vertebra.cli.payload_options import (
 from vertebra.cli.statics_options import GravityOption, LoadOption, OutOption, RobotArgument
 
 if TYPE_CHECKING:
-    from vertebra.payload.best_tensions import BestTensions
-    from vertebra.payload.result import Payload
+    from vertebra.locked.best import BestTensions
+    from vertebra.locked.payload import Payload
     from vertebra.report.payload_case import PayloadCase
     from vertebra.robot.robot import Robot
 

@@ -12,8 +12,8 @@ from vertebra.cli import statics_output as write
 from vertebra.cli.output import print_facts, print_table, say
 
 if TYPE_CHECKING:
-    from vertebra.payload.best_tensions import BestTensions
-    from vertebra.payload.result import Payload
+    from vertebra.locked.best import BestTensions
+    from vertebra.locked.payload import Payload
     from vertebra.report.facts import Facts
     from vertebra.report.payload_case import PayloadCase
 

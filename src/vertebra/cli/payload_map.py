@@ -12,8 +12,8 @@ from vertebra.cli import statics_output as write
 if TYPE_CHECKING:
     import xarray
 
-    from vertebra.payload.best_tensions import BestTensions
-    from vertebra.payload.result import Payload
+    from vertebra.locked.best import BestTensions
+    from vertebra.locked.payload import Payload
     from vertebra.report.payload_case import PayloadCase
 
 FILES = (".html", ".nc", ".csv", ".json")

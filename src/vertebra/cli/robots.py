@@ -139,7 +139,7 @@ def schema(
     """Print the JSON Schema of the robot file, for editors that complete and check while you type."""
     import json
 
-    from vertebra.robot.schema import json_schema
+    from vertebra.robot.description import json_schema
 
     value = json_schema()
     if out is None:

@@ -113,7 +113,7 @@ def _from_file(robot: Robot, file: Path, duration: str | None, dt: float) -> Dri
 
     import numpy as np
 
-    from vertebra.dynamics.trajectory_file import read_tensions, sampled
+    from vertebra.dynamics.sampled_motion import read_tensions, sampled
 
     read.need_cables("--tensions-file", robot)
     table = read_tensions(file, robot)
@@ -181,7 +181,7 @@ def limits(text: str) -> Any:
     stiffness, _, loss = rest.partition(",")
     if not stiffness.strip():
         raise CommandError(f"--limits {text!r}: say how stiff the stops are, such as {BUMPER_EXAMPLE}")
-    from vertebra.dynamics.limits import Bumper
+    from vertebra.dynamics.simulate import Bumper
 
     values = read.quantities("--limits", stiffness, STOP) + (
         read.quantities("--limits", loss, DAMPING) if loss.strip() else [0.0]

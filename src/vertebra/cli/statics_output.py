@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from vertebra.cli.output import finite, print_facts, print_json, print_table, say, write_text
 
 if TYPE_CHECKING:
-    from vertebra.mechanics.loads import Load
+    from vertebra.mechanics.problem import Load
     from vertebra.report.facts import Facts
     from vertebra.report.overlays import Ghost, Mark
     from vertebra.robot.friction import FrictionLaw

@@ -21,7 +21,7 @@ from vertebra.cli.tip_path import follow_tips, places
 if TYPE_CHECKING:
     from vertebra.report.facts import Facts
     from vertebra.robot.robot import Robot
-    from vertebra.statics.for_tip import TipTensions
+    from vertebra.statics.tip import TipTensions
 
 
 class Least(StrEnum):

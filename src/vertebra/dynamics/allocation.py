@@ -4,28 +4,278 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from vertebra.dynamics.capstan import cable_grips, tensions_at_base
-from vertebra.dynamics.contacts import Contacts, contact_table
-from vertebra.dynamics.joint_needs import JointNeeds, joint_needs
-from vertebra.dynamics.nearest_acceleration import nearest_accelerations
-from vertebra.dynamics.per_link import per_link_tensions
+from vertebra.dynamics.inverse import needed
 from vertebra.dynamics.problem import Moving, States, states
-from vertebra.dynamics.shared_tensions import balanced_tensions
-from vertebra.dynamics.violations import Violation, from_amounts, from_residuals
 from vertebra.errors import Infeasible, InputError
-from vertebra.mechanics.contact_forces import AXIAL, NORMAL, TANGENTIAL, USE, weigh_joints
-from vertebra.mechanics.link_programme import OFFSET
-from vertebra.mechanics.loads import Load
-from vertebra.robot.arguments import numbers, positive
-from vertebra.robot.friction import Friction, laws_for
+from vertebra.mechanics.kernels.joint_balance import balance_joints
+from vertebra.mechanics.kernels.link_tensions import (
+    CUTS,
+    FORCE_AXIAL,
+    FORCE_NORMAL,
+    FORCE_TANGENTIAL,
+    FORCE_USE,
+    KINDS,
+    LEAST_FORCE,
+    MA,
+    MU,
+    OFFSET,
+    RELAXED_ROWS,
+    TRUE_CONE,
+    allocate_links,
+    turn_wrenches,
+    weigh_joints,
+)
+from vertebra.mechanics.kernels.newton_euler import mass_matrices
+from vertebra.mechanics.kernels.programmes import WORK_ROWS
+from vertebra.mechanics.problem import Load
+from vertebra.robot.arguments import numbers, positive, tension_bounds
+from vertebra.robot.friction import Friction, FrictionLaw, laws_for
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import Floats
-from vertebra.robot.tension_bounds import tension_bounds
+from vertebra.robot.tables import ROLLING, Floats
+
+CONSTRAINTS = (
+    "max_tension", "pretension", "contact_force_1", "contact_force_2", "friction_1", "friction_2", "friction_axial",
+    "moment",
+)  # fmt: skip
+"""In the order of the kernels' kinds."""
+_SENTENCES = {
+    "max_tension": "the largest tensions of its cables are {amount} too small",
+    "pretension": "the least tensions of its cables are {amount} too large",
+    "contact_force_1": "the normal force at contact point 1 falls {amount} short of the least",
+    "contact_force_2": "the normal force at contact point 2 falls {amount} short of the least",
+    "friction_1": "contact point 1 lacks {amount} of friction",
+    "friction_2": "contact point 2 lacks {amount} of friction",
+    "friction_axial": "the contact points together lack {amount} of friction along the axis",
+    "moment": "its moment is {amount} out of balance",
+}
+
+
+class Violation(NamedTuple):
+    """A constraint that has to give way at one joint and step."""
+
+    step: int
+    """Row of the trajectory, counted from 0."""
+    joint: int
+    """Counted from 1."""
+    constraint: str
+    """One of max_tension, pretension, contact_force_1, contact_force_2, friction_1, friction_2, friction_axial,
+    moment."""
+    amount: float
+    """Least by which it must give way, N, or N*m for the moment."""
+    unit: str
+    alone: bool = True
+    """Giving way by `amount`, this constraint alone makes the joint's problem solvable; if not, all those that are
+    named for the joint do so together (for the step, where cables share one tension)."""
+
+    @property
+    def message(self) -> str:
+        """A sentence."""
+        what = _SENTENCES[self.constraint].format(amount=f"{self.amount:.4g} {self.unit}")
+        return f"step {self.step}, joint {self.joint}: {what}" + ("" if self.alone else " (among others)")
+
+
+def from_amounts(amounts: Floats) -> tuple[Violation, ...]:
+    """Violations of links on their own, from what had to give way, (N, n, kinds)."""
+    if not amounts.any():
+        return ()
+    alone = np.count_nonzero(amounts, axis=2) == 1
+    return tuple(
+        Violation(
+            i, j + 1, CONSTRAINTS[kind], float(amounts[i, j, kind]), "N*m" if CONSTRAINTS[kind] == "moment" else "N",
+            bool(alone[i, j]),
+        )
+        for i, j, kind in np.argwhere(amounts > 0.0).tolist()
+    )  # fmt: skip
+
+
+def from_residuals(residual: Floats, most: Floats) -> tuple[Violation, ...]:
+    """Joints whose moment (N, n) is further out of balance than `most` (N,), N*m."""
+    beyond = np.abs(residual) > most[:, None]
+    if not beyond.any():
+        return ()
+    alone = np.count_nonzero(beyond, axis=1) == 1
+    return tuple(
+        Violation(i, j + 1, "moment", float(abs(residual[i, j])), "N*m", bool(alone[i]))
+        for i, j in np.argwhere(beyond).tolist()
+    )
+
+
+# Forces between the links of rolling joints.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Contacts:
+    """Forces on the distal link at the two contact points of every joint, the first on the side of the joint's axis.
+
+    (n, 2) for one state, (N, n, 2) for many. Zero at joints without `contact_offset` and `friction`.
+    """
+
+    normal: Floats
+    """Along the bisector normal, N; negative where the contact would have to pull."""
+    tangential: Floats
+    """Across the axis, along the direction of rolling, N."""
+    axial: Floats
+    """Along the axis, N: shared by the two points in proportion to the friction that each can give."""
+    use: Floats
+    """Friction over mu times the normal force, of both parts together for the true cone, of the larger part for the
+    box; above 1 the point slips. Infinite where friction is needed and the links part."""
+
+    def __repr__(self) -> str:
+        held = self.normal[self.normal != 0.0]
+        least = f"least normal force {held.min():.3g} N, " if held.size else ""
+        return f"Contacts({least}up to {100.0 * float(self.use.max(initial=0.0)):.3g} % of the friction used)"
+
+
+def contact_table(robot: Robot, min_contact_force: float, true_cone: bool) -> Floats:
+    """(n, 4) rows for the kernels: a joint has contact points when its file gives their distance and friction."""
+    joints = robot.joints
+    table = np.zeros((len(joints), 4))
+    rolling = (joints["kind"] == ROLLING) & (joints["contact_offset"] > 0.0) & (joints["friction"] > 0.0)
+    table[:, OFFSET] = np.where(rolling, joints["contact_offset"], 0.0)
+    table[:, MU] = joints["friction"]
+    table[:, LEAST_FORCE] = min_contact_force
+    table[:, TRUE_CONE] = true_cone
+    return table
+
+
+# How much a cable's tension may change along it: friction where it bends (capstan).
+#
+# In the gap of joint j a cable leaves one link and enters the next at half the joint's angle to either. Inside the
+# link after joint j it so bends by |q_j|/2 and |q_j+1|/2, and by friction the tensions before and after that link may
+# differ by factors up to exp(grip), grip = mu(|q_j|/2) |q_j|/2 + mu(|q_j+1|/2) |q_j+1|/2, mu taken at each of the two
+# bends.
+
+
+def cable_grips(laws: Sequence[FrictionLaw], q: Floats) -> tuple[Floats, Floats]:
+    """Grips (N, cables, n) of the link after each joint, zero after the last, and (N, cables) at the base's face."""
+    bend = 0.5 * np.abs(q)
+    by_law = {law: law(bend) * bend for law in dict.fromkeys(laws)}
+    faces = np.stack([by_law[law] for law in laws], axis=1)
+    grips = np.zeros_like(faces)
+    grips[:, :, :-1] = faces[:, :, :-1] + faces[:, :, 1:]
+    return grips, faces[:, :, 0]
+
+
+def tensions_at_base(first: Floats, grips: Floats, low: Floats) -> Floats:
+    """(N, cables) N before the base's face: the least that holds the tensions in the first gap, in bounds."""
+    least: Floats = np.maximum(first * np.exp(-grips), low)
+    return least
+
+
+# What a motion needs at every joint, in the joint's own axes, and the cables' arms to give it.
+
+
+class JointNeeds(NamedTuple):
+    """N states."""
+
+    tau: Floats
+    """(N, n) N*m."""
+    wrenches: Floats
+    """(N, n, 6) force and moment about C along n, t, a of each joint, the last one the moment left to the cables."""
+    arms: Floats
+    """(N, cables, n) moment arms of the cables, m."""
+
+    @property
+    def moments(self) -> Floats:
+        """(N, n) that the cables must supply, N*m."""
+        return np.ascontiguousarray(self.wrenches[:, :, MA])
+
+
+def joint_needs(moving: Moving, motion: States) -> JointNeeds:
+    robot = moving.robot
+    tau, wrenches = needed(moving, motion._replace(single=False), True)
+    arms = np.empty((len(tau), len(robot.cables), len(robot.joints)))
+    turn_wrenches(robot.joints, robot.cables, robot.segments, motion.q, tau, wrenches, arms)
+    return JointNeeds(tau, wrenches, arms)
+
+
+# Tensions of every link on its own (D'Antuono 2023, eqs. 31-37): least sum, within what the contacts can carry.
+
+
+def per_link_tensions(
+    robot: Robot, needs: JointNeeds, contacts: Floats, low: Floats, high: Floats
+) -> tuple[Floats, Floats]:
+    """Tensions (N, cables, n) in N, and by how much which constraints had to give way, (N, n, kinds)."""
+    count, cables, n = needs.arms.shape
+    variables, rows = cables + KINDS, RELAXED_ROWS + 2 * cables + CUTS
+    tensions, amounts = np.empty((count, cables, n)), np.zeros((count, n, KINDS))
+    limits = np.empty((2, variables + rows))
+    factors = (
+        np.empty((variables, variables)),
+        np.empty((variables, variables)),
+        np.empty((2, variables + 1), np.int64),
+        np.empty(variables + rows, np.int64),
+        np.empty((WORK_ROWS, variables + 1)),
+    )
+    allocate_links(
+        robot.joints, robot.cables, contacts, low, high, needs.arms, needs.wrenches,
+        np.empty((n, 2, variables + 1), np.int64), np.empty((4, cables)), np.empty(variables),
+        (np.empty((rows, variables)), limits[0], limits[1], np.empty(variables)), factors, tensions, amounts,
+    )  # fmt: skip
+    return tensions, amounts
+
+
+# One tension a cable, or one a cable and gap, with the least moments out of balance.
+
+
+def balanced_tensions(
+    last_links: NDArray[np.int64],
+    low: Floats,
+    high: Floats,
+    arms: Floats,
+    moments: Floats,
+    grips: Floats | None = None,
+) -> Floats:
+    """Tensions (N, cables, n) in N, zero beyond the cables' ends, for `moments` (N, n) in N*m by `arms` in m.
+
+    With `grips` (N, cables, n), neighbouring segments of a cable may differ by factors up to exp(grip of the link
+    between them). Of equally good tensions those of the least sum of squares, each cable by its mean.
+    """
+    count, cables, n = arms.shape
+    along = grips is not None
+    unknown = int(last_links.sum()) if along else cables
+    variables, rows = unknown + n, n + (2 * unknown if along else 0)
+    tensions = np.empty((count, cables, n))
+    limits, vectors = np.empty((2, variables + rows)), np.zeros((3, variables))
+    factors = (
+        np.empty((variables, variables)),
+        np.empty((variables, variables)),
+        np.empty(variables + rows, np.int64),
+        np.empty((WORK_ROWS, variables + 1)),
+    )
+    balance_joints(
+        last_links, low, high, arms, moments, along, np.zeros((count, cables, n)) if grips is None else grips,
+        np.empty((2, 2, variables + 1), np.int64), vectors[0], vectors[1], vectors[2], np.empty((rows, variables)),
+        limits[0], limits[1], factors, tensions,
+    )  # fmt: skip
+    return tensions
+
+
+def nearest_accelerations(moving: Moving, motion: States, needs: JointNeeds, low: Floats, high: Floats) -> Floats:
+    """qdd' (N, n) in rad/s^2 with the least (qdd' - qdd) . M (qdd' - qdd), of each state on its own.
+
+    By that measure, says Gauss, a body moves as near as it can to how it would move without constraints. A moment e out
+    of balance changes the acceleration by M^-1 e, so this is least squares in L^-1 e with M = L L^T.
+    """
+    count, n = motion.q.shape
+    M = np.empty((count, n, n))
+    mass_matrices(*moving.system, motion.q, np.zeros(n), moving.scratch(), M)
+    L = np.linalg.cholesky(M)
+    arms = np.linalg.solve(L, needs.arms.transpose(0, 2, 1)).transpose(0, 2, 1)
+    moments = np.linalg.solve(L, needs.moments[:, :, None])[:, :, 0]
+    everywhere = np.full(len(low), n, np.int64)
+    pulls = balanced_tensions(everywhere, low, high, np.ascontiguousarray(arms), np.ascontiguousarray(moments))[:, :, 0]
+    missing = needs.moments - np.einsum("ikj,ik->ij", needs.arms, pulls)
+    qdd: Floats = motion.qdd - np.linalg.solve(M, missing[:, :, None])[:, :, 0]
+    return qdd
+
+
+# Which cable tensions give this motion?
 
 Method = Literal["shared", "per_link", "capstan", "project"]
 Cone = Literal["box", "true"]
@@ -147,7 +397,7 @@ def _projected(
     """The nearest motion, and whether the search for it came to its end."""
     if dt is None or motion.single:
         return motion._replace(qdd=nearest_accelerations(moving, motion, needs, low, high)), True
-    from vertebra.dynamics.nearest_trajectory import nearest_trajectory
+    from vertebra.dynamics.nearest_motion import nearest_trajectory
 
     found = nearest_trajectory(moving, motion.q, motion.qd, motion.qdd, low, high, positive("dt", dt))
     return States(False, found.q, found.qd, found.qdd), found.converged
@@ -170,7 +420,9 @@ def _weighed(
     feasible[[violation.step for violation in violations]] = False
     touching = None
     if contacts[:, OFFSET].any():
-        touching = Contacts(*(shaped(forces[plane]) for plane in (NORMAL, TANGENTIAL, AXIAL, USE)))
+        touching = Contacts(
+            *(shaped(forces[plane]) for plane in (FORCE_NORMAL, FORCE_TANGENTIAL, FORCE_AXIAL, FORCE_USE))
+        )
     return Allocation(
         method, shaped(tensions if method in ("per_link", "capstan") else base), shaped(base), shaped(residual),
         bool(feasible[0]) if motion.single else feasible, violations, touching, shaped(motion.q), shaped(motion.qd),

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from vertebra.dynamics.problem import Moving, cable_tensions, joint_damping, states
 from vertebra.errors import InputError
-from vertebra.mechanics.articulated import forward_motion
-from vertebra.mechanics.loads import Load
+from vertebra.mechanics.kernels.articulated import forward_motion
+from vertebra.mechanics.problem import Load
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 

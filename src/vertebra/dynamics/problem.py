@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError, OutOfRange
-from vertebra.mechanics.bodies import BODY_WIDTH, PARTICLE_WIDTH
-from vertebra.mechanics.loads import Load
-from vertebra.mechanics.newton_euler import MOTION_WIDTH
-from vertebra.mechanics.problem import Problem, require_pull
+from vertebra.mechanics.kernels.newton_euler import BODY_WIDTH, MOTION_WIDTH, PARTICLE_WIDTH
+from vertebra.mechanics.problem import Load, Problem, require_pull
 from vertebra.robot.arguments import numbers
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats

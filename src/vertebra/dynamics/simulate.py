@@ -2,30 +2,361 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from vertebra.dynamics.inputs import Drive, Inputs, inputs_over_time, require_length
-from vertebra.dynamics.limits import Bumper
 from vertebra.dynamics.problem import Moving, joint_damping
-from vertebra.dynamics.run import Progress, Run
-from vertebra.dynamics.trajectory import trajectory
 from vertebra.errors import Diverged, InputError, OutOfRange
-from vertebra.mechanics.loads import Load
-from vertebra.mechanics.problem import require_pull
-from vertebra.mechanics.stepping import AT_LIMIT, RUNNING
-from vertebra.robot.arguments import coordinates, numbers, positive, positive_count
-from vertebra.robot.axial_stiffness import axial_stiffness
+from vertebra.mechanics.kernels.cables import TOUCH
+from vertebra.mechanics.kernels.stepping import (
+    ACTUATOR,
+    AT_LIMIT,
+    DAMPED,
+    DRAWN,
+    ENERGIES,
+    JOINTS,
+    KINETIC,
+    LOADS,
+    POTENTIAL,
+    POWERS,
+    RUNNING,
+    STAGES,
+    STORED,
+    run,
+    trace,
+)
+from vertebra.mechanics.kinematics import measure
+from vertebra.mechanics.problem import Load, Rubbing, require_pull
+from vertebra.robot.arguments import axial_stiffness, coordinates, numbers, positive, positive_count
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
 if TYPE_CHECKING:
     import xarray
+
+Drive = ArrayLike | Callable[..., ArrayLike]
+"""(cables,), (steps + 1, cables), a function of time, or one of time, angles and rates."""
+
+
+class Inputs(NamedTuple):
+    """Inputs of a run as the kernel reads them."""
+
+    samples: Floats
+    """(2 steps + 1, cables) at every half step, or (1, cables) for all time."""
+    controller: Callable[..., ArrayLike] | None
+    """Called at the start of every step with time, angles and rates, when there is one."""
+
+
+def inputs_over_time(
+    name: str, given: Drive, unit: str, cables: int, steps: int, dt: float, allowed: Callable[[str, Floats], None]
+) -> Inputs:
+    """Checked inputs; `allowed` raises for values that no cable can have."""
+    if callable(given):
+        if _takes_state(name, given):
+            return Inputs(np.zeros((1, cables)), given)
+        times = 0.5 * dt * np.arange(2 * steps + 1)
+        samples = np.empty((len(times), cables))
+        for row, time in enumerate(times):
+            samples[row] = one_sample(name, given(float(time)), unit, cables, time)
+        allowed(name, samples)
+        return Inputs(samples, None)
+    array = numbers(name, given, unit)
+    if array.shape == (cables,):
+        allowed(name, array[None])
+        return Inputs(array[None].copy(), None)
+    if array.shape != (steps + 1, cables):
+        wanted = f"({cables},), or ({steps + 1}, {cables}) at 0, dt, ... to the end"
+        raise InputError(name, f"must have shape {wanted}, or be a function of time, not {array.shape}")
+    allowed(name, array)
+    samples = np.empty((2 * steps + 1, cables))
+    samples[::2], samples[1::2] = array, 0.5 * (array[1:] + array[:-1])
+    return Inputs(samples, None)
+
+
+def one_sample(name: str, values: ArrayLike, unit: str, cables: int, time: float) -> Floats:
+    """What a function returned at a time."""
+    array = numbers(name, values, unit)
+    if array.shape != (cables,):
+        raise InputError(name, f"must return {cables} numbers in {unit}, not shape {array.shape} (at {time:.6g} s)")
+    return array
+
+
+def require_length(name: str, lengths: Floats) -> None:
+    """A cable has a length."""
+    if lengths.size and lengths.min() <= 0.0:
+        cable = int(np.argmin(lengths.min(axis=0)))
+        raise InputError(name, f"cable {cable + 1} would be {lengths.min():.6g} m long; must be more than 0")
+
+
+def _takes_state(name: str, function: Callable[..., Any]) -> bool:
+    """Whether a function wants angles and rates besides the time."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    needed = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty]
+    if len(needed) not in (1, 3):
+        raise InputError(name, f"a function must take (t) or (t, q, qd), not {len(needed)} arguments")
+    return len(needed) == 3
+
+
+# What happens where a joint ends.
+
+HALVINGS = 30
+"""Of the angle at which the faces of a joint meet."""
+
+
+@dataclass(frozen=True)
+class Bumper:
+    """Springs that stop a joint at its limit, instead of the end of the simulation."""
+
+    stiffness: float
+    """N*m/rad, beyond the limit."""
+    damping: float = 0.0
+    """N*m*s/rad, while beyond the limit."""
+
+    def __post_init__(self) -> None:
+        positive("stiffness", self.stiffness)
+        damping = numbers("damping", self.damping, "N*m*s/rad")
+        if damping.shape != () or damping < 0.0:
+            raise InputError("damping", f"must be one number of 0 N*m*s/rad or more, not {self.damping!r}")
+
+
+def joint_ranges(robot: Robot) -> tuple[Floats, Floats]:
+    """Least and most angle of each joint, rad: its limit, or less where its faces would meet at a cable."""
+    return _until_faces_meet(robot, -robot.joints["limit"]), _until_faces_meet(robot, +robot.joints["limit"])
+
+
+def _until_faces_meet(robot: Robot, ends: Floats) -> Floats:
+    """The way from straight to `ends`, as far as every joint can go it by itself."""
+    if not _faces_crossed(robot, ends).any():
+        return ends
+    free, crossed = np.zeros(len(ends)), np.ones(len(ends))
+    for _ in range(HALVINGS):
+        middle = 0.5 * (free + crossed)
+        meets = _faces_crossed(robot, middle * ends)
+        free, crossed = np.where(meets, free, middle), np.where(meets, middle, crossed)
+    return np.where(_faces_crossed(robot, ends), free, 1.0) * ends
+
+
+def _faces_crossed(robot: Robot, q: Floats) -> NDArray[np.bool_]:
+    """Which joints have the ends of a cable segment past each other; once they have, more bend makes it worse."""
+    return np.asarray((measure(robot, q).lengths < -TOUCH).any(axis=0))
+
+
+# A simulation laid out for the kernel.
+
+Progress = Callable[[int, int], object]
+"""Called with the steps done and the steps in all."""
+CHUNK = 20_000
+"""Joint steps between two reports of progress: a few hundredths of a second."""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One simulation: its state moves on with `advance`."""
+
+    inputs: Inputs
+    by_length: bool
+    steps: int
+    dt: float
+    before: tuple[Any, ...]
+    """Arguments of the kernel before the numbers of the steps."""
+    after: tuple[Any, ...]
+    """And after the inputs."""
+    every: int
+    q: Floats
+    qd: Floats
+    least: Floats
+    most: Floats
+    rubs: bool
+    records: Records
+    filled: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, moving: Moving, inputs: Inputs, by_length: bool, axial: Floats, damping: Floats,
+        limits: Literal["end"] | Bumper, steps: int, dt: float, every: int, implicit: bool, q: Floats, qd: Floats,
+    ) -> Run:  # fmt: skip
+        robot = moving.robot
+        n, c = len(robot.joints), len(robot.cables)
+        least, most = joint_ranges(robot)
+        outside = (q < least) | (q > most)
+        if limits == "end" and outside.any():
+            row = int(np.argmax(outside))
+            limit = float(most[row] if q[row] > 0.0 else -least[row])
+            raise OutOfRange(row + 1, float(q[row]), limit, "q0 must lie within the limits of the joints")
+        stiff, loss = (limits.stiffness, limits.damping) if isinstance(limits, Bumper) else (0.0, 0.0)
+        drive = by_length, moving.statics.rubs, axial, damping, least, most, float(stiff), float(loss)
+        kind = moving.heavy_gaps, bool(robot.cables["linear_density"].any()), False
+        work = moving.statics.workspace(by_length)
+        work.report[:] = 1.0  # the softness of friction, which only searches change
+        springs = np.empty(c if by_length else 0), np.empty(c if by_length else 0)
+        size = n if implicit else 0
+        records, filled = Records.empty(steps // every + 3, n, c), np.zeros(1, np.int64)
+        before = moving.system, drive, work.friction or Rubbing.nothing(), kind, implicit, dt
+        after = (
+            (np.empty((3, c)), np.empty((3, c))),
+            (moving.scratch(), (work.state, work.wide, *springs), np.empty(n), np.zeros(n)),
+            np.zeros(c),
+            np.empty((STAGES, n)),
+            (work.load_at, work.memory, work.report),
+            (np.empty((size, size)), np.empty((size, size)), np.empty((size, size))),
+            np.empty(n, np.int64),
+            np.zeros((2, POWERS)),
+            q,
+            qd,
+            np.empty(n),
+            records,
+            filled,
+        )
+        return cls(
+            inputs, by_length, steps, dt, before, after, every, q, qd, least, most, moving.statics.rubs, records, filled
+        )
+
+    def advance(self, progress: Progress | None) -> tuple[int, int, int, float, float]:
+        """Run to the end; returns how it ended, as the kernel `stepping.run` does."""
+        step, samples = 0, self.inputs.samples
+        chunk = 1 if self.inputs.controller else max(1, CHUNK // len(self.q))
+        outcome = (RUNNING, 0, 0, 0.0, 0.0)
+        while step < self.steps and outcome[0] == RUNNING:
+            if self.inputs.controller:
+                samples[0] = self._controlled(step)
+            until = min(step + chunk, self.steps)
+            outcome = run(*self.before, step, until, self.steps, self.every, samples, *self.after)
+            step = until
+            if progress is not None:
+                progress(step, self.steps)
+        return outcome
+
+    def _controlled(self, step: int) -> Floats:
+        """What the controller wants at the start of a step."""
+        assert self.inputs.controller is not None
+        name, unit = ("lengths", "m") if self.by_length else ("tensions", "N")
+        time = step * self.dt
+        wanted = self.inputs.controller(time, self.q.copy(), self.qd.copy())
+        values = one_sample(name, wanted, unit, self.inputs.samples.shape[1], time)
+        (require_length if self.by_length else require_pull)(name, values[None])
+        return values
+
+
+# A simulated motion as a labelled data set.
+
+VARIABLES = {
+    "q": ("joint", "rad", "joint angle"),
+    "qd": ("joint", "rad/s", "joint rate"),
+    "qdd": ("joint", "rad/s^2", "joint acceleration"),
+    "tensions": ("cable", "N", "cable tension at the base"),
+    "lengths": ("cable", "m", "cable length from the base plane to its end"),
+    "tip": ("axis", "m", "tip position"),
+    "kinetic": ("", "J", "kinetic energy"),
+    "potential": ("", "J", "potential of gravity, elastic joints and bumpers"),
+    "stored": ("", "J", "energy of stretched cables"),
+    "cable_work": ("", "J", "work of the actuators since the start"),
+    "load_work": ("", "J", "work of the loads since the start"),
+    "dissipated": ("", "J", "lost to damping and friction since the start"),
+    "drawn": ("", "J", "energy of cable mass drawn into the gaps since the start"),
+}
+"""Dimension besides time, unit and meaning of each variable."""
+
+
+def energy_imbalance(run: Mapping[Any, Any]) -> Floats:
+    """(N,) J, what the energies of a run changed by beyond all works: the error of the integrator."""
+
+    def change(name: str) -> Floats:
+        values = np.asarray(run[name])
+        since_start: Floats = values - values[0]
+        return since_start
+
+    gained = change("kinetic") + change("potential") + change("stored")
+    return gained - (change("cable_work") + change("load_work") + change("drawn") - change("dissipated"))
+
+
+class Records(NamedTuple):
+    """What the kernel writes, one row a recorded step."""
+
+    steps: NDArray[np.int64]
+    angles: Floats
+    rates: Floats
+    rises: Floats
+    tensions: Floats
+    energies: Floats
+
+    @classmethod
+    def empty(cls, rows: int, joints: int, cables: int) -> Records:
+        return cls(
+            np.zeros(rows, np.int64),
+            np.empty((rows, joints)),
+            np.empty((rows, joints)),
+            np.empty((rows, joints)),
+            np.empty((rows, cables)),
+            np.empty((rows, ENERGIES)),
+        )
+
+
+def trajectory(
+    robot: Robot, records: Records, rows: int, dt: float, rubs: bool, attributes: dict[str, Any]
+) -> xarray.Dataset:
+    """The first `rows` of a run, in which cables rubbed or not.
+
+    Its attribute `energy_error` is the largest gap in the account of energy, as a part of the largest kinetic energy.
+    """
+    import xarray
+
+    n, c = len(robot.joints), len(robot.cables)
+    steps, q, qd, qdd, tensions, energies = (table[:rows] for table in records)
+    tip, lengths = np.empty((rows, 3)), np.empty((rows, c))
+    frames, twists = np.empty((n + 1, 4, 4)), np.empty((n, 6))
+    trace(
+        robot.joints, robot.links, robot.cables, robot.segments, robot.origin, q, robot.tip_point, frames, twists, tip,
+        lengths,
+    )  # fmt: skip
+    stored = energies[:, STORED]
+    dissipated = energies[:, DAMPED]
+    if rubs:
+        # What actuators gave and neither joints received nor stretched cables keep was rubbed away.
+        dissipated = dissipated + energies[:, ACTUATOR] - energies[:, JOINTS] - (stored - stored[0])
+    values: dict[str, Any] = {
+        "q": q,
+        "qd": qd,
+        "qdd": qdd,
+        "tensions": tensions,
+        "lengths": lengths,
+        "tip": tip,
+        "kinetic": energies[:, KINETIC],
+        "potential": energies[:, POTENTIAL],
+        "stored": stored,
+        "cable_work": energies[:, ACTUATOR],
+        "load_work": energies[:, LOADS],
+        "dissipated": dissipated,
+        "drawn": energies[:, DRAWN],
+    }
+    most = float(energies[:, KINETIC].max())
+    off = float(np.abs(energy_imbalance(values)).max()) / most if most > 0.0 else 0.0
+    variables = {}
+    for name, (dimension, unit, meaning) in VARIABLES.items():
+        dimensions = ("time", dimension) if dimension else ("time",)
+        variables[name] = (dimensions, np.array(values[name]), {"units": unit, "long_name": meaning})
+    return xarray.Dataset(
+        variables,
+        coords={
+            "time": ("time", steps * dt, {"units": "s", "long_name": "time"}),
+            "joint": np.arange(1, n + 1),
+            "cable": np.arange(1, c + 1),
+            "axis": ["x", "y", "z"],
+        },
+        attrs={"robot": robot.name, "dt": dt, "energy_error": off, **attributes},
+    )
+
+
+# How does the robot move over time?
 
 Integrator = Literal["rk4", "implicit"]
 MOST_STEPS = 100_000_000

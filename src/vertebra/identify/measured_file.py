@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vertebra.robot.csv_cells import MAX_BYTES, file_error, is_number, read_text, split_cells
+from vertebra.robot.csv import MAX_BYTES, file_error, is_number, read_text, split_cells
 
 __all__ = ["MAX_BYTES", "SIMULATED", "file_error", "is_number", "read_text", "split_cells"]
 

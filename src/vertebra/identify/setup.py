@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError
 from vertebra.mechanics.kinematics import tip_frame
-from vertebra.mechanics.loads import Load
-from vertebra.mechanics.problem import Closure, Problem
+from vertebra.mechanics.problem import Closure, Load, Problem
 from vertebra.robot.arguments import gravity_vector
 from vertebra.robot.description import FlexureJoint, Section
 from vertebra.robot.friction import FrictionLaw, least_quadratic

@@ -22,8 +22,7 @@ from vertebra.identify.choices import apply_all
 from vertebra.identify.parameters import Parameter
 from vertebra.identify.setup import Setup, Standing
 from vertebra.identify.shape_data import ShapeData, UnsolvedRow
-from vertebra.mechanics.columns import TAU
-from vertebra.mechanics.friction import (
+from vertebra.mechanics.kernels.friction import (
     ARM,
     CLIMB,
     DRAW,
@@ -36,10 +35,10 @@ from vertebra.mechanics.friction import (
     WAS_SLIP,
     commit,
 )
+from vertebra.mechanics.kernels.newton import find_shape, inspect
 from vertebra.mechanics.kinematics import jacobian
-from vertebra.mechanics.newton import inspect
+from vertebra.mechanics.layout import TAU
 from vertebra.mechanics.problem import NO_CABLES, Problem, Workspace
-from vertebra.mechanics.search import find_shape
 from vertebra.robot.tables import Floats
 from vertebra.statics.shape import build_shape
 

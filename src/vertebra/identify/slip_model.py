@@ -11,11 +11,10 @@ import numpy as np
 from vertebra.errors import CellProblem, InputError, MeasurementError
 from vertebra.identify.slip_data import Rows, SlipData
 from vertebra.identify.slip_rig import largest_mu, with_friction
-from vertebra.mechanics.ball_limits import joint_limits
-from vertebra.payload.limit import payload
-from vertebra.payload.locked_chain import LockedChain, Setting, checked_tensions, load_couple, load_place
-from vertebra.payload.result import Payload
-from vertebra.robot.ball_shape import BallShape
+from vertebra.locked.ball_shape import BallShape
+from vertebra.locked.chain import LockedChain, Setting, checked_tensions, load_couple, load_place
+from vertebra.locked.payload import Payload, payload
+from vertebra.mechanics.kernels.ball import joint_limits
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 

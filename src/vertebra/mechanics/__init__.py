@@ -1,1 +1,1 @@
-"""The compiled core: joint law, cable law and chain recursion as small functions on the tables of a `Robot`."""
+"""The compiled core, and the public functions right above it."""

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError, OutOfRange
-from vertebra.mechanics.cables import TOUCH, measure_segments
-from vertebra.mechanics.chain import DONE, frames_and_jacobian, walk_chain
-from vertebra.mechanics.masses import locate_masses
+from vertebra.mechanics.kernels.cables import TOUCH, measure_segments
+from vertebra.mechanics.kernels.describe import locate_masses
+from vertebra.mechanics.kernels.joints import DONE, frames_and_jacobian, walk_chain
 from vertebra.robot.arguments import coordinates, link_index, link_point
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats

@@ -13,9 +13,8 @@ from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
 if TYPE_CHECKING:
-    from vertebra.dynamics.allocation import Allocation
+    from vertebra.dynamics.allocation import Allocation, Violation
     from vertebra.dynamics.sampled_motion import SampledMotion
-    from vertebra.dynamics.violations import Violation
 
 
 class Worst(NamedTuple):

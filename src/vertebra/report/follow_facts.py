@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from vertebra.motion.holding import Holding
-from vertebra.motion.journey import Journey
-from vertebra.motion.poses import ball_centers
-from vertebra.motion.state import farthest_out
-from vertebra.motion.steps import Snake
+from vertebra.follow.holding import Holding
+from vertebra.follow.journey import Journey
+from vertebra.follow.poses import ball_centers
+from vertebra.follow.state import farthest_out
+from vertebra.follow.steps import Snake
 from vertebra.report.facts import Facts, number
 from vertebra.report.path_facts import shown_rows
 from vertebra.report.shape_facts import signless_zero, vector

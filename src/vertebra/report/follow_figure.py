@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from vertebra.motion.journey import Journey
-from vertebra.motion.steps import Snake
+from vertebra.follow.journey import Journey
+from vertebra.follow.steps import Snake
 from vertebra.report.panels import Panel, Series, draw_panels, panel_figure
 
 MM = 1e3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vertebra.motion.journey import Journey
+from vertebra.follow.journey import Journey
 from vertebra.report.facts import overview
 from vertebra.report.follow_facts import journey_summary, journey_warnings, link_facts
 from vertebra.report.follow_figure import journey_figures

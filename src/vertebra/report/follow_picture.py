@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from vertebra.motion.journey import Journey, Moment
-from vertebra.motion.state import Lock
-from vertebra.motion.steps import Snake
+from vertebra.follow.journey import Journey, Moment
+from vertebra.follow.state import Lock
+from vertebra.follow.steps import Snake
 from vertebra.report import traces
 from vertebra.report.follow_facts import longest_body
 from vertebra.report.player import BYTES_PER_NUMBER, lay_out, play_buttons, slider

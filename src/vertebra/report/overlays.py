@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vertebra.mechanics.loads import Load
+from vertebra.mechanics.problem import Load
 from vertebra.report.solids import Mesh, revolved
 from vertebra.robot.arguments import link_index, link_point
 from vertebra.robot.robot import Robot

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vertebra.report.facts import Facts, number
 from vertebra.report.shape_facts import signless_zero
-from vertebra.statics.path_state import Walk
+from vertebra.statics.path import Walk
 
 MM, MJ = 1e3, 1e3
 MOST_ROWS = 400

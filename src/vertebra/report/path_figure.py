@@ -13,7 +13,7 @@ from vertebra.report.overlays import Ghost, Mark
 from vertebra.report.panels import Panel, Series, draw_panels
 from vertebra.report.scene import cable_style
 from vertebra.robot.tables import Floats
-from vertebra.statics.path_state import Walk
+from vertebra.statics.path import Walk
 
 MM, MJ = 1e3, 1e3
 TIP_STYLES = (("x", "#222222", "solid"), ("y", "#777777", "dash"), ("z", "#8C6D1F", "dot"))

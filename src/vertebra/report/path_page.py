@@ -19,7 +19,7 @@ from vertebra.report.shape_facts import warnings
 from vertebra.report.shape_page import shape_tables
 from vertebra.report.shape_scene import shape_scene
 from vertebra.report.view import best_view
-from vertebra.statics.path_state import Walk
+from vertebra.statics.path import Walk
 from vertebra.statics.shape import Shape
 
 LAST = "The robot as it stands after the last row, its cables the wider the tighter they are. " + TURN_IT

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vertebra.payload.result import MODES, Payload
+from vertebra.locked.payload import MODES, Payload
 from vertebra.report.overlays import round_number_below
 from vertebra.report.payload_case import PayloadCase
 from vertebra.report.scene import MM

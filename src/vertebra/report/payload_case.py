@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from vertebra.locked.ball_shape import BallShape
 from vertebra.mechanics.kinematics import frames
-from vertebra.mechanics.loads import Load
+from vertebra.mechanics.problem import Load
 from vertebra.report.overlays import ARROW_SHARE, MOMENT_COLOUR, Arrow, place_text
 from vertebra.report.payload_words import tensions_text
 from vertebra.report.scene import MM, Scene, cable_label, robot_scene
 from vertebra.report.shape_scene import THINNEST, WIDEST
 from vertebra.robot.arguments import link_index, link_point
-from vertebra.robot.ball_shape import BallShape
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 

@@ -15,8 +15,8 @@ from vertebra.report.scene import MM
 from vertebra.report.shape_facts import signless_zero, vector
 
 if TYPE_CHECKING:
-    from vertebra.payload.best_tensions import BestTensions
-    from vertebra.payload.result import Payload
+    from vertebra.locked.best import BestTensions
+    from vertebra.locked.payload import Payload
 
 FEW = 5
 """Joints in a short table."""

@@ -11,7 +11,7 @@ from vertebra.report.comparison_plot import finish
 from vertebra.report.payload_words import COLOURS, mode_text
 
 if TYPE_CHECKING:
-    from vertebra.payload.result import Payload
+    from vertebra.locked.payload import Payload
 
 LEAST_ROOM, MEDIANS = 6.0, 2.0
 """The axis shows this many times the payload, or this many medians of the limits, whichever is more."""

@@ -24,7 +24,7 @@ from vertebra.report.payload_limits import axis_top, limits_figure
 from vertebra.report.payload_scene import WEAKEST_COLOUR, payload_scene, weakest_ball
 
 if TYPE_CHECKING:
-    from vertebra.payload.result import Payload
+    from vertebra.locked.payload import Payload
 
 PICTURE = (
     "The arrow of the payload starts where the load acts; its length says nothing. The coloured ball is the weakest "

@@ -15,7 +15,7 @@ from vertebra.report.solids import Mesh, revolved
 from vertebra.robot.tables import Floats
 
 if TYPE_CHECKING:
-    from vertebra.payload.result import Payload
+    from vertebra.locked.payload import Payload
 
 WEAKEST_COLOUR = "#D6007F"
 """Unlike any cable, link or load."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from vertebra.payload.result import VERBS
+from vertebra.locked.payload import VERBS
 from vertebra.robot.tables import Floats
 
 COLOURS = {

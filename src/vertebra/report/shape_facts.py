@@ -13,7 +13,7 @@ from vertebra.report.overlays import place_text
 from vertebra.report.slip_facts import friction_rows, slip_text, tensions_at_end
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.statics.from_tensions import Shapes
+from vertebra.statics.forward import Shapes
 from vertebra.statics.shape import Shape, Status
 from vertebra.statics.stiffness import tip_stiffness
 

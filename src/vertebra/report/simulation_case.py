@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from vertebra.dynamics.trajectory import energy_imbalance
+from vertebra.dynamics.simulate import energy_imbalance
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 

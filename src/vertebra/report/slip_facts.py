@@ -10,7 +10,7 @@ import numpy as np
 from vertebra.report.facts import Facts, number
 from vertebra.robot.friction import FrictionLaw
 from vertebra.robot.tables import Floats
-from vertebra.statics.from_tensions import Shapes
+from vertebra.statics.forward import Shapes
 from vertebra.statics.shape import Shape
 
 MM = 1e3

@@ -1,4 +1,6 @@
-"""What a caller passes along with a robot, checked: joint coordinates, a link, a point of a link, gravity."""
+"""What a caller passes along with a robot, checked: joint coordinates, a link, a point of a link, gravity, bounds of
+tensions, stiffness of cables.
+"""
 
 from __future__ import annotations
 
@@ -96,3 +98,55 @@ def _frozen(array: Floats) -> Floats:
     result = np.ascontiguousarray(array)
     result.flags.writeable = False
     return result
+
+
+# How stiff cables are along their length, as given or from the robot file.
+
+USUAL_EA = 2e4
+"""N; a cable whose stiffness nobody states is taken to be this stiff, as thin steel rope is."""
+
+
+def axial_stiffness(robot: Robot, stiffness_EA: ArrayLike | None) -> Floats:
+    """EA of each cable, N: as given (one or one a cable), else of the robot file, else USUAL_EA."""
+    stated = robot.cables["stiffness_EA"]
+    array = np.where(np.isinf(stated), USUAL_EA, stated)
+    if stiffness_EA is None:
+        return array
+    try:
+        array = np.array(np.broadcast_to(numbers("stiffness_EA", stiffness_EA, "N"), array.shape))
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError("stiffness_EA", f"must be one number in N or {len(array)}, one a cable") from None
+    if not (array > 0.0).all():
+        raise InputError("stiffness_EA", "must be more than 0 N")
+    return array
+
+
+# Bounds on cable tensions, as given or from the robot file.
+
+
+def tension_bounds(robot: Robot, lower: ArrayLike | None, upper: ArrayLike | None) -> tuple[Floats, Floats]:
+    """Least and most tension of each cable, N: as given (one or one a cable), else pretension and max_tension."""
+    low = _bound("lower", robot, lower, "pretension")
+    high = _bound("upper", robot, upper, "max_tension")
+    if (low < 0.0).any():
+        raise InputError("lower", "must be 0 N or more: a cable can only pull")
+    if not np.isfinite(low).all():
+        raise InputError("lower", "must be finite, in N")
+    if (high < low).any():
+        cable = int(np.argmax(high < low))
+        raise InputError("upper", f"cable {cable + 1}: {high[cable]:g} N is below its lower bound {low[cable]:g} N")
+    return low, high
+
+
+def _bound(name: str, robot: Robot, given: ArrayLike | None, field: str) -> Floats:
+    if given is None:
+        return np.array(robot.cables[field])
+    try:
+        array = np.array(np.broadcast_to(np.array(given, dtype=np.float64), (len(robot.cables),)))
+    except (TypeError, ValueError):
+        raise InputError(name, f"must be one number in N, or {len(robot.cables)}, one a cable") from None
+    if np.isnan(array).any():
+        raise InputError(name, "must be numbers in N")
+    return array

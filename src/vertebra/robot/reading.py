@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -15,7 +16,6 @@ from pydantic_core import ErrorDetails
 from vertebra.errors import DescriptionError, Problem
 from vertebra.robot import description as schema
 from vertebra.robot.description import Description, problems_between_sections
-from vertebra.robot.plain import MAX_DEPTH, MAX_VALUES, UnboundedError, plain
 
 MAX_BYTES = 1_000_000
 MAX_TEXT = 2_000
@@ -229,3 +229,56 @@ def _problem(detail: ErrorDetails) -> Problem:
         message = "unknown field" + _did_you_mean(str(location[-1]), FIELD_NAMES)
     found = "" if kind in ("missing", "rule") or kind.startswith("union_tag_not") else reprlib.repr(detail["input"])
     return Problem(reprlib.repr(path)[1:-1] if len(path) > 200 else path or "(file)", message, found)
+
+
+# Plain data: dicts, lists, texts and numbers, bounded in depth and count, so that validation always ends.
+
+MAX_DEPTH = 20
+MAX_VALUES = 50_000
+MAX_BITS = 1024
+
+
+class UnboundedError(ValueError):
+    """More levels or more values than any robot has: a value that contains itself, most likely."""
+
+
+class Foreign:
+    """In place of an object that no robot file can hold (a set, a generator): each field refuses it in its words."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def __repr__(self) -> str:
+        return self.kind
+
+
+def plain(value: object) -> object:
+    """A copy of `value` as plain data: tuples and arrays become lists."""
+    count = 0
+
+    def copy(value: object, depth: int) -> object:
+        nonlocal count
+        count += 1
+        if depth > MAX_DEPTH:
+            raise UnboundedError(f"nested deeper than {MAX_DEPTH} levels")
+        if count > MAX_VALUES:
+            raise UnboundedError(f"more than {MAX_VALUES} values; a robot has a few hundred")
+        if isinstance(value, Mapping):
+            return {plain_scalar(key): copy(item, depth + 1) for key, item in value.items()}
+        if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0):
+            return [copy(item, depth + 1) for item in value]
+        return plain_scalar(value)
+
+    return copy(value, 1)
+
+
+def plain_scalar(value: object) -> str | float | Foreign | None:
+    """A text or number as Python's own; anything else as `Foreign`."""
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, float | np.floating):
+        return float(value)
+    if isinstance(value, int | np.integer):
+        # Beyond this size an integer is no float, and beyond a few thousand digits Python does not even print it.
+        return int(value) if int(value).bit_length() <= MAX_BITS else Foreign("huge integer")
+    return Foreign(f"{type(value).__name__} object")

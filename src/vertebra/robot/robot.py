@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vertebra.errors import InputError
 from vertebra.robot.description import Description, Sensors
 from vertebra.robot.friction import FrictionLaw
 from vertebra.robot.reading import preset_names, read_description
@@ -26,6 +27,7 @@ from vertebra.robot.tables import (
     length_inside_links,
     link_table,
     segment_table,
+    solid_cylinder,
     straight_gaps,
 )
 
@@ -165,3 +167,19 @@ def load(source: str | Path | Mapping[str, Any] | Robot) -> Robot:
 def presets() -> tuple[str, ...]:
     """Names of the robots that come with Vertebra, for `load`."""
     return preset_names()
+
+
+def fill_inertia(robot: Robot) -> Robot:
+    """The robot with the inertia of a solid cylinder, of the link's length and diameter, where its file gives none.
+
+    A guess, the same as in exported models; measured or CAD values belong into the robot file.
+    """
+    mapping = robot.to_mapping()
+    for section, end in zip(mapping["sections"], robot.section_ends, strict=True):
+        link = section["link"]
+        if link.get("inertia") is None:
+            if not link.get("mass"):
+                raise InputError("robot", f"link {end} has no mass, so no inertia can be guessed; give `link.mass`")
+            diameter = float(robot.links["diameter"][end])
+            link["inertia"] = solid_cylinder(link["mass"], link["length"], diameter).tolist()
+    return load(mapping)

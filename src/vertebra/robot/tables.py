@@ -273,3 +273,9 @@ def length_inside_links(cables: Table, segments: Table, base: float) -> Floats:
     end = np.abs(cables["end"] - entry[np.arange(len(cables)), last - 1])
     total: Floats = np.abs(leave[:, 0] + base) + links + end
     return total
+
+
+def solid_cylinder(mass: float, length: float, diameter: float) -> Floats:
+    """(3,) principal moments about the centre, axis along z, kg*m^2."""
+    across = mass * (3 * (diameter / 2) ** 2 + length**2) / 12
+    return np.array([across, across, mass * diameter**2 / 8])

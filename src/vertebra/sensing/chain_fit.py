@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from vertebra.mechanics.sensed_chain import FACTORS, fit_chain
-from vertebra.mechanics.sensor_intake import sense_chain
+from vertebra.mechanics.kernels.sensed_chain import FACTORS, fit_chain
+from vertebra.mechanics.kernels.sensor_intake import sense_chain
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats, Table
 

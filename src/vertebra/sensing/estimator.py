@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError
-from vertebra.mechanics.sensor_intake import (
+from vertebra.mechanics.kernels.sensor_intake import (
     ACCEPTED,
     MATRIX,
     UNKNOWN_RATE,
@@ -124,7 +124,7 @@ class ShapeEstimator:
     ) -> int:
         """`update` for numbers that are known to be good, of the sensor in row `row`.
 
-        `form` is ANGLES, QUATERNION or MATRIX; returns ACCEPTED, OLD or OUTLIER of `vertebra.mechanics.sensor_intake`.
+        `form` is ANGLES, QUATERNION or MATRIX; returns ACCEPTED, OLD or OUTLIER of `kernels.sensor_intake`.
         """
         tilt, heading = UNSETTLED_TRUST if unsettled else 1.0, DISTURBED_TRUST if disturbed else 1.0
         outcome: int = take_orientation(

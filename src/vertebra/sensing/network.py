@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from vertebra.mechanics.sensor_intake import ACCEPTED, OUTLIER
-from vertebra.mechanics.sensor_intake import ANGLES as ANGLE_FORM
-from vertebra.mechanics.sensor_intake import QUATERNION as QUATERNION_FORM
+from vertebra.mechanics.kernels.sensor_intake import ACCEPTED, OUTLIER
+from vertebra.mechanics.kernels.sensor_intake import ANGLES as ANGLE_FORM
+from vertebra.mechanics.kernels.sensor_intake import QUATERNION as QUATERNION_FORM
 from vertebra.sensing.answers import Answers
 from vertebra.sensing.counters import Counters
 from vertebra.sensing.estimator import ShapeEstimator

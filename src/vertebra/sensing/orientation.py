@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError
-from vertebra.mechanics.sensor_intake import ANGLES, MATRIX, QUATERNION
+from vertebra.mechanics.kernels.sensor_intake import ANGLES, MATRIX, QUATERNION
 from vertebra.robot.arguments import numbers
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats

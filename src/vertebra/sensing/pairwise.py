@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vertebra.errors import InputError
-from vertebra.mechanics.sensor_intake import fill_pair_angles, place_sensed
+from vertebra.mechanics.kernels.sensor_intake import fill_pair_angles, place_sensed
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import BALL, UNIVERSAL, Floats
 from vertebra.sensing.chain_fit import ChainFit, Fitted

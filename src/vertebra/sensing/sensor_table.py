@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from vertebra.errors import InputError
-from vertebra.mechanics.sensor_intake import SENSOR
+from vertebra.mechanics.kernels.sensor_intake import SENSOR
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats, Table
 from vertebra.sensing.calibration.result import Calibration

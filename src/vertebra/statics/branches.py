@@ -1,4 +1,4 @@
-"""Which stable shapes exist, and when does the straight one stop being stable?"""
+"""Which stable shapes exist, when does the straight one stop being stable, and how far is a shape from buckling?"""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError
-from vertebra.mechanics.loads import Load
-from vertebra.mechanics.newton import RESIDUAL, SCALE, inspect
-from vertebra.mechanics.problem import NO_CABLES, Closure, Problem
+from vertebra.mechanics.kernels.newton import RESIDUAL, SCALE, inspect
+from vertebra.mechanics.problem import NO_CABLES, Closure, Load, Problem
 from vertebra.robot.arguments import positive_count
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.statics.from_tensions import shape_from_tensions, shapes_from_tensions
+from vertebra.statics.forward import shape_from_tensions, shapes_from_tensions
 from vertebra.statics.shape import Shape
 
 ZERO = 1e-12
@@ -184,3 +183,22 @@ def _factor_inside(slack: Floats, per_unit: Floats) -> float | None:
             high = factor
         factor = 2.0 * factor if np.isinf(high) else 0.5 * (low + high)
     return None
+
+
+# How far a shape is from buckling: by how much its tensions could be scaled, all together.
+
+
+def tension_margin(shape: Shape) -> tuple[float, float]:
+    """Range of the factor on all tensions within which the stiffness at this pose is positive definite.
+
+    1 lies within it for a stable shape whose cables do not rub. Rolling joints buckle at its lower end, flexures at its
+    upper one, which is infinite for rolling joints; (0, 0) when no factor makes the pose stable. This is linear
+    buckling: pose, weight and loads stay, cables run freely. For the straight robot it is exact, and
+    `critical_tension` over the tension.
+    """
+    problem = Problem.of(shape.robot, shape.gravity, shape.loads, friction=0.0)
+    pull = shape.tensions_at_base
+    slack, _ = joint_stiffness(problem, shape.angles, np.zeros(len(pull)))
+    pulled, _ = joint_stiffness(problem, shape.angles, np.ascontiguousarray(pull))
+    # A cable's length is a sum over joints, each of its own angle: its share of the stiffness is diagonal at any pose.
+    return stable_interval(0.5 * (slack + slack.T), (pulled - slack).diagonal())

@@ -10,15 +10,23 @@ from typing import Any
 import numpy as np
 
 from vertebra.errors import NoEquilibrium, OutOfRange, Unstable
-from vertebra.mechanics.columns import TAU
-from vertebra.mechanics.friction import MOST_GRIP, SLIP, grip_at
+from vertebra.mechanics.kernels.describe import describe
+from vertebra.mechanics.kernels.friction import MOST_GRIP, SLIP, grip_at
+from vertebra.mechanics.kernels.newton import (
+    ENERGY,
+    ITERATIONS,
+    LOCKED,
+    RESIDUAL,
+    SCALE,
+    SETTLED,
+    WEAK,
+    all_in_range,
+    in_range,
+)
+from vertebra.mechanics.kernels.sweep import NONE
 from vertebra.mechanics.kinematics import crossed_faces
-from vertebra.mechanics.loads import Load
-from vertebra.mechanics.newton import ENERGY, ITERATIONS, LOCKED, RESIDUAL, SCALE, SETTLED, WEAK
-from vertebra.mechanics.outcome import describe
-from vertebra.mechanics.problem import Closure, Problem, Rubbing, Workspace
-from vertebra.mechanics.search import all_in_range, in_range
-from vertebra.mechanics.sweep import NONE
+from vertebra.mechanics.layout import TAU
+from vertebra.mechanics.problem import Closure, Load, Problem, Rubbing, Workspace
 from vertebra.robot.friction import FrictionLaw
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import ROLLING, Floats

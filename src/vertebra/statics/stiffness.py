@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vertebra.errors import InputError
-from vertebra.mechanics.loads import Load
-from vertebra.mechanics.problem import Closure, Problem
+from vertebra.mechanics.problem import Closure, Load, Problem
 from vertebra.robot.arguments import numbers, vector
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.statics.from_tensions import Shapes, shapes_from_tensions
+from vertebra.statics.forward import Shapes, shapes_from_tensions
 from vertebra.statics.shape import Shape
 
 RIGID = 1e-12

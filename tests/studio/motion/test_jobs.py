@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import vertebra as vb
-from vertebra.dynamics.trajectory import energy_imbalance
+from vertebra.dynamics.simulate import energy_imbalance
 from vertebra.errors import InputError, MeasurementError, StudioError
 from vertebra.studio.motion.drive import pulls
 from vertebra.studio.motion.jobs import chosen_step, plan_motion, simulate_motion

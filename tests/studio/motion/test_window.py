@@ -12,7 +12,7 @@ import pytest
 from tests.studio.windows import StudioProcess, Window, chromium, studio
 
 import vertebra as vb
-from vertebra.dynamics.trajectory_file import read_trajectory
+from vertebra.dynamics.sampled_motion import read_trajectory
 from vertebra.studio.readout import number
 
 SWAY = Path(__file__).parents[3] / "examples" / "sway.csv"

@@ -13,7 +13,7 @@ import vertebra as vb
 from vertebra.errors import InputError
 from vertebra.mechanics.kinematics import cable_lengths, frames
 from vertebra.robot.description import MOUNTS
-from vertebra.statics.margin import tension_margin
+from vertebra.statics.branches import tension_margin
 from vertebra.statics.path import ShapePath
 from vertebra.statics.shape import Shape, Status
 from vertebra.studio.shape.model import (

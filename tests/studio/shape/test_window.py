@@ -12,7 +12,7 @@ import pytest
 from tests.studio.windows import StudioProcess, Window, chromium, studio
 
 import vertebra as vb
-from vertebra.statics.margin import tension_margin
+from vertebra.statics.branches import tension_margin
 from vertebra.studio.readout import number
 from vertebra.studio.shape.text import margin_text
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import vertebra as vb
+from vertebra.locked.ball_shape import BallShape
 from vertebra.papers.cai2023.published import error_rows
-from vertebra.robot.ball_shape import BallShape
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
 if TYPE_CHECKING:
-    from vertebra.payload.result import Payload
+    from vertebra.locked.payload import Payload
 
 PRESET = "cai2023"
 DOWN = (0.0, -1.0, 0.0)

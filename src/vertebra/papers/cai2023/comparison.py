@@ -16,7 +16,7 @@ from vertebra.papers.cai2023.readings import Reading, readings
 from vertebra.papers.cai2023.sensitivity import Sensitivity, sensitivities
 
 if TYPE_CHECKING:
-    from vertebra.payload.best_tensions import BestTensions
+    from vertebra.locked.best import BestTensions
 
 
 @dataclass(frozen=True, eq=False)

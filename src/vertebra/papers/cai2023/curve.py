@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vertebra.locked.ball_shape import BallShape
 from vertebra.papers.cai2023.cases import LEVELS, Case
 from vertebra.papers.cai2023.published import ErrorRow
-from vertebra.robot.ball_shape import BallShape
 from vertebra.robot.tables import Floats
 
 if TYPE_CHECKING:
-    from vertebra.payload.result import Payload
+    from vertebra.locked.payload import Payload
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 import vertebra as vb
+from vertebra.locked.ball_shape import BallShape
 from vertebra.papers.cai2023.cases import DIFFERENCE, DOWN, LEVELS, payload_of, shape_of, snake, tensions_at
 from vertebra.papers.cai2023.claims import gains
 from vertebra.papers.cai2023.curve import Curve
 from vertebra.papers.cai2023.published import GAINS, error_rows
-from vertebra.robot.ball_shape import BallShape
 from vertebra.robot.tables import Floats
 
 UP_FIRST = "S up first"

@@ -26,7 +26,7 @@ from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
 if TYPE_CHECKING:
-    from vertebra.mechanics.loads import Load
+    from vertebra.mechanics.problem import Load
 
 MIN_CONTACT_FORCE = 1.0
 """N, the threshold of (34); the paper prints none."""

@@ -17,7 +17,7 @@ from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
 if TYPE_CHECKING:
-    from vertebra.mechanics.loads import Load
+    from vertebra.mechanics.problem import Load
 
 
 @dataclass(frozen=True, eq=False)

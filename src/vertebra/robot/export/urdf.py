@@ -9,9 +9,19 @@ from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 
-from vertebra.robot.export.inertia import Inertial, link_inertials, mass_notes
-from vertebra.robot.export.shapes import COLOURS, Cylinder, Shape, link_shapes
-from vertebra.robot.export.xml_text import document, legal, number, numbers
+from vertebra.robot.export.common import (
+    COLOURS,
+    Cylinder,
+    Inertial,
+    Shape,
+    document,
+    legal,
+    link_inertials,
+    link_shapes,
+    mass_notes,
+    number,
+    numbers,
+)
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import BALL, FLEXURE, PIN, ROLLING
 

@@ -11,7 +11,7 @@ from types import ModuleType
 import numpy as np
 
 from vertebra.errors import InputError
-from vertebra.robot.export.coordinates import mjcf_qpos, mjcf_velocity_map
+from vertebra.robot.export.common import mjcf_qpos, mjcf_velocity_map
 from vertebra.robot.export.mjcf import to_mjcf
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import BALL, ROLLING, Floats

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vertebra.errors import InputError
-from vertebra.mechanics.chain import DONE, walk_chain
+from vertebra.mechanics.kernels.joints import DONE, walk_chain
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.sensing import so3

@@ -11,9 +11,8 @@ import numpy as np
 
 from vertebra.dynamics.allocation import Allocation, allocate_tensions
 from vertebra.dynamics.linearise import linearise
-from vertebra.dynamics.sampled_motion import SampledMotion
+from vertebra.dynamics.sampled_motion import SampledMotion, read_trajectory
 from vertebra.dynamics.simulate import simulate
-from vertebra.dynamics.trajectory_file import read_trajectory
 from vertebra.errors import MeasurementError, StudioError, VertebraError
 from vertebra.report.dynamics_case import DynamicsCase, Worst
 from vertebra.report.simulation_case import SimulationCase

@@ -10,10 +10,9 @@ import numpy as np
 from vertebra.dynamics.problem import Moving
 from vertebra.errors import InputError
 from vertebra.mechanics.kinematics import frames
-from vertebra.mechanics.loads import Load
+from vertebra.mechanics.problem import Load
 from vertebra.report.overlays import round_number_below
-from vertebra.robot.fill_inertia import fill_inertia
-from vertebra.robot.robot import Robot
+from vertebra.robot.robot import Robot, fill_inertia
 from vertebra.robot.tables import Floats
 from vertebra.statics.shape import Shape
 from vertebra.studio.motion.settings import MotionSettings

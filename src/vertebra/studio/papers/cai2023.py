@@ -38,7 +38,7 @@ from vertebra.studio.payload.settings import PayloadSettings
 from vertebra.studio.state import RobotSource
 
 if TYPE_CHECKING:
-    from vertebra.payload.result import Payload
+    from vertebra.locked.payload import Payload
 
 __all__ = ["UNSTATED", "axes", "claims", "opens", "outcome", "robot_source", "unstated_facts", "words"]
 

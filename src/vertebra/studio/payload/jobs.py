@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from vertebra.motion.follow_the_leader import follow_the_leader
-from vertebra.motion.journey import Journey, Moment
-from vertebra.payload.best_tensions import WORST, BestTensions, best_tensions
+from vertebra.follow.journey import Journey, Moment, follow_the_leader
+from vertebra.locked.best import WORST, BestTensions, best_tensions
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.studio.payload.examples import example_inner, example_path

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from vertebra.motion.holding import Holding
-from vertebra.motion.journey import Journey, Moment
+from vertebra.follow.holding import Holding
+from vertebra.follow.journey import Journey, Moment
 from vertebra.report.follow_facts import journey_summary
 from vertebra.report.follow_picture import COLOURS
 from vertebra.report.payload_words import force_text, weakest_text

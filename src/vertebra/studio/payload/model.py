@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from vertebra.errors import StudioError
-from vertebra.payload.limit import payload
-from vertebra.payload.payload_map import payload_map
-from vertebra.payload.result import Payload
+from vertebra.locked.ball_shape import BallShape
+from vertebra.locked.map import payload_map
+from vertebra.locked.payload import Payload, payload
 from vertebra.report.overlays import round_number_below
 from vertebra.report.payload_body import Body, bodies_of
 from vertebra.report.payload_case import PayloadCase, payload_case
-from vertebra.robot.ball_shape import BallShape
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import BALL, KIND_CODES, Floats
 from vertebra.studio.payload.settings import TIP, PayloadSettings

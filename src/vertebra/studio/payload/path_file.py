@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from vertebra.errors import CellProblem, MeasurementError
-from vertebra.robot.csv_cells import file_error, is_number, read_text, split_cells
+from vertebra.robot.csv import file_error, is_number, read_text, split_cells
 from vertebra.robot.tables import Floats
 from vertebra.robot.units import UnitError, to_si
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vertebra.payload.directions import sphere_grid
+from vertebra.locked.chain import sphere_grid
 from vertebra.report.payload_body import CUT, Body, skin
 from vertebra.report.solids import Ints, Mesh
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vertebra.motion.journey import Journey, Moment
-from vertebra.motion.state import Lock
-from vertebra.motion.steps import Snake
+from vertebra.follow.journey import Journey, Moment
+from vertebra.follow.state import Lock
+from vertebra.follow.steps import Snake
 from vertebra.report.follow_facts import longest_body
 from vertebra.report.follow_picture import COLOURS, GUIDE_COLOUR, HIDDEN, OPACITY
 from vertebra.report.payload_scene import RING_SIZE

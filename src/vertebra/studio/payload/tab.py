@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from vertebra.locked.best import BestTensions
 from vertebra.mechanics.kinematics import frames
-from vertebra.payload.best_tensions import BestTensions
 from vertebra.report.payload_limits import axis_top
 from vertebra.robot.tables import Floats
 from vertebra.studio.payload import text

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from vertebra.payload.best_tensions import BestTensions
-from vertebra.payload.result import Payload
+from vertebra.locked.best import BestTensions
+from vertebra.locked.payload import Payload
 from vertebra.report.payload_body import Body
 from vertebra.report.payload_facts import warnings
 from vertebra.report.payload_map_facts import scale_text

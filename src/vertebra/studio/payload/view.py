@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vertebra.payload.result import Payload
+from vertebra.locked.payload import Payload
 from vertebra.report.overlays import ARROW_SHARE
 from vertebra.report.payload_body import Body
 from vertebra.report.payload_scene import NORMAL_SHARE, RING_SIZE, contact_point

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vertebra.mechanics.loads import Load
+from vertebra.mechanics.problem import Load
 from vertebra.report.overlays import acts_at, round_number_below
 from vertebra.robot.tables import Floats
 from vertebra.statics.shape import Shape

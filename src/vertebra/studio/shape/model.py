@@ -10,15 +10,13 @@ import numpy as np
 
 from vertebra.errors import InputError, VertebraError
 from vertebra.mechanics.kinematics import cable_lengths, frames
-from vertebra.mechanics.loads import Load
+from vertebra.mechanics.problem import Load
 from vertebra.report.overlays import round_number_below
 from vertebra.robot.description import MOUNTS
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import BALL, UNIVERSAL, Floats
-from vertebra.statics.branches import stable_tensions
-from vertebra.statics.from_lengths import shape_from_lengths
-from vertebra.statics.from_tensions import shape_from_tensions
-from vertebra.statics.margin import tension_margin
+from vertebra.statics.branches import stable_tensions, tension_margin
+from vertebra.statics.forward import shape_from_lengths, shape_from_tensions
 from vertebra.statics.path import ShapePath
 from vertebra.statics.shape import Shape, Status
 from vertebra.studio.shape.settings import MOST_TENSION, ShapeSettings

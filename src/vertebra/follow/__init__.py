@@ -1,0 +1,1 @@
+"""Follow-the-leader of two concentric friction-locked snakes."""

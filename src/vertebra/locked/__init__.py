@@ -1,0 +1,1 @@
+"""Snakes of ball joints locked by friction: how much load until a link slips, and which tensions hold most."""

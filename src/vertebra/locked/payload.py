@@ -1,0 +1,184 @@
+"""How much load until a link slips?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from vertebra.errors import InputError
+from vertebra.locked.ball_shape import BallShape
+from vertebra.locked.chain import LockedChain, Push, Setting, checked_tensions, load_couple, load_place, unit_vector
+from vertebra.mechanics.kernels.ball import REPORT_WIDTH, judge
+from vertebra.mechanics.problem import Load
+from vertebra.robot.friction import Friction
+from vertebra.robot.robot import Robot
+from vertebra.robot.tables import Floats
+
+Mode = Literal["unlimited", "sliding", "torsion", "separation", "socket"]
+MODES: tuple[Mode, ...] = ("unlimited", "sliding", "torsion", "separation", "socket")
+"""How a joint gives way, in the order of the kernels' codes."""
+
+VERBS = {
+    "sliding": "slides",
+    "torsion": "twists",
+    "separation": "comes apart",
+    "socket": "is pressed onto the rim of its socket",
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Contact:
+    """What the contact of each joint carries: one row a joint, world axes."""
+
+    force: Floats
+    """(n, 3) force on the distal link, N."""
+    moment: Floats
+    """(n, 3) moment on the distal link about the centre of the ball, N*m."""
+    centers: Floats
+    """(n, 3) centre of the ball, m."""
+    normal: Floats
+    """(n, 3) unit vector from the ball's centre to the contact; zero where nothing is carried."""
+    normal_force: Floats
+    """(n,) F_N, N."""
+    friction_force: Floats
+    """(n,) F_f, N."""
+    torsion: Floats
+    """(n,) M_t, N*m, about the normal."""
+    sliding_use: Floats
+    """(n,) F_f / (mu F_N): slides above 1."""
+    torsion_use: Floats
+    """(n,) |M_t| / (mu r_c F_N): twists above 1."""
+
+    def __repr__(self) -> str:
+        return (
+            f"Contact of {len(self.force)} joints: F_N {self.normal_force.min():.4g}..{self.normal_force.max():.4g} N"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Payload:
+    """The load at which the first link slips."""
+
+    force: float
+    """N; infinite when no load in this direction makes a link slip, 0 when the robot slips without load."""
+    joint: int
+    """The weakest joint, from 1; 0 when unlimited."""
+    mode: Mode
+    """How it gives way."""
+    limits: Floats
+    """(n,) load at which each joint gives way, N; infinite for joints in the guide."""
+    modes: tuple[Mode, ...]
+    """(n,) how each joint gives way."""
+    reentry: float
+    """N; least load beyond `force` that all joints hold again, infinite when there is none."""
+    slips_unloaded: bool
+    """The robot slips under its own weight, dead loads and cables."""
+    reason: str
+    """One sentence."""
+    contact: Contact
+    """At the load `force`; without load when unlimited."""
+    direction: Floats
+    """(3,) of the load on the robot, world axes, unit vector."""
+    link: int
+    """The loaded link, from 0 (base)."""
+    tensions: Floats
+    """(cables, n) tension of each cable at each joint, N."""
+
+    @property
+    def is_interval(self) -> bool:
+        """Every load below `force` holds and none above."""
+        return math.isinf(self.reentry)
+
+    def __repr__(self) -> str:
+        if self.joint == 0:
+            return "Payload(unlimited: no load in this direction makes a link slip)"
+        again = "" if self.is_interval else f", holds again from {self.reentry:.4g} N"
+        return f"Payload({self.force:.4g} N: joint {self.joint} {VERBS[self.mode]}{again})"
+
+
+def explain(force: float, joint: int, mode: Mode, contact: Contact) -> str:
+    """The sentence of `Payload.reason`."""
+    if joint == 0:
+        return "no load in this direction makes a link slip"
+    if force > 0.0:
+        return f"joint {joint} {VERBS[mode]} at {force:.4g} N"
+    row, cause = joint - 1, ""
+    if mode == "separation":
+        cause = "nothing presses its links together; tighten the cables"
+    elif mode == "socket":
+        cause = "its contact lies beyond the rim of the socket"
+    else:
+        use = float((contact.sliding_use if mode == "sliding" else contact.torsion_use)[row])
+        needed = f"it needs {use:.4g} times the friction it has" if use < 1e6 else "no friction would be enough"
+        cause = f"{needed}; change the tensions or bend it less"
+    return f"joint {joint} {VERBS[mode]} without any load: {cause}"
+
+
+# How much load until a link slips?
+
+
+def payload(
+    robot: Robot,
+    bends: ArrayLike,
+    azimuths: ArrayLike,
+    tensions: ArrayLike,
+    direction: ArrayLike,
+    link: int = -1,
+    point: ArrayLike | None = None,
+    moment_per_force: ArrayLike | None = None,
+    gravity: str | ArrayLike | None = None,
+    *,
+    loads: Sequence[Load] = (),
+    friction: Friction | None = None,
+    socket_limit: ArrayLike | None = None,
+    guided: int = 0,
+) -> Payload:
+    """Largest load that a robot of ball joints, locked by friction in a given shape, carries before a link slips.
+
+    `bends`, `azimuths`: of each joint in the frame of the link before it, rad; `tensions` of each cable at the base, N;
+    all three one number or one each. The load F acts along `direction` (world axes) at `point` of `link` (link frame,
+    m; default: the tip on the last link, the centre of mass on any other), with a moment of F times
+    `moment_per_force` (N*m per N, world axes). `loads` act all the time, beside the robot's weight.
+
+    `friction` of the cables in their holes takes tension away along the robot: a law or a coefficient, one or one a
+    cable; default: that of the robot file. `socket_limit`: angle between contact normal and link axis that the socket
+    allows, rad; default: that of the file. Joints 1..`guided` sit in a rigid guide and cannot slip.
+    """
+    chain = LockedChain.of(
+        robot,
+        BallShape.of(robot, bends, azimuths),
+        Setting.of(robot, gravity, loads, socket_limit, guided),
+        friction,
+    )
+    pull = checked_tensions(robot, tensions)
+    if pull.ndim != 1:
+        raise InputError("tensions", f"must be one set of tensions, not shape {pull.shape}; `payload_map` takes many")
+    push = chain.push(
+        unit_vector("direction", direction), *load_place(robot, link, point), load_couple(moment_per_force)
+    )
+    return limit_of(chain, pull, push)
+
+
+def limit_of(chain: LockedChain, tensions: Floats, push: Push) -> Payload:
+    """`payload` of checked arguments."""
+    n = len(chain.robot.joints)
+    limits, codes, report = np.empty(n), np.empty(n, dtype=np.int64), np.empty(REPORT_WIDTH)
+    forces, states = np.empty((n, 6)), np.empty((n, 8))
+    judge(*chain.question(chain.supply(tensions), push), limits, codes, forces, states, report)
+    force, row, again = report.tolist()
+    joint = int(row) + 1
+    modes = tuple([MODES[code] for code in codes.tolist()])
+    mode = modes[joint - 1] if joint else MODES[0]
+    contact = Contact(
+        forces[:, :3], forces[:, 3:], chain.frames[:-1, :3, 3].copy(), states[:, 3:6],
+        states[:, 0], states[:, 1], states[:, 2], states[:, 6], states[:, 7],
+    )  # fmt: skip
+    return Payload(
+        force, joint, mode, limits, modes, again, force == 0.0, explain(force, joint, mode, contact),
+        contact, np.array(push.direction), push.link, chain.share * tensions[:, None],
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""The compiled kernels: small pure functions on the tables of a `Robot`."""

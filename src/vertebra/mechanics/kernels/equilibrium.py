@@ -1,0 +1,235 @@
+"""Forces on a chain of mirror joints at a pose: energy, joint moments and stiffness in two passes (theory 3 and 4).
+
+`place` walks from base to tip and writes what depends on a joint and its place; `balance` walks back and sums what
+hangs on each joint. Both work on `state`, whose columns are named in `columns`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from vertebra.mechanics.compiled import inlined, inner, kernel
+from vertebra.mechanics.kernels.algebra import added, combined, cross_product, dot, mixed, moved, read, spread, write
+from vertebra.mechanics.kernels.cables import across_mirror
+from vertebra.mechanics.kernels.joints import arc_centroid_derivatives, mirror_law
+from vertebra.mechanics.kernels.sweep import NO_MEMORY, NONE, absorb
+from vertebra.mechanics.layout import (
+    AXIS,
+    CENTRE,
+    DRIFT,
+    DRIFT_FIRST,
+    DRIFT_SLOPE,
+    FIRST,
+    GAP,
+    GAP_CURVE,
+    GAP_FIRST,
+    GAP_SLOPE,
+    HEAVY,
+    LOWER,
+    MASS,
+    OWN,
+    SWING,
+    TAU,
+    TENSION,
+    TENSION_LEVER,
+    TENSION_OFFSET,
+    TENSION_RECESS,
+    UPPER,
+)
+from vertebra.robot.tables import FLEXURE
+
+
+@kernel
+def gather_tensions(joints, cables, segments, tensions, state):
+    """Sums over the cables that cross each joint; the cable law needs no more than these."""
+    for j in range(joints.shape[0]):
+        total = recess = offset = lever = 0.0
+        for k in range(cables.shape[0]):
+            if j < cables[k].last_link:
+                tension, segment = tensions[k], segments[k, j]
+                total += tension
+                recess += tension * segment.recess
+                offset += tension * segment.offset
+                lever += tension * abs(segment.offset)
+        state[j, TENSION], state[j, TENSION_RECESS] = total, recess
+        state[j, TENSION_OFFSET], state[j, TENSION_LEVER] = offset, lever
+
+
+@inner
+def gather_weights(joints, links, cables, state):
+    """Mass and first moment fixed to each link; returns whether gaps hold mass, and whether cables have mass."""
+    heavy_gaps = heavy_cables = False
+    for j in range(joints.shape[0]):
+        link = links[j + 1]
+        com, mass = link.center_of_mass, link.mass
+        state[j, MASS] = mass
+        write(state, j, FIRST, (mass * com[0], mass * com[1], mass * com[2]))
+        heavy_gaps = heavy_gaps or joints[j].mass > 0.0
+    for k in range(cables.shape[0]):
+        cable = cables[k]
+        j, lock = cable.last_link - 1, cable.lock_mass
+        state[j, MASS] += lock
+        write(state, j, FIRST, added(read(state, j, FIRST), (lock * cable.x, lock * cable.y, lock * cable.end)))
+        heavy_cables = heavy_cables or cable.linear_density > 0.0
+    return heavy_gaps or heavy_cables, heavy_cables
+
+
+@inlined
+def place(joints, links, cables, segments, gravity, loads, heavy_gaps, q, state, load_at):
+    """From base to tip: axes, centres, the joint's own moment and stiffness, places of masses and loads.
+
+    Returns the energy of the cables (without their part inside links) and of the elastic joints, J.
+    """
+    g = (gravity[0], gravity[1], gravity[2])
+    x, y, z, origin = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
+    cable_energy = elastic_energy = 0.0
+    upcoming = 0
+    while upcoming < loads.shape[0] and loads[upcoming].link == 0:
+        upcoming += 1
+    for j in range(joints.shape[0]):
+        joint, angle = joints[j], q[j]
+        sin_half, cos_half = math.sin(0.5 * angle), math.cos(0.5 * angle)
+        s, s1, s2 = mirror_law(joint.kind, joint.size, angle, sin_half, cos_half)
+        a = mixed(joint.axis_x, x, joint.axis_y, y)
+        b = mixed(joint.axis_y, x, -joint.axis_x, y)
+        crossing = moved(origin, links[j].reach + s, z)
+        normal = mixed(cos_half, z, sin_half, b)
+        tangent = mixed(cos_half, b, -sin_half, z)
+        lam, lam1 = 2.0 * s1 * cos_half, 2.0 * s2 * cos_half - s1 * sin_half
+        write(state, j, AXIS, a)
+        write(state, j, CENTRE, moved(crossing, lam, tangent))
+        # a x C' with C' = s' z + lam' t - (lam/2) n, and a x z = b, a x t = -n, a x n = t.
+        write(state, j, SWING, combined(s1, b, -lam1, normal, -0.5 * lam, tangent))
+
+        total, recess, offset = state[j, TENSION], state[j, TENSION_RECESS], state[j, TENSION_OFFSET]
+        k = joint.stiffness
+        pulled, tau, own = across_mirror(total, s * total + recess, s1, s2, offset, sin_half, cos_half)
+        cable_energy += pulled
+        elastic_energy += 0.5 * k * angle * angle
+        state[j, TAU], state[j, OWN] = tau + k * angle, own + k
+        if heavy_gaps:
+            weigh_gap(joints, cables, segments, g, j, angle, crossing, a, z, tangent, normal, s, s1, s2, state)
+
+        # Changes of b and z, added to the axes, keep a straight joint exactly straight (as in `place_mirror`).
+        sin_q, versine = 2.0 * sin_half * cos_half, 2.0 * sin_half * sin_half
+        change_b = mixed(-versine, b, -sin_q, z)
+        z = combined(1.0, z, sin_q, b, -versine, z)
+        x, y = moved(x, joint.axis_y, change_b), moved(y, -joint.axis_x, change_b)
+        origin = moved(crossing, s, z)
+        first = read(state, j, FIRST)
+        lump = combined(first[0], x, first[1], y, first[2], z)
+        write(state, j, HEAVY, moved(lump, state[j, MASS], origin))
+        while upcoming < loads.shape[0] and loads[upcoming].link == j + 1:
+            at = loads[upcoming].point
+            arm = combined(at[0], x, at[1], y, at[2], z)
+            write(load_at, upcoming, 0, added(origin, arm))
+            upcoming += 1
+    return cable_energy, elastic_energy
+
+
+@inner
+def weigh_gap(joints, cables, segments, g, j, angle, crossing, a, z, tangent, normal, s, s1, s2, state):
+    """Masses inside joint j: rods at the centroid of their arc, cables at the middle of their segment.
+
+    Each sits at p = P + u t + y a with its own u(q), so p' = s' z + u' t - (u/2) n and
+    p'' = s'' z + (u'' - u/4) t - u' n: it follows its own joint by less than the distal link does.
+    """
+    half = 0.5 * angle
+    sin_half, cos_half = math.sin(half), math.cos(half)
+    # Sums over the masses: of m, m u, m u', m (u'' - u/4), m y; then the same with the change of mass instead of m.
+    mass = along = along1 = along2 = aside = 0.0
+    drift = drift_along = drift_along1 = drift_aside = 0.0
+    if joints[j].kind == FLEXURE and joints[j].mass > 0.0:
+        mass = joints[j].mass
+        f, f1, f2 = arc_centroid_derivatives(half, sin_half, cos_half)
+        u, u1, u2 = joints[j].size * f, 0.5 * joints[j].size * f1, 0.25 * joints[j].size * f2
+        along, along1, along2 = mass * u, mass * u1, mass * (u2 - 0.25 * u)
+    for k in range(cables.shape[0]):
+        cable = cables[k]
+        if cable.linear_density == 0.0 or j >= cable.last_link:
+            continue
+        e, level = segments[k, j].offset, s + segments[k, j].recess
+        length, length1, _ = across_mirror(1.0, level, s1, s2, e, sin_half, cos_half)
+        u = e * cos_half + level * sin_half
+        u1 = s1 * sin_half + 0.25 * length
+        u2 = s2 * sin_half + s1 * cos_half - 0.25 * u
+        y = cable.x * joints[j].axis_x + cable.y * joints[j].axis_y
+        heavy, heavier = cable.linear_density * length, cable.linear_density * length1
+        mass, aside = mass + heavy, aside + heavy * y
+        along, along1, along2 = along + heavy * u, along1 + heavy * u1, along2 + heavy * (u2 - 0.25 * u)
+        drift, drift_aside = drift + heavier, drift_aside + heavier * y
+        drift_along, drift_along1 = drift_along + heavier * u, drift_along1 + heavier * u1
+    state[j, GAP], state[j, DRIFT] = mass, drift
+    state[j, GAP_CURVE] = dot(g, combined(mass * s2, z, along2, tangent, -along1, normal))
+    state[j, DRIFT_SLOPE] = dot(g, combined(drift * s1, z, drift_along1, tangent, -0.5 * drift_along, normal))
+    write(state, j, GAP_FIRST, combined(mass, crossing, along, tangent, aside, a))
+    write(state, j, GAP_SLOPE, combined(mass * s1, z, along1, tangent, -0.5 * along, normal))
+    write(state, j, DRIFT_FIRST, combined(drift, crossing, drift_along, tangent, drift_aside, a))
+
+
+@inlined
+def balance(joints, gravity, loads, heavy_gaps, narrow, q, state, load_at):
+    """From tip to base: what hangs on each joint completes its moment tau and its stiffness.
+
+    With `narrow`, `eliminate` in the same pass: one waits for memory while the other waits for a division.
+    Returns the energy of weights and forces in J, the largest |tau| and the scale of the moments it is made of, N*m,
+    and the joint nearest the tip whose pivot is not positive, or NONE.
+    """
+    g = (gravity[0], gravity[1], gravity[2])
+    pull = math.sqrt(dot(g, g))
+    mass, first = 0.0, (0.0, 0.0, 0.0)
+    # Sums over the loads beyond the joint: F, p F^T by rows, moments.
+    force = row_x = row_y = row_z = moment = (0.0, 0.0, 0.0)
+    energy = residual = scale = 0.0
+    last = loads.shape[0] - 1
+    loaded = False
+    memory, weak = NO_MEMORY, NONE
+    for j in range(joints.shape[0] - 1, -1, -1):
+        mass += state[j, MASS]
+        first = added(first, read(state, j, HEAVY))
+        while last >= 0 and loads[last].link == j + 1:
+            f, m, at = loads[last].force, loads[last].moment, read(load_at, last, 0)
+            F = (f[0], f[1], f[2])
+            force, moment = added(force, F), added(moment, (m[0], m[1], m[2]))
+            row_x, row_y, row_z = moved(row_x, at[0], F), moved(row_y, at[1], F), moved(row_z, at[2], F)
+            energy -= dot(F, at)
+            loaded = True
+            last -= 1
+
+        a, centre, swing = read(state, j, AXIS), read(state, j, CENTRE), read(state, j, SWING)
+        d = moved(first, -mass, centre)
+        # b = -(a x d) x g, and the own stiffness a . b + (a x C') . F.
+        b = mixed(-dot(g, a), d, dot(d, g), a)
+        tau = state[j, TAU] - dot(a, cross_product(d, g))
+        own = state[j, OWN] + mass * dot(swing, g)
+        size = state[j, TENSION_LEVER] + abs(joints[j].stiffness * q[j]) + pull * spread(d)
+        if loaded:
+            arm_x = moved(row_x, -centre[0], force)
+            arm_y = moved(row_y, -centre[1], force)
+            arm_z = moved(row_z, -centre[2], force)
+            lever = (arm_y[2] - arm_z[1], arm_z[0] - arm_x[2], arm_x[1] - arm_y[0])
+            tau -= dot(a, added(lever, moment))
+            own += dot(swing, force)
+            b = moved(b, -1.0, (dot(arm_x, a), dot(arm_y, a), dot(arm_z, a)))
+            b = moved(b, arm_x[0] + arm_y[1] + arm_z[2], a)
+            size += spread(arm_x) + spread(arm_y) + spread(arm_z) + spread(moment)
+        own += dot(a, b)
+        upper = b
+        lower = moved(b, -1.0, cross_product(a, moment))
+        if heavy_gaps:
+            slope = read(state, j, GAP_SLOPE)
+            tau -= dot(g, slope)
+            size += pull * spread(slope)
+            own -= state[j, GAP_CURVE] + state[j, DRIFT_SLOPE]
+            turned = cross_product(slope, g)
+            lower = moved(lower, -1.0, turned)
+            upper = moved(moved(upper, -1.0, turned), -1.0, cross_product(read(state, j, DRIFT_FIRST), g))
+            mass += state[j, GAP]
+            first = added(first, read(state, j, GAP_FIRST))
+        state[j, TAU], state[j, OWN] = tau, own
+        write(state, j, UPPER, upper)
+        write(state, j, LOWER, lower)
+        residual, scale = max(residual, abs(tau)), max(scale, size)
+        if narrow:
+            memory, weak = absorb(state, j, a, upper, tau, own, memory, weak)
+    return energy - dot(g, first), residual, scale, weak

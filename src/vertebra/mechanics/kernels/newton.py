@@ -1,0 +1,504 @@
+"""Equilibrium of a chain of mirror joints: Newton's method on the energy, made safe (theory 3).
+
+Steps are exact Newton steps. Where the energy curves down, equal springs stiffen all joints; steps are capped and
+shortened until the energy falls; on a saddle the search leaves along negative curvature. Without an energy (dead
+moments, heavy cables) the work along the step, by the trapezoidal rule, takes its place; where cables rub, the norm of
+the moments does (theory 4).
+"""
+
+from __future__ import annotations
+
+import math
+
+from vertebra.mechanics.compiled import inner, kernel, merged
+from vertebra.mechanics.kernels.cables import TOUCH, across_mirror, mirror_segment
+from vertebra.mechanics.kernels.equilibrium import balance, gather_tensions, gather_weights, place
+from vertebra.mechanics.kernels.friction import RUBBED, balance_at_discs, point_ahead, rub
+from vertebra.mechanics.kernels.joints import mirror_law
+from vertebra.mechanics.kernels.sweep import (
+    CABLE_COLUMN,
+    NONE,
+    U_LOW,
+    V_LOW,
+    U,
+    V,
+    bend_at,
+    eliminate,
+    eliminate_wide,
+    substitute,
+    substitute_wide,
+    widen,
+)
+from vertebra.mechanics.layout import GIVEN, OWN, PIVOT, SAFE, STEP, TAU, TENSION, TENSION_OFFSET, TENSION_RECESS
+from vertebra.robot.tables import FLEXURE, ROLLING
+
+SETTLED, STALLED, BEYOND = range(3)
+"""How a search ends: at an equilibrium; without one after all its steps; pressed against a half turn of a joint."""
+# Columns of `report`.
+ENERGY, RESIDUAL, SCALE, ITERATIONS, WEAK, GOOD_ENOUGH, LOCKED, SOFTNESS = range(8)
+REPORT_WIDTH = 8
+
+MOST_ITERATIONS = 200
+MOST_HALVINGS = 30
+MOST_ESCAPES = 10
+MOST_CLAMPED = 12
+MOST_SLOW = 4
+"""Steps in a row, near a saddle, that do not halve the residual; then the search leaves it."""
+STEP_CAP = 0.7
+"""rad a joint; theory 3."""
+FARTHEST = 3.1
+"""rad; the search stays within the half turn at which joint laws end."""
+ROUND_OFF = 2e-15
+"""A residual below this part of the moment scale cannot get better."""
+ROUGH_ENOUGH = 1e-12
+"""The same with friction, whose kinks make the last digits dear."""
+GOOD = 1e-10
+"""A residual below this part of the moment scale is an equilibrium once steps stop improving it."""
+MOST_ROUGH_ITERATIONS = 50
+LEAVING_STEP = 0.3
+"""rad; first try along negative curvature."""
+
+
+@inner
+def load_free(joints, state, q):
+    """The pose that cables and elastic joints alone would take: every joint by itself."""
+    for j in range(joints.shape[0]):
+        joint = joints[j]
+        total, recess, offset = state[j, TENSION], state[j, TENSION_RECESS], state[j, TENSION_OFFSET]
+        q[j] = 0.0
+        if joint.kind == ROLLING and total > 0.0:
+            q[j] = 2.0 * math.atan2(offset, joint.size * total - recess)
+        elif joint.kind == FLEXURE:
+            q[j] = free_flexure(joint, total, recess, offset)
+        q[j] = min(max(q[j], -FARTHEST), FARTHEST)
+
+
+@inner
+def free_flexure(joint, total, recess, offset):
+    """Root of k q + sum T l'(q) by guarded Newton steps: a start, so a rough one will do."""
+    k, angle = joint.stiffness, 0.0
+    for _ in range(20):
+        sin_half, cos_half = math.sin(0.5 * angle), math.cos(0.5 * angle)
+        s, s1, s2 = mirror_law(joint.kind, joint.size, angle, sin_half, cos_half)
+        _, tau, own = across_mirror(total, s * total + recess, s1, s2, offset, sin_half, cos_half)
+        tau, own = tau + k * angle, own + k
+        # Where the energy curves down or is flat, the largest step downhill.
+        step = -tau / own if own > abs(tau) / 0.5 else math.copysign(0.5, -tau) if tau != 0.0 else 0.0
+        angle = min(max(angle + step, -FARTHEST), FARTHEST)
+        if abs(step) < 1e-6:
+            break
+    return angle
+
+
+@inner
+def stretch(joints, cables, segments, rest, rate, q, tensions, wide):
+    """Tensions of elastic cables at a pose: T = rate (l - rest) where taut, 0 where slack; writes l' into `wide`.
+
+    Returns the energy stored in the cables, J, and the round-off that stiff cables make of joint moments, N*m.
+    """
+    energy = noise = 0.0
+    for k in range(cables.shape[0]):
+        column = CABLE_COLUMN + cables.shape[0] - 1 - k
+        length, longest = cables[k].inside, 0.0
+        for j in range(joints.shape[0]):
+            length1 = 0.0
+            if j < cables[k].last_link:
+                gap, length1, _ = mirror_segment(joints[j], segments[k, j], q[j])
+                length += gap
+            wide[U, j, column] = wide[U_LOW, j, column] = length1
+            longest = max(longest, abs(length1))
+        excess = max(length - rest[k], 0.0)
+        tensions[k] = rate[k] * excess
+        energy += 0.5 * rate[k] * excess * excess
+        noise += 1e-15 * rate[k] * length * longest
+        # A cable that is just taut resists whatever would lengthen it.
+        stiff = rate[k] if length - rest[k] >= -1e-13 * rest[k] else 0.0
+        for j in range(joints.shape[0]):
+            wide[V, j, column] = wide[V_LOW, j, column] = stiff * wide[U, j, column]
+    return energy, noise
+
+
+@inner
+def linearise(system, friction, kind, tensions, q, work):
+    """Energy, moments and the eliminated stiffness at a pose, into `work`. `friction`: None, or what `rub` needs."""
+    joints, links, cables, segments, gravity, loads, rest, rate = system
+    heavy_gaps, heavy_cables, narrow = kind
+    state, load_at, wide, memory, report = work
+    by_length = rest.shape[0] > 0
+    stored = noise = 0.0
+    if friction is not None:
+        stored, noise, locked = rub(
+            joints, links, cables, segments, rest, rate, friction, report[SOFTNESS], tensions, q, state, wide
+        )
+        report[LOCKED] = locked
+    elif by_length:
+        stored, noise = stretch(joints, cables, segments, rest, rate, q, tensions, wide)
+        gather_tensions(joints, cables, segments, tensions, state)
+    pulled, elastic = place(joints, links, cables, segments, gravity, loads, heavy_gaps, q, state, load_at)
+    hung, residual, scale, weak = balance(joints, gravity, loads, heavy_gaps, narrow, q, state, load_at)
+    if by_length or friction is not None:
+        pulled = stored
+    report[ENERGY] = pulled + elastic + hung
+    report[RESIDUAL], report[SCALE], report[GOOD_ENOUGH] = residual, scale, GOOD * scale + noise
+    report[WEAK] = weak
+    if narrow:
+        return
+    widen(gravity, heavy_cables, state, wide)
+    if friction is not None:
+        bends = friction.bends
+        if friction.at_discs:
+            point_ahead(joints, bends, wide)
+            report[RESIDUAL] = balance_at_discs(joints, gravity, loads, heavy_gaps, heavy_cables, bends, state, wide)
+        for j in range(joints.shape[0]):
+            state[j, OWN] += bends[j, RUBBED]
+    for k in range(rest.shape[0] if friction is None else 0):
+        for j in range(joints.shape[0]):
+            state[j, OWN] += wide[U, j, CABLE_COLUMN + k] * wide[V, j, CABLE_COLUMN + k]
+    symmetric_part = narrow  # false here; the sweep would be compiled once more for a literal
+    report[WEAK] = eliminate_wide(state, wide, memory, 0.0, symmetric_part)
+
+
+@inner
+def copy(source, target):
+    for j in range(source.shape[0]):
+        target[j] = source[j]
+
+
+@inner
+def straighten(q):
+    for j in range(q.shape[0]):
+        q[j] = 0.0
+
+
+@inner
+def slope_along_step(state):
+    """tau . step, J."""
+    slope = 0.0
+    for j in range(state.shape[0]):
+        slope += state[j, TAU] * state[j, STEP]
+    return slope
+
+
+@inner
+def moment_norm(state):
+    """Square root of the sum of tau^2, N*m."""
+    total = 0.0
+    for j in range(state.shape[0]):
+        total += state[j, TAU] * state[j, TAU]
+    return math.sqrt(total)
+
+
+@inner
+def longest_step(state):
+    """Largest turn of a joint in the step, rad."""
+    longest = 0.0
+    for j in range(state.shape[0]):
+        longest = max(longest, abs(state[j, STEP]))
+    return longest
+
+
+@inner
+def downhill_step(leaving, state):
+    """Make the step one downhill of at most `STEP_CAP` rad a joint; returns tau . step.
+
+    A direction that leaves a saddle has no slope to tell its sense: there the joint that gives way bends to its
+    positive side.
+    """
+    slope, longest = slope_along_step(state), longest_step(state)
+    sign = 1.0
+    if leaving:
+        sign = -1.0 if slope > 0.0 else 1.0
+    elif not slope < 0.0:
+        for j in range(state.shape[0]):
+            state[j, STEP] = -state[j, TAU] / state[j, PIVOT]
+        slope, longest = slope_along_step(state), longest_step(state)
+    if leaving:
+        sign *= LEAVING_STEP / longest
+    elif longest > STEP_CAP:
+        sign *= STEP_CAP / longest
+    if sign != 1.0:
+        for j in range(state.shape[0]):
+            state[j, STEP] *= sign
+    return sign * slope
+
+
+@inner
+def try_step(start, fraction, state, q):
+    """q = start + fraction * step, within the half turn; returns whether a joint was held back."""
+    clamped = False
+    for j in range(q.shape[0]):
+        angle = start[j] + fraction * state[j, STEP]
+        q[j] = min(max(angle, -FARTHEST), FARTHEST)
+        clamped = clamped or q[j] != angle
+    return clamped
+
+
+@inner
+def stiffen(narrow, shift, work):
+    """Where the energy curves down: the sweep again with the smallest of a row of equal springs on all joints that
+    makes every pivot positive. Returns their stiffness, N*m/rad; `shift` is that of the last time."""
+    state, _, wide, memory, _ = work
+    largest = 0.0
+    for j in range(state.shape[0]):
+        largest = max(largest, abs(state[j, OWN]))
+    shift = max(0.1 * shift, 1e-3 * largest)
+    for _ in range(MOST_HALVINGS):
+        symmetric_part = narrow  # false where it matters, and not a literal, as in `linearise`
+        weak = eliminate(state, shift) if narrow else eliminate_wide(state, wide, memory, shift, symmetric_part)
+        if weak == NONE:
+            break
+        shift *= 3.0
+    return shift
+
+
+@kernel
+def is_conservative(gravity, loads, heavy_cables):
+    """Whether the loads have an energy: no dead moments, no cables whose weight in the gaps changes."""
+    conservative = not (heavy_cables and (gravity[0] != 0.0 or gravity[1] != 0.0 or gravity[2] != 0.0))
+    for i in range(loads.shape[0]):
+        m = loads[i].moment
+        conservative = conservative and m[0] == 0.0 and m[1] == 0.0 and m[2] == 0.0
+    return conservative
+
+
+@merged
+def advance(system, friction, kind, conservative, exact, leaving, slope, tensions, q, start, work):
+    """Go along the step in STEP as far as pays; returns (whether it did, whether a joint met its half turn)."""
+    state, _, _, _, report = work
+    energy, residual, scale, good = report[ENERGY], report[RESIDUAL], report[SCALE], report[GOOD_ENOUGH]
+    norm = moment_norm(state)
+    # Round-off of an energy difference: below it only slopes and residuals tell.
+    noise = 1e-14 * (abs(energy) + q.shape[0] * scale)
+    copy(q, start)
+    fraction, clamped = 1.0, False
+    for _ in range(MOST_HALVINGS):
+        clamped = try_step(start, fraction, state, q)
+        linearise(system, friction, kind, tensions, q, work)
+        end_slope = slope_along_step(state)
+        change = report[ENERGY] - energy if conservative else 0.5 * fraction * (slope + end_slope)
+        if leaving:
+            accepted = change < -noise
+        elif residual <= good:
+            if report[RESIDUAL] < residual:
+                return True, clamped
+            break
+        elif exact and friction is not None:
+            # Where cables begin to slip the moments have kinks, and their norm tells better than their work.
+            accepted = moment_norm(state) <= (1.0 - 0.3 * fraction) * norm
+        elif change < -noise:
+            accepted = change <= 1e-4 * fraction * slope
+        else:
+            accepted = change <= noise and abs(end_slope) <= 0.9 * abs(slope)
+        if accepted:
+            return True, clamped
+        fraction *= 0.5
+    copy(start, q)
+    linearise(system, friction, kind, tensions, q, work)
+    return False, clamped
+
+
+@merged
+def settle(
+    joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, by_norm, use_start,
+    q, start, state, load_at, wide, memory, report,
+):  # fmt: skip
+    """Find an equilibrium, into `q` (from `q` itself with `use_start`); returns SETTLED, STALLED or BEYOND.
+
+    Cables pull with `tensions`, or, when `rest` is not empty, like springs of `rate` N/m beyond their `rest` lengths;
+    `tensions` then receives the outcome. With friction, steps are judged `by_norm` of the moments, or by their work,
+    which leads a robot that nothing holds to where it falls. On return `state` and `report` belong to `q`.
+    """
+    heavy_gaps, heavy_cables = gather_weights(joints, links, cables, state)
+    conservative, by_length = friction is None and is_conservative(gravity, loads, heavy_cables), rest.shape[0] > 0
+    system = joints, links, cables, segments, gravity, loads, rest, rate
+    narrow = conservative and not by_length
+    kind = heavy_gaps, heavy_cables, narrow
+    work = state, load_at, wide, memory, report
+    if not by_length:
+        gather_tensions(joints, cables, segments, tensions, state)
+    report[LOCKED] = NONE
+    if not use_start:
+        if by_length:
+            straighten(q)
+        else:
+            load_free(joints, state, q)
+    linearise(system, friction, kind, tensions, q, work)
+    status, iteration, escapes, clamps, slow, before, shift = STALLED, 0, 0, 0, 0, math.inf, 0.0
+    most, enough = MOST_ITERATIONS, ROUND_OFF
+    if friction is not None:
+        most, enough = MOST_ROUGH_ITERATIONS, ROUGH_ENOUGH
+    while iteration < most and math.isfinite(report[ENERGY]) and math.isfinite(report[SCALE]):
+        residual, good, weak = report[RESIDUAL], report[GOOD_ENOUGH], int(report[WEAK])
+        at_rest = residual <= enough * report[SCALE] or (residual <= good and residual > 0.25 * before)
+        if at_rest and (weak == NONE or escapes == MOST_ESCAPES):
+            status = SETTLED
+            break
+        iteration += 1
+        slow = slow + 1 if weak != NONE and residual > 0.5 * before else 0
+        before = residual
+        leaving, exact = at_rest or slow > MOST_SLOW, by_norm and weak == NONE
+        if not leaving and weak != NONE:
+            shift = stiffen(narrow, shift, work)
+            weak = NONE
+        if not narrow:
+            substitute_wide(state, wide, memory, weak)
+        elif leaving:
+            bend_at(state, weak)
+        else:
+            substitute(state)
+        slope = downhill_step(leaving, state)
+        moved_on, clamped = advance(
+            system, friction, kind, conservative, exact, leaving, slope, tensions, q, start, work
+        )
+        if leaving:
+            slow, before = 0, math.inf
+            if at_rest:
+                escapes = escapes + 1 if moved_on else MOST_ESCAPES
+        elif not moved_on:
+            status = SETTLED if residual <= good else STALLED
+            break
+        clamps = clamps + 1 if clamped else 0
+        if clamps == MOST_CLAMPED:
+            break
+    if status == STALLED:
+        for j in range(q.shape[0]):
+            if abs(q[j]) >= FARTHEST:
+                status = BEYOND
+    report[ITERATIONS] = iteration
+    if status == SETTLED:
+        judge(conservative or friction is not None, work)
+    return status
+
+
+@inner
+def judge(by_pivots, work):
+    """Stable means that every small displacement is resisted: the symmetric part of the stiffness decides, or, with
+    `by_pivots` (an energy, or friction that opposes any slip), the pivots already there."""
+    state, _, wide, memory, report = work
+    if not by_pivots and report[WEAK] == NONE:
+        for symmetric_part in (True, False):  # the exact sweep last, since the compliance is read from it
+            weak = eliminate_wide(state, wide, memory, 0.0, symmetric_part)
+            if symmetric_part:
+                report[WEAK] = weak
+
+
+@kernel
+def inspect(
+    joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction,
+    q, state, load_at, wide, memory, report,
+):  # fmt: skip
+    """Moments and stiffness at a given pose, which need not be an equilibrium; `state` and `report` as by `settle`."""
+    heavy_gaps, heavy_cables = gather_weights(joints, links, cables, state)
+    conservative, by_length = friction is None and is_conservative(gravity, loads, heavy_cables), rest.shape[0] > 0
+    kind = heavy_gaps, heavy_cables, conservative and not by_length
+    work = state, load_at, wide, memory, report
+    if not by_length:
+        gather_tensions(joints, cables, segments, tensions, state)
+    report[ITERATIONS], report[LOCKED], report[SOFTNESS] = 0.0, NONE, 1.0
+    linearise((joints, links, cables, segments, gravity, loads, rest, rate), friction, kind, tensions, q, work)
+    judge(conservative or friction is not None, work)
+
+
+# From a search to an answer: several starts, and friction led in by degrees where a single search fails.
+
+USUAL, STRAIGHTENED, AGAIN, LED = range(4)
+"""What `find_shape` tries: the start that was given or is usual; the straight pose; the first again; led there."""
+SOFTEST, BOLDEST, TIMID = 1e4, 0.1, 0.9
+"""Times its own presliding: the slip over which friction builds up where the search has to be led; the factor from one
+to the next, and that at which it is given up."""
+MOST_ATTEMPTS = 60
+KEEP, TAKE = range(2)
+
+
+@kernel
+def in_range(joints, cables, segments, q, j):
+    """Whether joint j is within its limit and its faces have not passed through each other at a cable.
+
+    Holes of rolling joints lie inside their arcs, so there the second never happens.
+    """
+    if abs(q[j]) > joints[j].limit * (1.0 + 1e-12):
+        return False
+    if joints[j].kind != ROLLING:
+        sin_half, cos_half = math.sin(0.5 * q[j]), math.cos(0.5 * q[j])
+        s, s1, s2 = mirror_law(joints[j].kind, joints[j].size, q[j], sin_half, cos_half)
+        for k in range(cables.shape[0]):
+            if j < cables[k].last_link:
+                e, height = segments[k, j].offset, s + segments[k, j].recess
+                if across_mirror(1.0, height, s1, s2, e, sin_half, cos_half)[0] < -TOUCH:
+                    return False
+    return True
+
+
+@kernel
+def all_in_range(joints, cables, segments, q):
+    inside = True
+    for j in range(joints.shape[0]):
+        inside = inside and in_range(joints, cables, segments, q, j)
+    return inside
+
+
+@kernel
+def find_shape(
+    joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, use_start,
+    q, start, state, load_at, wide, memory, report,
+):  # fmt: skip
+    """`settle`; where the usual start leads nowhere or out of range, once more from the straight pose.
+
+    If that is no better, the first answer stands. Where friction leaves the search without an equilibrium, it is led
+    there: friction that builds up over a long slip first, then over shorter ones, each from the answer before.
+    """
+    status, spent, from_q, phase = STALLED, 0.0, use_start, USUAL
+    only_start = use_start or rest.shape[0] > 0
+    softness, held, firmer = 1.0, math.inf, BOLDEST
+    if friction is not None:
+        exchange(q, state, GIVEN, KEEP)
+    for attempt in range(MOST_ATTEMPTS):
+        report[SOFTNESS] = softness
+        status = settle(
+            joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, phase != AGAIN, from_q,
+            q, start, state, load_at, wide, memory, report,
+        )  # fmt: skip
+        settled = status == SETTLED
+        solved = settled and report[WEAK] == NONE and all_in_range(joints, cables, segments, q)
+        if solved and softness == 1.0:
+            break
+        spent += report[ITERATIONS]
+        from_q = True
+        if friction is not None and phase == LED:
+            if settled and softness == 1.0:
+                spent -= report[ITERATIONS]
+                break
+            if settled:
+                held, firmer = softness, max(BOLDEST, firmer * firmer)
+                exchange(q, state, SAFE, KEEP)
+            else:
+                firmer = math.sqrt(firmer)
+                exchange(q, state, SAFE, TAKE)
+            softness = max(held * firmer, 1.0)
+            if held == math.inf or firmer > TIMID or attempt == MOST_ATTEMPTS - 2:
+                phase, softness, from_q = AGAIN, 1.0, use_start
+                exchange(q, state, GIVEN, TAKE)
+        elif phase == AGAIN or (only_start and (settled or friction is None)):
+            spent -= report[ITERATIONS]
+            break
+        elif friction is not None and not settled:
+            phase, softness = LED, SOFTEST
+            if not use_start:
+                straighten(q)
+        elif phase == USUAL:
+            phase = STRAIGHTENED
+            straighten(q)
+        else:
+            phase, from_q = AGAIN, False
+    report[ITERATIONS] += spent
+    return status
+
+
+@inner
+def exchange(q, state, column, what):
+    """Put a pose by in a column of `state`, or take it back."""
+    for j in range(q.shape[0]):
+        if what == KEEP:
+            state[j, column] = q[j]
+        else:
+            q[j] = state[j, column]

@@ -1,0 +1,359 @@
+"""What a motion needs, by Newton-Euler recursion, and the mass matrix (theory 6): the bodies that move, forces from the
+tip back to the base, and all that lies beyond a joint as one composite body.
+"""
+
+from __future__ import annotations
+
+import math
+
+from vertebra.mechanics.compiled import inner, kernel
+from vertebra.mechanics.kernels.algebra import added, combined, cross_product, dot, mixed, moved, read, scaled, write
+from vertebra.mechanics.kernels.cables import across_mirror
+from vertebra.mechanics.kernels.joints import arc_centroid_derivatives, mirror_law
+from vertebra.robot.tables import FLEXURE
+
+# Columns of `bodies`, one row a link from link 1 on: mass in kg, its centre in the link's frame in m, inertia about the
+# centre in link axes in kg*m^2: xx, yy, zz, xy, xz, yz.
+BODY_MASS, BODY_CENTRE, BODY_INERTIA = 0, 1, 4
+BODY_WIDTH = 10
+# Columns of `particles`, `cables + 1` rows a joint: its place in the world, the derivative of that in the joint's own
+# angle, mass, what must push it (mass times acceleration, gravity included).
+PLACE, SLOPE, HEFT, PUSH = 0, 3, 6, 7
+PARTICLE_WIDTH = 10
+
+
+@inner
+def gather_bodies(links, cables, bodies):
+    """Write `bodies`: each link with the locks on it."""
+    for i in range(bodies.shape[0]):
+        link = links[i + 1]
+        at, own = link.center_of_mass, link.mass
+        mass, first = own, (own * at[0], own * at[1], own * at[2])
+        for k in range(cables.shape[0]):
+            if cables[k].last_link == i + 1:
+                lock = cables[k].lock_mass
+                mass, first = mass + lock, moved(first, lock, (cables[k].x, cables[k].y, cables[k].end))
+        centre = scaled(1.0 / mass, first)
+        bodies[i, BODY_MASS] = mass
+        write(bodies, i, BODY_CENTRE, centre)
+        write(bodies, i, BODY_INERTIA, (link.inertia[0], link.inertia[1], link.inertia[2]))
+        write(bodies, i, BODY_INERTIA + 3, (0.0, 0.0, 0.0))
+        add_point(bodies, i, own, moved((at[0], at[1], at[2]), -1.0, centre))
+        for k in range(cables.shape[0]):
+            if cables[k].last_link == i + 1:
+                hole = (cables[k].x, cables[k].y, cables[k].end)
+                add_point(bodies, i, cables[k].lock_mass, moved(hole, -1.0, centre))
+
+
+@inner
+def add_point(bodies, i, mass, r):
+    """Inertia of a point mass at `r` from the centre."""
+    square = dot(r, r)
+    for axis in range(3):
+        bodies[i, BODY_INERTIA + axis] += mass * (square - r[axis] * r[axis])
+    bodies[i, BODY_INERTIA + 3] -= mass * r[0] * r[1]
+    bodies[i, BODY_INERTIA + 4] -= mass * r[0] * r[2]
+    bodies[i, BODY_INERTIA + 5] -= mass * r[1] * r[2]
+
+
+@inner
+def move_particles(joints, cables, segments, j, before, bend, rate, rise, g, particles):
+    """Write the particles in the gap of joint j. `before`: how the link before it moves; `bend`: half angle and law.
+
+    Each sits at p = P + u t + y a with its own u(q) (theory 4), so p' = s' z + u' t - (u/2) n and
+    p'' = s'' z + (u'' - u/4) t - u' n. The mass of a cable segment follows its length; that change of mass is left out
+    of the forces, as in statics. Returns kinetic energy and potential in J, and the power in W that mass drawn into
+    the gap brings.
+    """
+    origin, spin, turn, speed, lift = before
+    angle, sin_half, cos_half, s, s1, s2, crossing, a, z, tangent, normal = bend
+    kinetic = potential = drawn = 0.0
+    count = cables.shape[0] + 1
+    for k in range(count):
+        row = j * count + k
+        mass = heavier = y = u = u1 = u2 = 0.0
+        if k < cables.shape[0]:
+            cable = cables[k]
+            if cable.linear_density > 0.0 and j < cable.last_link:
+                e, level = segments[k, j].offset, s + segments[k, j].recess
+                length, length1, _ = across_mirror(1.0, level, s1, s2, e, sin_half, cos_half)
+                if length > 0.0:  # where faces have passed through each other there is no cable
+                    mass, heavier = cable.linear_density * length, cable.linear_density * length1
+                u = e * cos_half + level * sin_half
+                u1, u2 = s1 * sin_half + 0.25 * length, s2 * sin_half + s1 * cos_half - 0.25 * u
+                y = cable.x * joints[j].axis_x + cable.y * joints[j].axis_y
+        elif joints[j].kind == FLEXURE and joints[j].mass > 0.0:
+            mass = joints[j].mass
+            f, f1, f2 = arc_centroid_derivatives(0.5 * angle, sin_half, cos_half)
+            u, u1, u2 = joints[j].size * f, 0.5 * joints[j].size * f1, 0.25 * joints[j].size * f2
+        place = added(crossing, mixed(u, tangent, y, a))
+        slope = combined(s1, z, u1, tangent, -0.5 * u, normal)
+        curve = combined(s2, z, u2 - 0.25 * u, tangent, -u1, normal)
+        arm = moved(place, -1.0, origin)
+        swept = cross_product(spin, arm)
+        velocity = combined(1.0, speed, 1.0, swept, rate, slope)
+        push = added(lift, added(cross_product(turn, arm), cross_product(spin, swept)))
+        push = combined(1.0, push, 2.0 * rate, cross_product(spin, slope), rise, slope)
+        push = scaled(mass, moved(push, rate * rate, curve))
+        write(particles, row, PLACE, place)
+        write(particles, row, SLOPE, slope)
+        write(particles, row, PUSH, push)
+        particles[row, HEFT] = mass
+        square, height = 0.5 * dot(velocity, velocity), dot(g, place)
+        kinetic, potential = kinetic + mass * square, potential - mass * height
+        drawn += heavier * rate * (square - height)
+    return kinetic, potential, drawn
+
+
+@inner
+def half_angle(q):
+    return math.sin(0.5 * q), math.cos(0.5 * q)
+
+
+# Newton-Euler recursion of a chain of mirror joints (theory 6): what a motion needs, in two passes.
+#
+# `carry_out` walks from base to tip and writes how every body moves, `carry_in` walks back and sums what must push
+# it. Gravity is an acceleration of the base, -g. Both work on `motion`, one row a joint.
+
+# Columns of `motion`. Of the joint: axis a, instantaneous centre C in m, bisector normal n; of the link beyond it:
+# centre of mass in m, mass, inertia about it in world axes (xx, yy, zz, xy, xz, yz); what must act on the link there,
+# force in N and torque in N*m; the whole outboard wrench about C.
+AXIS, CENTRE, NORMAL, AT, BULK, INERTIA, FORCE, TORQUE, WRENCH = 0, 3, 6, 9, 12, 13, 19, 22, 25
+# Articulated inertia (`articulated`): I S in its turning and shifting parts, the pivot and the rest of the right side.
+TURNED, SHIFTED, PIVOT, REST = 31, 34, 37, 38
+# Half angle and law of the joint, which the cables need too: sin(q/2), cos(q/2), s, s', s''.
+SIN_HALF, COS_HALF, HEIGHT, HEIGHT1, HEIGHT2 = range(39, 44)
+MOTION_WIDTH = 44
+
+
+@inner
+def turned_inertia(bodies, i, x, y, z):
+    """Inertia of body i in world axes: xx, yy, zz, xy, xz, yz."""
+    xx, yy, zz = bodies[i, BODY_INERTIA], bodies[i, BODY_INERTIA + 1], bodies[i, BODY_INERTIA + 2]
+    xy, xz, yz = bodies[i, BODY_INERTIA + 3], bodies[i, BODY_INERTIA + 4], bodies[i, BODY_INERTIA + 5]
+    if xx == yy and xy == 0.0 and xz == 0.0 and yz == 0.0:
+        # A body of revolution, as most links are, takes a quarter of the work.
+        w = scaled(zz - xx, z)
+        return (
+            xx + w[0] * z[0], xx + w[1] * z[1], xx + w[2] * z[2], w[0] * z[1], w[0] * z[2], w[1] * z[2],
+        )  # fmt: skip
+    px, py, pz = combined(xx, x, xy, y, xz, z), combined(xy, x, yy, y, yz, z), combined(xz, x, yz, y, zz, z)
+    return (
+        px[0] * x[0] + py[0] * y[0] + pz[0] * z[0],
+        px[1] * x[1] + py[1] * y[1] + pz[1] * z[1],
+        px[2] * x[2] + py[2] * y[2] + pz[2] * z[2],
+        px[0] * x[1] + py[0] * y[1] + pz[0] * z[1],
+        px[0] * x[2] + py[0] * y[2] + pz[0] * z[2],
+        px[1] * x[2] + py[1] * y[2] + pz[1] * z[2],
+    )
+
+
+@inner
+def times_inertia(m, v):
+    """A symmetric matrix xx, yy, zz, xy, xz, yz times a vector."""
+    return (
+        m[0] * v[0] + m[3] * v[1] + m[4] * v[2],
+        m[3] * v[0] + m[1] * v[1] + m[5] * v[2],
+        m[4] * v[0] + m[5] * v[1] + m[2] * v[2],
+    )
+
+
+@inner
+def carry_out(joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q, qd, qdd, work):
+    """From base to tip: places, velocities and accelerations, and what must act on each body.
+
+    Returns kinetic energy and potential of gravity in J, power of the loads and of mass drawn into gaps in W.
+    """
+    motion, particles, load_at = work
+    g = (gravity[0], gravity[1], gravity[2])
+    x, y, z, origin = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
+    spin = turn = speed = (0.0, 0.0, 0.0)
+    lift = (-g[0], -g[1], -g[2])
+    kinetic = potential = load_power = drawn_power = 0.0
+    upcoming = 0
+    while upcoming < loads.shape[0] and loads[upcoming].link == 0:
+        upcoming += 1
+    for j in range(joints.shape[0]):
+        joint, rate, rise = joints[j], qd[j], qdd[j]
+        sin_half, cos_half = half_angle(q[j])
+        s, s1, s2 = mirror_law(joint.kind, joint.size, q[j], sin_half, cos_half)
+        motion[j, SIN_HALF], motion[j, COS_HALF] = sin_half, cos_half
+        motion[j, HEIGHT], motion[j, HEIGHT1], motion[j, HEIGHT2] = s, s1, s2
+        a = mixed(joint.axis_x, x, joint.axis_y, y)
+        b = mixed(joint.axis_y, x, -joint.axis_x, y)
+        normal, tangent = mixed(cos_half, z, sin_half, b), mixed(cos_half, b, -sin_half, z)
+        lam, lam1 = 2.0 * s1 * cos_half, 2.0 * s2 * cos_half - s1 * sin_half
+        to_centre = mixed(links[j].reach + s, z, lam, tangent)
+        # a x C' as in `equilibrium.place`.
+        swing = combined(s1, b, -lam1, normal, -0.5 * lam, tangent)
+        if heavy_gaps:
+            crossing = moved(origin, links[j].reach + s, z)
+            before = origin, spin, turn, speed, lift
+            bend = q[j], sin_half, cos_half, s, s1, s2, crossing, a, z, tangent, normal
+            more = move_particles(joints, cables, segments, j, before, bend, rate, rise, g, particles)
+            kinetic, potential, drawn_power = kinetic + more[0], potential + more[1], drawn_power + more[2]
+        swept = cross_product(spin, to_centre)
+        speed = added(speed, swept)
+        # Both links have this velocity at C, but not this acceleration: the contact point migrates.
+        lift = combined(1.0, lift, 1.0, cross_product(turn, to_centre), 1.0, cross_product(spin, swept))
+        lift = moved(lift, -rate * rate, swing)
+        turn = combined(1.0, turn, rise, a, rate, cross_product(spin, a))
+        spin = moved(spin, rate, a)
+        write(motion, j, AXIS, a)
+        write(motion, j, CENTRE, added(origin, to_centre))
+        write(motion, j, NORMAL, normal)
+
+        # Changes of b and z keep a straight joint exactly straight.
+        sin_q, versine = 2.0 * sin_half * cos_half, 2.0 * sin_half * sin_half
+        change_b = mixed(-versine, b, -sin_q, z)
+        old_z = z
+        z = combined(1.0, z, sin_q, b, -versine, z)
+        x, y = moved(x, joint.axis_y, change_b), moved(y, -joint.axis_x, change_b)
+        arm = mixed(s, z, -lam, tangent)
+        origin = combined(1.0, origin, links[j].reach + s, old_z, s, z)
+        swept = cross_product(spin, arm)
+        speed = added(speed, swept)
+        lift = combined(1.0, lift, 1.0, cross_product(turn, arm), 1.0, cross_product(spin, swept))
+
+        mass, centre = bodies[j, BODY_MASS], read(bodies, j, BODY_CENTRE)
+        arm = combined(centre[0], x, centre[1], y, centre[2], z)
+        swept = cross_product(spin, arm)
+        force = combined(1.0, lift, 1.0, cross_product(turn, arm), 1.0, cross_product(spin, swept))
+        inertia = turned_inertia(bodies, j, x, y, z)
+        momentum = times_inertia(inertia, spin)
+        torque = added(times_inertia(inertia, turn), cross_product(spin, momentum))
+        place, velocity = added(origin, arm), added(speed, swept)
+        write(motion, j, AT, place)
+        write(motion, j, FORCE, scaled(mass, force))
+        write(motion, j, TORQUE, torque)
+        motion[j, BULK] = mass
+        write(motion, j, INERTIA, (inertia[0], inertia[1], inertia[2]))
+        write(motion, j, INERTIA + 3, (inertia[3], inertia[4], inertia[5]))
+        kinetic += 0.5 * (mass * dot(velocity, velocity) + dot(momentum, spin))
+        potential -= mass * dot(g, place)
+        while upcoming < loads.shape[0] and loads[upcoming].link == j + 1:
+            at, f, m = loads[upcoming].point, loads[upcoming].force, loads[upcoming].moment
+            arm = combined(at[0], x, at[1], y, at[2], z)
+            write(load_at, upcoming, 0, added(origin, arm))
+            velocity = added(speed, cross_product(spin, arm))
+            load_power += f[0] * velocity[0] + f[1] * velocity[1] + f[2] * velocity[2]
+            load_power += m[0] * spin[0] + m[1] * spin[1] + m[2] * spin[2]
+            upcoming += 1
+    return kinetic, potential, load_power, drawn_power
+
+
+@inner
+def carry_in(joints, loads, heavy_gaps, work, tau):
+    """From tip to base: `tau`, the moment about its axis that each joint must give, and the outboard wrench about C."""
+    motion, particles, load_at = work
+    force = moment = point = (0.0, 0.0, 0.0)
+    last = loads.shape[0] - 1
+    in_gap = particles.shape[0] // joints.shape[0]
+    for j in range(joints.shape[0] - 1, -1, -1):
+        a, centre, push = read(motion, j, AXIS), read(motion, j, CENTRE), read(motion, j, FORCE)
+        moment = added(moment, cross_product(moved(point, -1.0, centre), force))
+        point, force = centre, added(force, push)
+        arm = moved(read(motion, j, AT), -1.0, centre)
+        moment = combined(1.0, moment, 1.0, read(motion, j, TORQUE), 1.0, cross_product(arm, push))
+        while last >= 0 and loads[last].link == j + 1:
+            f, m = loads[last].force, loads[last].moment
+            pull, arm = (f[0], f[1], f[2]), moved(read(load_at, last, 0), -1.0, centre)
+            force = moved(force, -1.0, pull)
+            moment = combined(1.0, moment, -1.0, (m[0], m[1], m[2]), -1.0, cross_product(arm, pull))
+            last -= 1
+        needed = dot(a, moment)
+        write(motion, j, WRENCH, force)
+        write(motion, j, WRENCH + 3, moment)
+        if heavy_gaps:
+            for row in range(j * in_gap, (j + 1) * in_gap):
+                push = read(particles, row, PUSH)
+                needed += dot(read(particles, row, SLOPE), push)
+                force = added(force, push)
+                moment = added(moment, cross_product(moved(read(particles, row, PLACE), -1.0, centre), push))
+        tau[j] = needed
+
+
+@kernel
+def inverse_motion(
+    joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q, qd, qdd, work, tau, wrenches
+):  # fmt: skip
+    """`tau` (N, n) of N states, and `wrenches` (N, n, 6) unless it is empty."""
+    gather_bodies(links, cables, bodies)
+    motion = work[0]
+    for i in range(q.shape[0]):
+        carry_out(
+            joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q[i], qd[i], qdd[i], work
+        )  # fmt: skip
+        carry_in(joints, loads, heavy_gaps, work, tau[i])
+        if wrenches.shape[0] > 0:
+            for j in range(joints.shape[0]):
+                for column in range(6):
+                    wrenches[i, j, column] = motion[j, WRENCH + column]
+
+
+# The mass matrix of a chain of mirror joints from composite bodies: all that lies beyond a joint as one (theory 6).
+
+NOTHING_BEYOND = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+@inner
+def at_distance(inertia, mass, first, d):
+    """Inertia about a point from which the old one lies at `d`; `first` is the first moment about the old point."""
+    along, square = 2.0 * dot(first, d), dot(d, d)
+    return (
+        inertia[0] + along - 2.0 * first[0] * d[0] + mass * (square - d[0] * d[0]),
+        inertia[1] + along - 2.0 * first[1] * d[1] + mass * (square - d[1] * d[1]),
+        inertia[2] + along - 2.0 * first[2] * d[2] + mass * (square - d[2] * d[2]),
+        inertia[3] - first[0] * d[1] - first[1] * d[0] - mass * d[0] * d[1],
+        inertia[4] - first[0] * d[2] - first[2] * d[0] - mass * d[0] * d[2],
+        inertia[5] - first[1] * d[2] - first[2] * d[1] - mass * d[1] * d[2],
+    )
+
+
+@inner
+def together(m, k):
+    return (m[0] + k[0], m[1] + k[1], m[2] + k[2], m[3] + k[3], m[4] + k[4], m[5] + k[5])
+
+
+@inner
+def fill_mass_matrix(heavy_gaps, work, M):
+    """Write M (n, n) in kg*m^2 at the pose that `work` belongs to."""
+    motion, particles, _ = work
+    n = motion.shape[0]
+    in_gap = particles.shape[0] // n
+    mass, first, inertia, point = 0.0, (0.0, 0.0, 0.0), NOTHING_BEYOND, (0.0, 0.0, 0.0)
+    for j in range(n - 1, -1, -1):
+        a, centre, bulk = read(motion, j, AXIS), read(motion, j, CENTRE), motion[j, BULK]
+        d = moved(point, -1.0, centre)
+        inertia, first, point = at_distance(inertia, mass, first, d), moved(first, mass, d), centre
+        arm = moved(read(motion, j, AT), -1.0, centre)
+        six = (
+            motion[j, INERTIA], motion[j, INERTIA + 1], motion[j, INERTIA + 2],
+            motion[j, INERTIA + 3], motion[j, INERTIA + 4], motion[j, INERTIA + 5],
+        )  # fmt: skip
+        inertia = together(inertia, at_distance(six, bulk, (0.0, 0.0, 0.0), arm))
+        mass, first = mass + bulk, moved(first, bulk, arm)
+        # Momentum of all beyond joint j while it alone turns at unit rate.
+        linear, angular = cross_product(a, first), times_inertia(inertia, a)
+        M[j, j] = dot(a, angular)
+        if heavy_gaps:
+            for row in range(j * in_gap, (j + 1) * in_gap):
+                heft, slope = particles[row, HEFT], read(particles, row, SLOPE)
+                arm = moved(read(particles, row, PLACE), -1.0, centre)
+                M[j, j] += heft * dot(slope, slope)
+                linear = moved(linear, heft, slope)
+                angular = moved(angular, heft, cross_product(arm, slope))
+                inertia = together(inertia, at_distance(NOTHING_BEYOND, heft, (0.0, 0.0, 0.0), arm))
+                mass, first = mass + heft, moved(first, heft, arm)
+        for i in range(j):
+            lever = moved(centre, -1.0, read(motion, i, CENTRE))
+            M[i, j] = M[j, i] = dot(read(motion, i, AXIS), added(angular, cross_product(lever, linear)))
+
+
+@kernel
+def mass_matrices(joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q, still, work, M):
+    """M (N, n, n) of N poses; `still`: zeros (n,)."""
+    gather_bodies(links, cables, bodies)
+    for i in range(q.shape[0]):
+        carry_out(joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q[i], still, still, work)
+        fill_mass_matrix(heavy_gaps, work, M[i])

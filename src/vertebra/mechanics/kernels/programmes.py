@@ -1,0 +1,338 @@
+"""Small programmes on a polyhedron: its nearest point, by the dual active-set method of Goldfarb and Idnani for the
+unit metric, and its point of least cost.
+"""
+
+from __future__ import annotations
+
+import math
+
+from vertebra.mechanics.compiled import inner, kernel, merged
+
+FOUND, EMPTY, STALLED = range(3)
+"""What `nearest` returns: the answer; no point keeps all constraints; round-off kept it from an answer."""
+
+# Rows of `active`, one column an active constraint: its number, and 1 where it holds x up, -1 where it holds it down.
+# The last column of the first row counts them.
+WHICH, SIDE = range(2)
+# Marks of constraints. A pinned one is an equation: it stays, whatever the sign of its multiplier.
+FREE, ACTIVE, PINNED = range(3)
+# Rows of `work`: the point to be near to; parts of a normal (`resolve`); multipliers; limits in the basis; for callers.
+POINT, D, Z, STEP, U, TARGET, BEFORE = range(7)
+WORK_ROWS = 7
+
+DEPENDENT = 1e-20
+"""Squared length that a unit normal must have beyond the active ones."""
+STARTING = 1e-12
+"""The same for constraints to start with: the choice is ours, so not those on the verge."""
+SMALLEST_STEP = 1e-13
+
+
+@kernel
+def nearest(n, rows, G, low, high, tolerance, x, basis, upper, active, mark, work):
+    """Write into `x` the point of the polyhedron nearest to work[POINT]; returns FOUND, EMPTY or STALLED.
+
+    Starts from the active constraints that the last call, or `rebuild`, left. Constraints are kept to `tolerance`,
+    active ones to round-off. work[U] holds the multipliers of the active ones.
+    """
+    last = active.shape[1] - 1
+    settle(n, low, high, tolerance, x, basis, upper, active, mark, work)
+    status = STALLED
+    z, step, u = work[Z], work[STEP], work[U]
+    for _ in range(100 + 20 * (n + rows)):
+        which, side, gap = farthest(n, rows, G, low, high, tolerance, mark, x)
+        if which < 0:
+            status = FOUND
+            break
+        multiplier, leaving = 0.0, 0
+        while leaving >= 0:
+            independent = resolve(n, G, which, side, basis, upper, active, work)
+            length, leaving = gap / independent if independent > DEPENDENT else math.inf, -1
+            for i in range(active[WHICH, last]):
+                if step[i] > SMALLEST_STEP and mark[active[WHICH, i]] != PINNED and u[i] < length * step[i]:
+                    length, leaving = u[i] / step[i], i
+            if length == math.inf:
+                return EMPTY
+            for i in range(active[WHICH, last]):
+                u[i] -= length * step[i]
+            multiplier += length
+            if independent > DEPENDENT:
+                gap -= length * independent
+                for k in range(n):
+                    x[k] += length * z[k]
+            if leaving >= 0:
+                drop(n, leaving, basis, upper, active, mark, u)
+        u[active[WHICH, last]] = multiplier
+        add(n, which, side, low, high, basis, upper, active, mark, work)
+    # Once more from the point itself: without the round-off of the way.
+    settle(n, low, high, tolerance, x, basis, upper, active, mark, work)
+    return status
+
+
+@merged
+def farthest(n, rows, G, low, high, tolerance, mark, x):
+    """Number, side and distance of the constraint that x breaks most; -1 where it breaks none."""
+    which, side, gap = -1, 1, tolerance
+    for i in range(n + rows):
+        if mark[i] == FREE:
+            if i < n:
+                value = x[i]
+            else:
+                value = 0.0
+                for k in range(n):
+                    value += G[i - n, k] * x[k]
+            if low[i] - value > gap:
+                which, side, gap = i, 1, low[i] - value
+            if value - high[i] > gap:
+                which, side, gap = i, -1, value - high[i]
+    return which, side, gap
+
+
+@inner
+def resolve(n, G, which, side, basis, upper, active, work):
+    """Parts of a constraint's normal: `D` in the basis, `Z` beyond the active ones, `STEP` in terms of these.
+
+    Returns |z|^2.
+    """
+    d, z, step, count = work[D], work[Z], work[STEP], active[WHICH, active.shape[1] - 1]
+    independent = 0.0
+    for k in range(n):
+        z[k] = 0.0
+    for i in range(n):
+        if which < n:
+            d[i] = side * basis[i, which]
+        else:
+            total = 0.0
+            for k in range(n):
+                total += basis[i, k] * G[which - n, k]
+            d[i] = side * total
+        if i < count:
+            step[i] = d[i]
+        else:
+            independent += d[i] * d[i]
+            for k in range(n):
+                z[k] += d[i] * basis[i, k]
+    solve_upper(count, upper, step)
+    return independent
+
+
+@inner
+def solve_upper(count, upper, values):
+    """values <- R^-1 values."""
+    for i in range(count - 1, -1, -1):
+        values[i] /= upper[i, i]
+        for k in range(i):
+            values[k] -= upper[i, k] * values[i]
+
+
+@inner
+def add(n, which, side, low, high, basis, upper, active, mark, work):
+    """Make the resolved constraint active: one reflection turns the basis so that its next vector takes all of z."""
+    d, z, last = work[D], work[Z], active.shape[1] - 1
+    count = active[WHICH, last]
+    square = 0.0
+    for i in range(count, n):
+        square += d[i] * d[i]
+    length = math.sqrt(square)
+    pivot = -length if d[count] > 0.0 else length
+    factor = 1.0 / (length * (length + abs(d[count])))
+    for i in range(count):
+        upper[count, i] = d[i]
+    upper[count, count] = pivot
+    for k in range(n):
+        z[k] = factor * (z[k] - pivot * basis[count, k])
+    d[count] -= pivot
+    for i in range(count, n):
+        for k in range(n):
+            basis[i, k] -= d[i] * z[k]
+    active[WHICH, count], active[SIDE, count], active[WHICH, last] = which, side, count + 1
+    mark[which] = PINNED if low[which] == high[which] else ACTIVE
+
+
+@inner
+def drop(n, leaving, basis, upper, active, mark, u):
+    """Take one active constraint out; rotations make R triangular again."""
+    last = active.shape[1] - 1
+    count = active[WHICH, last] - 1
+    mark[active[WHICH, leaving]] = FREE
+    active[WHICH, last] = count
+    for m in range(leaving, count):
+        active[WHICH, m], active[SIDE, m], u[m] = active[WHICH, m + 1], active[SIDE, m + 1], u[m + 1]
+        for i in range(m + 2):
+            upper[m, i] = upper[m + 1, i]
+    for m in range(leaving, count):
+        a, b = upper[m, m], upper[m, m + 1]
+        length = math.sqrt(a * a + b * b)
+        c, s = a / length, b / length
+        for i in range(m, count):
+            a, b = upper[i, m], upper[i, m + 1]
+            upper[i, m], upper[i, m + 1] = c * a + s * b, c * b - s * a
+        for k in range(n):
+            a, b = basis[m, k], basis[m + 1, k]
+            basis[m, k], basis[m + 1, k] = c * a + s * b, c * b - s * a
+
+
+@kernel
+def rebuild(n, rows, G, low, high, basis, upper, active, mark, work):
+    """Factors of the listed constraints, as far as they exist, are limited on their side, and independent.
+
+    A list of none is a start from nothing.
+    """
+    last = active.shape[1] - 1
+    for i in range(n):
+        for k in range(n):
+            basis[i, k] = 1.0 if i == k else 0.0
+    for i in range(n + rows):
+        mark[i] = FREE
+    listed = active[WHICH, last]
+    active[WHICH, last] = 0
+    for m in range(listed):
+        which, side = active[WHICH, m], active[SIDE, m]
+        if which < n + rows and active[WHICH, last] < n:
+            limit = low[which] if side > 0 else high[which]
+            if abs(limit) < math.inf and resolve(n, G, which, side, basis, upper, active, work) > STARTING:
+                add(n, which, side, low, high, basis, upper, active, mark, work)
+
+
+@inner
+def settle(n, low, high, tolerance, x, basis, upper, active, mark, work):
+    """Nearest point on the active constraints alone, and their multipliers; those that would have to pull go."""
+    point, d, target, u = work[POINT], work[D], work[TARGET], work[U]
+    last, leaving = active.shape[1] - 1, 0
+    while leaving >= 0:
+        for k in range(n):
+            x[k] = point[k]
+        for m in range(active[WHICH, last]):
+            which = active[WHICH, m]
+            value = low[which] if active[SIDE, m] > 0 else -high[which]
+            for i in range(m):
+                value -= upper[m, i] * target[i]
+            target[m] = value / upper[m, m]
+            along = 0.0
+            for k in range(n):
+                along += basis[m, k] * point[k]
+            d[m] = target[m] - along
+            for k in range(n):
+                x[k] += d[m] * basis[m, k]
+            u[m] = d[m]
+        solve_upper(active[WHICH, last], upper, u)
+        worst, leaving = -tolerance, -1
+        for m in range(active[WHICH, last]):
+            if mark[active[WHICH, m]] != PINNED and u[m] < worst:
+                worst, leaving = u[m], m
+        if leaving >= 0:
+            drop(n, leaving, basis, upper, active, mark, u)
+    for m in range(active[WHICH, last]):
+        which = active[WHICH, m]
+        if mark[which] != PINNED:
+            u[m] = max(u[m], 0.0)
+        if which < n:
+            x[which] = low[which] if active[SIDE, m] > 0 else high[which]
+
+
+# Linear programmes on a polyhedron: the point of least cost, and of all such points the one nearest to zero.
+
+REACH = 10.0
+"""How far downhill a step looks, in sizes of the problem: far enough for one step to do, most often."""
+KEPT = 1e-12
+"""Constraints are kept to this part of the size of the problem."""
+PRICED = 1e-11
+"""Prices of constraints below this part of the cost are none."""
+STEPS = 200
+IDLE = 8
+"""Steps without gain after which the point is taken for an optimum."""
+
+
+@merged
+def least_cost(n, rows, G, low, high, cost, size, x, basis, upper, active, mark, work):
+    """Write x with the least cost.x, and among those the least |x|; FOUND, EMPTY or STALLED (see `polyhedron`).
+
+    `size`: of the numbers in x. `active` lists constraints to start with. x <- nearest(x - step cost) ends, after
+    finitely many steps and exactly, in an optimum; from zero with a long step it is the optimum nearest to zero. The
+    prices of its constraints tell which of them every optimum keeps, so the nearest point to zero on these is that one,
+    whatever the step was.
+    """
+    point, before, price, tolerance = work[POINT], work[BEFORE], work[STEP], KEPT * size
+    steepest = 1e-300
+    for k in range(n):
+        steepest = max(steepest, abs(cost[k]))
+        x[k] = 0.0
+    step = REACH * size / steepest
+    rebuild(n, rows, G, low, high, basis, upper, active, mark, work)
+    reached, idle, least = False, 0, 0.0
+    for turn in range(STEPS):
+        for k in range(n):
+            before[k] = x[k]
+            point[k] = 0.0 if reached else x[k] - step * cost[k]
+        status = nearest(n, rows, G, low, high, tolerance, x, basis, upper, active, mark, work)
+        if reached or (turn == 0 and status != FOUND):
+            break
+        reached = all_paid(n, cost, PRICED * steepest, basis, upper, active, mark, price) or idle == IDLE
+        value = dot_product(n, cost, x)
+        if reached:
+            least = value
+            for m in range(active[WHICH, active.shape[1] - 1]):
+                if price[m] > PRICED * steepest:
+                    mark[active[WHICH, m]] = PINNED
+        else:
+            # Between constraints that are all but parallel, steps go on below what the constraints are kept to.
+            idle = idle + 1 if turn > 0 and value > least - KEPT * size * steepest else 0
+            least = min(value, least) if turn > 0 else value
+            if turn > 0:
+                stretch(n, rows, G, low, high, x, before, tolerance)
+        status = STALLED
+    if reached:
+        if status != FOUND or dot_product(n, cost, x) > least + 2.0 * PRICED * size * steepest:
+            # Round-off has left the face of the optimum without a point, or tilted it; the optimum itself is one.
+            for k in range(n):
+                x[k] = before[k]
+        status = FOUND
+    return status
+
+
+@inner
+def dot_product(n, a, b):
+    total = 0.0
+    for k in range(n):
+        total += a[k] * b[k]
+    return total
+
+
+@inner
+def all_paid(n, cost, least, basis, upper, active, mark, price):
+    """Whether the active constraints balance the cost, none with a negative price: then x is an optimum."""
+    count, rest = active[WHICH, active.shape[1] - 1], 0.0
+    for i in range(n):
+        part = 0.0
+        for k in range(n):
+            part += basis[i, k] * cost[k]
+        if i < count:
+            price[i] = part
+        else:
+            rest += part * part
+    solve_upper(count, upper, price)
+    paid = rest <= least * least
+    for m in range(count):
+        if price[m] < -least and mark[active[WHICH, m]] != PINNED:
+            paid = False
+    return paid
+
+
+@inner
+def stretch(n, rows, G, low, high, x, before, tolerance):
+    """Go on from `before` through x until a constraint stops it: down a face that is all but level, steps are short."""
+    most, moved = math.inf, 0.0
+    for k in range(n):
+        moved = max(moved, abs(x[k] - before[k]))
+    for i in range(n + rows):
+        value, rate = x[i] if i < n else 0.0, x[i] - before[i] if i < n else 0.0
+        if i >= n:
+            for k in range(n):
+                value += G[i - n, k] * x[k]
+                rate += G[i - n, k] * (x[k] - before[k])
+        # Constraints along the way change by round-off only.
+        if abs(rate) > max(1e-9 * moved, 1e-2 * tolerance):
+            limit = high[i] if rate > 0.0 else low[i]
+            most = min(most, max((limit - value) / rate, 0.0))
+    if most < math.inf:
+        for k in range(n):
+            x[k] += most * (x[k] - before[k])

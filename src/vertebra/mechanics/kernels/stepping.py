@@ -1,0 +1,381 @@
+"""Time steps of a moving robot that its cables drive (theory 6): Runge-Kutta of order 4, and linearly implicit steps
+for stiff cables.
+"""
+
+from __future__ import annotations
+
+import math
+
+from vertebra.mechanics.compiled import inner, kernel
+from vertebra.mechanics.kernels.algebra import factor, solve_factored
+from vertebra.mechanics.kernels.articulated import pull_joints, solve_motion
+from vertebra.mechanics.kernels.cables import across_mirror, mirror_segment
+from vertebra.mechanics.kernels.equilibrium import gather_tensions, gather_weights
+from vertebra.mechanics.kernels.friction import DRAW, commit, rub
+from vertebra.mechanics.kernels.joints import walk_chain, world
+from vertebra.mechanics.kernels.newton import linearise
+from vertebra.mechanics.kernels.newton_euler import (
+    COS_HALF,
+    HEIGHT,
+    HEIGHT1,
+    HEIGHT2,
+    SIN_HALF,
+    carry_in,
+    carry_out,
+    fill_mass_matrix,
+    gather_bodies,
+)
+from vertebra.mechanics.kernels.sweep import U_LOW, V_LOW, U, V
+from vertebra.mechanics.layout import OWN
+
+# What `drive_joints` returns, and columns of the record of a simulation: energies in J, then powers in W (in a record,
+# their integrals in J): of the actuators, of the cables on the joints, lost in damping, of loads, of mass drawn in.
+KINETIC, POTENTIAL, STORED, ACTUATOR, JOINTS, DAMPED, LOADS, DRAWN = range(8)
+ENERGIES = 8
+FIRST_POWER = 3
+POWERS = ENERGIES - FIRST_POWER
+
+
+@inner
+def stretch_cables(cables, segments, rest, axial, motion, tensions):
+    """Tensions T = EA (l - L0) / L0 of elastic cables, 0 where slack; returns the energy stored in them, J."""
+    stored = 0.0
+    for k in range(cables.shape[0]):
+        length = cables[k].inside
+        for j in range(cables[k].last_link):
+            segment, s1, s2 = segments[k, j], motion[j, HEIGHT1], motion[j, HEIGHT2]
+            height, sin_half, cos_half = motion[j, HEIGHT] + segment.recess, motion[j, SIN_HALF], motion[j, COS_HALF]
+            length += across_mirror(1.0, height, s1, s2, segment.offset, sin_half, cos_half)[0]
+        excess = max(length - rest[k], 0.0)
+        tensions[k] = axial[k] * excess / rest[k]
+        stored += 0.5 * tensions[k] * excess
+    return stored
+
+
+@inner
+def pull_cables(joints, links, cables, segments, drive, friction, pull, winding, q, qd, motion, statics, tensions):
+    """Tensions and their sums at every joint. `pull`: tensions, or rest lengths that change by `winding` m/s.
+
+    Returns the energy stored in elastic cables in J, and the power of the actuators in W (of cables with given
+    tensions that do not rub, zero: it is that of their joint moments).
+    """
+    state, wide, rest, rate = statics
+    by_length, rubs, axial = drive[0], drive[1], drive[2]
+    stored = power = 0.0
+    changed = by_length
+    for k in range(cables.shape[0]):
+        if by_length:
+            rate[k] = axial[k] / pull[k]
+        elif tensions[k] != pull[k]:
+            tensions[k], changed = pull[k], True
+    if rubs:
+        for k in range(rest.shape[0]):
+            rest[k] = pull[k]
+        # `rest` is empty where tensions are given.
+        stored, _, _ = rub(joints, links, cables, segments, rest, rate, friction, 1.0, tensions, q, state, wide)
+        if not by_length:
+            stored = 0.0
+            for k in range(cables.shape[0]):
+                drawn = 0.0
+                for j in range(cables[k].last_link):
+                    drawn += friction.grip[DRAW, k, j] * qd[j]
+                power -= tensions[k] * drawn
+    else:
+        if by_length:
+            stored = stretch_cables(cables, segments, pull, axial, motion, tensions)
+        if changed:
+            gather_tensions(joints, cables, segments, tensions, state)
+    if by_length:
+        for k in range(cables.shape[0]):
+            # d/dL0 of EA (l - L0)^2 / (2 L0): what is wound in leaves with its strain.
+            power -= tensions[k] * (1.0 + 0.5 * tensions[k] / axial[k]) * winding[k]
+    return stored, power
+
+
+@inner
+def drive_joints(system, drive, friction, pull, winding, q, qd, work, tensions, qdd):
+    """Write `qdd` and `tensions` at one instant; returns energies and powers (KINETIC ..). `drive`: `Drive`."""
+    joints, links, cables, segments, gravity, loads, bodies, heavy_gaps = system
+    by_length, rubs, _, damping, least, most, bumper, bump = drive
+    scratch, statics, moments, still = work
+    kinetic, potential, load_power, drawn = carry_out(
+        joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q, qd, still, scratch
+    )
+    stored, actuator = pull_cables(
+        joints, links, cables, segments, drive, friction, pull, winding, q, qd, scratch[0], statics, tensions
+    )
+    pull_joints(scratch[0], statics[0], moments)
+    carry_in(joints, loads, heavy_gaps, scratch, qdd)
+    by_joints = damped = 0.0
+    for j in range(joints.shape[0]):
+        k, loss = joints[j].stiffness, damping[j]
+        potential += 0.5 * k * q[j] * q[j]
+        moment = moments[j] - k * q[j]
+        beyond = q[j] - most[j] if q[j] > most[j] else q[j] - least[j] if q[j] < least[j] else 0.0
+        if bumper > 0.0 and beyond != 0.0:
+            potential += 0.5 * bumper * beyond * beyond
+            moment -= bumper * beyond
+            loss += bump
+        by_joints += moments[j] * qd[j]
+        damped += loss * qd[j] * qd[j]
+        qdd[j] = moment - loss * qd[j] - qdd[j]
+    solve_motion(heavy_gaps, qdd, scratch, qdd)
+    if not by_length and not rubs:
+        actuator = by_joints
+    return kinetic, potential, stored, actuator, by_joints, damped, load_power, drawn
+
+
+# Time steps of a moving robot: Runge-Kutta of order 4, and linearly implicit steps for stiff cables (theory 6).
+
+RUNNING, AT_LIMIT, DIVERGED = range(3)
+"""How a run ends: its steps are done; a joint passed its limit; a joint left every bound."""
+FASTEST = 1e7
+"""rad/s; no joint turns faster."""
+FARTHEST_STEP = 0.5
+"""rad; a joint that turns by more in one step is not followed by it."""
+HALF_TURN = 3.14159
+"""rad; joint laws end just beyond."""
+GAMMA = 1.0 - math.sqrt(0.5)
+"""Of the two-stage Rosenbrock method: with it, stiff parts die out and the order stays 2 for any approximation of the
+derivatives, so that velocity terms may be left out of them."""
+# Rows of `stages`.
+START_Q, START_QD, AT_Q, AT_QD, RISE, FIRST_Q, FIRST_QD, RIGHT, SUM_Q, SUM_QD, KEPT_Q, KEPT_QD = range(12)
+STAGES = 12
+
+
+@inner
+def sample_inputs(samples, step, dt, pulls, windings):
+    """Inputs at the start, middle and end of a step and their rates; `samples` (2 steps + 1, cables), or one row that
+    holds for all. A parabola through the three gives the rates."""
+    moving = samples.shape[0] > 1
+    for k in range(samples.shape[1]):
+        for i in range(3):
+            pulls[i, k] = samples[2 * step + i, k] if moving else samples[0, k]
+        a, m, b = pulls[0, k], pulls[1, k], pulls[2, k]
+        windings[0, k] = (4.0 * m - 3.0 * a - b) / dt
+        windings[1, k] = (b - a) / dt
+        windings[2, k] = (a - 4.0 * m + 3.0 * b) / dt
+
+
+@inner
+def add_work(works, weight, powers):
+    for i in range(POWERS):
+        works[i] += weight * powers[FIRST_POWER + i]
+
+
+@inner
+def rk4_step(system, drive, friction, dt, inputs, work, tensions, stages, works, q, qd, qdd, powers):
+    """One step of the classical method; `qdd` and `powers` belong to its start."""
+    pulls, windings = inputs
+    n = q.shape[0]
+    for j in range(n):
+        stages[START_Q, j], stages[START_QD, j] = q[j], qd[j]
+        stages[SUM_Q, j], stages[SUM_QD, j] = qd[j], qdd[j]
+        stages[RISE, j], stages[AT_QD, j] = qdd[j], qd[j]
+    add_work(works, dt / 6.0, powers)
+    for i in range(1, 4):
+        ahead, weight = (0.5, 2.0) if i < 3 else (1.0, 1.0)
+        for j in range(n):
+            stages[AT_Q, j] = stages[START_Q, j] + ahead * dt * stages[AT_QD, j]
+        for j in range(n):
+            stages[AT_QD, j] = stages[START_QD, j] + ahead * dt * stages[RISE, j]
+        at = 1 if i < 3 else 2
+        found = drive_joints(
+            system, drive, friction, pulls[at], windings[at], stages[AT_Q], stages[AT_QD], work, tensions, stages[RISE]
+        )
+        add_work(works, weight * dt / 6.0, found)
+        for j in range(n):
+            stages[SUM_Q, j] += weight * stages[AT_QD, j]
+            stages[SUM_QD, j] += weight * stages[RISE, j]
+    for j in range(n):
+        q[j] = stages[START_Q, j] + dt / 6.0 * stages[SUM_Q, j]
+        qd[j] = stages[START_QD, j] + dt / 6.0 * stages[SUM_QD, j]
+
+
+@inner
+def fill_stiffness(system, drive, friction, kind, pull, tensions, q, statics, balance, K):
+    """Write K (n, n), the derivative of the joint moments at rest, bumpers included."""
+    joints, links, cables, segments, gravity, loads, _, _ = system
+    rubs, least, most, bumper = drive[1], drive[4], drive[5], drive[6]
+    state, wide, rest, rate = statics
+    for k in range(rest.shape[0]):
+        rest[k] = pull[k]
+    load_at, memory, report = balance
+    at_rest = joints, links, cables, segments, gravity, loads, rest, rate
+    room = state, load_at, wide, memory, report
+    if rubs:
+        linearise(at_rest, friction, kind, tensions, q, room)
+    else:
+        linearise(at_rest, None, kind, tensions, q, room)
+    n = q.shape[0]
+    for j in range(n):
+        K[j, j] = state[j, OWN]
+        if bumper > 0.0 and (q[j] > most[j] or q[j] < least[j]):
+            K[j, j] += bumper
+        for i in range(j):
+            upper = lower = 0.0
+            for m in range(wide.shape[2]):
+                upper += wide[U, i, m] * wide[V, j, m]
+                lower += wide[U_LOW, i, m] * wide[V_LOW, j, m]
+            K[i, j], K[j, i] = upper, lower
+
+
+@inner
+def implicit_step(
+    system, drive, friction, kind, dt, inputs, work, tensions, stages, balance, matrices, order, works, q, qd, qdd,
+    powers,
+):  # fmt: skip
+    """One step of the two-stage Rosenbrock method; each stage solves (M + h C + h^2 K) with h = gamma dt.
+
+    `qdd` and `powers` belong to its start, and so does `work`. Returns whether the matrix was regular.
+    """
+    pulls, windings = inputs
+    scratch, statics, _, _ = work
+    M, K, matrix = matrices
+    damping, least, most, bump = drive[3], drive[4], drive[5], drive[7]
+    n, h = q.shape[0], GAMMA * dt
+    fill_mass_matrix(system[7], scratch, M)
+    fill_stiffness(system, drive, friction, kind, pulls[0], tensions, q, statics, balance, K)
+    for j in range(n):
+        for i in range(n):
+            matrix[i, j] = M[i, j] + h * h * K[i, j]
+        matrix[j, j] += h * (damping[j] + (bump if q[j] > most[j] or q[j] < least[j] else 0.0))
+    if not factor(matrix, order):
+        return False
+    for j in range(n):
+        stages[AT_Q, j], stages[AT_QD, j] = qd[j], qdd[j]
+    solve_stage(M, K, matrix, order, h, stages)
+    for j in range(n):
+        stages[FIRST_Q, j], stages[FIRST_QD, j] = stages[AT_Q, j], stages[RIGHT, j]
+        stages[START_Q, j], stages[START_QD, j] = q[j] + dt * stages[AT_Q, j], qd[j] + dt * stages[RIGHT, j]
+    found = drive_joints(
+        system, drive, friction, pulls[2], windings[2], stages[START_Q], stages[START_QD], work, tensions, stages[RISE]
+    )
+    add_work(works, 0.5 * dt, powers)
+    add_work(works, 0.5 * dt, found)
+    for j in range(n):
+        stages[AT_Q, j] = stages[START_QD, j] - 2.0 * stages[FIRST_Q, j]
+        stages[AT_QD, j] = stages[RISE, j] - 2.0 * stages[FIRST_QD, j]
+    solve_stage(M, K, matrix, order, h, stages)
+    for j in range(n):
+        q[j] += dt * (1.5 * stages[FIRST_Q, j] + 0.5 * stages[AT_Q, j])
+        qd[j] += dt * (1.5 * stages[FIRST_QD, j] + 0.5 * stages[RIGHT, j])
+    return True
+
+
+@inner
+def solve_stage(M, K, matrix, order, h, stages):
+    """(1 - h J) k = r for r in AT_Q, AT_QD: k into AT_Q and RIGHT."""
+    n = M.shape[0]
+    for i in range(n):
+        total = 0.0
+        for j in range(n):
+            total += M[i, j] * stages[AT_QD, j] - h * K[i, j] * stages[AT_Q, j]
+        stages[RIGHT, i] = total
+    solve_factored(matrix, order, stages[RIGHT])
+    for i in range(n):
+        stages[AT_Q, i] += h * stages[RIGHT, i]
+
+
+@inner
+def record(cables, step, q, qd, qdd, tensions, powers, works, records, filled):
+    """Write one row, or write the last one again if it is of the same step."""
+    steps, angles, rates, rises, pulled, energies = records
+    row = filled[0]
+    if row > 0 and (steps[row - 1] == step or row == steps.shape[0]):
+        row -= 1
+    filled[0] = row + 1
+    steps[row] = step
+    for j in range(q.shape[0]):
+        angles[row, j], rates[row, j], rises[row, j] = q[j], qd[j], qdd[j]
+    for k in range(cables.shape[0]):
+        pulled[row, k] = tensions[k]
+    for i in range(ENERGIES):
+        energies[row, i] = powers[i] if i < FIRST_POWER else works[i - FIRST_POWER]
+
+
+@inner
+def first_to_leave(bumper, least, most, kept, q, qd):
+    """How a step ended, the joint to blame, and the part of the step it took to get to its limit."""
+    for j in range(q.shape[0]):
+        if not (abs(q[j]) < HALF_TURN and abs(q[j] - kept[j]) < FARTHEST_STEP and abs(qd[j]) < FASTEST):
+            return DIVERGED, j, 1.0
+    ended, joint, soonest = RUNNING, 0, 2.0
+    for j in range(q.shape[0]):
+        limit = most[j] if q[j] > most[j] else least[j]
+        if bumper == 0.0 and (q[j] > most[j] or q[j] < least[j]):
+            way = (limit - kept[j]) / (q[j] - kept[j])
+            if way < soonest:
+                ended, joint, soonest = AT_LIMIT, j, max(way, 0.0)
+    return ended, joint, soonest
+
+
+@kernel
+def run(
+    system, drive, friction, kind, implicit, dt, first, last, steps, every, samples, inputs, work, tensions, stages,
+    balance, matrices, order, works, q, qd, qdd, records, filled,
+):  # fmt: skip
+    """Steps `first` to `last` of a run of so many `steps`, from the state in `q`, `qd`; `every` so many are recorded,
+    and the last of all.
+
+    `records`: step, angles, rates, accelerations, tensions, energies; `filled`: rows written so far; `works` (2, ..):
+    work so far, and at the start of the step. Returns how it ended, after which step (its state is in `q` and `qd`),
+    the joint to blame, the part of the next step it took to get to its limit, and its angle at the end of that.
+    """
+    joints, links, cables, _, _, _, bodies, _ = system
+    rubs, least, most, bumper = drive[1], drive[4], drive[5], drive[6]
+    pulls, windings = inputs
+    gather_bodies(links, cables, bodies)
+    gather_weights(joints, links, cables, work[1][0])
+    gather_tensions(joints, cables, system[3], tensions, work[1][0])
+    ended, joint, way, angle = RUNNING, 0, 0.0, 0.0
+    for step in range(first, last + 1):
+        sample_inputs(samples, min(step, (samples.shape[0] - 3) // 2), dt, pulls, windings)
+        at = 0 if samples.shape[0] == 1 or 2 * step < samples.shape[0] - 1 else 2
+        powers = drive_joints(system, drive, friction, pulls[at], windings[at], q, qd, work, tensions, qdd)
+        if rubs:
+            commit(cables, friction.laws, tensions, friction.grip, friction.history)
+        if step == steps or step % every == 0:
+            record(cables, step, q, qd, qdd, tensions, powers, works[0], records, filled)
+        if step == last:
+            break
+        for j in range(q.shape[0]):
+            stages[KEPT_Q, j], stages[KEPT_QD, j] = q[j], qd[j]
+        for i in range(POWERS):
+            works[1, i] = works[0, i]
+        regular = True
+        if implicit:
+            regular = implicit_step(
+                system, drive, friction, kind, dt, inputs, work, tensions, stages, balance, matrices, order, works[0],
+                q, qd, qdd, powers,
+            )  # fmt: skip
+        else:
+            rk4_step(system, drive, friction, dt, inputs, work, tensions, stages, works[0], q, qd, qdd, powers)
+        ended, joint, way = first_to_leave(bumper, least, most, stages[KEPT_Q], q, qd)
+        if not regular:
+            ended, way = DIVERGED, 0.0
+        if ended != RUNNING:
+            angle = q[joint]
+            for j in range(q.shape[0]):
+                q[j], qd[j] = stages[KEPT_Q, j], stages[KEPT_QD, j]
+            for i in range(POWERS):
+                works[0, i] = works[1, i]
+            powers = drive_joints(system, drive, friction, pulls[at], windings[at], q, qd, work, tensions, qdd)
+            record(cables, step, q, qd, qdd, tensions, powers, works[0], records, filled)
+            return ended, step, joint, way, angle
+    return ended, last, joint, way, angle
+
+
+@kernel
+def trace(joints, links, cables, segments, origin, angles, tip_point, frames, twists, tips, lengths):
+    """Tips (N, 3) and cable lengths (N, cables) of N poses, m."""
+    x, y, z = tip_point[0], tip_point[1], tip_point[2]
+    for i in range(angles.shape[0]):
+        walk_chain(joints, links, origin, angles[i], frames, twists)
+        for row in range(3):
+            tips[i, row] = world(frames, frames.shape[0] - 1, row, x, y, z)
+        for k in range(cables.shape[0]):
+            total = cables[k].inside
+            for j in range(cables[k].last_link):
+                total += mirror_segment(joints[j], segments[k, j], angles[i, j])[0]
+            lengths[i, k] = total

@@ -1,1 +1,0 @@
-"""How robots get about: follow-the-leader of two concentric friction-locked snakes."""

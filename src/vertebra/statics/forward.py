@@ -1,0 +1,269 @@
+"""Which shape do these cable tensions, or these cable lengths, give?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vertebra.errors import InputError, Unstable
+from vertebra.mechanics.compiled import run_pieces, thread_count
+from vertebra.mechanics.kernels.describe import find_shapes
+from vertebra.mechanics.kernels.newton import (
+    ENERGY,
+    ITERATIONS,
+    REPORT_WIDTH,
+    RESIDUAL,
+    SCALE,
+    SETTLED,
+    STALLED,
+    WEAK,
+    find_shape,
+    inspect,
+)
+from vertebra.mechanics.kernels.sweep import NONE
+from vertebra.mechanics.kinematics import cable_lengths
+from vertebra.mechanics.problem import NO_CABLES, Closure, Load, Problem, require_pull
+from vertebra.robot.arguments import axial_stiffness, numbers
+from vertebra.robot.friction import Friction, FrictionLaw
+from vertebra.robot.robot import Robot
+from vertebra.robot.tables import Floats
+from vertebra.statics.shape import Shape, Status, build_shape
+
+CHUNK = 256
+"""Rows that a thread solves at a time."""
+
+
+def shape_from_tensions(
+    robot: Robot,
+    tensions: ArrayLike,
+    *,
+    gravity: str | ArrayLike | None = None,
+    loads: Sequence[Load] = (),
+    friction: Friction | None = None,
+    closure: Closure = "virtual-work",
+    start: ArrayLike | None = None,
+    check: bool = True,
+) -> Shape:
+    """The stable shape of a robot of rolling, flexure and pin joints under cables, gravity and loads.
+
+    `tensions`: one a cable, N, where it enters the base. `gravity`: the robot's own, a mount (ground, ceiling, wall)
+    or a vector, m/s^2. `friction` of the cables in their holes: the robot's own, a `FrictionLaw` or a coefficient, or
+    one a cable; 0 for none. The cables are taken to have been pulled from the straight robot; for a history use
+    `ShapePath`. `closure`: "virtual-work", or "paper" to balance moments as Yang 2023 does.
+    `start`: (n,) rad, decides which of several stable shapes is found; default: the shape without weight and loads,
+    and where that leads nowhere or out of range, the straight one.
+
+    With `check` a solve that fails raises `NoEquilibrium`, `OutOfRange` or `Unstable`, each with the `result`; without,
+    the result says so itself.
+    """
+    problem = Problem.of(robot, gravity, loads, friction, closure)
+    pull = problem.tensions(tensions)
+    use_start, q = problem.start(start)
+    work = problem.workspace()
+    status = find_shape(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, use_start, q, *work.scratch)
+    shape = build_shape(problem, status, pull, q, work, by_length=False)
+    return shape.require_solved() if check else shape
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Shapes:
+    """Shapes of one robot under many sets of tensions, one row each, SI."""
+
+    robot: Robot
+    gravity: Floats
+    """(3,) m/s^2."""
+    loads: tuple[Load, ...]
+    friction: tuple[FrictionLaw, ...]
+    """One a cable; empty without friction."""
+    closure: Closure
+    tensions: Floats
+    """(N, cables) N."""
+    angles: Floats
+    """(N, n) rad."""
+    tip: Floats
+    """(N, 3) m."""
+    lengths: Floats
+    """(N, cables) m."""
+    compliance: Floats
+    """(N, 6, 6) as in `Shape`."""
+    energy: Floats
+    """(N,) J."""
+    residual: Floats
+    """(N,) N*m."""
+    moment_scale: Floats
+    """(N,) N*m."""
+    iterations: NDArray[np.int64]
+    """(N,)"""
+    converged: NDArray[np.bool_]
+    """(N,)"""
+    stable: NDArray[np.bool_]
+    """(N,)"""
+    status: NDArray[np.int64]
+    """(N,) codes of `Status`: 0 is solved."""
+
+    def __len__(self) -> int:
+        return len(self.tensions)
+
+    @property
+    def solved(self) -> NDArray[np.bool_]:
+        """(N,) rows without any fault."""
+        solved: NDArray[np.bool_] = self.status == Status.SOLVED
+        return solved
+
+    def shape(self, row: int) -> Shape:
+        """Everything about one row, with the same bits as a solve of its own."""
+        problem = Problem.of(self.robot, self.gravity, self.loads, self.friction or 0.0, self.closure)
+        pull, q, work = self.tensions[row].copy(), self.angles[row].copy(), problem.workspace()
+        inspect(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
+        work.report[ITERATIONS] = self.iterations[row]
+        return build_shape(problem, SETTLED if self.converged[row] else STALLED, pull, q, work, by_length=False)
+
+    def __repr__(self) -> str:
+        counts = [f"{int((self.status == code).sum())} {code.name.lower().replace('_', ' ')}" for code in Status]
+        return f"Shapes of {self.robot.name!r}: {len(self)} rows, " + ", ".join(
+            text for text in counts if not text.startswith("0 ")
+        )
+
+
+def shapes_from_tensions(
+    robot: Robot,
+    tensions: ArrayLike,
+    *,
+    gravity: str | ArrayLike | None = None,
+    loads: Sequence[Load] = (),
+    friction: Friction | None = None,
+    closure: Closure = "virtual-work",
+    start: ArrayLike | None = None,
+    check: bool = False,
+    threads: int | None = None,
+    progress: Callable[[int, int], Any] | None = None,
+) -> Shapes:
+    """Shapes for many sets of tensions (N, cables), N; every row has the same bits as `shape_from_tensions`.
+
+    `start`: (n,) or (N, n) rad. `threads`: default all cores. `progress(done, N)` is called from this thread as rows
+    get done. Rows that fail say so in `status`; with `check` the first of them raises its error.
+    """
+    problem = Problem.of(robot, gravity, loads, friction, closure)
+    n, c = len(robot.joints), len(robot.cables)
+    pull = numbers("tensions", tensions, "N")
+    if pull.ndim != 2 or pull.shape[1] != c:
+        raise InputError("tensions", f"must have shape (N, {c}) for {robot.name}, not {pull.shape}")
+    require_pull("tensions", pull)
+    count = len(pull)
+    angles = _starts(problem, start, count)
+    results = (
+        np.empty(count, np.int64), np.empty(count, np.bool_), np.empty((count, 3)), np.empty((count, c)),
+        np.empty((count, 6, 6)), np.empty((count, REPORT_WIDTH)),
+    )  # fmt: skip
+
+    def solve(first: int) -> int:
+        last = min(first + CHUNK, count)
+        scratch = np.empty((n + 1, 4, 4)), np.empty((n, 6)), np.empty((c, n)), np.empty((n, 3)), np.empty(n)
+        work = problem.workspace()
+        find_shapes(
+            *problem.system, robot.origin, robot.tip_point, pull, NO_CABLES, NO_CABLES, work.friction,
+            start is not None, False, first, last, angles, *work.scratch, *scratch, *results, NO_CABLES,
+        )  # fmt: skip
+        return last - first
+
+    run_pieces(solve, range(0, count, CHUNK), thread_count(threads), count, progress)
+    shapes = _collect(problem, pull, angles, *results)
+    if check and not shapes.solved.all():
+        shapes.shape(int(np.argmin(shapes.solved))).require_solved()
+    return shapes
+
+
+def _starts(problem: Problem, start: ArrayLike | None, count: int) -> Floats:
+    n = len(problem.robot.joints)
+    if start is None:
+        return np.empty((count, n))
+    array = numbers("start", start, "rad")
+    if array.shape not in ((n,), (count, n)):
+        raise InputError("start", f"must have shape ({n},) or ({count}, {n}), not {array.shape}")
+    if array.size and not (np.abs(array) < 3.0).all():
+        raise InputError("start", "must be within +-3 rad")
+    return np.array(np.broadcast_to(array, (count, n)), order="C")
+
+
+def _collect(
+    problem: Problem, tensions: Floats, angles: Floats, statuses: Any, inside: Any, tip: Floats, lengths: Floats,
+    compliance: Floats, report: Floats,
+) -> Shapes:  # fmt: skip
+    converged = statuses == SETTLED
+    stable = converged & (report[:, WEAK] == NONE)
+    compliance[~converged] = np.inf
+    status = np.where(converged, np.where(stable, Status.SOLVED, Status.UNSTABLE), Status.NO_EQUILIBRIUM)
+    status[~inside] = Status.OUT_OF_RANGE
+    return Shapes(
+        problem.robot, problem.gravity, problem.loads, problem.laws, problem.closure, tensions, angles, tip, lengths,
+        compliance,
+        report[:, ENERGY].copy(), report[:, RESIDUAL].copy(), report[:, SCALE].copy(),
+        report[:, ITERATIONS].astype(np.int64), converged, stable, status.astype(np.int64),
+    )  # fmt: skip
+
+
+# Which shape do these cable lengths give? Elastic cables, taut or slack (theory 3).
+
+
+def shape_from_lengths(
+    robot: Robot,
+    lengths: ArrayLike | None = None,
+    *,
+    shortenings: ArrayLike | None = None,
+    stiffness_EA: ArrayLike | None = None,
+    gravity: str | ArrayLike | None = None,
+    loads: Sequence[Load] = (),
+    friction: Friction | None = None,
+    closure: Closure = "virtual-work",
+    start: ArrayLike | None = None,
+    check: bool = True,
+) -> Shape:
+    """The stable shape with cables of given length, and the tensions that result.
+
+    `lengths`: length of each cable without tension from the base plane to its end, m; or `shortenings`: how much
+    shorter than along the straight robot, m. A cable stretches by T / EA of its length; `stiffness_EA` in N, one or
+    one a cable, default the robot file's, and 20 kN where that has none. A cable with room to spare is slack and has no
+    tension; one that rubs stretches by its mean tension. Other arguments as in `shape_from_tensions`; the usual start
+    is the straight pose.
+
+    Cables are never inextensible: those of most robots are more than the joints need, so that exact lengths would
+    leave no room for an equilibrium, and its tensions undetermined.
+    """
+    problem = Problem.of(robot, gravity, loads, friction, closure)
+    rest = rest_lengths(robot, lengths, shortenings)
+    rate = cable_rates(robot, rest, stiffness_EA)
+    use_start, q = problem.start(start)
+    work, pull = problem.workspace(by_length=True), np.zeros(len(rest))
+    status = find_shape(*problem.system, pull, rest, rate, work.friction, use_start, q, *work.scratch)
+    shape = build_shape(problem, status, pull, q, work, by_length=True)
+    if check and shape.status == Status.UNSTABLE:
+        raise Unstable(shape.weakest, "the cables do not hold it; shorten all of them a little", shape)
+    return shape.require_solved() if check else shape
+
+
+def rest_lengths(robot: Robot, lengths: ArrayLike | None, shortenings: ArrayLike | None) -> Floats:
+    """Lengths of the cables without tension, m, from either way to give them."""
+    name, given = ("lengths", lengths) if lengths is not None else ("shortenings", shortenings)
+    if given is None or (lengths is not None and shortenings is not None):
+        raise InputError("lengths", "give either lengths or shortenings, in m")
+    array = numbers(name, given, "m")
+    count = len(robot.cables)
+    if array.shape != (count,):
+        raise InputError(name, f"must be {count} numbers in m, one a cable of {robot.name}, not {array.shape}")
+    if count == 0:
+        raise InputError("robot", f"{robot.name} has no cables; use shape_from_tensions with no tensions")
+    rest: Floats = array if lengths is not None else cable_lengths(robot, np.zeros(robot.freedoms)) - array
+    if (rest <= 0.0).any():
+        cable = int(np.argmin(rest))
+        raise InputError(name, f"cable {cable + 1} would be {rest[cable]:.6g} m long; must be more than 0")
+    return rest
+
+
+def cable_rates(robot: Robot, rest: Floats, stiffness_EA: ArrayLike | None) -> Floats:
+    """Tension per stretch of each cable, N/m."""
+    rates: Floats = axial_stiffness(robot, stiffness_EA) / rest
+    return rates

@@ -1,0 +1,197 @@
+"""Which tensions hold this shape?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from vertebra.errors import Infeasible, InputError, OutOfRange, Unstable
+from vertebra.mechanics.kernels.newton import SCALE, SETTLED, STALLED, inspect
+from vertebra.mechanics.kinematics import measure
+from vertebra.mechanics.layout import TAU
+from vertebra.mechanics.problem import NO_CABLES, Closure, Load, Problem
+from vertebra.robot.arguments import coordinates, positive, tension_bounds
+from vertebra.robot.friction import Friction
+from vertebra.robot.robot import Robot
+from vertebra.robot.tables import Floats
+from vertebra.statics.shape import Shape, build_shape, narrower_limit
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HoldingTensions:
+    """The tensions that come closest to holding a shape."""
+
+    tensions: Floats
+    """(cables,) N, within the bounds."""
+    residual: Floats
+    """(n,) joint moment that they leave out of balance, N*m."""
+    infeasible: tuple[int, ...]
+    """Joints that they do not hold, counted from 1."""
+    feasible: bool
+    """Every joint is held."""
+    stable: bool
+    """The shape resists every small displacement."""
+    shape: Shape
+    """The wanted shape under these tensions; `converged` only when feasible."""
+
+    def __repr__(self) -> str:
+        pulls = ", ".join(f"{tension:.4g}" for tension in self.tensions)
+        if self.feasible:
+            return f"HoldingTensions({pulls} N, {'stable' if self.stable else 'unstable'})"
+        joints = ", ".join(str(joint) for joint in self.infeasible[:8]) + (", ..." if len(self.infeasible) > 8 else "")
+        return f"HoldingTensions({pulls} N, does not hold joint {joints})"
+
+
+def tensions_for_shape(
+    robot: Robot,
+    angles: ArrayLike,
+    *,
+    gravity: str | ArrayLike | None = None,
+    loads: Sequence[Load] = (),
+    friction: Friction | None = None,
+    closure: Closure = "virtual-work",
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    minimise: Smallest = "norm",
+    tolerance: float = 1e-6,
+    check: bool = True,
+) -> HoldingTensions:
+    """Cable tensions that hold given joint angles (n,) rad, with the least moments out of balance.
+
+    `lower`, `upper`: bounds in N, one or one a cable; default pretension and max_tension of the robot file. Where
+    several tensions do equally well, `minimise` their "norm" or their "sum". A few cables cannot hold any shape of
+    many joints: a joint counts as held when its moment is balanced to `tolerance` of the moment scale. Cables that rub
+    (`friction`, `closure` as in `shape_from_tensions`) are taken to have been pulled from the straight robot.
+
+    With `check`, raises `Infeasible` naming the joint farthest from balance, `Unstable`, or `OutOfRange` for an angle
+    past its limit, each with the `result`.
+    """
+    problem = Problem.of(robot, gravity, loads, friction, closure)
+    q = coordinates(robot, angles).copy()
+    low, high = tension_bounds(robot, lower, upper)
+    tolerance = positive("tolerance", tolerance)
+    if minimise not in ("norm", "sum"):
+        raise InputError("minimise", f"must be norm or sum, not {minimise!r}")
+    if not (np.abs(q) < np.pi).all():
+        row = int(np.argmin(np.abs(q) < np.pi))
+        raise InputError("angles", f"joint {row + 1} is at {q[row]:.6g} rad; must be finite and within +-pi")
+    work = problem.workspace()
+
+    def moments(tensions: Floats) -> Floats:
+        inspect(*problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
+        return work.state[:, TAU].copy()
+
+    slack = moments(np.zeros(len(low)))
+    # (n, cables): moment of each joint per newton of each cable, negated.
+    pulls = measure(robot, q).first.T if work.friction is None else work.friction.arms.T
+    tensions = least_squares(pulls, -slack, low, high, minimise)
+    residual = moments(tensions)
+    held = np.abs(residual) <= tolerance * work.report[SCALE]
+    feasible = bool(held.all())
+    shape = build_shape(problem, SETTLED if feasible else STALLED, tensions, q, work, by_length=False)
+    stable = not np.isinf(shape.compliance).any() if feasible else False
+    joints = tuple((np.flatnonzero(~held) + 1).tolist())
+    result = HoldingTensions(tensions, residual, joints, feasible, stable, shape)
+    if check:
+        _require(result, q)
+    return result
+
+
+def _require(result: HoldingTensions, q: Floats) -> None:
+    robot = result.shape.robot
+    if result.shape.out_of_range:
+        row = result.shape.out_of_range[0] - 1
+        limit, reason = float(robot.joints["limit"][row]), "ask for an angle within the limit of the joint"
+        if abs(q[row]) <= limit:
+            limit, reason = narrower_limit(result.shape, row)
+        raise OutOfRange(row + 1, float(q[row]), limit, reason, result)
+    if not result.feasible:
+        joint = int(np.argmax(np.abs(result.residual))) + 1
+        amount = float(result.residual[joint - 1])
+        raise Infeasible(
+            joint, "moment balance", amount,
+            f"no tensions within the bounds hold this shape: {len(result.infeasible)} of {len(q)} joints are out of "
+            f"balance, most of all joint {joint} by {amount:.3g} N*m; ask for a shape nearer to one that cables give, "
+            "or widen the bounds", result,
+        )  # fmt: skip
+    if not result.stable:
+        raise Unstable(result.shape.weakest, "raise the lower bound of the tensions", result)
+
+
+# Tensions within bounds that come closest to a goal, and the smallest of many equally good ones.
+
+Smallest = Literal["norm", "sum"]
+
+RANK = 1e-10
+"""Combinations of tensions whose effect is below this part of the largest have none."""
+
+
+def least_squares(A: Floats, b: Floats, low: Floats, high: Floats, minimise: Smallest) -> Floats:
+    """T within the bounds with the least |A T - b|, and among those the one of least norm or least sum."""
+    from scipy.optimize import lsq_linear
+
+    loose = high > low
+    if not loose.all():
+        # Cables held at one tension leave a smaller problem.
+        answer = low.copy()
+        if loose.any():
+            remaining = b - A @ np.where(loose, 0.0, low)
+            answer[loose] = least_squares(A[:, loose], remaining, low[loose], high[loose], minimise)
+        return answer
+    size = float(np.abs(A).max(initial=0.0))
+    if size == 0.0:
+        return low.copy()
+    left, values, vectors = np.linalg.svd(A / size)
+    rank = int((values > RANK * values[0]).sum())
+    free = vectors[rank:].T
+    # Full rank by a slight pull towards zero where the moments do not care.
+    rows = np.vstack([values[:rank, None] * vectors[:rank], 1e-7 * free.T])
+    target = np.concatenate([left[:, :rank].T @ b / size, np.zeros(free.shape[1])])
+    best: Floats = lsq_linear(rows, target, bounds=(low, high), method="bvls", tol=1e-15, max_iter=100 * len(low)).x
+    best = np.clip(best, low, high)
+    if free.shape[1] > 0:
+        other = (_least_norm if minimise == "norm" else _least_sum)(best, free, low, high)
+        # Where bounds leave hardly any choice, round-off can spoil the search among equals.
+        if np.abs(A @ (other - best)).max() <= 1e-9 * size * float(best.max()):
+            best = other
+    round_off = 1e-12 * float(best.max())
+    return np.where(best - low <= round_off, low, np.where(high - best <= round_off, high, best))
+
+
+def _least_norm(point: Floats, free: Floats, low: Floats, high: Floats) -> Floats:
+    """Least norm of point + free y within the bounds: a least-distance problem, as non-negative least squares."""
+    from scipy.optimize import nnls
+
+    fixed = point - free @ (free.T @ point)
+    bounded = np.isfinite(high)
+    G = np.vstack([free, -free[bounded]])
+    h = np.concatenate([low - fixed, fixed[bounded] - high[bounded]])
+    if (h <= 0.0).all():
+        return fixed
+    scale = float(np.abs(h).max())
+    E = np.vstack([G.T, h / scale])
+    target = np.zeros(len(E))
+    target[-1] = 1.0
+    u, _ = nnls(E, target)
+    r = E @ u - target
+    y = -scale * r[:-1] / r[-1] if r[-1] != 0.0 else free.T @ point
+    return np.clip(fixed + free @ y, low, high)
+
+
+def _least_sum(point: Floats, free: Floats, low: Floats, high: Floats) -> Floats:
+    from scipy.optimize import linprog
+
+    rows, limits = [-free], [point - low]
+    bounded = np.isfinite(high)
+    rows.append(free[bounded])
+    limits.append((high - point)[bounded])
+    answer = linprog(
+        free.sum(axis=0), A_ub=np.vstack(rows), b_ub=np.concatenate(limits), bounds=(None, None), method="highs"
+    )
+    # The starting point itself is feasible, so only round-off can leave the programme without an answer.
+    shift: Floats = free @ answer.x if answer.status == 0 else np.zeros(len(point))
+    return np.clip(point + shift, low, high)
