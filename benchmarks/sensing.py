@@ -14,11 +14,11 @@ from benchmarks.report import Row
 from benchmarks.timing import medians
 from vertebra.mechanics.kernels.sensor_intake import UNKNOWN_RATE
 from vertebra.robot.robot import Robot
-from vertebra.sensing.chain_fit import ChainFit, Fitted
 from vertebra.sensing.estimator import ShapeEstimator
+from vertebra.sensing.fitting import ChainFit, Fitted
 from vertebra.sensing.network import SensorNetwork
 from vertebra.sensing.simulated.motion import Motion
-from vertebra.sensing.simulated.sensor_model import SensorModel
+from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import simulated_frames
 
 SIZE = 0.042

@@ -53,8 +53,8 @@ from vertebra.robot.robot import Robot as Robot
 from vertebra.robot.robot import fill_inertia as fill_inertia
 from vertebra.robot.robot import load as load
 from vertebra.robot.robot import presets as presets
-from vertebra.sensing.calibration.file import load_calibration as load_calibration
-from vertebra.sensing.calibration.result import Calibration as Calibration
+from vertebra.sensing.calibration.calibration import Calibration as Calibration
+from vertebra.sensing.calibration.calibration import load_calibration as load_calibration
 from vertebra.sensing.estimator import ShapeEstimator as ShapeEstimator
 from vertebra.sensing.estimator import shape_from_orientations as shape_from_orientations
 from vertebra.sensing.network import SensorNetwork as SensorNetwork

@@ -13,9 +13,8 @@ from tests.report.looking import Reader
 import vertebra as vb
 from vertebra.cli import identify_shape
 from vertebra.cli.identify_shape import watching
-from vertebra.identify.shape_file import read_shapes, shape_csv
-from vertebra.identify.shape_fit import fit_shapes
-from vertebra.identify.shape_simulation import simulate_shapes
+from vertebra.identify.shape_fit import fit_shapes, simulate_shapes
+from vertebra.identify.shapes import read_shapes, shape_csv
 from vertebra.report.shape_fit_figure import correlation_picture, row_picture, tip_picture
 
 ROBOT = vb.load("yang2023-a")

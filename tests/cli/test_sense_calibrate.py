@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.sensing.calibration.recordings import lapusan
 
-from vertebra.sensing.calibration.file import load_calibration
+from vertebra.sensing.calibration.calibration import load_calibration
 from vertebra.sensing.recording.raw_log import RawLogWriter
 
 

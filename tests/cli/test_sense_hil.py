@@ -18,8 +18,8 @@ from tests.sensing.hil.offline import offline_run
 
 from vertebra.sensing.hil import run as hil_run
 from vertebra.sensing.hil.setup import HilSetup
-from vertebra.sensing.simulated.bases import tilted_base
-from vertebra.sensing.simulated.sensor_model import SensorModel
+from vertebra.sensing.simulated.motion import tilted_base
+from vertebra.sensing.simulated.sensors import SensorModel
 
 SHORT = ("sense", "hil", "lapusan2022", "--duration", "800 ms")
 

@@ -15,7 +15,7 @@ from vertebra.cli.sense_dashboard import dashboard
 from vertebra.sensing.estimator import ShapeEstimator
 from vertebra.sensing.live import LiveSession
 from vertebra.sensing.recording.raw_log import LogReader, read_frames
-from vertebra.sensing.recording.recorded_shapes import read_shapes
+from vertebra.sensing.recording.shape_reader import read_shapes
 from vertebra.sensing.wire.bus import open_bus, receive, send
 from vertebra.sensing.wire.can import Frame, angles_data, decode_sync
 

@@ -8,7 +8,7 @@ from tests.sensing.networks import network
 
 import vertebra as vb
 from vertebra.sensing.recording.raw_log import RawLogWriter
-from vertebra.sensing.recording.recorded_shapes import read_shapes
+from vertebra.sensing.recording.shape_reader import read_shapes
 from vertebra.sensing.wire.can import Frame, sync_data
 
 ROBOT = vb.load("lapusan2022")

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 import vertebra as vb
-from vertebra.identify.slip_data import SlipData
-from vertebra.identify.slip_rig import two_link_rig
-from vertebra.identify.slip_simulation import simulate_slips
+from vertebra.identify.slip_model import simulate_slips
+from vertebra.identify.slips import SlipData, two_link_rig
 
 ROBOT = vb.load("cai2023")
 RIG = two_link_rig(ROBOT)

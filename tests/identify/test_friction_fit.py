@@ -15,10 +15,8 @@ from scipy.optimize import curve_fit
 
 import vertebra as vb
 from vertebra.errors import InputError
-from vertebra.identify.friction_fit import fit_friction
-from vertebra.identify.friction_result import FrictionFit
-from vertebra.identify.rig_data import RigData
-from vertebra.identify.rig_simulation import simulate_rig
+from vertebra.identify.friction import FrictionFit, fit_friction
+from vertebra.identify.rig import RigData, simulate_rig
 from vertebra.robot.reading import preset_text
 
 LAW = (14.0, 0.70, 0.105)

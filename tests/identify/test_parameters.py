@@ -10,9 +10,19 @@ from tests.robots import mirror_mix, turning_mix
 
 import vertebra as vb
 from vertebra.errors import InputError
-from vertebra.identify.choices import Choice, Prior, apply_all, read_choice, read_prior, unknowns
-from vertebra.identify.parameters import GROUPS, PARAMETERS, members
-from vertebra.identify.setup import Setup, rotation
+from vertebra.identify.parameters import (
+    GROUPS,
+    PARAMETERS,
+    Choice,
+    Prior,
+    Setup,
+    apply_all,
+    members,
+    read_choice,
+    read_prior,
+    rotation,
+    unknowns,
+)
 
 ROBOT_VALUES = {
     "a": 9.0, "b": 0.4, "c": 0.2, "stiffness": 0.31, "radius": 0.0047, "linear_density": 0.003, "lock_mass": 0.0011,

@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from vertebra.errors import InputError, MeasurementError, VertebraError
-from vertebra.identify.rig import RigData, read_rig, rig_csv
-from vertebra.identify.rig_law import Bent, slip_of_ratio, tension_ratio
-from vertebra.identify.rig_simulation import simulate_rig
+from vertebra.identify.rig import Bent, RigData, read_rig, rig_csv, simulate_rig, slip_of_ratio, tension_ratio
 from vertebra.robot.friction import FrictionLaw
 
 LAW = (14.0, 0.70, 0.105)

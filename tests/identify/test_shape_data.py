@@ -10,9 +10,8 @@ import pytest
 
 import vertebra as vb
 from vertebra.errors import InputError, MeasurementError
-from vertebra.identify.shape_data import ShapeData, UnsolvedRow
-from vertebra.identify.shape_file import read_shapes, shape_csv
-from vertebra.identify.shape_simulation import simulate_shapes
+from vertebra.identify.shape_fit import simulate_shapes
+from vertebra.identify.shapes import ShapeData, UnsolvedRow, read_shapes, shape_csv
 
 ROBOT = vb.load("yang2023-a")
 HEAD = "t1,t2,t3,t4,x_mm,y_mm,z_mm\n"

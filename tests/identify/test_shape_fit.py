@@ -12,14 +12,11 @@ from tests import robots
 
 import vertebra as vb
 from vertebra.errors import InputError
-from vertebra.identify import shape_model
-from vertebra.identify.bounded_least_squares import Linear, bounded_step, minimise
-from vertebra.identify.choices import Choice, apply_all, unknowns
-from vertebra.identify.setup import Setup
-from vertebra.identify.shape_data import ShapeData, UnsolvedRow
-from vertebra.identify.shape_fit import fit_shapes
-from vertebra.identify.shape_model import ShapeModel
-from vertebra.identify.shape_simulation import simulate_shapes
+from vertebra.identify import shape_fit as shape_model
+from vertebra.identify.parameters import Choice, Setup, apply_all, unknowns
+from vertebra.identify.shape_fit import ShapeModel, fit_shapes, simulate_shapes
+from vertebra.identify.shapes import ShapeData, UnsolvedRow
+from vertebra.identify.statistics import Linear, bounded_step, minimise
 
 FLEXURE, ROLLING = vb.load("yang2023-a"), vb.load("hu2023-prototype")
 MIXED = robots.robot(

@@ -11,10 +11,8 @@ import pytest
 from tests.identify.slip_cases import CALIBRATIONS, ROBOT
 
 from vertebra.errors import InputError
-from vertebra.identify.slip_coverage import check_coverage
-from vertebra.identify.slip_fit import fit_slips
-from vertebra.identify.slip_fit_result import SlipFit
-from vertebra.identify.slip_simulation import NOISE_N, simulate_slips
+from vertebra.identify.slip_fit import SlipFit, check_coverage, fit_slips
+from vertebra.identify.slip_model import NOISE_N, simulate_slips
 
 
 def held(fits: list[SlipFit], share: float = 1.0) -> float:

@@ -14,10 +14,8 @@ from tests import robots
 
 import vertebra as vb
 from vertebra.errors import InputError, MeasurementError, VertebraError
-from vertebra.identify.slip_data import SlipData
-from vertebra.identify.slip_file import read_slips, slip_csv
-from vertebra.identify.slip_rig import largest_mu, two_link_rig, with_friction
-from vertebra.identify.slip_simulation import simulate_slips
+from vertebra.identify.slip_model import simulate_slips
+from vertebra.identify.slips import SlipData, largest_mu, read_slips, slip_csv, two_link_rig, with_friction
 
 ROBOT = vb.load("cai2023")
 GOOD = "tension_N,slip_force_N\n5,6.1\n5,5.9\n10,12.2\n"

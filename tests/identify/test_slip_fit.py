@@ -15,7 +15,7 @@ from tests.identify.slip_cases import ROBOT, TWIST, hand_force, joined
 
 import vertebra as vb
 from vertebra.identify.slip_fit import fit_slips
-from vertebra.identify.slip_simulation import simulate_slips, written_down
+from vertebra.identify.slip_model import simulate_slips, written_down
 
 # Exact without noise
 

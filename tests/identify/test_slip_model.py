@@ -10,10 +10,8 @@ from tests.identify.slip_cases import RIG, ROBOT, TWIST, hand_force
 
 import vertebra as vb
 from vertebra.errors import InputError
-from vertebra.identify.slip_model import SlipModel
-from vertebra.identify.slip_rig import with_friction
-from vertebra.identify.slip_search import mu_of_force
-from vertebra.identify.slip_simulation import NOISE_N, TENSIONS_N, simulate_slips
+from vertebra.identify.slip_model import NOISE_N, TENSIONS_N, SlipModel, mu_of_force, simulate_slips
+from vertebra.identify.slips import with_friction
 
 # The model
 

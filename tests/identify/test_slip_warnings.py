@@ -12,9 +12,8 @@ from tests.identify.slip_cases import FLOATING, ROBOT, TWIST, joined, pulled_off
 
 import vertebra as vb
 from vertebra.errors import InputError, MeasurementError
-from vertebra.identify.slip_fit import fit_slips
-from vertebra.identify.slip_fit_result import SlipFit
-from vertebra.identify.slip_simulation import simulate_slips
+from vertebra.identify.slip_fit import SlipFit, fit_slips
+from vertebra.identify.slip_model import simulate_slips
 
 # Warnings
 

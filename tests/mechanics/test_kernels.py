@@ -259,7 +259,7 @@ def test_a_kernel_is_stale_when_any_kernel_file_changes(tmp_path):
         return float(out.stdout)
 
     before = answer()
-    law = package / "mechanics" / "joints.py"
+    law = package / "mechanics" / "kernels" / "joints.py"
     law.write_text(law.read_text().replace("s = size * sin_half", "s = 2.0 * size * sin_half"))
     assert answer() != before
 

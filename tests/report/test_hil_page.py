@@ -24,8 +24,8 @@ from vertebra.report.hil_figure import (
 )
 from vertebra.report.hil_page import hil_page
 from vertebra.report.hil_picture import hil_picture
-from vertebra.sensing.hil.result import HilRun
-from vertebra.sensing.simulated.bases import tilted_base
+from vertebra.sensing.hil.run import HilRun
+from vertebra.sensing.simulated.motion import tilted_base
 
 LARGEST_PAGE = 9_000_000
 

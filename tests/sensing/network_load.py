@@ -15,10 +15,9 @@ from tests.sensing.networks import go, long_robot, network, sender
 from tests.sensing.wire.bench import free_group
 
 from vertebra.sensing.estimator import ShapeEstimator
-from vertebra.sensing.live import LiveSession, Update
+from vertebra.sensing.live import LiveSession, Update, replay
 from vertebra.sensing.recording.raw_log import read_frames
 from vertebra.sensing.recording.recorder import Recorder
-from vertebra.sensing.replay import replay
 from vertebra.sensing.sensed_shape import SensedShape
 from vertebra.sensing.wire.bus import open_bus
 from vertebra.sensing.wire.can import Frame

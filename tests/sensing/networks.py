@@ -17,7 +17,7 @@ from vertebra.sensing.estimator import shape_from_orientations
 from vertebra.sensing.recording.raw_log import RawLogWriter
 from vertebra.sensing.sensed_shape import SensedShape
 from vertebra.sensing.simulated.motion import Motion
-from vertebra.sensing.simulated.sensor_model import SensorModel
+from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import Simulation, simulated_frames
 
 SENDER = """

@@ -17,7 +17,7 @@ from tests.sensing.cases import (
 )
 
 import vertebra as vb
-from vertebra.sensing.calibration.result import Calibration
+from vertebra.sensing.calibration.calibration import Calibration
 from vertebra.sensing.estimator import ShapeEstimator
 
 ROBOT = universal(4)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vertebra.sensing.latency import LatencyHistogram
+from vertebra.sensing.live import LatencyHistogram
 
 
 def test_percentiles_are_right_to_five_percent():

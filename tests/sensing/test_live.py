@@ -12,10 +12,9 @@ from tests.sensing.networks import long_robot, network
 import vertebra as vb
 from vertebra.errors import VertebraError
 from vertebra.sensing.estimator import ShapeEstimator
-from vertebra.sensing.live import LiveSession, Update
+from vertebra.sensing.live import LiveSession, Update, replay
 from vertebra.sensing.network import SensorNetwork
-from vertebra.sensing.recording.recorded_shapes import read_shapes
-from vertebra.sensing.replay import replay
+from vertebra.sensing.recording.shape_reader import read_shapes
 from vertebra.sensing.wire.bus import open_bus, send
 from vertebra.sensing.wire.can import Frame
 

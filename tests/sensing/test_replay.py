@@ -7,8 +7,8 @@ from tests.sensing.networks import network
 import vertebra as vb
 from vertebra.errors import InputError, RecordingError
 from vertebra.sensing.estimator import ShapeEstimator
+from vertebra.sensing.live import Replay, replay
 from vertebra.sensing.recording.raw_log import RawLogWriter
-from vertebra.sensing.replay import Replay, replay
 
 ROBOT = vb.load("lapusan2022")
 

@@ -8,7 +8,9 @@ from tests.mechanics.test_kernels import assert_no_allocation_inside, read_only,
 from tests.sensing.cases import every_kind, universal, with_sensors
 
 import vertebra as vb
-from vertebra.sensing import chain_fit, estimator, pairwise
+from vertebra.sensing import estimator
+from vertebra.sensing import fitting as chain_fit
+from vertebra.sensing import fitting as pairwise
 from vertebra.sensing.estimator import ShapeEstimator, shape_from_orientations
 
 KERNELS = {

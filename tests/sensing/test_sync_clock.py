@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vertebra.sensing.sync_clock import AGREEING, SyncClock
+from vertebra.sensing.network import AGREEING, SyncClock
 from vertebra.sensing.wire.can import Sync
 
 PERIOD = 0.01

@@ -22,7 +22,7 @@ from vertebra.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from vertebra.identify.friction_result import Estimate, FrictionFit
+    from vertebra.identify.friction import Estimate, FrictionFit
 
 app = typer.Typer(help="Identify parameters from measurements.", no_args_is_help=True)
 app.command("mu")(mu)
@@ -93,7 +93,7 @@ def friction(
 
     vertebra identify friction rig.csv --out friction.html
     """
-    from vertebra.identify.friction_fit import fit_friction
+    from vertebra.identify.friction import fit_friction
     from vertebra.identify.rig import read_rig
 
     suffix = require_suffix(out, FILES) if out is not None else ""
@@ -134,9 +134,7 @@ def simulate(
 
     Defaults are the angles and payloads of Yang et al. 2023 and the friction law of the yang2023 presets.
     """
-    from vertebra.identify.rig import rig_csv
-    from vertebra.identify.rig_data import checked_g
-    from vertebra.identify.rig_simulation import simulate_rig
+    from vertebra.identify.rig import checked_g, rig_csv, simulate_rig
 
     require_suffix(out, (".csv",))
     both = ("pull", "release")

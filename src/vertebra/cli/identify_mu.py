@@ -21,8 +21,7 @@ from vertebra.cli.output import (
 from vertebra.cli.statics_options import Quantity, vector
 
 if TYPE_CHECKING:
-    from vertebra.identify.slip_coverage import Coverage
-    from vertebra.identify.slip_fit_result import SlipFit
+    from vertebra.identify.slip_fit import Coverage, SlipFit
 
 FILES = (".html", ".yaml", ".yml", ".json")
 
@@ -88,9 +87,8 @@ def mu(
 
     vertebra identify mu slips.csv --robot my-robot.yaml --step-N 0.03 --check 200
     """
-    from vertebra.identify.slip_coverage import check_coverage
-    from vertebra.identify.slip_file import read_slips
-    from vertebra.identify.slip_fit import fit_slips
+    from vertebra.identify.slip_fit import check_coverage, fit_slips
+    from vertebra.identify.slips import read_slips
     from vertebra.robot.robot import load
 
     if out is not None:
@@ -138,8 +136,8 @@ def simulate_slips(
 
     Tensions are those of Cai et al. 2023, three tests each as there; the scatter is ours, the paper states none.
     """
-    from vertebra.identify.slip_file import slip_csv
-    from vertebra.identify.slip_simulation import simulate_slips as simulate
+    from vertebra.identify.slip_model import simulate_slips as simulate
+    from vertebra.identify.slips import slip_csv
     from vertebra.robot.robot import load
 
     require_suffix(out, (".csv",))

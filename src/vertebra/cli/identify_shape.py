@@ -27,7 +27,7 @@ from vertebra.cli.output import (
 from vertebra.cli.statics_options import GravityOption
 
 if TYPE_CHECKING:
-    from vertebra.identify.shape_fit_result import Misfit, ShapeFit
+    from vertebra.identify.shape_fit import Misfit, ShapeFit
 
 FILES = (".html", ".yaml", ".yml", ".json")
 PATIENCE = 1.0
@@ -78,8 +78,8 @@ def shape(
 
     vertebra identify shape data.csv yang2023-b --fit EI --fit tilt --out robot.yaml
     """
-    from vertebra.identify.shape_file import read_shapes
     from vertebra.identify.shape_fit import fit_shapes
+    from vertebra.identify.shapes import read_shapes
     from vertebra.robot.robot import load
 
     if out is not None:

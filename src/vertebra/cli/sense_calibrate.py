@@ -15,8 +15,8 @@ from vertebra.errors import InputError
 if TYPE_CHECKING:
     from vertebra.report.facts import Facts
     from vertebra.robot.robot import Robot
-    from vertebra.sensing.calibration.noise import Tolerances
-    from vertebra.sensing.calibration.result import Calibration
+    from vertebra.sensing.calibration.calibration import Calibration
+    from vertebra.sensing.calibration.unknowns import Tolerances
     from vertebra.sensing.wire.can import Frame
 
 FILES = (".yaml", ".yml", ".json")
@@ -103,7 +103,7 @@ def _require_one_source(files: dict[str, Path | None], bus: str | None, keep: Pa
 
 
 def _tolerances(fixture_deg: float, level_deg: float) -> Tolerances:
-    from vertebra.sensing.calibration.noise import Tolerances
+    from vertebra.sensing.calibration.unknowns import Tolerances
 
     for name, value in (("--fixture-deg", fixture_deg), ("--level-deg", level_deg)):
         if not 1e-6 <= value <= 10.0:
@@ -160,7 +160,7 @@ def _write(path: Path, frames: list[Frame]) -> None:
 def calibration_facts(calibration: Calibration) -> tuple[Facts, ...]:
     """Tables for people: values with standard deviations, what is missing, how good the data are."""
     from vertebra.report.facts import Facts
-    from vertebra.sensing.calibration.identifiability import verdicts
+    from vertebra.sensing.calibration.solve import verdicts
 
     rows = verdicts(calibration)
     cells = [
@@ -194,7 +194,7 @@ def _cell(value: float, sigma: float, word: str) -> str:
 
 def calibration_json(calibration: Calibration) -> dict[str, Any]:
     """The calibration in SI."""
-    from vertebra.sensing.calibration.identifiability import verdicts
+    from vertebra.sensing.calibration.solve import verdicts
 
     return {
         "robot": calibration.robot,

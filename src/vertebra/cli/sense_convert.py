@@ -78,12 +78,12 @@ def _frames(source: Path, out: Path) -> tuple[dict[str, Any], RecordingError | N
 
 def _from_shapes(source: Path, out: Path, want: str) -> tuple[dict[str, Any], RecordingError | None]:
     if want == ".mcap":
-        from vertebra.sensing.recording.mcap_records import copy_mcap
+        from vertebra.sensing.recording.shape_reader import copy_mcap
 
         copied = copy_mcap(source, out)
         return {"messages": copied.messages, "complete": copied.complete}, copied.fault
-    from vertebra.sensing.recording.recorded_shapes import read_shapes
-    from vertebra.sensing.recording.shapes_csv import ShapesCsv
+    from vertebra.sensing.recording.shape_reader import read_shapes
+    from vertebra.sensing.recording.shape_record import ShapesCsv
 
     shapes = read_shapes(source)
     with ShapesCsv(out, shapes.angles.shape[1]) as table:

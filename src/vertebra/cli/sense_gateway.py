@@ -49,8 +49,7 @@ def gateway(
     vertebra sense gateway --serial /dev/ttyUSB0 --node 0 --bus udp_multicast:// --sync 100
     """
     from vertebra.sensing.wire.bus import open_bus
-    from vertebra.sensing.wire.gateway import Gateway
-    from vertebra.sensing.wire.serial_line import open_serial
+    from vertebra.sensing.wire.gateway import Gateway, open_serial
     from vertebra.sensing.wire.witmotion import most_samples_per_second
 
     limit = duration_seconds(duration)

@@ -16,7 +16,7 @@ from vertebra.cli.sense_options import MethodName, MethodOption
 from vertebra.cli.statics_options import RobotArgument
 
 if TYPE_CHECKING:
-    from vertebra.sensing.hil.result import HilRun
+    from vertebra.sensing.hil.run import HilRun
     from vertebra.sensing.hil.setup import HilSetup
 
 FILES = (".html", ".png", ".svg", ".csv", ".json")

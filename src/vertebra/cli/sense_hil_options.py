@@ -14,7 +14,7 @@ from vertebra.cli.output import CommandError
 if TYPE_CHECKING:
     from vertebra.robot.robot import Robot
     from vertebra.robot.tables import Floats
-    from vertebra.sensing.simulated.sensor_model import SensorModel
+    from vertebra.sensing.simulated.sensors import SensorModel
 
 SPEED = read.Quantity("rad/s", "30 deg/s", "speed")
 _KILL = re.compile(r"\s*(\d+)\s*@\s*(.+)")
@@ -32,7 +32,7 @@ def sensor_model(
     profile: ProfileName, noise: str | None, drops: float | None, twist: str | None, quaternions: bool
 ) -> SensorModel:
     """The profile with what was asked for on top."""
-    from vertebra.sensing.simulated.sensor_model import SensorModel
+    from vertebra.sensing.simulated.sensors import SensorModel
 
     changes: dict[str, Any] = {"quaternions": quaternions}
     if noise is not None:
@@ -67,7 +67,7 @@ def base(text: str | None) -> Floats | None:
     """(3, 3) a base tipped by so much from upright; None: as the robot's gravity says."""
     if text is None:
         return None
-    from vertebra.sensing.simulated.bases import tilted_base
+    from vertebra.sensing.simulated.motion import tilted_base
 
     return tilted_base(one_angle("--base", text))
 

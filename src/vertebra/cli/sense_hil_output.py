@@ -12,7 +12,7 @@ from vertebra.cli import statics_output as files
 from vertebra.cli.output import print_facts, print_table, write_text
 
 if TYPE_CHECKING:
-    from vertebra.sensing.hil.result import HilRun
+    from vertebra.sensing.hil.run import HilRun
     from vertebra.sensing.hil.score import Score
 
 
@@ -50,7 +50,7 @@ def write(run: HilRun, out: Path) -> None:
 def record(run: HilRun) -> dict[str, Any]:
     """The run as JSON, SI."""
     from vertebra.cli.sense_output import counters_record
-    from vertebra.sensing.hil.result import PERCENTILES
+    from vertebra.sensing.hil.run import PERCENTILES
 
     setup = run.setup
     return {

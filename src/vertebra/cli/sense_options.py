@@ -13,7 +13,7 @@ from vertebra.sensing.recording.raw_log import RAW_SUFFIXES
 
 if TYPE_CHECKING:
     from vertebra.robot.robot import Robot
-    from vertebra.sensing.calibration.result import Calibration
+    from vertebra.sensing.calibration.calibration import Calibration
     from vertebra.sensing.estimator import ShapeEstimator
 
 RAW_FILES = RAW_SUFFIXES
@@ -67,7 +67,7 @@ def sensing(robot: str, method: MethodName, calibration: Path | None) -> Sensing
     model = vertebra.load(robot)
     found, text = None, None
     if calibration is not None:
-        from vertebra.sensing.calibration.file import load_calibration
+        from vertebra.sensing.calibration.calibration import load_calibration
 
         found, text = load_calibration(calibration), calibration.read_text(encoding="utf-8-sig")
     chosen = Sensing(model, method, found, text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from vertebra.sensing.counters import Counters
+    from vertebra.sensing.network import Counters
     from vertebra.sensing.sensed_shape import SensedShape
 
 MOST_ANGLES = 12

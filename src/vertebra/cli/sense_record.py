@@ -58,7 +58,7 @@ def record(
 
 def _record(wires: Any, writer: RawLogWriter, stop: threading.Event, limit: float | None) -> float:
     """Record until `stop` or for `limit` s; the seconds that it took."""
-    from vertebra.sensing.arrival import on_host_clock
+    from vertebra.sensing.live import on_host_clock
     from vertebra.sensing.wire.bus import receive
 
     began = told = time.monotonic()

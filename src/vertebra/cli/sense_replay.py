@@ -26,7 +26,7 @@ from vertebra.errors import RecordingError
 
 if TYPE_CHECKING:
     from vertebra.report.facts import Facts
-    from vertebra.sensing.replay import Replay
+    from vertebra.sensing.live import Replay
     from vertebra.sensing.sensed_shape import SensedShape
 
 
@@ -120,10 +120,9 @@ class Played:
 
 def play(file: Path, chosen: Sensing, speed: float | None, mcap: Path | None, out: Path | None) -> Played:
     """Replay into files; a damaged place ends it and is kept, so that the files have what stands before it."""
-    from vertebra.sensing.recording.derived_log import DerivedLogWriter, robot_contents
-    from vertebra.sensing.recording.shape_record import record
-    from vertebra.sensing.recording.shapes_csv import ShapesCsv
-    from vertebra.sensing.replay import Replay
+    from vertebra.sensing.live import Replay
+    from vertebra.sensing.recording.shape_log import DerivedLogWriter, robot_contents
+    from vertebra.sensing.recording.shape_record import ShapesCsv, record
 
     source = Replay(file, chosen.estimator(), speed)
     played, began = Played(source, chosen), time.perf_counter()

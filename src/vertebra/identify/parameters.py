@@ -1,21 +1,28 @@
-"""Which parameters of a robot can be fitted to measured shapes, and how each one changes the robot.
-
-A parameter is a small object; to add one, add it to `PARAMETERS`. All values are SI.
+"""Which parameters of a robot can be fitted to measured shapes, how each one changes the robot, and how a person
+chooses them.
 """
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError
-from vertebra.identify.setup import Setup, flexures
-from vertebra.robot.description import FlexureJoint
-from vertebra.robot.friction import FrictionLaw
+from vertebra.mechanics.kinematics import tip_frame
+from vertebra.mechanics.problem import Closure, Load, Problem
+from vertebra.robot.arguments import gravity_vector
+from vertebra.robot.description import FlexureJoint, Section
+from vertebra.robot.friction import FrictionLaw, least_quadratic
+from vertebra.robot.robot import Robot, load
+from vertebra.robot.tables import Floats
+from vertebra.robot.units import UnitError, to_si
 
 AXES = "xyz"
 
@@ -234,3 +241,277 @@ def members(name: str, setup: Setup) -> tuple[str, ...]:
     if name not in PARAMETERS:
         raise InputError("fit", f"{name!r} is no parameter; there are {', '.join((*PARAMETERS, *GROUPS))}")
     return (name,)
+
+
+# A robot as it stood when it was measured: what parameters change, and what shapes are predicted from.
+
+NO_TURN = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """A robot, how it is mounted, and the frame that its tip is measured in."""
+
+    mapping: dict[str, Any]
+    """The robot file in SI; never changed in place."""
+    laws: tuple[FrictionLaw, ...]
+    """One a cable; these count, not those of the mapping."""
+    gravity: Floats
+    """(3,) m/s^2, of a base that is not tilted."""
+    closure: Closure = "virtual-work"
+    tilt: tuple[float, float, float] = NO_TURN
+    """Rotation vector of the base, and of its frame, against how gravity says that it is mounted, rad."""
+    frame: tuple[float, float, float] = NO_TURN
+    """Rotation vector of the robot in the frame that tips are measured in, rad."""
+    offset: tuple[float, float, float] = NO_TURN
+    """Origin of the robot in the frame that tips are measured in, m."""
+    rubs: bool = False
+    """Whether friction counts even where it is zero now."""
+
+    @classmethod
+    def of(cls, robot: Robot, gravity: str | ArrayLike | None = None, closure: Closure = "virtual-work") -> Setup:
+        """The robot as its file says, under its own gravity or another."""
+        Problem.of(robot, gravity, (), None, closure)  # refuses robots and closures that have no statics
+        return cls(robot.to_mapping(), robot.friction_laws, gravity_vector(robot, gravity), closure)
+
+    @property
+    def sections(self) -> Iterator[Section]:
+        """Sections of the robot file, validated."""
+        yield from load(self.mapping).description.sections
+
+    def with_sections(self, change: Callable[[dict[str, Any]], None]) -> Setup:
+        """A setup whose sections `change` has edited, one after another; it may write to the fields of their parts."""
+        # Copies two levels deep, where all parameters are, take a tenth of the time of a full copy.
+        sections = [
+            {name: dict(part) if isinstance(part, dict) else part for name, part in section.items()}
+            for section in self.mapping["sections"]
+        ]
+        for section in sections:
+            change(section)
+        return replace(self, mapping={**self.mapping, "sections": sections})
+
+    def with_laws(self, change: Callable[[FrictionLaw], FrictionLaw]) -> Setup:
+        """A setup with other friction."""
+        return replace(self, laws=tuple(change(law) for law in self.laws), rubs=True)
+
+    def standing(self) -> Standing:
+        """What the solvers need; raises where no robot is like this."""
+        for law in self.laws:
+            if law.curve is None and least_quadratic(*law.coefficients) < 0.0:
+                raise InputError("friction", "mu would fall below zero between 0 and 45 deg")
+        robot = load(self.mapping)
+        gravity = np.ascontiguousarray(rotation(self.tilt).T @ self.gravity) if any(self.tilt) else self.gravity
+        gravity.flags.writeable = False
+        problem = Problem.of(robot, gravity, (), self.laws, self.closure)
+        if self.rubs:
+            # `Problem.of` leaves friction of zero out, but its derivative is wanted there too.
+            problem = replace(problem, laws=self.laws)
+        return Standing(problem, rotation(self.frame), np.array(self.offset))
+
+    def robot(self, source: str = "") -> Robot:
+        """The robot file with friction and gravity as they are here; `source` is added to its own."""
+        mapping, first = copy.deepcopy(self.mapping), 0
+        for section in mapping["sections"]:
+            if section.get("cables") is None:
+                continue
+            if self.rubs:
+                section["cables"]["friction"] = friction_field(self.laws[first])
+            first += len(section["cables"]["azimuth"])
+        mapping["gravity"] = (rotation(self.tilt).T @ self.gravity).tolist() if any(self.tilt) else list(self.gravity)
+        if source:
+            mapping["source"] = "; ".join(text for text in (mapping.get("source", ""), source) if text)[:1000]
+        return load(mapping)
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """A setup, ready to be solved."""
+
+    problem: Problem
+    """Without payload."""
+    turn: Floats
+    """(3, 3) from the robot's axes to those of the measuring frame."""
+    offset: Floats
+    """(3,) m."""
+
+    @property
+    def robot(self) -> Robot:
+        return self.problem.robot
+
+    def with_payload(self, mass: float) -> Problem:
+        """The statics with a mass in kg hung from the tip."""
+        problem = self.problem
+        if mass == 0.0:
+            return problem
+        load = Load(force=tuple((mass * problem.gravity).tolist()))
+        loaded = Problem.of(problem.robot, problem.gravity, (load,), self.problem.laws or 0.0, problem.closure)
+        return replace(loaded, laws=problem.laws)
+
+    def seen(self, q: Floats) -> Floats:
+        """(3,) the tip in the frame that it is measured in, m."""
+        tip: Floats = self.turn @ tip_frame(self.robot, q)[:3, 3] + self.offset
+        return tip
+
+
+def rotation(vector: ArrayLike) -> Floats:
+    """(3, 3) rotation by a rotation vector, rad."""
+    x, y, z = np.asarray(vector, dtype=np.float64)
+    angle = math.sqrt(x * x + y * y + z * z)
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    half = 0.5 * angle
+    # sin(x)/x and 2 sin(x/2)^2/x^2, both by numpy's sinc, which is exact at zero.
+    first, second = float(np.sinc(angle / math.pi)), 0.5 * float(np.sinc(half / math.pi)) ** 2
+    turned: Floats = np.eye(3) + first * cross + second * (cross @ cross)
+    return turned
+
+
+def friction_field(law: FrictionLaw) -> dict[str, Any]:
+    """`friction` of a robot file for a law that is no curve."""
+    a, b, c = law.coefficients
+    value: dict[str, Any] = {"quadratic": [a, b, c]} if a or b else {"constant": c}
+    return {**value, "presliding": law.presliding}
+
+
+def flexures(setup: Setup) -> list[float]:
+    """Bending stiffness of the flexure joints, one a section that has them, N*m/rad."""
+    return [s.joint.bending_stiffness() for s in setup.sections if isinstance(s.joint, FlexureJoint)]
+
+
+# What is to be fitted, as a person writes it: parameters with their start, bounds and what is known beforehand.
+#
+# "EI", "EI:0.5..2", "mu=0.3", "radius=5:4.5..5.5 mm", "friction", "tilt"; and of priors "EI=1+-0.05".
+
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_FIT = re.compile(
+    rf"\s*(?P<name>\w+)\s*(?:=\s*(?P<start>{_NUMBER})\s*)?"
+    rf"(?::\s*(?P<low>{_NUMBER})\s*\.\.\s*(?P<high>{_NUMBER})\s*)?(?P<unit>[A-Za-z].*)?"
+)
+_PRIOR = re.compile(
+    rf"\s*(?P<name>\w+)\s*=\s*(?P<mean>{_NUMBER})\s*(?:\+-|\+/-|±)\s*(?P<error>{_NUMBER})\s*(?P<unit>[A-Za-z].*)?"
+)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A parameter or group to fit, SI; None leaves the default."""
+
+    name: str
+    start: float | None = None
+    """Default: what the robot has."""
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What is known of a parameter beforehand, SI."""
+
+    name: str
+    mean: float
+    error: float
+    """Standard deviation."""
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.mean) and np.isfinite(self.error) and self.error > 0.0):
+            message = f"{self.name} must have a finite mean and a standard deviation above 0, such as EI=1+-0.05"
+            raise InputError("prior", message)
+
+
+def read_choice(text: str) -> Choice:
+    """A choice from a text such as ``EI:0.5..2``; one unit behind the numbers is for all of them."""
+    match = _FIT.fullmatch(text)
+    if match is None:
+        raise InputError("fit", f"{text!r} is not understood; write such as EI, EI:0.5..2, mu=0.3:0..1 or friction")
+    given = {key: match[key] for key in ("start", "low", "high") if match[key] is not None}
+    values = {key: _si("fit", match["name"], number, match["unit"]) for key, number in given.items()}
+    if match["unit"] and not given:
+        raise InputError("fit", f"{text!r} is not understood; write such as EI, EI:0.5..2 or radius:4..6 mm")
+    return Choice(match["name"], **values)
+
+
+def read_prior(text: str) -> Prior:
+    """A prior from a text such as ``EI=1+-0.05`` or ``radius=5+-0.1 mm``."""
+    match = _PRIOR.fullmatch(text)
+    if match is None:
+        raise InputError("prior", f"{text!r} is not understood; write such as EI=1+-0.05 or radius=5+-0.1 mm")
+    mean, error = (_si("prior", match["name"], match[key], match["unit"]) for key in ("mean", "error"))
+    return Prior(match["name"], mean, error)
+
+
+def _si(argument: str, name: str, number: str, unit: str | None) -> float:
+    """A number as it is, or with its unit where the parameter has one."""
+    if unit is None:
+        return float(number)
+    si_unit = PARAMETERS[name].unit if name in PARAMETERS else ""
+    try:
+        return to_si(f"{number} {unit}", si_unit, f"5 {si_unit}" if si_unit else "0.5")
+    except UnitError as error:
+        raise InputError(argument, f"{name}: {number} {unit} {error}") from None
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """One parameter of a fit with all that belongs to it."""
+
+    parameter: Parameter
+    start: float
+    low: float
+    high: float
+    prior: Prior | None = None
+
+    @property
+    def name(self) -> str:
+        return self.parameter.name
+
+
+def unknowns(setup: Setup, choices: Iterable[str | Choice], priors: Iterable[str | Prior] = ()) -> tuple[Unknown, ...]:
+    """Every parameter to fit, checked against the robot and against each other."""
+    found: dict[str, Unknown] = {}
+    for item in [choices] if isinstance(choices, str | Choice) else choices:
+        choice = read_choice(item) if isinstance(item, str) else item
+        if choice.name in GROUPS and choice != Choice(choice.name):
+            inside = ", ".join(members(choice.name, setup))
+            raise InputError("fit", f"{choice.name} is several parameters ({inside}); give numbers to each of them")
+        for name in members(choice.name, setup):
+            if name in found:
+                raise InputError("fit", f"{name} is asked for twice; once is enough")
+            found[name] = _unknown(setup, PARAMETERS[name], choice)
+    if not found:
+        raise InputError("fit", f"name what to fit: {', '.join((*PARAMETERS, *GROUPS))}")
+    _refuse_overlap([unknown.parameter for unknown in found.values()])
+    for text in [priors] if isinstance(priors, str | Prior) else priors:
+        prior = read_prior(text) if isinstance(text, str) else text
+        if prior.name not in found:
+            fitted = ", ".join(found)
+            raise InputError("prior", f"{prior.name} is not fitted; a prior belongs to one of {fitted}")
+        found[prior.name] = replace(found[prior.name], prior=prior)
+    return tuple(found.values())
+
+
+def _unknown(setup: Setup, parameter: Parameter, choice: Choice) -> Unknown:
+    low = parameter.low if choice.low is None else choice.low
+    high = parameter.high if choice.high is None else choice.high
+    if not low < high or not np.isfinite([low, high]).all():
+        raise InputError("fit", f"{parameter.name}: bounds must rise, such as {parameter.name}:0.5..2")
+    start = parameter.get(setup) if choice.start is None else choice.start
+    if not low <= start <= high:
+        ends = f"{parameter.text(low)} to {parameter.text(high)}"
+        remedy = "give other bounds" if choice.start is None else "give another start"
+        message = f"{parameter.name} starts at {parameter.text(start)}, outside its bounds, {ends}; {remedy}"
+        raise InputError("fit", message)
+    return Unknown(parameter, start, low, high)
+
+
+def _refuse_overlap(parameters: Sequence[Parameter]) -> None:
+    for i, first in enumerate(parameters):
+        for second in parameters[:i]:
+            if first.changes & second.changes:
+                names = f"{second.name} and {first.name}"
+                raise InputError("fit", f"{names} change the same part of the robot; fit one of them")
+
+
+def apply_all(setup: Setup, parameters: Sequence[Parameter], values: Floats) -> Setup:
+    """The setup with every parameter at its value."""
+    for parameter, value in zip(parameters, values.tolist(), strict=True):
+        setup = parameter.apply(setup, value)
+    return setup

@@ -1,27 +1,152 @@
-"""The file `rig.csv`: readings of a friction rig in the units people measure in.
-
-theta_deg,load_g,force_N,direction
-5,303.5,3.0571,pull
-5,303.5,2.8914,release
-"""
+"""Readings of a friction rig: checked, read from the file `rig.csv`, and simulated under a known law."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from vertebra.errors import CellProblem, InputError, MeasurementError
-from vertebra.identify.measured_file import SIMULATED, file_error, is_number, read_text, split_cells
-from vertebra.identify.rig_data import RigData, bent_side, checked_g, wrong_cells
-from vertebra.identify.rig_law import Bent
+from vertebra.robot.csv import SIMULATED, file_error, is_number, read_text, split_cells
 from vertebra.robot.description import G
+from vertebra.robot.tables import Floats
 
-__all__ = ["COLUMNS", "RigData", "read_rig", "rig_csv"]
+
+class Bent(StrEnum):
+    """Which side of the cable makes the angle theta with the normal of the disc."""
+
+    PAYLOAD = "payload"
+    SENSOR = "sensor"
+
+
+def tension_ratio(slip: Floats, bent: Bent) -> tuple[Floats, Floats]:
+    """F / W and its slope, for `slip` = s u. Where the hole would lock, s u >= 1 on the sensor's side, both are
+    infinite."""
+    if bent is Bent.PAYLOAD:
+        return 1.0 + slip, np.ones_like(slip)
+    moves = slip < 1.0
+    ratio = np.where(moves, 1.0 / np.where(moves, 1.0 - slip, 1.0), np.inf)
+    return ratio, ratio**2
+
+
+def slip_of_ratio(ratio: Floats, bent: Bent) -> Floats:
+    """s u from F / W: the inverse of `tension_ratio`."""
+    return ratio - 1.0 if bent is Bent.PAYLOAD else 1.0 - 1.0 / ratio
+
+
+# Readings of a friction rig, checked; and the error that says which reading is wrong.
+
+LARGEST = 1e9
+"""kg, N or m/s^2: no rig has more."""
+LISTS = ("theta", "mass", "force", "direction", "g")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RigData:
+    """Readings of a friction rig, one entry a reading."""
+
+    theta: Floats
+    """(n,) rad: bend of the cable at the face of the disc, from 0 to below 90 deg."""
+    mass: Floats
+    """(n,) kg: the payload."""
+    force: Floats
+    """(n,) N: what the sensor reads."""
+    direction: Floats
+    """(n,) +1 while the sensor pulls the payload up, -1 while the payload sinks."""
+    g: Floats
+    """(n,) m/s^2."""
+    bent: Bent = Bent.PAYLOAD
+    """The side of the cable that makes the angle theta with the normal of the disc."""
+    source: str = "readings"
+    """Where they come from, in words."""
+    simulated: bool = False
+    """Whether a computer made them."""
+    notes: tuple[str, ...] = ()
+    """What a person should know about the file, such as columns that were left aside."""
+
+    def __post_init__(self) -> None:
+        for name in LISTS:
+            object.__setattr__(self, name, _frozen(name, getattr(self, name)))
+        object.__setattr__(self, "bent", bent_side(self.bent))
+        shapes = {getattr(self, name).shape for name in LISTS}
+        if len(shapes) > 1 or self.force.ndim != 1 or not len(self):
+            raise InputError("rig", "needs readings: lists of the same length, one entry a reading")
+        columns = (getattr(self, name).tolist() for name in LISTS)
+        problems = [
+            CellProblem(row, 0, column, message)
+            for row, values in enumerate(zip(*columns, strict=True), 1)
+            for column, message in wrong_cells(*values)
+        ]
+        if problems:
+            raise MeasurementError(problems, self.source)
+
+    @property
+    def weight(self) -> Floats:
+        """(n,) N: weight of the payload."""
+        return self.mass * self.g
+
+    def __len__(self) -> int:
+        return len(self.force)
+
+    def __repr__(self) -> str:
+        angles = ", ".join(f"{value:g}" for value in np.unique(np.degrees(self.theta).round(6)))
+        made = "simulated " if self.simulated else ""
+        return f"RigData: {len(self)} {made}readings at {angles} deg, bent on the {self.bent} side, from {self.source}"
+
+
+def wrong_cells(theta: float, mass: float, force: float, direction: float, g: float) -> Iterator[tuple[str, str]]:
+    """Column and remedy of every value of a reading, in SI, that no rig can have."""
+    if not 0.0 <= theta < math.pi / 2:
+        yield "theta_deg", f"must be an angle from 0 to below 90 deg, without its sign, not {math.degrees(theta):g}"
+    if not 0.0 < mass < LARGEST:
+        yield "load_g", f"must be a mass above 0 g, not {mass * 1e3:g}"
+    if not 0.0 < force < LARGEST:
+        yield (
+            "force_N",
+            f"must be a tension above 0 N, not {force:g}; a cable cannot push: tare the sensor, turn its sign",
+        )
+    if direction not in (1.0, -1.0):
+        yield "direction", f"must be +1 (pull) or -1 (release), not {direction:g}"
+    if not 0.0 < g < LARGEST:
+        yield "g_m_s2", f"must be an acceleration above 0 m/s^2, such as 9.81, not {g:g}"
+
+
+def checked_g(g: float | None) -> float:
+    """The acceleration of all readings, m/s^2."""
+    if g is None:
+        return G
+    if isinstance(g, bool) or not isinstance(g, int | float | np.floating) or not 0.0 < g < LARGEST:
+        raise InputError("g", f"must be an acceleration in m/s^2 above 0, such as 9.81, not {g!r}")
+    return float(g)
+
+
+def bent_side(value: str) -> Bent:
+    """A side by its name."""
+    try:
+        return Bent(value)
+    except ValueError:
+        raise InputError("bent", f"must be {' or '.join(Bent)}, not {value!r}") from None
+
+
+def _frozen(name: str, values: object) -> Floats:
+    try:
+        array: Floats = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(name, "must be numbers, one a reading") from None
+    array.flags.writeable = False
+    return array
+
+
+# The file `rig.csv`: readings of a friction rig in the units people measure in.
+#
+# theta_deg,load_g,force_N,direction 5,303.5,3.0571,pull 5,303.5,2.8914,release
 
 COLUMNS = ("theta_deg", "load_g", "force_N", "direction")
 GRAVITY_COLUMN, BENT_COLUMN = "g_m_s2", "bent"
@@ -162,3 +287,90 @@ def _notes(names: Iterable[str]) -> Iterator[str]:
     extra = [name or "(no name)" for name in names if name not in KNOWN]
     if extra:
         yield f"columns not used: {', '.join(extra)}"
+
+
+# Readings that a friction rig would give under a known law: for planning a rig, and for testing what is fitted.
+
+ANGLES_DEG = (1.0, 3.0, 5.0, 7.0, 9.0)
+LOADS_G = (303.5, 353.5, 403.5, 503.5)
+"""Angles and payloads of Yang et al. 2023, section 5."""
+
+
+def simulate_rig(
+    law: Callable[[Floats], Any] | Sequence[float] | float,
+    angles_deg: Iterable[float] = ANGLES_DEG,
+    loads_g: Iterable[float] = LOADS_G,
+    repeats: int = 3,
+    noise_N: float = 0.005,
+    seed: int = 0,
+    directions: Iterable[str] = ("pull", "release"),
+    *,
+    g: float = G,
+    bent: str = Bent.PAYLOAD,
+    offset_N: float = 0.0,
+    gain: float = 1.0,
+) -> RigData:
+    """Simulated readings: every angle with every load in every direction, `repeats` times, with normal noise.
+
+    `law` gives mu for theta in rad: a `FrictionLaw`, any function of an array, the coefficients (a, b, c) of
+    a theta^2 + b theta + c, or one number. The sensor reads `gain` times the tension plus `offset_N`.
+    """
+    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
+        raise InputError("repeats", f"must be a whole number of 1 or more, not {repeats!r}")
+    if not (math.isfinite(noise_N) and noise_N >= 0.0):
+        raise InputError("noise_N", f"must be a standard deviation of 0 N or more, not {noise_N!r}")
+    signs = [_sign(word) for word in directions]
+    angles = _between("angles_deg", angles_deg, 0.0, 90.0, "deg")
+    loads = _between("loads_g", loads_g, np.nextafter(0.0, 1.0), 1e12, "g")
+    grid = np.meshgrid(np.radians(angles), loads, signs, np.arange(repeats), indexing="ij")
+    theta, load_g, direction = (values.ravel() for values in grid[:3])
+    if not len(theta):
+        raise InputError("rig", "needs one angle, one load and one direction or more")
+    g, side = checked_g(g), bent_side(bent)
+    weight = load_g * 1e-3 * g
+    slip = direction * _coefficient(law, theta) * np.sin(theta)
+    _refuse_locked(theta, slip)
+    noise = np.random.default_rng(seed).normal(0.0, noise_N, len(theta)) if noise_N else 0.0
+    force = gain * weight * tension_ratio(slip, side)[0] + offset_N + noise
+    source = f"a simulated rig, {len(force)} readings with {noise_N * 1e3:g} mN of noise, seed {seed}"
+    return RigData(theta, load_g * 1e-3, force, direction, np.full(len(force), g), side, source, simulated=True)
+
+
+def _between(name: str, values: Iterable[float], low: float, high: float, unit: str) -> Floats:
+    try:
+        array = np.array(list(values), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(name, f"must be numbers in {unit}") from None
+    if not ((array >= low) & (array < high)).all():
+        least = "from 0" if low == 0.0 else "above 0"
+        raise InputError(name, f"must be {least} to below {high:g} {unit}, not {', '.join(map(str, array))}")
+    return array
+
+
+def _sign(word: str) -> float:
+    try:
+        return DIRECTIONS[word]
+    except (KeyError, TypeError):
+        raise InputError("directions", f"must be pull or release, not {word!r}") from None
+
+
+def _coefficient(law: Callable[[Floats], Any] | Sequence[float] | float, theta: Floats) -> Floats:
+    try:
+        mu = np.asarray(law(theta) if callable(law) else np.polyval(np.atleast_1d(law), theta), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError("law", f"must be a function of an array, coefficients or a number: {error}") from None
+    mu = np.broadcast_to(mu, theta.shape)
+    if not (np.isfinite(mu).all() and (mu >= 0.0).all()):
+        raise InputError("law", "must give a finite mu of 0 or more at every angle")
+    return mu
+
+
+def _refuse_locked(theta: Floats, slip: Floats) -> None:
+    """mu sin(theta) of 1 and more: the payload hangs in the hole, and the sensor reads nothing of it."""
+    worst = int(np.argmax(np.abs(slip)))
+    if abs(slip[worst]) >= 1.0:
+        raise InputError(
+            "law",
+            f"the cable locks in the hole at {math.degrees(theta[worst]):g} deg, where mu sin(theta) is "
+            f"{abs(slip[worst]):.3g}; it must stay below 1: less friction or smaller angles",
+        )

@@ -3,23 +3,393 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vertebra.errors import InputError, row_name
-from vertebra.identify.bounded_least_squares import minimise
-from vertebra.identify.choices import Choice, Prior, Unknown, apply_all, unknowns
-from vertebra.identify.identifiability import covariance_of, verdict, what_data_see
-from vertebra.identify.setup import Setup
-from vertebra.identify.shape_data import ShapeData
-from vertebra.identify.shape_fit_result import Misfit, ShapeFit
-from vertebra.identify.shape_model import Prediction, ShapeModel
-from vertebra.mechanics.problem import Closure
+from vertebra.errors import InputError, VertebraError, row_name
+from vertebra.identify.friction import Estimate
+from vertebra.identify.parameters import Choice, Parameter, Prior, Setup, Standing, Unknown, apply_all, unknowns
+from vertebra.identify.shapes import ShapeData, UnsolvedRow
+from vertebra.identify.statistics import (
+    Unseen,
+    covariance_of,
+    minimise,
+    p_of_scatter,
+    pointwise_factor,
+    verdict,
+    what_data_see,
+)
+from vertebra.mechanics.kernels.friction import (
+    ARM,
+    CLIMB,
+    DRAW,
+    DRAWN,
+    HISTORY_PLANES,
+    PRESLIDING,
+    RATIO,
+    SLIP,
+    WAS_DRAWN,
+    WAS_SLIP,
+    commit,
+)
+from vertebra.mechanics.kernels.newton import find_shape, inspect
+from vertebra.mechanics.kinematics import jacobian
+from vertebra.mechanics.layout import TAU
+from vertebra.mechanics.problem import NO_CABLES, Closure, Problem, Workspace
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
+from vertebra.statics.shape import build_shape
+
+STEP = 1e-3
+"""Of the differences, in sizes of the parameter."""
+ROUND_OFF = 1e-11
+"""m or rad: a parameter that moves nothing by more, when it changes by its size, moves nothing."""
+CENTRAL = ((-2.0, 1 / 12), (-1.0, -8 / 12), (1.0, 8 / 12), (2.0, -1 / 12))
+ONE_SIDED = ((0.0, -25 / 12), (1.0, 48 / 12), (2.0, -36 / 12), (3.0, 16 / 12), (4.0, -3 / 12))
+"""Places in steps, and weights: differences of fourth order."""
+
+Progress = Callable[[int, int], object]
+
+
+class Stencil(NamedTuple):
+    """The robot with one parameter a little changed, and what that contributes to a derivative."""
+
+    standing: Standing
+    weight: float
+
+
+class Row(NamedTuple):
+    """A solved row: its pose, and what friction remembered before it."""
+
+    q: Floats
+    history: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Every row solved at given values of the parameters."""
+
+    values: Floats
+    """(p,) SI."""
+    standing: Standing
+    rows: tuple[Row, ...]
+    seen: Floats
+    """(N, 3 + n) tip in m and joint angles in rad, as they would be measured."""
+
+
+class ShapeModel:
+    """The rows of measured shapes as functions of parameters."""
+
+    def __init__(self, setup: Setup, data: ShapeData, parameters: Sequence[Parameter]) -> None:
+        self.setup, self.data, self.parameters = setup, data, tuple(parameters)
+
+    def predict(self, values: Floats, progress: Progress | None = None) -> Prediction:
+        """Solve every row; raises `UnsolvedRow` for the first that has no shape, `VertebraError` for no such robot."""
+        standing = apply_all(self.setup, self.parameters, values).standing()
+        data, robot = self.data, standing.robot
+        n, c = len(robot.joints), len(robot.cables)
+        rows: list[Row] = [Row(np.empty(0), np.empty(0))] * len(data)
+        seen = np.empty((len(data), 3 + n))
+        done = 0
+        for path in data.paths:
+            q, history = np.zeros(n), np.zeros((HISTORY_PLANES, c, n))
+            for step, row in enumerate(path):
+                before = history.copy()
+                q = self._solve(standing.with_payload(float(data.payload[row])), row, q.copy(), history, step > 0)
+                rows[row] = Row(q, before)
+                seen[row, :3], seen[row, 3:] = standing.seen(q), q
+                done += 1
+                if progress is not None:
+                    progress(done, len(data))
+        return Prediction(values.copy(), standing, tuple(rows), seen)
+
+    def _solve(self, problem: Problem, row: int, q: Floats, history: Floats, use_start: bool) -> Floats:
+        """The pose of a row, from `q`; friction's `history` goes on to the next."""
+        work, pull = problem.workspace(history=history), self.data.tensions[row].copy()
+        status = find_shape(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, use_start, q, *work.scratch)
+        try:
+            build_shape(problem, status, pull, q, work, by_length=False).require_solved()
+        except VertebraError as error:
+            raise UnsolvedRow(row + 1, self.data.lines[row], error) from error
+        if work.friction is not None:
+            commit(problem.robot.cables, work.friction.laws, pull, work.friction.grip, history)
+        return q
+
+    def differentiate(self, prediction: Prediction) -> Floats:
+        """(N, 3 + n, p) how what is seen of every row answers to every parameter."""
+        data, standing = self.data, prediction.standing
+        stencils = [self._stencil(prediction.values, i) for i in range(len(self.parameters))]
+        n, c, p = len(standing.robot.joints), len(standing.robot.cables), len(self.parameters)
+        slopes = np.empty((len(data), 3 + n, p))
+        for path in data.paths:
+            memory = np.zeros((p, c, n))
+            for row in path:
+                slopes[row], memory = self._answer(standing, stencils, prediction.rows[row], row, memory)
+        size = np.array([each.size(value) for each, value in zip(self.parameters, prediction.values, strict=True)])
+        slopes[..., np.abs(slopes * size).max(axis=(0, 1)) < ROUND_OFF] = 0.0
+        return slopes
+
+    def _stencil(self, values: Floats, place: int) -> list[Stencil]:
+        """Changed robots about `values`; to one side where there is no robot on the other."""
+        size = STEP * self.parameters[place].size(float(values[place]))
+        failed: VertebraError | None = None
+        for side, points in ((1.0, CENTRAL), (1.0, ONE_SIDED), (-1.0, ONE_SIDED)):
+            try:
+                return [
+                    Stencil(self._changed(values, place, side * size * at), side * weight / size)
+                    for at, weight in points
+                ]
+            except VertebraError as error:
+                failed = error
+        assert failed is not None
+        raise failed
+
+    def _changed(self, values: Floats, place: int, change: float) -> Standing:
+        changed = values.copy()
+        changed[place] += change
+        return apply_all(self.setup, self.parameters, changed).standing()
+
+    def _answer(
+        self, standing: Standing, stencils: list[list[Stencil]], solved: Row, row: int, memory: Floats
+    ) -> tuple[Floats, Floats]:
+        """d(seen)/dp (3 + n, p) of a row, and dw/dp (p, cables, n) that it leaves behind."""
+        q, pull, payload = solved.q, self.data.tensions[row].copy(), float(self.data.payload[row])
+        problem = standing.with_payload(payload)
+        work = problem.workspace(history=solved.history.copy())
+        look(problem, work, pull, q)
+        stiffness = problem.dense_stiffness(work)
+        n, p = len(q), len(self.parameters)
+        pushed, drawn, direct = np.zeros((n, p)), np.zeros_like(memory), np.zeros((3, p))
+        for i, points in enumerate(stencils):
+            for changed, weight in points:
+                tau, at = held_moments(changed.with_payload(payload), pull, q, work)
+                pushed[:, i] += weight * tau
+                direct[:, i] += weight * changed.seen(q)
+                if at is not None:
+                    drawn[i] += weight * at
+        if work.friction is not None:
+            pushed += self._remembered(work, pull, drawn, memory)
+        turned = np.linalg.solve(stiffness, -pushed).astype(np.float64, copy=False)
+        seen = np.vstack([standing.turn @ jacobian(standing.robot, q)[:3] @ turned + direct, turned])
+        return seen, memory if work.friction is None else left_behind(work, drawn, turned, memory)
+
+    @staticmethod
+    def _remembered(work: Workspace, pull: Floats, drawn: Floats, memory: Floats) -> Floats:
+        """(n, p) joint moments through slip directions that are not at full slip, at the fixed pose."""
+        assert work.friction is not None
+        grip, presliding = work.friction.grip, work.friction.laws[:, PRESLIDING]
+        # CLIMB is the sum over discs up to j of d log F / ds over the presliding, for those that stick.
+        share = np.diff(grip[CLIMB], axis=1, prepend=0.0)
+        change = np.cumsum(share * (presliding[:, None] * memory + drawn), axis=2)
+        moments = pull[:, None] * grip[RATIO] * grip[ARM]
+        total: Floats = np.einsum("kj,pkj->jp", moments, change)
+        return total
+
+
+def look(problem: Problem, work: Workspace, pull: Floats, q: Floats) -> Floats:
+    """(n,) joint moments out of balance at a pose, N*m; `work` then belongs to it."""
+    inspect(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
+    tau: Floats = work.state[:, TAU].copy()
+    return tau
+
+
+def held_moments(problem: Problem, pull: Floats, q: Floats, solved: Workspace) -> tuple[Floats, Floats | None]:
+    """Joint moments of a changed robot at a fixed pose and with fixed slip directions, and how far cables are drawn."""
+    work = problem.workspace()
+    if work.friction is None or solved.friction is None:
+        return look(problem, work, pull, q), None
+    held, past = solved.friction.grip, work.friction.history
+    past[WAS_SLIP], past[WAS_DRAWN] = held[SLIP], held[DRAWN]
+    tau = look(problem, work, pull, q)
+    drawn = work.friction.grip[DRAWN].copy()
+    if not np.array_equal(drawn, held[DRAWN]):
+        past[WAS_DRAWN] = drawn
+        tau = look(problem, work, pull, q)
+    return tau, drawn
+
+
+def left_behind(work: Workspace, drawn: Floats, turned: Floats, memory: Floats) -> Floats:
+    """(p, cables, n) dw/dp after a row: as before where a cable sticks, -(dD/dp) / presliding where it slips."""
+    assert work.friction is not None
+    grip, presliding = work.friction.grip, work.friction.laws[:, PRESLIDING]
+    # D of a disc is the change of all segments beyond it.
+    segments = grip[DRAW][None] * turned.T[:, None, :]
+    total = drawn + np.cumsum(segments[:, :, ::-1], axis=2)[:, :, ::-1]
+    sticks = np.abs(grip[SLIP]) < 1.0
+    after: Floats = np.where(sticks[None], memory, -total / presliding[:, None])
+    return after
+
+
+# What fitting parameters to measured shapes found.
+
+
+class Misfit(NamedTuple):
+    """How far predictions are from the measured shapes: measured minus predicted, NaN where nothing was measured."""
+
+    tips: Floats
+    """(N, 3) m, in the measuring frame."""
+    angles: Floats
+    """(N, n) rad."""
+    squares: float
+    """Sum of squares of all measured numbers, each over its standard deviation."""
+
+    @property
+    def rms_tip(self) -> float | None:
+        """Root mean square of the distance, m; None without tips."""
+        return _rms(np.nansum(self.tips**2, axis=1)[np.isfinite(self.tips).any(axis=1)])
+
+    @property
+    def rms_angle(self) -> float | None:
+        """Root mean square of an angle, rad; None without angles."""
+        return _rms(self.angles[np.isfinite(self.angles)] ** 2)
+
+
+def _rms(squares: Floats) -> float | None:
+    return math.sqrt(float(squares.mean())) if squares.size else None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ShapeFit:
+    """Parameters of a robot fitted to measured shapes, SI."""
+
+    data: ShapeData
+    given: Robot
+    """The robot before the fit."""
+    robot: Robot
+    """The robot with the fitted values; a tilt of the base is in its `gravity`."""
+    unknowns: tuple[Unknown, ...]
+    """What was fitted: start, bounds and prior of each."""
+    values: Floats
+    """(p,)"""
+    covariance: Floats
+    """(p, p), priors included; zero for what a bound holds, infinite variance for what nothing determines."""
+    held: tuple[int, ...]
+    """(p,) -1 where the lower bound holds a parameter, 1 where the upper one does, else 0."""
+    verdicts: tuple[str, ...]
+    """(p,) determined, roughly (a standard error above a tenth of its size), not determined (above half), or held."""
+    singular_values: Floats
+    """Of the Jacobian of the free parameters, from the measurements alone, in standard deviations per size of a
+    parameter; largest first."""
+    directions: Floats
+    """(., p) combinations that belong to them, in sizes of the parameters."""
+    unseen: tuple[Unseen, ...]
+    """Combinations that the measurements alone do not determine, the least seen first."""
+    before: Misfit
+    """At the start."""
+    after: Misfit
+    """At the fitted values."""
+    sigma: float
+    """Scatter of the measurements over what was assumed; 1 where it is known."""
+    sigma_tip: float
+    """Standard deviation of a coordinate of a tip, m, where a row does not state its own; `sigma` not applied."""
+    sigma_angle: float
+    """Standard deviation of an angle, rad, likewise."""
+    sigma_known: bool
+    """Whether standard deviations were stated; else the residuals give them."""
+    degrees_of_freedom: int
+    """Measured numbers and priors, minus free parameters."""
+    level: float
+    """Probability of intervals."""
+    iterations: int
+    converged: bool
+    reason: str
+    """Why the search ended."""
+    warnings: tuple[str, ...]
+    """What must not be overlooked."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """(p,)"""
+        return tuple(unknown.name for unknown in self.unknowns)
+
+    @property
+    def start(self) -> Floats:
+        """(p,) where the fit began."""
+        return np.array([unknown.start for unknown in self.unknowns])
+
+    @property
+    def standard_errors(self) -> Floats:
+        """(p,)"""
+        return np.sqrt(np.diagonal(self.covariance))
+
+    @property
+    def correlations(self) -> Floats:
+        """(p, p); zero beside parameters without a finite error."""
+        errors = self.standard_errors
+        usable = np.isfinite(errors) & (errors > 0.0)
+        scale = np.where(usable, errors, 1.0)
+        finite = np.where(np.outer(usable, usable), self.covariance, 0.0)
+        result: Floats = finite / np.outer(scale, scale)
+        result[np.diag_indices(len(scale))] = 1.0
+        return result
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """Every parameter with its interval."""
+        factor = pointwise_factor(self.level, max(self.degrees_of_freedom, 1), self.sigma_known)
+        return tuple(
+            Estimate(name, value, error, value - factor * error, value + factor * error)
+            for name, value, error in zip(
+                self.names, self.values.tolist(), self.standard_errors.tolist(), strict=True
+            )
+        )  # fmt: skip
+
+    @property
+    def active_bounds(self) -> tuple[str, ...]:
+        """Names of parameters that a bound holds."""
+        return tuple(name for name, held in zip(self.names, self.held, strict=True) if held)
+
+    @property
+    def chi_squared(self) -> float:
+        """Sum of squares of measurements and priors over their standard deviations; to be compared with
+        `degrees_of_freedom` where these are known."""
+        priors = [
+            (value - unknown.prior.mean) / unknown.prior.error
+            for value, unknown in zip(self.values.tolist(), self.unknowns, strict=True)
+            if unknown.prior is not None
+        ]
+        return self.after.squares + math.fsum(part**2 for part in priors)
+
+    @property
+    def p_value(self) -> float | None:
+        """Probability of a chi-squared this large or larger; None where the scatter is not known."""
+        return p_of_scatter(self.chi_squared, self.degrees_of_freedom, 1.0) if self.sigma_known else None
+
+    def robot_file(self) -> str:
+        """The fitted robot as YAML, with the intervals in comments."""
+        import yaml
+
+        percent = f"{100 * self.level:g} %"
+        lines = [f"# identified from {_one_line(self.data.source)}"]
+        if not self.converged:
+            lines.append(f"# the fit did not converge: {_one_line(self.reason)}")
+        for item, unknown, word in zip(self.estimates, self.unknowns, self.verdicts, strict=True):
+            text = unknown.parameter.text
+            ends = f", {percent} from {text(item.low)} to {text(item.high)}" if item.error > 0.0 else ""
+            lines.append(f"# {item.name} = {text(item.value, 6)}{ends} ({word})")
+        mapping = yaml.safe_dump(
+            self.robot.to_mapping(), sort_keys=False, allow_unicode=True, default_flow_style=None, width=100
+        )
+        return "\n".join(lines) + "\n" + mapping
+
+    def __repr__(self) -> str:
+        terms = ", ".join(
+            f"{item.name} = {unknown.parameter.text(item.value)} +- {unknown.parameter.text(item.high - item.value, 2)}"
+            for item, unknown in zip(self.estimates, self.unknowns, strict=True)
+        )
+        state = "" if self.converged else ", not converged"
+        return f"ShapeFit of {self.given.name!r}: {terms} ({100 * self.level:g} %), from {self.data.source}{state}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
+# Fit parameters of a robot to measured shapes.
 
 SIGMA_TIP, SIGMA_ANGLE = 1e-3, math.radians(1.0)
 """m and rad: how tips and angles are weighed against each other where nobody says how exact they are."""
@@ -232,3 +602,59 @@ def _warnings(fit: ShapeFit, residuals: Floats, where: NDArray[np.bool_]) -> Ite
     yield from _outliers(fit, np.abs(residuals[: where.sum()]), np.nonzero(where)[0])
     if not fit.sigma_known and fit.data.has_tips and fit.data.has_angles:
         yield "tips and angles were weighed as if 1 mm and 1 deg were alike; state sigma_tip and sigma_angle"
+
+
+# Shapes that a known robot would show: for planning measurements, and for testing what is fitted.
+
+
+def simulate_shapes(
+    robot: Robot,
+    tensions: ArrayLike,
+    values: Mapping[str, float] | None = None,
+    *,
+    noise_tip: float = 0.0,
+    noise_angle: float = 0.0,
+    seed: int = 0,
+    tips: bool = True,
+    joints: Iterable[int] | None = None,
+    payload: ArrayLike = 0.0,
+    sequence: Sequence[str] | None = None,
+    gravity: str | ArrayLike | None = None,
+    closure: Closure = "virtual-work",
+) -> ShapeData:
+    """Simulated shapes under rows of tensions (N, cables), N, of a robot whose parameters have other `values`.
+
+    `noise_tip` in m and `noise_angle` in rad: standard deviation of normal noise on every coordinate and angle.
+    `joints`: which angles are measured, counted from 1; default all without `tips`, none with them. `payload` in kg,
+    one or one a row. `sequence`: names of paths, one a row; default every row by itself.
+    """
+    pull = np.array(tensions, dtype=np.float64)
+    n, c = len(robot.joints), len(robot.cables)
+    if pull.ndim != 2 or pull.shape[1] != c:
+        raise InputError("tensions", f"must have shape (N, {c}) for {robot.name}, not {pull.shape}")
+    count = len(pull)
+    setup = Setup.of(robot, gravity, closure)
+    if values:
+        asked = unknowns(setup, [Choice(name, start=value) for name, value in values.items()])
+        setup = apply_all(setup, [item.parameter for item in asked], np.array([item.start for item in asked]))
+    blank = np.full(count, np.nan)
+    data = ShapeData(
+        pull, np.zeros((count, 3)), np.full((count, n), np.nan), np.broadcast_to(payload, count), np.ones(count),
+        blank, blank, tuple(sequence or [""] * count), (0,) * count,
+    )  # fmt: skip
+    seen = ShapeModel(setup, data, ()).predict(np.empty(0)).seen
+    random = np.random.default_rng(seed)
+    places = seen[:, :3] + random.normal(0.0, 1.0, (count, 3)) * noise_tip
+    angles = seen[:, 3:] + random.normal(0.0, 1.0, (count, n)) * noise_angle
+    measured = list(joints) if joints is not None else [] if tips else list(range(1, n + 1))
+    if not all(1 <= joint <= n for joint in measured):
+        raise InputError("joints", f"must be from 1 to {n}")
+    kept = np.isin(np.arange(1, n + 1), measured)
+    noise = " and ".join(
+        [f"{1e3 * noise_tip:g} mm"] * tips + [f"{np.degrees(noise_angle):g} deg"] * bool(kept.any())
+    )  # fmt: skip
+    return ShapeData(
+        pull, places if tips else np.full((count, 3), np.nan), np.where(kept, angles, np.nan), data.payload,
+        data.weight, blank, blank, data.sequence, data.lines,
+        f"{count} simulated shapes of {robot.name} with {noise} of noise, seed {seed}", simulated=True,
+    )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from vertebra.identify.friction_result import Estimate, FrictionFit
+from vertebra.identify.friction import Estimate, FrictionFit
 from vertebra.report.facts import Facts, number
 
 MILLI = 1e3

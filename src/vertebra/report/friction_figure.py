@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vertebra.identify.friction_result import FrictionFit
-from vertebra.identify.significance import pointwise_factor
+from vertebra.identify.friction import FrictionFit
+from vertebra.identify.statistics import pointwise_factor
 from vertebra.report.scene import CABLE_COLOURS
 from vertebra.robot.tables import Floats
 

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 
 from vertebra.errors import InputError
-from vertebra.identify.friction_result import FrictionFit
+from vertebra.identify.friction import FrictionFit
 from vertebra.report.friction_facts import coefficient_facts, fit_facts, friction_tables, title
 from vertebra.report.friction_figure import band_picture, residual_picture
 from vertebra.report.html_page import html_page

@@ -10,7 +10,7 @@ import numpy as np
 from vertebra.report.facts import Facts
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.sensing.hil.result import PERCENTILES, HilRun
+from vertebra.sensing.hil.run import PERCENTILES, HilRun
 from vertebra.sensing.hil.score import Score
 from vertebra.sensing.sensed_shape import SensorState
 

@@ -14,7 +14,7 @@ from vertebra.report.scene import cable_style
 from vertebra.report.simulation_figure import MOST_LINES, TIME_AXIS, curve
 from vertebra.report.thinning import spread
 from vertebra.robot.tables import Floats
-from vertebra.sensing.hil.result import HilRun
+from vertebra.sensing.hil.run import HilRun
 from vertebra.sensing.hil.score import Score
 from vertebra.sensing.sensed_shape import Integers, SensorState
 

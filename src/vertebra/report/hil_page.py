@@ -13,7 +13,7 @@ from vertebra.report.page_parts import Part, facts_table, pictures, warning_boxe
 from vertebra.report.player import animation
 from vertebra.report.simulation_figure import time_figure
 from vertebra.report.simulation_page import pace_text
-from vertebra.sensing.hil.result import HilRun
+from vertebra.sensing.hil.run import HilRun
 
 MOVES = (
     "Press Play, or drag the slider; {pace}. Solid: the virtual robot as it really moved. Lines: what each method "

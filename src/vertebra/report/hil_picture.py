@@ -12,7 +12,7 @@ from vertebra.report.hil_figure import METHOD_STYLES
 from vertebra.report.motion_picture import FRAME_MILLISECONDS, motion_picture
 from vertebra.report.thinning import spread
 from vertebra.robot.tables import Floats
-from vertebra.sensing.hil.result import HilRun
+from vertebra.sensing.hil.run import HilRun
 from vertebra.sensing.hil.score import Score, platforms
 
 MM = 1e3

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from vertebra.identify.shape_fit_result import Misfit, ShapeFit
+from vertebra.identify.shape_fit import Misfit, ShapeFit
 from vertebra.report.facts import Facts
 
 MM = 1e3

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from vertebra.identify.shape_fit_result import ShapeFit
+from vertebra.identify.shape_fit import ShapeFit
 from vertebra.report.shape_fit_facts import angle_distances, tip_distances
 
 BEFORE, AFTER = "#7F7F7F", "#0072B2"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from vertebra.identify.shape_fit_result import ShapeFit
+from vertebra.identify.shape_fit import ShapeFit
 from vertebra.report.html_page import html_page
 from vertebra.report.page_parts import Part, facts_table, listing, pictures, warning_boxes
 from vertebra.report.shape_fit_facts import fit_facts, parameter_facts, row_facts, shape_fit_tables, title

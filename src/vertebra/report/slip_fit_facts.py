@@ -6,9 +6,7 @@ import math
 
 import numpy as np
 
-from vertebra.identify.slip_coverage import Coverage
-from vertebra.identify.slip_fit_result import SlipFit
-from vertebra.identify.slip_warnings import ALARM
+from vertebra.identify.slip_fit import ALARM, Coverage, SlipFit
 from vertebra.report.facts import Facts, number
 from vertebra.robot.tables import Floats
 

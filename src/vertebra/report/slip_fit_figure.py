@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vertebra.identify.significance import simultaneous_factor
-from vertebra.identify.slip_data import DECIMALS
-from vertebra.identify.slip_fit_result import SlipFit
+from vertebra.identify.slip_fit import SlipFit
 from vertebra.identify.slip_model import SlipModel
+from vertebra.identify.slips import DECIMALS
+from vertebra.identify.statistics import simultaneous_factor
 from vertebra.report.scene import CABLE_COLOURS
 from vertebra.report.slip_fit_facts import halves, made, setting_name
 from vertebra.robot.tables import Floats

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vertebra.identify.slip_coverage import Coverage
-from vertebra.identify.slip_fit_result import SlipFit
+from vertebra.identify.slip_fit import Coverage, SlipFit
 from vertebra.report.html_page import html_page
 from vertebra.report.page_parts import Part, facts_table, listing, pictures, warning_boxes
 from vertebra.report.slip_fit_facts import estimate_facts, fit_facts, made, row_facts, setting_facts, title

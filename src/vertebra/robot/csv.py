@@ -8,6 +8,8 @@ from pathlib import Path
 
 from vertebra.errors import CellProblem, MeasurementError
 
+SIMULATED = "# simulated"
+"""How the first line of a file of simulated data begins."""
 MAX_BYTES = 50_000_000
 
 

@@ -1,7 +1,5 @@
-"""A running network: frames from a bus, shapes to whoever listens, and how well it goes.
-
-One thread fetches frames from the bus and does nothing else, so that the system's buffer never fills; another makes
-shapes of them. Neither looks at a clock in a loop: both sleep until something comes.
+"""A running network: frames from a bus, or a recording, through one network to whoever listens, and how well it
+goes.
 """
 
 from __future__ import annotations
@@ -10,15 +8,17 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from vertebra.errors import VertebraError
-from vertebra.sensing.arrival import on_host_clock
-from vertebra.sensing.latency import LatencyHistogram
+import numpy as np
+
+from vertebra.errors import InputError, VertebraError
 from vertebra.sensing.network import SensorNetwork
+from vertebra.sensing.recording.raw_log import LogReader
 from vertebra.sensing.wire.bus import receive
 from vertebra.sensing.wire.can import ANGLES, QUATERNION, Frame, kind_and_node
 
@@ -28,6 +28,60 @@ if TYPE_CHECKING:
     from vertebra.sensing.estimator import ShapeEstimator
     from vertebra.sensing.recording.recorder import Recorder
     from vertebra.sensing.sensed_shape import SensedShape
+
+_FAR = 60.0
+"""s."""
+
+
+def on_host_clock(frame: Frame) -> Frame:
+    """The frame with its arrival in Unix time; some adapters stamp frames by a clock of their own, that is not used."""
+    now = time.time()
+    return frame if abs(frame.time - now) < _FAR else frame._replace(time=now)
+
+
+# How long things take, in a histogram of fixed size: a run of a week needs no more memory than one of a second.
+
+SHORTEST = 1e-5
+"""s; the first bin holds everything shorter."""
+PER_DECADE = 50
+"""Bins; a percentile is right to 5 %."""
+DECADES = 6
+"""So that the last bin holds everything longer than 10 s."""
+
+
+class LatencyHistogram:
+    """Counts of durations in bins of equal ratio."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(DECADES * PER_DECADE + 1, dtype=np.int64)
+        self.longest = 0.0
+        """s."""
+
+    def add(self, seconds: float) -> None:
+        """Count a duration."""
+        place = math.ceil(math.log10(max(seconds, SHORTEST) / SHORTEST) * PER_DECADE)
+        self._counts[min(place, len(self._counts) - 1)] += 1
+        self.longest = max(self.longest, seconds)
+
+    @property
+    def count(self) -> int:
+        """Durations counted."""
+        return int(self._counts.sum())
+
+    def percentile(self, percent: float) -> float:
+        """Upper edge in s of the bin that this percentile falls into, never more than the longest; 0 without any."""
+        if self.count == 0:
+            return 0.0
+        place = int(np.searchsorted(np.cumsum(self._counts), math.ceil(self.count * percent / 100)))
+        if place == len(self._counts) - 1:
+            return self.longest
+        return min(SHORTEST * 10 ** (place / PER_DECADE), self.longest)
+
+
+# A running network: frames from a bus, shapes to whoever listens, and how well it goes.
+#
+# One thread fetches frames from the bus and does nothing else, so that the system's buffer never fills; another makes
+# shapes of them. Neither looks at a clock in a loop: both sleep until something comes.
 
 PEEK_AFTER = 0.002
 """s that an incomplete cycle waits for the next frame before a preliminary shape is shown."""
@@ -227,3 +281,50 @@ class LiveSession:
 def _is_sample(frame: Frame) -> bool:
     known = kind_and_node(frame.id)
     return known is not None and known[0] in (ANGLES, QUATERNION)
+
+
+# A recording through the same network as the live bus: the same frames give the same shapes, bit for bit.
+
+
+class Replay:
+    """Final shapes of a recording; iterate once.
+
+    `speed`: 1 for as fast as it was recorded, 2 for twice as fast; None for as fast as possible. `estimator` should be
+    new: what it has seen before changes what it says.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        estimator: ShapeEstimator,
+        speed: float | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        if speed is not None and not (math.isfinite(speed) and speed > 0):
+            raise InputError("speed", f"must be a positive number, or None for as fast as possible, not {speed!r}")
+        self.reader = LogReader(path)
+        """Says after the last shape whether the recording was cut off."""
+        self.network = SensorNetwork(estimator)
+        self._speed, self._clock, self._sleep = speed, clock, sleep
+
+    def __iter__(self) -> Iterator[Update]:
+        began, first = self._clock(), None
+        for frame in self.reader:
+            if self._speed is not None:
+                first = frame.time if first is None else first
+                ahead = (frame.time - first) / self._speed - (self._clock() - began)
+                if ahead > 0:
+                    self._sleep(ahead)
+            shape = self.network.receive(frame)
+            if shape is not None:
+                yield Update(shape, frame.time, True)
+
+
+def replay(path: str | Path, estimator: ShapeEstimator, speed: float | None = None) -> Iterator[SensedShape]:
+    """Shapes of a recording (.blf, .log or .csv), one a cycle; see `Replay`.
+
+    Raises RecordingError at a damaged place, after the shapes before it.
+    """
+    return (update.shape for update in Replay(path, estimator, speed))

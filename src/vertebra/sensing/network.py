@@ -1,17 +1,18 @@
-"""Frames in, shapes out: the same for a live bus and for a recording."""
+"""Frames in, shapes out, the same for a live bus and for a recording: time stamps from SYNC, answers counted, lost
+ones found.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from vertebra.mechanics.kernels.sensor_intake import ACCEPTED, OUTLIER
 from vertebra.mechanics.kernels.sensor_intake import ANGLES as ANGLE_FORM
 from vertebra.mechanics.kernels.sensor_intake import QUATERNION as QUATERNION_FORM
-from vertebra.sensing.answers import Answers
-from vertebra.sensing.counters import Counters
 from vertebra.sensing.estimator import ShapeEstimator
-from vertebra.sensing.sensed_shape import SensedShape
-from vertebra.sensing.sync_clock import SyncClock
+from vertebra.sensing.sensed_shape import Integers, SensedShape
 from vertebra.sensing.wire.can import (
     ANGLES,
     DISTURBED,
@@ -23,6 +24,7 @@ from vertebra.sensing.wire.can import (
     UNSETTLED,
     Frame,
     Sample,
+    Sync,
     decode_angles,
     decode_gyro,
     decode_heartbeat,
@@ -30,6 +32,224 @@ from vertebra.sensing.wire.can import (
     decode_sync,
     kind_and_node,
 )
+
+SYNCS_REMEMBERED = 16
+"""SYNCs that the 4 bits in an answer can tell apart."""
+AHEAD = 7
+"""An answer up to so many SYNCs ahead of the last one is to a SYNC that was lost; beyond, it is an old answer."""
+LONGEST_PERIOD = 5.0
+"""s."""
+AGREEING = 3
+"""SYNCs that must agree with each other before the clock jumps: a single one may be damaged."""
+TOLERANCE = 0.5
+"""Of a period: by so much a SYNC may be early or late."""
+
+
+class SyncClock:
+    """Turns the counter and age in an answer into the time of the sample, s of the master's clock.
+
+    Counts SYNCs through the wrap of their counter, fills in those that were lost, ignores damaged ones, and goes on
+    after a restart of the master without ever running backwards.
+    """
+
+    def __init__(self) -> None:
+        self.count = -1
+        """SYNCs since the start, lost ones included; -1 before the first."""
+        self.time = 0.0
+        """s, of the last SYNC."""
+        self.period = 0.0
+        """s between SYNCs; 0 until two have come."""
+        self.ignored = 0
+        """SYNCs that fit neither the clock nor each other, and repeated ones."""
+        self._counter = 0
+        self._shift = 0.0
+        self._counts = [-1] * SYNCS_REMEMBERED
+        self._times = [0.0] * SYNCS_REMEMBERED
+        self._doubtful: list[Sync] = []
+
+    def receive(self, sync: Sync) -> bool:
+        """Take a SYNC; False when it is ignored."""
+        if self.count < 0:
+            self._accept(sync, 0)
+            return True
+        ahead = (sync.counter - self._counter) & 0xFFFF
+        if self._fits(ahead, sync.time + self._shift - self.time):
+            self._accept(sync, self.count + ahead)
+            self._doubtful.clear()
+            return True
+        if ahead != 0 and self._agrees(sync):
+            self._jump()
+            return True
+        self.ignored += 1
+        return False
+
+    def resolve(self, counter: int) -> int:
+        """Which SYNC an answer with these 4 bits belongs to, by `count`."""
+        ahead = (counter - self._counter) % SYNCS_REMEMBERED
+        return self.count + (ahead if ahead <= AHEAD else ahead - SYNCS_REMEMBERED)
+
+    def time_of(self, count: int) -> float | None:
+        """When SYNC number `count` was sent, s; None when nobody knows: lost before the period was known."""
+        if count < 0:
+            return None
+        slot = count % SYNCS_REMEMBERED
+        if self._counts[slot] == count:
+            return self._times[slot]
+        if self.period == 0.0:
+            return None
+        return self.time + (count - self.count) * self.period
+
+    def _fits(self, ahead: int, elapsed: float) -> bool:
+        if not 0 < ahead <= 0x7FFF or elapsed <= 0.0:
+            return False
+        if self.period == 0.0:
+            return elapsed / ahead <= LONGEST_PERIOD
+        return abs(elapsed - ahead * self.period) <= TOLERANCE * self.period + 0.01 * elapsed
+
+    def _accept(self, sync: Sync, count: int) -> None:
+        time = sync.time + self._shift
+        if self.count >= 0:
+            self.period = (time - self.time) / (count - self.count)
+        self.count, self.time, self._counter = count, time, sync.counter
+        self._counts[count % SYNCS_REMEMBERED], self._times[count % SYNCS_REMEMBERED] = count, time
+
+    def _agrees(self, sync: Sync) -> bool:
+        """Whether this SYNC makes a row of agreeing ones with those before it that did not fit the clock."""
+        if self._doubtful:
+            last = self._doubtful[-1]
+            steps, elapsed = (sync.counter - last.counter) & 0xFFFF, sync.time - last.time
+            if not (0 < steps <= AHEAD and 0.0 < elapsed <= steps * LONGEST_PERIOD):
+                self._doubtful.clear()
+        self._doubtful.append(sync)
+        return len(self._doubtful) >= AGREEING
+
+    def _jump(self) -> None:
+        """The master has restarted or changed its rate: carry on from here, forwards."""
+        first, last = self._doubtful[0], self._doubtful[-1]
+        self.period = (last.time - first.time) / ((last.counter - first.counter) & 0xFFFF)
+        steps = (last.counter - self._counter) & 0xFFFF
+        elapsed = last.time + self._shift - self.time
+        if steps <= 0x7FFF and 0.0 < elapsed <= LONGEST_PERIOD * steps:
+            count = self.count + steps
+        else:
+            count = self.count + 1
+            self._shift = self.time + self.period - last.time
+        self._doubtful.clear()
+        period = self.period
+        self._accept(last, count)
+        self.period = period
+
+
+# Which sensors have answered which SYNC: lost, repeated and late answers, and whether a cycle is complete.
+
+PATIENCE = 25
+"""SYNCs: a sensor that has not answered for so long is no longer waited for."""
+CYCLES_REMEMBERED = 64
+"""SYNCs back, to tell a repeated answer from a late one."""
+
+
+class Answers:
+    """The answers of one kind, orientations or rates. `expected`: waited for before they first come."""
+
+    def __init__(self, sensors: int, *, expected: bool) -> None:
+        self._last = [-1] * sensors
+        self._begin = [-1] * sensors
+        self._heard = [0] * sensors  # bit k: has answered SYNC `last - k`
+        self._expected = expected
+        self._first = -1
+        self._count = -1
+        self._awaited: list[int] = []
+
+    def note(self, row: int, count: int, counters: Counters) -> bool:
+        """File an answer of sensor `row` to SYNC number `count`; False when it is a repeated one."""
+        if self._first < 0:
+            self._first = count
+        ahead = count - self._last[row]
+        if self._last[row] < 0 or ahead > 0:
+            if self._last[row] >= 0:
+                counters.lost[row] += ahead - 1
+            else:
+                self._begin[row] = count
+            self._heard[row] = (self._heard[row] << min(ahead, CYCLES_REMEMBERED) | 1) & (1 << CYCLES_REMEMBERED) - 1
+            self._last[row] = count
+            return True
+        if -ahead < CYCLES_REMEMBERED:
+            if self._heard[row] >> -ahead & 1:
+                counters.duplicates[row] += 1
+                return False
+            self._heard[row] |= 1 << -ahead
+            counters.lost[row] -= count > self._begin[row]
+        counters.reordered[row] += 1
+        return True
+
+    def complete(self, count: int) -> bool:
+        """Whether all sensors that are alive have answered SYNC number `count`, the newest."""
+        if count != self._count:
+            if count < self._count:
+                return False
+            self._count, self._awaited = count, self._alive(count)
+        last, awaited = self._last, self._awaited
+        while awaited and last[awaited[-1]] >= count:
+            awaited.pop()
+        return not awaited
+
+    def _alive(self, count: int) -> list[int]:
+        oldest = max(count - PATIENCE, 0)
+        starting = self._expected and count - self._first < PATIENCE
+        return [row for row, last in enumerate(self._last) if last >= oldest or (starting and last < 0)]
+
+
+# What has come over a network, counted.
+
+
+@dataclass(eq=False)
+class Counters:
+    """Frames by kind, and per sensor what became of its answers. Grow while frames come."""
+
+    sensors: Integers
+    """(sensors,) their numbers: those of their links."""
+    frames: int = 0
+    """All of them."""
+    sync: int = 0
+    angles: int = 0
+    gyro: int = 0
+    quaternion: int = 0
+    heartbeat: int = 0
+    unknown: int = 0
+    """With an id that is not of this network, or of a sensor that the robot does not have."""
+    malformed: int = 0
+    """With a wrong length or impossible content."""
+    no_sync: int = 0
+    """Answers that no SYNC could be found for, so that their time is not known."""
+    faults: int = 0
+    """Answers in which a node says that its sensor does not work."""
+    too_old: int = 0
+    """Answers with a sample so old that its time is not known."""
+    ignored_sync: int = 0
+    """SYNCs that fit neither the clock nor each other."""
+    received: Integers = field(init=False)
+    """(sensors,) answers that came: angles, quaternions and rates."""
+    lost: Integers = field(init=False)
+    """(sensors,) answers missing between two that came."""
+    duplicates: Integers = field(init=False)
+    reordered: Integers = field(init=False)
+    """(sensors,) answers that came after a later one; their loss had been counted and is taken back."""
+    outliers: Integers = field(init=False)
+    """(sensors,) orientations that jump and were not used."""
+
+    def __post_init__(self) -> None:
+        for name in ("received", "lost", "duplicates", "reordered", "outliers"):
+            setattr(self, name, np.zeros(len(self.sensors), dtype=np.int64))
+
+    def __repr__(self) -> str:
+        return (
+            f"Counters({self.frames} frames: {self.sync} SYNC, {self.angles} angles, {self.quaternion} quaternions, "
+            f"{self.gyro} rates, {self.heartbeat} heartbeats, {self.unknown} unknown, {self.malformed} malformed; "
+            f"lost {self.lost.sum()}, duplicates {self.duplicates.sum()}, outliers {self.outliers.sum()})"
+        )
+
+
+# Frames in, shapes out: the same for a live bus and for a recording.
 
 OLDEST = 0.0254
 """s: the last age that says how old a sample is; the one after it stands for anything older."""

@@ -11,12 +11,10 @@ from scipy.spatial.transform import Rotation
 import vertebra as vb
 from vertebra.sensing import so3
 from vertebra.sensing.calibration.calibrate import calibrate
-from vertebra.sensing.calibration.noise import Tolerances
-from vertebra.sensing.simulated.bases import base_rotation
-from vertebra.sensing.simulated.motion import Motion
-from vertebra.sensing.simulated.sensor_model import SensorModel
+from vertebra.sensing.calibration.unknowns import Tolerances
+from vertebra.sensing.simulated.motion import Motion, SensorTruth, base_rotation
+from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import Simulation, simulated_frames
-from vertebra.sensing.simulated.truth import SensorTruth
 from vertebra.sensing.wire.can import (
     ANGLE_STEP,
     ANGLES,

@@ -9,10 +9,10 @@ from tests.sensing.calibration.recordings import EXACT, calibrated, lapusan, mou
 
 import vertebra as vb
 from vertebra.sensing.calibration.calibrate import calibrate
-from vertebra.sensing.calibration.identifiability import verdicts
+from vertebra.sensing.calibration.solve import verdicts
 from vertebra.sensing.estimator import ShapeEstimator
 from vertebra.sensing.network import SensorNetwork
-from vertebra.sensing.simulated.sensor_model import SensorModel
+from vertebra.sensing.simulated.sensors import SensorModel
 
 ROBOT = vb.load("lapusan2022")
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"

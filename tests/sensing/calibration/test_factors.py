@@ -10,13 +10,17 @@ from tests.sensing.calibration.recordings import variant
 import vertebra as vb
 from vertebra.mechanics.kinematics import frames
 from vertebra.sensing import so3
-from vertebra.sensing.calibration.chain_elimination import Chain, constants_equations, state_change
-from vertebra.sensing.calibration.joint_constraints import Gap, gaps
-from vertebra.sensing.calibration.motion_factors import joint_rows, sensor_rows
-from vertebra.sensing.calibration.noise import Tolerances
-from vertebra.sensing.calibration.static_pose import StaticPose
-from vertebra.sensing.calibration.static_rows import static_equations
-from vertebra.sensing.calibration.unknowns import Unknowns
+from vertebra.sensing.calibration.moving import (
+    Chain,
+    Gap,
+    constants_equations,
+    gaps,
+    joint_rows,
+    sensor_rows,
+    state_change,
+)
+from vertebra.sensing.calibration.rest import StaticPose, static_equations
+from vertebra.sensing.calibration.unknowns import Tolerances, Unknowns
 
 STEP = 1e-6
 

@@ -9,8 +9,7 @@ import yaml
 import vertebra as vb
 from vertebra.errors import DescriptionError, InputError
 from vertebra.sensing import so3
-from vertebra.sensing.calibration.file import calibration_record, load_calibration, read_record
-from vertebra.sensing.calibration.result import Calibration
+from vertebra.sensing.calibration.calibration import Calibration, calibration_record, load_calibration, read_record
 
 ROBOT = vb.load("lapusan2022")
 

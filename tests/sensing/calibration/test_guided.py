@@ -10,7 +10,7 @@ import vertebra as vb
 from vertebra.errors import PoseError
 from vertebra.sensing.calibration import guided
 from vertebra.sensing.simulated.motion import Motion
-from vertebra.sensing.simulated.sensor_model import SensorModel
+from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import START, simulated_frames
 from vertebra.sensing.wire.bus import open_bus, send
 

@@ -10,10 +10,9 @@ import vertebra as vb
 from vertebra.errors import PoseError
 from vertebra.sensing import so3
 from vertebra.sensing.calibration.calibrate import calibrate
-from vertebra.sensing.simulated.motion import Motion
-from vertebra.sensing.simulated.sensor_model import SensorModel
+from vertebra.sensing.simulated.motion import Motion, SensorTruth
+from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import simulated_frames
-from vertebra.sensing.simulated.truth import SensorTruth
 from vertebra.sensing.wire.can import kind_and_node
 
 ROBOT = vb.load("lapusan2022")

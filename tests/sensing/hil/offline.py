@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 import vertebra as vb
-from vertebra.sensing.hil.result import HilRun
-from vertebra.sensing.hil.run import methods_for
+from vertebra.sensing.hil.estimate import SensedRun, replay
+from vertebra.sensing.hil.run import HilRun, methods_for
 from vertebra.sensing.hil.score import score
-from vertebra.sensing.hil.sensed_run import SensedRun, replay
-from vertebra.sensing.hil.setup import HilSetup
-from vertebra.sensing.hil.truth_file import Account
+from vertebra.sensing.hil.setup import Account, HilSetup
 from vertebra.sensing.simulated.motion import Motion
-from vertebra.sensing.simulated.sensor_model import SensorModel
+from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import simulated_frames
 
 

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 import vertebra as vb
+from vertebra.sensing.hil.estimate import replay
 from vertebra.sensing.hil.score import score
-from vertebra.sensing.hil.sensed_run import replay
-from vertebra.sensing.simulated.bases import tilted_base
-from vertebra.sensing.simulated.motion import Motion
-from vertebra.sensing.simulated.sensor_model import SensorModel
+from vertebra.sensing.simulated.motion import Motion, tilted_base
+from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import simulated_frames
 
 ROBOT = vb.load("lapusan2022")

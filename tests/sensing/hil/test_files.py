@@ -9,13 +9,11 @@ import pytest
 from tests.sensing.hil.offline import small_setup
 
 import vertebra as vb
-from vertebra.sensing.hil.frame_file import read_frames, save_frames
-from vertebra.sensing.hil.pacing import LATE, Pacer
-from vertebra.sensing.hil.sensed_run import SensedRun
-from vertebra.sensing.hil.setup import HilSetup
-from vertebra.sensing.hil.truth_file import Account, load, save
-from vertebra.sensing.simulated.bases import tilted_base
-from vertebra.sensing.simulated.sensor_model import SensorModel
+from vertebra.sensing.hil.estimate import SensedRun
+from vertebra.sensing.hil.setup import Account, HilSetup, load_truth, read_frames, save_frames, save_truth
+from vertebra.sensing.hil.virtual_robot import LATE, Pacer
+from vertebra.sensing.simulated.motion import tilted_base
+from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import simulated_frames
 from vertebra.sensing.wire.can import Frame
 
@@ -45,8 +43,8 @@ def test_truth(tmp_path):
     setup = small_setup(model=SensorModel.uncalibrated(), duration=0.1)
     run = simulated_frames(setup.robot, setup.motion, setup.model, 0.1)
     account = Account(10, 2, 1, 100, 3, 0.004)
-    save(tmp_path / "truth.npz", run.truth, run.sensors, account)
-    truth, sensors, found = load(tmp_path / "truth.npz", setup.robot)
+    save_truth(tmp_path / "truth.npz", run.truth, run.sensors, account)
+    truth, sensors, found = load_truth(tmp_path / "truth.npz", setup.robot)
     assert found == account
     assert found.on_bus == 8
     for name in ("times", "angles", "twists", "frames", "base"):

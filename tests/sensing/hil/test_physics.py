@@ -10,9 +10,8 @@ from tests.oracles.mujoco_model import MIXED_MIRROR, MIXED_PLATFORM
 
 import vertebra as vb
 from vertebra.sensing import so3
-from vertebra.sensing.hil.physics import VirtualBody
-from vertebra.sensing.simulated.bases import tilted_base
-from vertebra.sensing.simulated.motion import Motion
+from vertebra.sensing.hil.virtual_robot import VirtualBody
+from vertebra.sensing.simulated.motion import Motion, tilted_base
 
 LAPUSAN = vb.load("lapusan2022")
 

@@ -12,7 +12,7 @@ from tests.sensing.hil.offline import small_setup
 
 import vertebra as vb
 from vertebra.errors import HilError
-from vertebra.sensing.hil import process
+from vertebra.sensing.hil import run as process
 from vertebra.sensing.hil.run import local_url, methods_for, run_hil
 from vertebra.sensing.sensed_shape import SensorState
 

@@ -10,12 +10,11 @@ import pytest
 
 import vertebra as vb
 from vertebra.sensing import so3
+from vertebra.sensing.hil.estimate import SensedRun
 from vertebra.sensing.hil.score import platforms, score
-from vertebra.sensing.hil.sensed_run import SensedRun
 from vertebra.sensing.sensed_shape import SensorState
-from vertebra.sensing.simulated.bases import tilted_base
-from vertebra.sensing.simulated.motion import Motion
-from vertebra.sensing.simulated.sensor_model import SensorModel
+from vertebra.sensing.simulated.motion import Motion, tilted_base
+from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import simulated_frames
 
 ROBOT = vb.load("lapusan2022")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from tests.sensing.hil.offline import small_setup
 
+from vertebra.sensing.hil.estimate import replay
 from vertebra.sensing.hil.score import score
-from vertebra.sensing.hil.sensed_run import replay
 from vertebra.sensing.hil.virtual_robot import VirtualRobot
-from vertebra.sensing.simulated.bases import tilted_base
-from vertebra.sensing.simulated.sensor_model import SensorModel
+from vertebra.sensing.simulated.motion import tilted_base
+from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.wire.can import ANGLES, SYNC, decode_sync, kind_and_node
 
 

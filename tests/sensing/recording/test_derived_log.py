@@ -18,9 +18,8 @@ from tests.sensing.networks import long_robot, one_shape
 
 import vertebra as vb
 from vertebra.errors import RecordingError
-from vertebra.sensing.recording.derived_log import DerivedLogWriter, robot_contents
-from vertebra.sensing.recording.mcap_records import copy_mcap
-from vertebra.sensing.recording.recorded_shapes import read_shapes
+from vertebra.sensing.recording.shape_log import DerivedLogWriter, robot_contents
+from vertebra.sensing.recording.shape_reader import copy_mcap, read_shapes
 from vertebra.sensing.recording.shape_record import ShapeRecord, record
 from vertebra.sensing.sensed_shape import SensorState
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vertebra.errors import InputError, RecordingError
+from vertebra.sensing.recording.files import WholeFile
 from vertebra.sensing.recording.raw_log import LogReader, RawLogWriter, read_frames
-from vertebra.sensing.recording.whole_file import WholeFile
 from vertebra.sensing.wire.can import Frame
 
 CASES = 400 if os.environ.get("VERTEBRA_SOAK") == "1" else 40

@@ -17,9 +17,8 @@ from tests.sensing.wire.bench import child, free_group
 import vertebra as vb
 from vertebra.errors import InputError, RecordingError
 from vertebra.sensing.recording.raw_log import LogReader, read_frames
-from vertebra.sensing.recording.recorded_shapes import read_shapes
-from vertebra.sensing.recording.recorder import Recorder
-from vertebra.sensing.recording.recorder_pipe import frames_from_bytes, frames_to_bytes
+from vertebra.sensing.recording.recorder import Recorder, frames_from_bytes, frames_to_bytes
+from vertebra.sensing.recording.shape_reader import read_shapes
 from vertebra.sensing.wire.can import Frame
 
 KILLS = 20 if os.environ.get("VERTEBRA_SOAK") == "1" else 3

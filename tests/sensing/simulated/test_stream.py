@@ -9,11 +9,9 @@ import pytest
 
 import vertebra as vb
 from vertebra.sensing import so3
-from vertebra.sensing.simulated.motion import Motion
-from vertebra.sensing.simulated.sensor_model import SensorModel
-from vertebra.sensing.simulated.sensors import SimulatedSensors
-from vertebra.sensing.simulated.stream import START, simulated_frames
-from vertebra.sensing.simulated.true_chain import chain_motion
+from vertebra.sensing.simulated.motion import Motion, chain_motion
+from vertebra.sensing.simulated.sensors import SensorModel
+from vertebra.sensing.simulated.stream import START, SimulatedSensors, simulated_frames
 from vertebra.sensing.wire.can import (
     ANGLES,
     DISTURBED,

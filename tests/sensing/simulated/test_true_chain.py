@@ -9,8 +9,7 @@ from tests.oracles.mujoco_model import MIXED_MIRROR, MIXED_PLATFORM, MujocoModel
 
 import vertebra as vb
 from vertebra.sensing import so3
-from vertebra.sensing.simulated.motion import Motion
-from vertebra.sensing.simulated.true_chain import chain_motion
+from vertebra.sensing.simulated.motion import Motion, chain_motion
 
 TIMES = np.array([0.0, 0.7, 1.9, 3.3])
 ROBOTS = [vb.load("lapusan2022"), vb.load(MIXED_MIRROR), vb.load(MIXED_PLATFORM)]

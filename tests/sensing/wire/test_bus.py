@@ -15,8 +15,7 @@ import pytest
 from tests.sensing.wire.bench import free_group
 
 from vertebra.errors import BusError, InputError
-from vertebra.sensing.wire.bus import hears_itself, open_bus, receive, receive_buffer, send, skipped
-from vertebra.sensing.wire.bus_url import parse_bus_url
+from vertebra.sensing.wire.bus import hears_itself, open_bus, parse_bus_url, receive, receive_buffer, send, skipped
 from vertebra.sensing.wire.can import Frame
 
 

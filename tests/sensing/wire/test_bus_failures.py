@@ -16,7 +16,7 @@ import can
 import pytest
 
 from vertebra.errors import BusError
-from vertebra.sensing.wire import bus_checks
+from vertebra.sensing.wire import bus as bus_checks
 from vertebra.sensing.wire.bus import open_bus, receive, send
 from vertebra.sensing.wire.can import Frame
 

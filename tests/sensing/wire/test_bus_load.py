@@ -7,7 +7,7 @@ import random
 import pytest
 
 from vertebra.errors import InputError
-from vertebra.sensing.wire.bus_load import bus_load, frame_bits
+from vertebra.sensing.wire.can import bus_load, frame_bits
 
 
 def crc15(bits: list[int]) -> list[int]:

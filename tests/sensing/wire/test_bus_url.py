@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vertebra.errors import InputError
-from vertebra.sensing.wire.bus_url import parse_bus_url
+from vertebra.sensing.wire.bus import parse_bus_url
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,7 @@ from vertebra.errors import BusError
 from vertebra.sensing.wire import can
 from vertebra.sensing.wire.bus import open_bus, receive, send
 from vertebra.sensing.wire.can import Frame
-from vertebra.sensing.wire.gateway import Gateway
-from vertebra.sensing.wire.serial_line import open_serial
+from vertebra.sensing.wire.gateway import Gateway, open_serial
 from vertebra.sensing.wire.witmotion import Angles, Magnetometer, Rates, packet_bytes
 
 

@@ -9,7 +9,7 @@ import pytest
 from vertebra.errors import InputError
 from vertebra.sensing.wire import can
 from vertebra.sensing.wire.can import DISTURBED, FAULT, UNSETTLED, Frame
-from vertebra.sensing.wire.node_board import NodeBoard
+from vertebra.sensing.wire.gateway import NodeBoard
 from vertebra.sensing.wire.witmotion import (
     Acceleration,
     Angles,

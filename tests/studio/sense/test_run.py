@@ -17,7 +17,7 @@ from vertebra.errors import BusError
 from vertebra.sensing.estimator import ShapeEstimator
 from vertebra.sensing.network import SensorNetwork
 from vertebra.sensing.simulated.motion import Motion
-from vertebra.sensing.simulated.sensor_model import SensorModel
+from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import simulated_frames
 from vertebra.sensing.wire.bus import open_bus, send
 from vertebra.studio.sense.run import Sensed, SenseRun
@@ -187,7 +187,7 @@ def test_a_robot_with_more_sensors_than_the_bus_has_numbers_says_so():
 
 
 def test_a_bus_without_the_package_for_it_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("vertebra.sensing.wire.bus_checks.find_spec", lambda name: None)
+    monkeypatch.setattr("vertebra.sensing.wire.bus.find_spec", lambda name: None)
     running = Running(BusSource("virtual://a", 0.0))
     assert soon(lambda: bool(running.errors))
     running.end()

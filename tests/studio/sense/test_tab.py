@@ -14,9 +14,9 @@ import vertebra as vb
 from vertebra.errors import StudioError
 from vertebra.robot.robot import presets
 from vertebra.sensing.recording.raw_log import RawLogWriter
-from vertebra.sensing.recording.recorded_shapes import read_shapes
+from vertebra.sensing.recording.shape_reader import read_shapes
 from vertebra.sensing.simulated.motion import Motion
-from vertebra.sensing.simulated.sensor_model import SensorModel
+from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import simulated_frames
 from vertebra.studio.opening import open_studio
 from vertebra.studio.sense.settings import SenseSettings

@@ -11,13 +11,12 @@ import vertebra as vb
 from vertebra.errors import RecordingError, StudioError
 from vertebra.sensing.estimator import ShapeEstimator
 from vertebra.sensing.network import SensorNetwork
-from vertebra.sensing.recording.derived_log import DerivedLogWriter, robot_contents
-from vertebra.sensing.recording.mcap_records import McapRecords
 from vertebra.sensing.recording.raw_log import read_frames
-from vertebra.sensing.recording.recorded_shapes import read_shapes
+from vertebra.sensing.recording.shape_log import DerivedLogWriter, robot_contents
+from vertebra.sensing.recording.shape_reader import McapRecords, read_shapes
 from vertebra.sensing.recording.shape_record import record
 from vertebra.sensing.simulated.motion import Motion
-from vertebra.sensing.simulated.sensor_model import SensorModel
+from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import simulated_frames
 from vertebra.studio.sense import tape as sense_tape
 from vertebra.studio.sense.tape import Deck, Tape, completed

@@ -9,9 +9,8 @@ import vertebra as vb
 from vertebra.sensing.estimator import ShapeEstimator
 from vertebra.sensing.network import SensorNetwork
 from vertebra.sensing.sensed_shape import SensorState
-from vertebra.sensing.simulated.bases import base_rotation
-from vertebra.sensing.simulated.motion import Motion
-from vertebra.sensing.simulated.sensor_model import SensorModel
+from vertebra.sensing.simulated.motion import Motion, base_rotation
+from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import START, simulated_frames
 from vertebra.sensing.wire.can import Frame
 from vertebra.studio.sense.look import errors_of, look_of

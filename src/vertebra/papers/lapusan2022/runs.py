@@ -16,7 +16,7 @@ from vertebra.papers.lapusan2022.published import LOOP_RATE, SENSOR_RATE, TESTS
 from vertebra.papers.lapusan2022.tip_errors import TipError, differences, distances_mm, mean_absolute, tip_error
 from vertebra.papers.lapusan2022.true_poses import true_platforms
 from vertebra.robot.tables import Floats
-from vertebra.sensing.simulated.sensor_model import SensorModel
+from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import Simulation, simulated_frames
 
 SEEDS = (1, 2, 3)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vertebra.robot.tables import Floats
 from vertebra.sensing import so3
-from vertebra.sensing.sync_clock import SyncClock
+from vertebra.sensing.network import SyncClock
 from vertebra.sensing.wire.can import (
     ANGLES,
     DISTURBED,

@@ -2,26 +2,144 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from vertebra.errors import HilError
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import UNIVERSAL
+from vertebra.robot.tables import UNIVERSAL, Floats
 from vertebra.sensing.estimator import METHODS, Method
-from vertebra.sensing.hil.estimate import QUIET
-from vertebra.sensing.hil.frame_file import read_frames
-from vertebra.sensing.hil.process import START_UP, HilProcess
-from vertebra.sensing.hil.result import HilRun
-from vertebra.sensing.hil.score import score
-from vertebra.sensing.hil.sensed_run import SensedRun, replay
-from vertebra.sensing.hil.setup import HilSetup
-from vertebra.sensing.hil.truth_file import load as load_truth
-from vertebra.sensing.wire.bus_url import MULTICAST_GROUP
+from vertebra.sensing.hil.estimate import QUIET, READY, SensedRun, replay
+from vertebra.sensing.hil.score import Score, score
+from vertebra.sensing.hil.setup import Account, HilSetup, load_truth, read_frames
+from vertebra.sensing.network import Counters
+from vertebra.sensing.simulated.motion import SensorTruth, Truth
+from vertebra.sensing.wire.bus import MULTICAST_GROUP
+
+START_UP = 120.0
+"""s that a process may take to begin: kernels may have to be compiled first."""
+PAUSE = 0.05
+"""s between looks at a process."""
+
+
+class HilProcess:
+    """A module of this package as a process; killed when the context ends, whatever happened."""
+
+    def __init__(self, module: str, folder: Path, *files: str) -> None:
+        self._ready = threading.Event()
+        self._name = module.replace("_", " ")
+        paths = [str(folder / file) for file in ("setup.json", *files)]
+        self._words = (folder / f"{module}.txt").open("w+b")
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", f"vertebra.sensing.hil.{module}", *paths],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=self._words,
+            env=os.environ | {"PYTHONUNBUFFERED": "1"},
+            # Its own group: Ctrl-C reaches this process alone, which then ends the others.
+            start_new_session=True,
+        )
+
+    def __enter__(self) -> HilProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        self._words.close()
+
+    def wait_until_ready(self) -> None:
+        """Until it says so."""
+        # A thread, because reading from a pipe cannot be given a deadline.
+        threading.Thread(target=self._listen, daemon=True).start()
+        deadline = time.monotonic() + START_UP
+        while not self._ready.wait(PAUSE):
+            self._look(deadline)
+
+    def wait(self, limit: float, look: Callable[[], None] = lambda: None) -> None:
+        """Until it has ended well, at most `limit` s; `look` is called again and again meanwhile."""
+        deadline = time.monotonic() + limit
+        while self._process.poll() is None:
+            look()
+            self._look(deadline)
+            time.sleep(PAUSE)
+        self._look(deadline)
+
+    def _listen(self) -> None:
+        if self._process.stdout is not None and self._process.stdout.readline().decode().strip() == READY:
+            self._ready.set()
+
+    def _look(self, deadline: float) -> None:
+        code = self._process.poll()
+        if code:
+            self._words.seek(0)
+            words = self._words.read().decode("utf-8", "replace").strip().splitlines()
+            raise HilError(f"the {self._name} process failed (code {code}): {words[-1] if words else 'no message'}")
+        if code is None and time.monotonic() > deadline:
+            raise HilError(f"the {self._name} process did not end in time and was stopped; is the computer overloaded?")
+
+
+# What a run in the loop showed.
+
+PERCENTILES = (50.0, 95.0, 99.0, 100.0)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HilRun:
+    """The virtual robot, what was sensed of it live, and the scores of all methods on the same frames."""
+
+    setup: HilSetup
+    truth: Truth
+    sensors: SensorTruth
+    account: Account
+    """Of the virtual robot."""
+    received: int
+    """Frames that the estimator took from the bus."""
+    counters: Counters
+    """What the estimator's network made of them."""
+    runs: dict[Method, SensedRun]
+    """By method; the live one has latencies."""
+    scores: dict[Method, Score]
+    """By method, all on the same frames."""
+    identical: bool
+    """Whether replaying the frames gave the live shapes again, bit for bit."""
+
+    @property
+    def live(self) -> SensedRun:
+        """What the estimator beside the robot said while it moved."""
+        return self.runs[self.setup.method]
+
+    @property
+    def lost_on_bus(self) -> int:
+        """Frames that were put onto the bus and never taken from it."""
+        return self.account.on_bus - self.received
+
+    @property
+    def latencies(self) -> Floats:
+        """(4,) s; 50, 95, 99 and 100 % of the shapes came within this time of their last frame."""
+        percentiles: Floats = np.percentile(self.live.latencies, PERCENTILES)
+        return percentiles
+
+    def __repr__(self) -> str:
+        score = self.scores[self.setup.method]
+        return f"HilRun of {self.setup.robot.name!r}, {self.setup.duration:g} s: {score!r}"
+
+
+# Run virtual robot and estimator as two processes that only share a bus, then score what was sensed.
 
 WIND_UP = 60.0
 """s that a process may take to end after the last frame."""

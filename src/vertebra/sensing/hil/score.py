@@ -12,9 +12,9 @@ from vertebra.errors import InputError
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.sensing import so3
-from vertebra.sensing.hil.sensed_run import SensedRun
+from vertebra.sensing.hil.estimate import SensedRun
 from vertebra.sensing.sensed_shape import SensorState
-from vertebra.sensing.simulated.truth import Truth
+from vertebra.sensing.simulated.motion import Truth
 
 
 @dataclass(frozen=True, eq=False, repr=False)

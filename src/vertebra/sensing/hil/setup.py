@@ -1,10 +1,12 @@
-"""What a run in the loop is: the robot, how it moves, its sensors, the bus. Each process reads it from one file."""
+"""What a run in the loop is, and the files its processes share: set-up, frames, truth."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -12,10 +14,10 @@ from vertebra.errors import InputError
 from vertebra.robot.robot import Robot, load
 from vertebra.robot.tables import Floats
 from vertebra.sensing.estimator import METHODS, Method
-from vertebra.sensing.pairwise import require_universal
-from vertebra.sensing.simulated.bases import base_rotation
-from vertebra.sensing.simulated.motion import Motion
-from vertebra.sensing.simulated.sensor_model import SensorModel
+from vertebra.sensing.fitting import require_universal
+from vertebra.sensing.simulated.motion import Motion, SensorTruth, Truth, base_rotation
+from vertebra.sensing.simulated.sensors import SensorModel
+from vertebra.sensing.wire.can import Frame
 
 LONGEST = 3600.0
 """s; a run is kept in memory."""
@@ -77,3 +79,85 @@ class HilSetup:
         given["base"] = np.array(given["base"])
         given["silent"] = {int(sensor): float(time) for sensor, time in given["silent"]}
         return cls(**given)
+
+
+# Frames of a run as they came, in one compact file for the replay.
+
+
+def save_frames(path: Path, frames: list[Frame]) -> None:
+    """Write ids, payloads and arrival times; payloads keep their length."""
+    np.savez_compressed(
+        path,
+        ids=np.array([frame.id for frame in frames], np.int64),
+        lengths=np.array([len(frame.data) for frame in frames], np.int64),
+        data=np.frombuffer(b"".join(frame.data for frame in frames), np.uint8),
+        times=np.array([frame.time for frame in frames], np.float64),
+    )
+
+
+def read_frames(path: Path) -> list[Frame]:
+    """What `save_frames` wrote."""
+    with np.load(path) as file:
+        data, ends = file["data"].tobytes(), np.cumsum(file["lengths"]).tolist()
+        ids, times = file["ids"].tolist(), file["times"].tolist()
+    starts = [0, *ends[:-1]]
+    rows = zip(ids, starts, ends, times, strict=True) if ids else ()
+    return [Frame(can_id, data[start:end], time) for can_id, start, end, time in rows]
+
+
+# The truth of a virtual robot as a file: it never goes over the bus.
+
+
+@dataclass(frozen=True)
+class Account:
+    """How the virtual robot fared as a real-time process."""
+
+    sent: int
+    """Frames that the sensor model made, lost ones included."""
+    dropped: int
+    """Frames that the sensor model lost; they never came onto the bus."""
+    unheard: int
+    """SYNCs that nodes did not hear."""
+    ticks: int
+    """Steps of real time."""
+    overruns: int
+    """Ticks that began more than 5 ms late."""
+    worst: float
+    """s; the largest lateness of a tick."""
+
+    @property
+    def on_bus(self) -> int:
+        """Frames put onto the bus."""
+        return self.sent - self.dropped
+
+
+def save_truth(path: Path, truth: Truth, sensors: SensorTruth, account: Account) -> None:
+    """Write all at once: a reader never sees half a file."""
+    partial = path.with_suffix(".partial.npz")
+    np.savez_compressed(
+        partial,
+        times=truth.times,
+        angles=truth.angles,
+        twists=truth.twists,
+        frames=truth.frames,
+        base=truth.base,
+        sensors=np.array(sensors.sensors),
+        mounts=sensors.mounts,
+        headings=sensors.headings,
+        gyro_biases=sensors.gyro_biases,
+        account=np.array(
+            [account.sent, account.dropped, account.unheard, account.ticks, account.overruns, account.worst]
+        ),
+    )
+    os.replace(partial, path)
+
+
+def load_truth(path: Path, robot: Robot) -> tuple[Truth, SensorTruth, Account]:
+    """What `save` wrote."""
+    with np.load(path) as file:
+        arrays: dict[str, Floats] = {name: file[name] for name in file.files}
+    truth = Truth(robot, *(arrays[name] for name in ("times", "angles", "twists", "frames", "base")))
+    links = tuple(int(link) for link in arrays["sensors"])
+    sensors = SensorTruth(links, arrays["mounts"], arrays["headings"], arrays["gyro_biases"])
+    sent, dropped, unheard, ticks, overruns, worst = arrays["account"].tolist()
+    return truth, sensors, Account(int(sent), int(dropped), int(unheard), int(ticks), int(overruns), worst)

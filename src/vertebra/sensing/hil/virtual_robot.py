@@ -1,33 +1,173 @@
-"""The virtual robot, a process of its own: physics and sensors in real time, CAN frames on a bus, the truth in a file.
-
-``python -m vertebra.sensing.hil.virtual_robot setup.json truth.npz``
+"""The virtual robot, a process of its own: physics and sensors in real time, CAN frames on a bus, the truth in a
+file.
 """
 
 from __future__ import annotations
 
 import gc
 import heapq
+import math
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vertebra.robot.tables import Floats
-from vertebra.sensing.hil.pacing import Pacer
-from vertebra.sensing.hil.physics import VirtualBody
-from vertebra.sensing.hil.setup import HilSetup
-from vertebra.sensing.hil.truth_file import Account, save
-from vertebra.sensing.simulated.motion import Motion
-from vertebra.sensing.simulated.sensors import SimulatedSensors
-from vertebra.sensing.simulated.true_chain import twisted
-from vertebra.sensing.simulated.truth import Truth, world_frames
+from vertebra.errors import InputError
+from vertebra.robot.export.common import mjcf_qpos, mjcf_velocity_map
+from vertebra.robot.export.mjcf import to_mjcf
+from vertebra.robot.robot import Robot
+from vertebra.robot.tables import BALL, ROLLING, Floats
+from vertebra.sensing.hil.setup import Account, HilSetup, save_truth
+from vertebra.sensing.simulated.motion import Motion, Truth, twisted, world_frames
+from vertebra.sensing.simulated.stream import SimulatedSensors
 from vertebra.sensing.wire.bus import open_bus, send
 from vertebra.sensing.wire.can import Frame
 
 if TYPE_CHECKING:
     from can import BusABC
+
+LATE = 5e-3
+"""s; later than this a tick is an overrun. Ordinary systems wake a process a millisecond late now and then."""
+
+
+class Pacer:
+    """Ticks of `period` s from `start` (monotonic clock) on; counts those that began too late."""
+
+    def __init__(self, period: float, start: float) -> None:
+        if not period > 0:
+            raise InputError("period", f"must be above 0 s, not {period}")
+        self._period, self._start = period, start
+        self.overruns = 0
+        """Ticks that began later than LATE."""
+        self.worst = 0.0
+        """s; the largest lateness."""
+
+    def ticks(self, count: int) -> Iterator[int]:
+        """0, 1, ..., count - 1, each at its time or as soon after it as possible."""
+        for tick in range(count):
+            late = time.monotonic() - (self._start + tick * self._period)
+            if late < 0:
+                time.sleep(-late)
+            self.worst = max(self.worst, late)
+            self.overruns += late > LATE
+            yield tick
+
+
+# The virtual robot's body: MuJoCo integrates the exported model while servos pull its joints after a motion.
+#
+# The only module of Vertebra that imports MuJoCo, and only when a body is made.
+
+STEP = 0.5e-3
+"""s; MuJoCo's step. The joints' own springs are replaced by servos, so it need not follow them."""
+SERVO = 2 * math.pi * 12
+"""rad/s; least natural frequency of a servo on the inertia that it carries; critically damped."""
+SAG = 0.01
+"""rad; how far the weight distal of a joint can push its servo with the largest arm. Stiffens servos of small links."""
+EARTH = 9.81
+"""m/s^2; for robots whose file has no gravity."""
+
+
+class VirtualBody:
+    """A robot under gravity whose joints follow `motion` as servos can: with lag and sag."""
+
+    def __init__(self, robot: Robot, motion: Motion, base: Floats) -> None:
+        self._engine = _mujoco()
+        self._robot, self._motion, self._base = robot, motion, base
+        self._model = self._engine.MjModel.from_xml_string(to_mjcf(robot))
+        self._data = self._engine.MjData(self._model)
+        self._bodies = [self._model.body(f"link{link}").id for link in range(len(robot.links))]
+        self._steps = 0
+        self._set_up(float(np.linalg.norm(robot.gravity)) or EARTH)
+
+    def advance(self, time: float) -> None:
+        """Integrate up to `time`, s; the servos are told once where to be by then."""
+        self._model.qpos_spring[:] = mjcf_qpos(self._robot, self._motion.angles(time))
+        while self._steps < round(time / STEP):
+            self._engine.mj_step(self._model, self._data)
+            self._steps += 1
+
+    def look(self) -> tuple[Floats, Floats]:
+        """Frames of all links (links, 4, 4) with base axes, m, and their rates (links, 3) in link axes, rad/s."""
+        # mj_step leaves poses and velocities one step old (theory 7).
+        self._engine.mj_forward(self._model, self._data)
+        frames = np.tile(np.eye(4), (len(self._bodies), 1, 1))
+        frames[:, :3, :3] = self._data.xmat[self._bodies].reshape(-1, 3, 3)
+        frames[:, :3, 3] = self._data.xpos[self._bodies]
+        rates = np.einsum("lba,lb->la", frames[:, :3, :3], self._data.cvel[self._bodies, :3])
+        return frames, rates
+
+    def angles(self) -> Floats:
+        """(freedoms,) joint coordinates, rad."""
+        angles = np.empty(self._robot.freedoms)
+        for row, joint in enumerate(self._robot.joints):
+            first = joint["first"]
+            if joint["kind"] == ROLLING:
+                angles[first] = self._coordinate(row, "_a") + self._coordinate(row, "_b")
+            elif joint["kind"] == BALL:
+                angles[first : first + 2] = _bend(self._data.joint(f"joint{row + 1}").qpos)
+            elif joint["freedoms"] == 2:
+                angles[first : first + 2] = self._coordinate(row, "_a"), self._coordinate(row, "_b")
+            else:
+                angles[first] = self._coordinate(row, "")
+        return angles
+
+    def _coordinate(self, row: int, part: str) -> float:
+        return float(self._data.joint(f"joint{row + 1}{part}").qpos[0])
+
+    def _set_up(self, gravity: float) -> None:
+        model, data = self._model, self._data
+        model.opt.timestep = STEP
+        model.opt.gravity[:] = self._base.T @ (0.0, 0.0, -gravity)
+        model.eq_solref[:, 0] = 2 * STEP
+        start = self._motion.angles(0.0)
+        data.qpos[:] = mjcf_qpos(self._robot, start)
+        data.qvel[:] = mjcf_velocity_map(self._robot, start) @ self._motion.rates(0.0)
+        self._engine.mj_forward(model, data)
+        mass = np.zeros((model.nv, model.nv))
+        self._engine.mj_fullM(model, data, mass)
+        for joint in range(model.njnt):
+            self._add_servo(joint, np.diag(mass), gravity)
+
+    def _add_servo(self, joint: int, inertias: Floats, gravity: float) -> None:
+        """A spring whose rest is moved; the slides of a flexure have none, since they follow its hinge."""
+        model, data, kinds = self._model, self._data, self._engine.mjtJoint
+        first = model.jnt_dofadr[joint]
+        own = slice(first, first + (3 if model.jnt_type[joint] == kinds.mjJNT_BALL else 1))
+        if model.jnt_type[joint] == kinds.mjJNT_SLIDE:
+            model.jnt_stiffness[joint] = 0.0
+            return
+        distal = slice(model.jnt_bodyid[joint], None)
+        arms = np.linalg.norm(data.xipos[distal] - data.xanchor[joint], axis=1)
+        inertia = float(inertias[own].max())
+        stiffness = max(inertia * SERVO**2, gravity * float(model.body_mass[distal] @ arms) / SAG)
+        model.jnt_stiffness[joint] = stiffness
+        model.dof_damping[own] = 2 * math.sqrt(inertia * stiffness)
+
+
+def _bend(quaternion: Floats) -> Floats:
+    """(2,) bend toward x and y of a ball joint, rad; its twist is left out."""
+    w, x, y, _ = quaternion if quaternion[0] >= 0 else -quaternion
+    across = math.hypot(x, y)
+    scale = 2 * math.atan2(across, w) / across if across > 0 else 2.0
+    return np.array([scale * y, -scale * x])
+
+
+def _mujoco() -> ModuleType:
+    try:
+        import mujoco
+    except ImportError:
+        raise InputError("virtual robot", 'needs MuJoCo; pip install "vertebra[hil]"') from None
+    module: ModuleType = mujoco
+    return module
+
+
+# The virtual robot, a process of its own: physics and sensors in real time, CAN frames on a bus, the truth in a file.
+#
+# ``python -m vertebra.sensing.hil.virtual_robot setup.json truth.npz``
 
 TICK = 1e-3
 """s; samples are taken, and frames put onto the bus, at whole ticks."""
@@ -105,7 +245,7 @@ def run(setup: HilSetup, bus: BusABC, truth_file: Path) -> None:
         send(bus, frame)
     transport = robot.sensors.transport
     counts = transport.sent, transport.dropped, transport.unheard
-    save(truth_file, robot.truth(), robot.sensors.truth, Account(*counts, ticks, pacer.overruns, pacer.worst))
+    save_truth(truth_file, robot.truth(), robot.sensors.truth, Account(*counts, ticks, pacer.overruns, pacer.worst))
 
 
 def main(setup_file: str, truth_file: str) -> None:

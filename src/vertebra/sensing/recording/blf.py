@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import BinaryIO
 
 from vertebra.errors import RecordingError
-from vertebra.sensing.recording.unix_time import BILLION, from_ns, to_ns
+from vertebra.sensing.recording.files import BILLION, from_ns, to_ns
 from vertebra.sensing.wire.can import Frame
 
 HEADER_SIZE = 144

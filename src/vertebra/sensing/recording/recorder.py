@@ -1,35 +1,72 @@
-"""Recording in a process of its own: the one that senses never waits for a disk.
-
-    with Recorder(raw="run.blf", derived="run.mcap", robot=robot) as recorder:
-        recorder.frame(frame)
-        recorder.shape(shape, arrival=frame.time)
-
-Frames and shapes wait in memory, without a bound, when the recording process is slow; none is dropped.
-"""
+"""Recording in a process of its own: the one that senses never waits for a disk."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
+import struct
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self, cast
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self, cast
 
-from vertebra.errors import InputError, RecordingError
-from vertebra.sensing.recording.derived_log import robot_contents
-from vertebra.sensing.recording.derived_messages import foxglove_messages
-from vertebra.sensing.recording.raw_log import raw_suffix
-from vertebra.sensing.recording.recorder_pipe import END, FRAMES, SHAPE, TASK, block, frames_to_bytes
-from vertebra.sensing.recording.shape_record import packed
+from vertebra.errors import InputError, RecordingError, VertebraError
+from vertebra.sensing.recording.raw_log import RawLogWriter, raw_suffix
+from vertebra.sensing.recording.shape_log import DerivedLogWriter, foxglove_messages, robot_contents
+from vertebra.sensing.recording.shape_record import Layout, packed, unpacked
 from vertebra.sensing.wire.can import Frame
 
 if TYPE_CHECKING:
     from vertebra.robot.robot import Robot
     from vertebra.sensing.sensed_shape import SensedShape
+
+TASK, FRAMES, SHAPE, END = b"T", b"F", b"S", b"E"
+_HEAD = struct.Struct("<cI")
+_FRAME = struct.Struct("<HBd8s")
+"""Id, count of bytes, arrival in s (Unix), bytes."""
+
+
+def block(kind: bytes, content: bytes = b"") -> bytes:
+    """A block for the pipe."""
+    return _HEAD.pack(kind, len(content)) + content
+
+
+def read_blocks(pipe: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
+    """Whole blocks until the pipe closes."""
+    while len(head := pipe.read(_HEAD.size)) == _HEAD.size:
+        kind, size = _HEAD.unpack(head)
+        content = pipe.read(size)
+        if len(content) < size:
+            return
+        yield kind, content
+
+
+def frames_to_bytes(frames: Iterable[Frame]) -> bytes:
+    """Frames one behind the other."""
+    pack = _FRAME.pack
+    return b"".join([pack(frame.id, len(frame.data), frame.time, frame.data) for frame in frames])
+
+
+def frames_from_bytes(data: bytes) -> Iterator[Frame]:
+    """The reverse of `frames_to_bytes`."""
+    for can_id, length, stamp, content in _FRAME.iter_unpack(data):
+        yield Frame(can_id, content[:length], stamp)
+
+
+# Recording in a process of its own: the one that senses never waits for a disk.
+#
+#     with Recorder(raw="run.blf", derived="run.mcap", robot=robot) as recorder:
+#         recorder.frame(frame)
+#         recorder.shape(shape, arrival=frame.time)
+#
+# Frames and shapes wait in memory, without a bound, when the recording process is slow; none is dropped.
 
 FEED_EVERY = 0.02
 """s between blocks of frames in the pipe."""
@@ -73,7 +110,7 @@ class Recorder:
         self._ready, self._closing = threading.Event(), threading.Event()
         # A session of its own: Ctrl-C in the terminal reaches this process only.
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "vertebra.sensing.recording.recorder_process"],
+            [sys.executable, "-m", "vertebra.sensing.recording.recorder"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
         self._listener = threading.Thread(target=self._listen, name="recorder-counters", daemon=True)
@@ -195,3 +232,94 @@ def _task(raw: str | Path | None, derived: str | Path | None, robot: Robot | Non
         contents = robot_contents(robot, calibration)
     files = {"raw": str(raw) if raw else None, "derived": str(derived) if derived else None}
     return json.dumps(files | {"contents": contents}).encode()
+
+
+# The process that records: reads blocks from its standard input and writes the files; started by `Recorder`.
+#
+# It ends when the pipe closes, so it finishes its files when the other process ends in whatever way. Ctrl-C in the
+# terminal is not meant for it.
+
+TELL_EVERY = 0.2
+"""s between lines with counters."""
+
+
+class _Files:
+    """The files being written and what happened to them."""
+
+    def __init__(self, task: dict[str, Any]) -> None:
+        self.raw = RawLogWriter(task["raw"]) if task["raw"] else None
+        contents = task["contents"]
+        self.derived = DerivedLogWriter(task["derived"], contents) if task["derived"] else None
+        self.layout = Layout(*contents["layout"]) if self.derived else None
+        self.fault = ""
+
+    def take(self, kind: bytes, content: bytes) -> None:
+        """Write what a block holds; a fault is kept, and told."""
+        if kind == FRAMES and self.raw is not None:
+            for frame in frames_from_bytes(content):
+                try:
+                    self.raw.write(frame)
+                except VertebraError as error:
+                    self.fault = str(error)
+        elif kind == SHAPE and self.derived is not None and self.layout is not None:
+            self.derived.write(unpacked(content, self.layout))
+
+    def close(self) -> None:
+        for writer in (self.raw, self.derived):
+            if writer is not None:
+                try:
+                    writer.close()
+                except VertebraError as error:
+                    self.fault = str(error)
+
+    def counters(self) -> dict[str, Any]:
+        return {
+            "frames": self.raw.frames if self.raw else 0,
+            "shapes": self.derived.shapes if self.derived else 0,
+            "fault": self.fault,
+        }
+
+
+def main() -> int:
+    """Record until the pipe closes; 0 if all is written."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # On a computer with little time left the estimator goes first: what is to be recorded can wait in memory.
+    if hasattr(os, "nice"):
+        os.nice(5)
+    pipe = sys.stdin.buffer
+    kind, content = next(read_blocks(pipe), (END, b""))
+    if kind != TASK:
+        return 0
+    try:
+        files = _Files(json.loads(content))
+    except VertebraError as error:
+        _tell({"frames": 0, "shapes": 0, "fault": str(error)})
+        return 1
+    _tell(files.counters())
+    try:
+        _record(pipe, files)
+    finally:
+        files.close()
+    _tell(files.counters())
+    return 1 if files.fault else 0
+
+
+def _record(pipe: BinaryIO, files: _Files) -> None:
+    told = time.monotonic()
+    for kind, content in read_blocks(pipe):
+        if kind == END:
+            return
+        files.take(kind, content)
+        if time.monotonic() - told > TELL_EVERY:
+            told = time.monotonic()
+            _tell(files.counters())
+
+
+def _tell(counters: dict[str, Any]) -> None:
+    # Nobody may be left to hear it: the files still want to be finished.
+    with contextlib.suppress(OSError):
+        print(json.dumps(counters), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

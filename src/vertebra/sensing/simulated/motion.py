@@ -1,4 +1,4 @@
-"""How a simulated robot moves: each coordinate a sum of sines, with exact rates."""
+"""How a simulated robot moves and what is true of it: base, joints as sums of sines, links with their exact rates."""
 
 from __future__ import annotations
 
@@ -9,9 +9,44 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError
-from vertebra.robot.arguments import coordinates
+from vertebra.mechanics.kernels.joints import DONE, walk_chain
+from vertebra.robot.arguments import coordinates, numbers
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import BALL, Floats
+from vertebra.sensing import so3
+
+_ROUNDING = 1e-6
+
+
+def base_rotation(robot: Robot, base: ArrayLike | None) -> Floats:
+    """(3, 3) base axes to world axes: as given, or the one that makes the robot's own gravity point down."""
+    if base is None:
+        return _from_gravity(robot.gravity)
+    rotation = numbers("base", base, "a rotation matrix")
+    good = rotation.shape == (3, 3) and np.abs(rotation @ rotation.T - np.eye(3)).max() < _ROUNDING
+    if not (good and np.linalg.det(rotation) > 0):
+        raise InputError("base", "must be a rotation matrix (3, 3) from base axes to world axes with z up")
+    return rotation
+
+
+def tilted_base(tilt: float) -> Floats:
+    """(3, 3) a base tipped by `tilt` rad from upright, so that its z leans toward the world's x."""
+    return so3.exp(np.array([0.0, tilt, 0.0]))
+
+
+def _from_gravity(gravity: Floats) -> Floats:
+    strength = np.linalg.norm(gravity)
+    if strength == 0:
+        return np.eye(3)
+    up = -gravity / strength
+    axis = np.cross(up, [0.0, 0.0, 1.0])
+    sin = np.linalg.norm(axis)
+    if sin < _ROUNDING:
+        return np.diag([1.0, np.sign(up[2]), np.sign(up[2])])
+    return so3.exp(axis / sin * np.arctan2(sin, up[2]))
+
+
+# How a simulated robot moves: each coordinate a sum of sines, with exact rates.
 
 _SINES = 3
 _WITHIN = 0.95
@@ -108,3 +143,136 @@ def _limits(robot: Robot) -> Floats:
     """(freedoms,) how far each coordinate may go while all others move too, rad."""
     limits = robot.joints["limit"] / np.where(robot.joints["kind"] == BALL, np.sqrt(2), 1.0)
     return np.repeat(limits, robot.joints["freedoms"])
+
+
+# Where the links of a moving robot are and how fast they turn, also when its joints twist.
+
+
+def chain_motion(robot: Robot, motion: Motion, twisting: Motion, times: Floats, links: int) -> tuple[Floats, Floats]:
+    """Frames (times, links, 4, 4) in the base and turning rates (times, links, 3) in link axes, rad/s, of links 0 on.
+
+    A link's frame is turned about its own z by the twist of its joint: R_j = R_(j-1) A(q_j) Rz(twist_j).
+    """
+    frames, axes = _stiff_chain(robot, motion.angles(times), links)
+    spins = axes[..., :3] * motion.rates(times)[..., None]
+    moving = np.concatenate([[0], np.cumsum(robot.joints["freedoms"])])[:links]
+    sums = np.concatenate([np.zeros((len(times), 1, 3)), np.cumsum(spins, axis=1)], axis=1)[:, moving]
+    rates = np.einsum("klba,klb->kla", frames[..., :3, :3], sums)
+    return twisted(frames, rates, twisting.angles(times), twisting.rates(times))
+
+
+def twisted(frames: Floats, rates: Floats, twists: Floats, twist_rates: Floats) -> tuple[Floats, Floats]:
+    """Frames and rates, as in `chain_motion`, of a chain whose joints twist, from those of the stiff chain."""
+    if not (twists.any() or twist_rates.any()):
+        return frames, rates
+    soft, soft_rates = frames.copy(), rates.copy()
+    for link in range(1, frames.shape[1]):
+        step = _across(frames[:, link - 1], frames[:, link])
+        own = rates[:, link] - _turned_back(step, rates[:, link - 1])
+        turn = so3.about_z(twists[:, link - 1])
+        turning = _turned_back(step, soft_rates[:, link - 1]) + own
+        soft_rates[:, link] = np.einsum("kba,kb->ka", turn, turning)
+        soft_rates[:, link, 2] += twist_rates[:, link - 1]
+        step[:, :3, :3] = step[:, :3, :3] @ turn
+        soft[:, link] = soft[:, link - 1] @ step
+    return soft, soft_rates
+
+
+def _stiff_chain(robot: Robot, angles: Floats, links: int) -> tuple[Floats, Floats]:
+    """Frames and axes of all freedoms without twist, for every pose."""
+    frames = np.empty((len(angles), len(robot.links), 4, 4))
+    axes = np.empty((len(angles), robot.freedoms, 6))
+    for pose in range(len(angles)):
+        status = walk_chain(robot.joints, robot.links, robot.origin, angles[pose], frames[pose], axes[pose])
+        if status != DONE:
+            raise InputError("motion", f"bends joint {status + 1} beyond 180 deg; give a smaller amplitude")
+    return frames[:, :links], axes
+
+
+def _across(before: Floats, after: Floats) -> Floats:
+    """Frames `after` in the axes of frames `before`."""
+    step = np.zeros_like(after)
+    step[:, :3, :3] = np.swapaxes(before[:, :3, :3], 1, 2) @ after[:, :3, :3]
+    step[:, :3, 3] = _turned_back(before, after[:, :3, 3] - before[:, :3, 3])
+    step[:, 3, 3] = 1.0
+    return step
+
+
+def _turned_back(frames: Floats, vectors: Floats) -> Floats:
+    turned: Floats = np.einsum("kba,kb->ka", frames[:, :3, :3], vectors)
+    return turned
+
+
+# What really happened, for comparing with what was sensed.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SensorTruth:
+    """The constant errors of simulated sensors: R_meas = Rz(heading) R M, gyro_meas = M^T omega + bias."""
+
+    sensors: tuple[int, ...]
+    """(m,) links that carry a sensor."""
+    mounts: Floats
+    """(m, 3, 3) M: sensor axes to link axes."""
+    headings: Floats
+    """(m,) rad."""
+    gyro_biases: Floats
+    """(m, 3) rad/s, sensor axes."""
+
+    def __repr__(self) -> str:
+        return f"SensorTruth(sensors {', '.join(map(str, self.sensors))})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Truth:
+    """The true motion of a simulated robot, at the times of all SYNCs of the master."""
+
+    robot: Robot
+    times: Floats
+    """(N,) s of the master's clock."""
+    angles: Floats
+    """(N, freedoms) rad."""
+    twists: Floats
+    """(N, joints) rad; what each joint twisted."""
+    frames: Floats
+    """(N, links, 4, 4) frames of the links in the world, m, with the twist; the world's z is up."""
+    base: Floats
+    """(3, 3) base axes to world axes."""
+
+    @property
+    def frames_in_base(self) -> Floats:
+        """(N, links, 4, 4) m."""
+        return _turned(self.base.T, self.frames)
+
+    def frames_at(self, times: ArrayLike) -> Floats:
+        """(K, links, 4, 4) in the world at any times within the run, turned evenly between two SYNCs."""
+        wanted = np.atleast_1d(np.asarray(times, dtype=np.float64))
+        if wanted.size and not (self.times[0] <= wanted.min() and wanted.max() <= self.times[-1]):
+            raise InputError("times", f"must lie within {self.times[0]:g} to {self.times[-1]:g} s")
+        row = np.minimum(np.searchsorted(self.times, wanted, side="right") - 1, len(self.times) - 2)
+        share = ((wanted - self.times[row]) / (self.times[row + 1] - self.times[row]))[:, None, None]
+        before, after = self.frames[row], self.frames[row + 1]
+        result: Floats = before + share[..., None] * (after - before)
+        turned = so3.log(np.swapaxes(before[..., :3, :3], -1, -2) @ after[..., :3, :3])
+        result[..., :3, :3] = before[..., :3, :3] @ so3.exp(share * turned)
+        return result
+
+    def shape_at(self, time: float) -> Floats:
+        """(links, 4, 4) frames of the links in the world at one time."""
+        shape: Floats = self.frames_at(time)[0]
+        return shape
+
+    def __repr__(self) -> str:
+        span = f"{self.times[0]:g} to {self.times[-1]:g} s" if len(self.times) else "empty"
+        return f"Truth({self.robot.name!r}, {len(self.times)} times, {span})"
+
+
+def world_frames(base: Floats, frames: Floats) -> Floats:
+    """Frames of the base turned into the world."""
+    return _turned(base, frames)
+
+
+def _turned(rotation: Floats, frames: Floats) -> Floats:
+    result = frames.copy()
+    result[..., :3, :] = rotation @ frames[..., :3, :]
+    return result

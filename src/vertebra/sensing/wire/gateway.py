@@ -1,23 +1,230 @@
-"""A sensor node as a program: a WitMotion sensor on a serial line, answering on a CAN bus.
-
-Does on a computer what the board of a node does in the robot, for a bench without boards and for proving boards.
-"""
+"""A sensor node as a program: a WitMotion sensor on a serial line, answering on a CAN bus."""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
-from threading import Event
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterator
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any, Protocol
 
-from vertebra.sensing.wire.bus import receive, send
-from vertebra.sensing.wire.can import Frame, Heartbeat, decode_heartbeat
-from vertebra.sensing.wire.node_board import NodeBoard
-from vertebra.sensing.wire.serial_line import ByteStream, SerialReader
+from vertebra.errors import BusError, InputError
+from vertebra.sensing.wire import can
+from vertebra.sensing.wire.bus import receive, remedy, require_device, require_package, send
+from vertebra.sensing.wire.can import (
+    DISTURBED,
+    FAULT,
+    MOST_SENSORS,
+    SYNC,
+    UNSETTLED,
+    Frame,
+    Heartbeat,
+    decode_heartbeat,
+)
 from vertebra.sensing.wire.sync_master import SyncMaster
+from vertebra.sensing.wire.witmotion import (
+    STANDARD_GRAVITY,
+    Acceleration,
+    Angles,
+    Magnetometer,
+    Packet,
+    QuaternionPacket,
+    Rates,
+    WitMotionCounters,
+    WitMotionParser,
+)
 
 if TYPE_CHECKING:
     from can import BusABC
+
+READ_TIMEOUT = 0.1
+"""s; how long a read waits, and so how long a reader takes to stop."""
+
+
+class ByteStream(Protocol):
+    """What is read of a serial line; pyserial's Serial is one."""
+
+    @property
+    def in_waiting(self) -> int:
+        """Bytes that can be read without waiting."""
+
+    def read(self, size: int, /) -> bytes:
+        """Up to `size` bytes; fewer, or none, when the line stays silent."""
+
+
+def open_serial(device: str, baud: int) -> Any:
+    """A line to a sensor: 8 data bits, no parity, 1 stop bit, for this program alone."""
+    require_package(device, "serial")
+    require_device(device, device)
+    import serial
+
+    try:
+        return serial.Serial(device, baud, timeout=READ_TIMEOUT, exclusive=True)
+    except (OSError, ValueError) as error:
+        raise BusError(device, remedy(error, device)) from error
+
+
+class SerialReader:
+    """Hands every piece of a line to `take(bytes, time)` as it comes, in a thread of its own."""
+
+    def __init__(
+        self, stream: ByteStream, take: Callable[[bytes, float], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.error: BusError | None = None
+        """Why reading ended, if not by `close`."""
+        self._stream, self._take, self._clock, self._stop = stream, take, clock, Event()
+        self._thread = Thread(target=self._run, name="serial-reader", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop reading; the stream stays open."""
+        self._stop.set()
+        self._thread.join(10 * READ_TIMEOUT)
+
+    def _run(self) -> None:
+        try:
+            while not self._stop.is_set():
+                data = self._stream.read(self._stream.in_waiting or 1)
+                if data:
+                    self._take(data, self._clock())
+        except (OSError, TypeError) as error:
+            # pyserial fails with TypeError when its file is closed while it reads.
+            name = getattr(self._stream, "name", None) or "serial line"
+            self.error = BusError(str(name), f"{remedy(error, str(name))}; was it unplugged?")
+
+
+# What the board of a sensor node thinks: WitMotion bytes and SYNC frames in, CAN frames out.
+#
+# No clock, no line and no bus of its own: times are passed in, so that a recording gives the same answers again.
+
+HEARTBEAT_PERIOD = 1.0
+"""s."""
+SILENT_AFTER = 0.1
+"""s without a new sample: from then on the answers carry FAULT."""
+SHAKE = 1.0
+"""m/s^2 that the felt acceleration may differ from gravity before the answers carry UNSETTLED."""
+SENT = (can.ANGLES, can.GYRO, can.QUATERNION)
+
+
+class NodeBoard:
+    """Keeps the newest sample of each kind and answers SYNC with it.
+
+    `kinds`: which frames to send, of those that the sensor gives packets for. `field`: smallest and largest magnitude
+    of the magnetometer in its counts; beyond it the heading is reported as disturbed. `delay`: s from the measurement
+    to the arrival of its packet, part of the age. `now`: s of the caller's clock; uptime counts from it.
+    """
+
+    def __init__(
+        self,
+        node: int,
+        now: float = 0.0,
+        *,
+        kinds: Collection[int] = SENT,
+        field: tuple[float, float] | None = None,
+        shake: float = SHAKE,
+        delay: float = 0.0,
+        silent_after: float = SILENT_AFTER,
+    ) -> None:
+        if not 0 <= node < MOST_SENSORS:
+            raise InputError("node", f"must be the number of a link, 0 to {MOST_SENSORS - 1}, not {node}")
+        if field is not None and not 0 <= field[0] < field[1]:
+            raise InputError("field", f"needs the smallest and the largest magnitude in counts, not {field}")
+        self.node = node
+        self.answers = 0
+        """Frames answered so far."""
+        self._kinds, self._field, self._shake, self._delay, self._silent_after = (
+            kinds,
+            field,
+            shake,
+            delay,
+            silent_after,
+        )
+        self._parser = WitMotionParser()
+        self._newest: dict[type, tuple[Packet, float]] = {}
+        self._last_sync: can.Sync | None = None
+        self._started = self._last_beat = now
+        self._samples = 0
+
+    @property
+    def counters(self) -> WitMotionCounters:
+        """What came of the bytes of the sensor."""
+        return self._parser.counters
+
+    @property
+    def heartbeat_due(self) -> float:
+        """When the next heartbeat is to be sent."""
+        return self._last_beat + HEARTBEAT_PERIOD
+
+    def feed(self, data: bytes, now: float) -> None:
+        """Bytes of the sensor that came at `now`."""
+        for packet in self._parser.feed(data):
+            if isinstance(packet, QuaternionPacket) and not 0.9 < math.hypot(*packet) < 1.1:
+                continue  # a sensor that has not found its orientation yet sends zeros
+            self._newest[type(packet)] = (packet, now)
+            self._samples += isinstance(packet, self._counted)
+
+    @property
+    def _counted(self) -> type:
+        """Of angles and quaternions that come together, only one makes a sample."""
+        return Angles if Angles in self._newest else QuaternionPacket
+
+    def answer(self, frame: Frame, now: float) -> list[Frame]:
+        """The answer to a frame that came at `now`: the newest samples for a new SYNC, nothing for all else."""
+        sync = can.decode_sync(frame.data) if frame.id == SYNC else None
+        # On some buses the master hears its own SYNC again.
+        if sync is None or sync == self._last_sync:
+            return []
+        self._last_sync = sync
+        frames = list(self._frames(sync.counter, now))
+        self.answers += len(frames)
+        return frames
+
+    def heartbeat(self, now: float) -> Frame:
+        """How this node is, with the status bits as flags; the next one is due a second later."""
+        rate = self._samples / (now - self._last_beat) if now > self._last_beat else 0.0
+        self._samples, self._last_beat = 0, now
+        _, newest = self._newest.get(self._counted, (None, -math.inf))
+        flags = self._status(now) | self._fault(now, newest)
+        data = can.heartbeat_data(now - self._started, self.counters.checksum_errors, rate, flags)
+        return Frame(can.HEARTBEAT + self.node, data)
+
+    def _frames(self, counter: int, now: float) -> Iterator[Frame]:
+        status = self._status(now)
+        for kind, packet_type, encode in _ENCODERS:
+            if kind not in self._kinds or packet_type not in self._newest:
+                continue
+            packet, came = self._newest[packet_type]
+            values = packet if packet_type is QuaternionPacket else packet[:3]
+            bits = status | self._fault(now, came)
+            yield Frame(kind + self.node, encode(values, counter, bits, now - came + self._delay))
+
+    def _fault(self, now: float, came: float) -> int:
+        return FAULT if now - came > self._silent_after else 0
+
+    def _status(self, now: float) -> int:
+        status = 0
+        if self._field is not None and (field := self._magnitude(Magnetometer, now)) is not None:
+            low, high = self._field
+            status |= 0 if low <= field <= high else DISTURBED
+        if (felt := self._magnitude(Acceleration, now)) is not None and abs(felt - STANDARD_GRAVITY) > self._shake:
+            status |= UNSETTLED
+        return status
+
+    def _magnitude(self, kind: type, now: float) -> float | None:
+        packet, came = self._newest.get(kind, (None, 0.0))
+        return math.hypot(*packet[:3]) if packet is not None and now - came <= self._silent_after else None
+
+
+_ENCODERS = (
+    (can.ANGLES, Angles, can.angles_data),
+    (can.GYRO, Rates, can.gyro_data),
+    (can.QUATERNION, QuaternionPacket, can.quaternion_data),
+)
+
+
+# A sensor node as a program: a WitMotion sensor on a serial line, answering on a CAN bus.
+#
+# Does on a computer what the board of a node does in the robot, for a bench without boards and for proving boards.
 
 LONGEST_WAIT = 0.1
 """s; how long `stop` may go unnoticed."""

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from vertebra.errors import InputError, StudioError
 from vertebra.mechanics.kinematics import frames, tip_frame
 from vertebra.report.thinning import spread
-from vertebra.sensing.recording.derived_log import robot_contents
-from vertebra.sensing.recording.derived_messages import MessageMaker, missing
+from vertebra.sensing.recording.files import to_ns
+from vertebra.sensing.recording.shape_log import MessageMaker, missing, robot_contents
 from vertebra.sensing.recording.shape_record import ShapeRecord
-from vertebra.sensing.recording.unix_time import to_ns
 from vertebra.studio.motion.played import Motion
 
 ROWS_A_SECOND, MOST_ROWS, MOST_FRAMES = 60, 1200, 12_000

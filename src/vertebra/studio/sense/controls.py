@@ -10,7 +10,7 @@ import numpy as np
 from vertebra.errors import InputError, StudioError
 from vertebra.robot.robot import Robot
 from vertebra.sensing.estimator import METHODS
-from vertebra.sensing.pairwise import require_universal
+from vertebra.sensing.fitting import require_universal
 from vertebra.studio.readout import notes
 from vertebra.studio.sense import settings as limits
 from vertebra.studio.sense.recording import SUFFIXES

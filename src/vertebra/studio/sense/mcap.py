@@ -12,8 +12,7 @@ from vertebra.errors import RecordingError
 from vertebra.mechanics.kinematics import frames as link_frames
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.sensing.recording.mcap_records import McapRecords
-from vertebra.sensing.recording.recorded_shapes import RecordedShapes, read_shapes
+from vertebra.sensing.recording.shape_reader import McapRecords, RecordedShapes, read_shapes
 from vertebra.sensing.sensed_shape import SensorState
 from vertebra.studio.sense.look import NOT_KNOWN, Look, Looks
 from vertebra.studio.sense.recording import Recorded, Thinned, checked_shapes

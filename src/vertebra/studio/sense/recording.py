@@ -12,7 +12,7 @@ from vertebra.robot.robot import Robot, load
 from vertebra.studio.sense.look import Look, Looks, look_of
 
 if TYPE_CHECKING:
-    from vertebra.sensing.replay import Replay
+    from vertebra.sensing.live import Replay
 
 SUFFIXES = (".blf", ".log", ".csv", ".mcap")
 MOST_LOOKS = 8000
@@ -78,9 +78,9 @@ def read_recording(
 def _replayed(
     path: str, robot: Robot, method: str, calibration: str | None, most: int, report: Callable[[float], None]
 ) -> Recorded:
-    from vertebra.sensing.calibration.file import load_calibration
+    from vertebra.sensing.calibration.calibration import load_calibration
     from vertebra.sensing.estimator import ShapeEstimator
-    from vertebra.sensing.replay import Replay
+    from vertebra.sensing.live import Replay
 
     known = None if calibration is None else load_calibration(calibration)
     source = Replay(path, ShapeEstimator(robot, method, calibration=known))  # type: ignore[arg-type]

@@ -16,10 +16,9 @@ from vertebra.errors import StudioError
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.sensing.live import LiveSession
-from vertebra.sensing.simulated.bases import base_rotation, tilted_base
-from vertebra.sensing.simulated.motion import Motion
-from vertebra.sensing.simulated.sensor_model import SensorModel
-from vertebra.sensing.wire.bus_url import BusAddress, parse_bus_url
+from vertebra.sensing.simulated.motion import Motion, base_rotation, tilted_base
+from vertebra.sensing.simulated.sensors import SensorModel
+from vertebra.sensing.wire.bus import BusAddress, parse_bus_url
 from vertebra.sensing.wire.can import MOST_SENSORS
 from vertebra.studio.sense.settings import TILTS_DEG, SenseSettings
 from vertebra.studio.sense.virtual import SYNC_RATE, Mishap, VirtualNetwork
@@ -144,7 +143,7 @@ def virtual_network(robot: Robot, settings: SenseSettings) -> VirtualNetwork:
 
 def make_estimator(robot: Robot, method: str, calibration: str | None) -> ShapeEstimator:
     """A new one; `calibration` is the path of a file."""
-    from vertebra.sensing.calibration.file import load_calibration
+    from vertebra.sensing.calibration.calibration import load_calibration
     from vertebra.sensing.estimator import ShapeEstimator
 
     known = None if calibration is None else load_calibration(calibration)

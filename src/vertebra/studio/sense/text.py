@@ -9,7 +9,7 @@ import numpy as np
 
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.sensing.recording.derived_messages import joint_names
+from vertebra.sensing.recording.shape_log import joint_names
 from vertebra.sensing.sensed_shape import SensorState
 from vertebra.studio.readout import Value, grid, light, notes, number, readout
 from vertebra.studio.sense.look import NOT_KNOWN, Look

@@ -10,13 +10,8 @@ import numpy as np
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.sensing import so3
-from vertebra.sensing.simulated.motion import Motion
-from vertebra.sensing.simulated.payloads import payloads
-from vertebra.sensing.simulated.sensor_errors import Measured, SensorErrors
-from vertebra.sensing.simulated.sensor_model import SensorModel
-from vertebra.sensing.simulated.transport import Transport
-from vertebra.sensing.simulated.true_chain import chain_motion
-from vertebra.sensing.simulated.truth import world_frames
+from vertebra.sensing.simulated.motion import Motion, chain_motion, world_frames
+from vertebra.sensing.simulated.sensors import Measured, SensorErrors, SensorModel, Transport, payloads
 from vertebra.sensing.wire.can import SYNC, Frame, sync_data
 
 SYNC_RATE = 100.0

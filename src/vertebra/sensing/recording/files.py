@@ -1,12 +1,62 @@
-"""A file that grows by whole blocks only: killed at any moment, it ends where a block ends."""
+"""Files of recordings: whole blocks only, flushed by the clock, stamped in Unix time."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from vertebra.errors import RecordingError
+
+BILLION = 1_000_000_000
+
+
+def to_ns(time: float) -> int:
+    """Nanoseconds since 1970.
+
+    Whole seconds are split off first: `time * 1e9` would round today's times to 256 ns and move them on the way back.
+    """
+    seconds = int(time)
+    return seconds * BILLION + round((time - seconds) * BILLION)
+
+
+def from_ns(nanoseconds: int) -> float:
+    """Seconds since 1970; gives back the very float that `to_ns` was given, for times after 1970-04."""
+    seconds, rest = divmod(nanoseconds, BILLION)
+    return seconds + rest / BILLION
+
+
+# Flushing by the clock: a quiet bus must not keep the last frames in memory.
+
+FLUSH_EVERY = 0.25
+"""Seconds; twice as often as the half second that recordings promise."""
+
+
+class TimedFlush:
+    """Calls `flush` every `period` seconds in a thread of its own until `stop`.
+
+    `flush` must not raise; it keeps what went wrong and raises it where the owner can hear it.
+    """
+
+    def __init__(self, flush: Callable[[], None], period: float = FLUSH_EVERY) -> None:
+        self._flush, self._period = flush, period
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="flush", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stopped.wait(self._period):
+            self._flush()
+
+    def stop(self) -> None:
+        """No call of `flush` after this one returns."""
+        self._stopped.set()
+        self._thread.join()
+
+
+# A file that grows by whole blocks only: killed at any moment, it ends where a block ends.
 
 
 class WholeFile:
