@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import vertebra as vb
-from vertebra.report.facts import cables, degrees, joints_text, links, number, overview, sections, short_source
+from vertebra.report.document import degrees, number
+from vertebra.report.facts import cables, joints_text, links, overview, sections, short_source
 
 
 @pytest.mark.parametrize("name", vb.presets())

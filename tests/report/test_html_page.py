@@ -17,7 +17,7 @@ from tests.report.looking import Reader
 import vertebra as vb
 from vertebra.report import plot_look
 from vertebra.report.alt_text import alt_text
-from vertebra.report.facts import Facts
+from vertebra.report.document import Facts
 from vertebra.report.html_page import html_page, versions
 from vertebra.report.page_parts import (
     Place,

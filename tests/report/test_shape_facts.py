@@ -9,7 +9,7 @@ import pytest
 
 import vertebra as vb
 from vertebra.report.along_plot import alike_cables, along_panel
-from vertebra.report.facts import Facts, numeric_columns
+from vertebra.report.document import Facts, numeric_columns
 from vertebra.report.shape_facts import (
     axis_text,
     cable_facts,

@@ -9,7 +9,7 @@ from vertebra.cli import statics_output as write
 from vertebra.cli.output import CommandError, print_json, print_table, say
 
 if TYPE_CHECKING:
-    from vertebra.report.facts import Facts
+    from vertebra.report.document import Facts
     from vertebra.statics.branches import Equilibria
 
 
@@ -42,7 +42,7 @@ def record(found: Equilibria) -> dict[str, Any]:
 
 def branch_facts(found: Equilibria) -> Facts:
     """One row a branch, lowest energy first."""
-    from vertebra.report.facts import Facts
+    from vertebra.report.document import Facts
     from vertebra.report.shape_facts import stiffness_text, vector
     from vertebra.statics.stiffness import tip_stiffness
 

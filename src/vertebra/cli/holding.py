@@ -10,7 +10,7 @@ from vertebra.cli import statics_output as write
 from vertebra.cli.output import say
 
 if TYPE_CHECKING:
-    from vertebra.report.facts import Facts
+    from vertebra.report.document import Facts
     from vertebra.robot.robot import Robot
     from vertebra.statics.hold import HoldingTensions
 
@@ -53,7 +53,7 @@ def _draw_held(found: HoldingTensions, out: Path, title: str) -> None:
 
 def holding_facts(found: HoldingTensions, title: str) -> Facts:
     """How well the tensions hold the shape."""
-    from vertebra.report.facts import Facts
+    from vertebra.report.document import Facts
     from vertebra.report.shape_facts import vector
 
     shape = found.shape

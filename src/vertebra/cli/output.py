@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from vertebra.report.facts import Facts
+    from vertebra.report.document import Facts
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in SI units instead of text.")]
 
@@ -70,7 +70,7 @@ def print_table(facts: Facts) -> None:
     """A titled table with numbers flush right."""
     from rich.text import Text
 
-    from vertebra.report.facts import numeric_columns
+    from vertebra.report.document import numeric_columns
 
     numeric = numeric_columns(facts)
     table = new_table(facts.headers, [name for name, right in zip(facts.headers, numeric, strict=True) if right])

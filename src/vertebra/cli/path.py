@@ -13,7 +13,7 @@ from vertebra.cli.path_state import restore_state, save_state
 from vertebra.cli.rows_file import RowError
 
 if TYPE_CHECKING:
-    from vertebra.report.facts import Facts
+    from vertebra.report.document import Facts
     from vertebra.report.path_figure import Wanted
     from vertebra.robot.robot import Robot
     from vertebra.statics.path import ShapePath, Walk

@@ -14,7 +14,7 @@ from vertebra.cli.output import print_facts, print_table, say
 if TYPE_CHECKING:
     from vertebra.locked.best import BestTensions
     from vertebra.locked.payload import Payload
-    from vertebra.report.facts import Facts
+    from vertebra.report.document import Facts
     from vertebra.report.payload_case import PayloadCase
 
 FIELDS = (

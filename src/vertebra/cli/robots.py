@@ -54,7 +54,8 @@ def totals(robot: Robot) -> dict[str, Any]:
 
 def _print_presets(robots: list[Robot]) -> None:
     from vertebra.cli.output import console, new_table
-    from vertebra.report.facts import joints_text, mass_text, number, short_source
+    from vertebra.report.document import number
+    from vertebra.report.facts import joints_text, mass_text, short_source
 
     right = ("cables", "length [mm]", "mass [g]")
     table = new_table(("name", "joints", *right, "source"), right)

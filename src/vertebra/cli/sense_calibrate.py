@@ -13,7 +13,7 @@ from vertebra.cli.sense_options import RAW_FILES, new_file
 from vertebra.errors import InputError
 
 if TYPE_CHECKING:
-    from vertebra.report.facts import Facts
+    from vertebra.report.document import Facts
     from vertebra.robot.robot import Robot
     from vertebra.sensing.calibration.calibration import Calibration
     from vertebra.sensing.calibration.unknowns import Tolerances
@@ -159,7 +159,7 @@ def _write(path: Path, frames: list[Frame]) -> None:
 
 def calibration_facts(calibration: Calibration) -> tuple[Facts, ...]:
     """Tables for people: values with standard deviations, what is missing, how good the data are."""
-    from vertebra.report.facts import Facts
+    from vertebra.report.document import Facts
     from vertebra.sensing.calibration.solve import verdicts
 
     rows = verdicts(calibration)

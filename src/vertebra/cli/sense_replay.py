@@ -25,7 +25,7 @@ from vertebra.cli.sense_options import (
 from vertebra.errors import RecordingError
 
 if TYPE_CHECKING:
-    from vertebra.report.facts import Facts
+    from vertebra.report.document import Facts
     from vertebra.sensing.live import Replay
     from vertebra.sensing.sensed_shape import SensedShape
 
@@ -105,7 +105,7 @@ class Played:
     def facts(self, last: SensedShape) -> Facts:
         """As a table."""
         from vertebra.cli.sense_output import shape_rows
-        from vertebra.report.facts import Facts
+        from vertebra.report.document import Facts
 
         counters = self.replay.network.counters
         span = last.time - self.began

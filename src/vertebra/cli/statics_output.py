@@ -14,7 +14,7 @@ from vertebra.cli.output import finite, print_facts, print_json, print_table, sa
 
 if TYPE_CHECKING:
     from vertebra.mechanics.problem import Load
-    from vertebra.report.facts import Facts
+    from vertebra.report.document import Facts
     from vertebra.report.overlays import Ghost, Mark
     from vertebra.robot.friction import FrictionLaw
     from vertebra.robot.robot import Robot
@@ -131,7 +131,7 @@ def write_json(out: Path, record: object) -> None:
 
 def answer_tensions(robot: Robot, record: dict[str, Any], facts: Facts, out: Path | None, as_json: bool) -> None:
     """Print or write tensions with their facts; everything but pictures."""
-    from vertebra.report.facts import Facts, number
+    from vertebra.report.document import Facts, number
 
     if out is not None and out.suffix.lower() == ".json":
         write_json(out, record)

@@ -19,7 +19,7 @@ from vertebra.cli.statics_options import GravityOption, LoadOption, OutOption, R
 from vertebra.cli.tip_path import follow_tips, places
 
 if TYPE_CHECKING:
-    from vertebra.report.facts import Facts
+    from vertebra.report.document import Facts
     from vertebra.robot.robot import Robot
     from vertebra.statics.tip import TipTensions
 
@@ -175,7 +175,7 @@ def _shortfall(found: TipTensions, wanted: tuple[Any, float] | None) -> str:
 
 def reaching_facts(tip: list[float], found: TipTensions, title: str) -> Facts:
     """How close the tip came, and the shape."""
-    from vertebra.report.facts import Facts
+    from vertebra.report.document import Facts
     from vertebra.report.shape_facts import shape_summary, stiffness_text, vector
 
     rows = [

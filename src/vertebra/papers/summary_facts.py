@@ -8,7 +8,7 @@ from typing import Any
 
 from vertebra.papers import csv_rows
 from vertebra.papers.summary import PaperSummary
-from vertebra.report.facts import Facts
+from vertebra.report.document import Facts
 
 TITLE = "Five papers: published and ours"
 OPEN_NOTE = "Open: claims that cannot be told from what is printed, or only nearly."

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from vertebra.report.document import Facts, number
 from vertebra.report.dynamics_case import DynamicsCase, Worst
-from vertebra.report.facts import Facts, number
 from vertebra.report.shape_facts import signless_zero, vector
 from vertebra.robot.tables import Floats
 

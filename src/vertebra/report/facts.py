@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
 
+from vertebra.report.document import Facts, degrees, number
 from vertebra.robot.description import (
     BallJoint,
     CableFriction,
@@ -21,38 +21,6 @@ from vertebra.robot.description import (
 from vertebra.robot.robot import Robot
 
 MM, GRAM = 1e3, 1e3
-
-
-class Facts(NamedTuple):
-    """A small table of texts."""
-
-    title: str
-    headers: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-def numeric_columns(*parts: Facts) -> tuple[bool, ...]:
-    """Which columns hold numbers only (or a dash for none), to be set flush right."""
-    first = parts[0]
-    columns = range(len(first.headers))
-    if not any(first.headers):
-        return (False,) * len(columns)
-    return tuple(all(_is_number(row[i]) for part in parts for row in part.rows) for i in columns)
-
-
-def _is_number(text: str) -> bool:
-    return re.fullmatch(r"[+-]?[\d.]+(e[+-]?\d+)?( %)?|-|rigid|", text) is not None
-
-
-def number(value: float) -> str:
-    """Six digits at most, without an exponent in the usual range."""
-    return f"{value:.6g}"
-
-
-def degrees(angles: Sequence[float], most: int = 12) -> str:
-    """Angles in degrees, cut short after `most`."""
-    texts = [number(math.degrees(angle)) for angle in angles[:most]]
-    return ", ".join(texts) + (f", ... ({len(angles)})" if len(angles) > most else "")
 
 
 def short_source(source: str) -> str:

@@ -10,7 +10,7 @@ from vertebra.follow.journey import Journey
 from vertebra.follow.poses import ball_centers
 from vertebra.follow.state import farthest_out
 from vertebra.follow.steps import Snake
-from vertebra.report.facts import Facts, number
+from vertebra.report.document import Facts, number
 from vertebra.report.path_facts import shown_rows
 from vertebra.report.shape_facts import signless_zero, vector
 from vertebra.robot.tables import Floats

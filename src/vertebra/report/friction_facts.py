@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from vertebra.identify.friction import Estimate, FrictionFit
-from vertebra.report.facts import Facts, number
+from vertebra.report.document import Facts, number
 
 MILLI = 1e3
 

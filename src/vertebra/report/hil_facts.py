@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from vertebra.report.facts import Facts
+from vertebra.report.document import Facts
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.sensing.hil.run import PERCENTILES, HilRun

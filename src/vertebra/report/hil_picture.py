@@ -15,7 +15,6 @@ from vertebra.robot.tables import Floats
 from vertebra.sensing.hil.run import HilRun
 from vertebra.sensing.hil.score import Score, platforms
 
-MM = 1e3
 MOST_MOMENTS, LEAST_MOMENTS = 400, 40
 WIDTH = 7
 

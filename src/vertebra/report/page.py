@@ -11,7 +11,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from vertebra.report import traces
-from vertebra.report.facts import Facts, cables, links, overview, sections
+from vertebra.report.document import Facts
+from vertebra.report.facts import cables, links, overview, sections
 from vertebra.report.html_page import html_page
 from vertebra.report.overlays import ELLIPSOID_COLOUR
 from vertebra.report.page_parts import TURN_IT, Part, facts_table, pictures

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import plotly.io
 
 from vertebra.report.alt_text import alt_text
-from vertebra.report.facts import Facts, numeric_columns
+from vertebra.report.document import Facts, numeric_columns
 
 PLOTLY_CONFIG = {"displaylogo": False, "responsive": True, "showSendToCloud": False, "plotlyServerURL": ""}
 TURN_IT = "Drag to turn, scroll to zoom, point at a part to see where it is."

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vertebra.report.facts import Facts, number
+from vertebra.report.document import Facts, number
 from vertebra.report.shape_facts import signless_zero
 from vertebra.statics.path import Walk
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from vertebra.report.facts import Facts
+from vertebra.report.document import Facts
 from vertebra.report.html_page import html_page
 from vertebra.report.page import robot_picture
 from vertebra.report.page_parts import TURN_IT, Part, facts_table, pictures, warning_boxes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vertebra.report.facts import Facts
+from vertebra.report.document import Facts
 from vertebra.report.payload_case import PayloadCase
 from vertebra.report.payload_words import force_text, tensions_text, weakest_text
 from vertebra.report.scene import MM

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vertebra.report.facts import Facts
+from vertebra.report.document import Facts
 from vertebra.report.payload_body import Body
 from vertebra.report.payload_case import PayloadCase
 from vertebra.report.payload_words import force_text, tensions_text, weakest_text

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from vertebra.report import traces
-from vertebra.report.facts import Facts
+from vertebra.report.document import Facts
 from vertebra.report.html_page import html_page
 from vertebra.report.overlays import FORCE_COLOUR, points_of
 from vertebra.report.page import robot_picture, robot_tables

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vertebra.report import traces
-from vertebra.report.facts import Facts
+from vertebra.report.document import Facts
 from vertebra.report.html_page import html_page
 from vertebra.report.page import robot_picture, robot_tables
 from vertebra.report.page_parts import TURN_IT, Part, facts_table, pictures, warning_boxes

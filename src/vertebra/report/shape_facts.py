@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vertebra.report.facts import Facts, number
+from vertebra.report.document import Facts, number
 from vertebra.report.overlays import place_text
 from vertebra.report.slip_facts import friction_rows, slip_text, tensions_at_end
 from vertebra.robot.robot import Robot

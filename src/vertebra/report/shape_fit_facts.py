@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from vertebra.identify.shape_fit import Misfit, ShapeFit
-from vertebra.report.facts import Facts
+from vertebra.report.document import Facts
 
 MM = 1e3
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from vertebra.report.facts import Facts, number
+from vertebra.report.document import Facts, number
 from vertebra.report.shape_facts import signless_zero, vector
 from vertebra.report.simulation_case import ENERGIES, SimulationCase
 from vertebra.robot.tables import Floats

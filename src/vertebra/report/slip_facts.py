@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from vertebra.report.facts import Facts, number
+from vertebra.report.document import Facts, number
 from vertebra.robot.friction import FrictionLaw
 from vertebra.robot.tables import Floats
 from vertebra.statics.forward import Shapes

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from vertebra.identify.slip_fit import ALARM, Coverage, SlipFit
-from vertebra.report.facts import Facts, number
+from vertebra.report.document import Facts, number
 from vertebra.robot.tables import Floats
 
 MM = 1e3

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vertebra.report.facts import Facts, number
+from vertebra.report.document import Facts, number
 from vertebra.report.shape_facts import load_facts, vector
 from vertebra.report.slip_facts import friction_rows
 from vertebra.robot.tables import Floats

@@ -13,7 +13,7 @@ from vertebra.papers.cai2023.published import GAINS
 from vertebra.papers.cai2023.readings import READINGS
 from vertebra.papers.cai2023.sensitivity import MORE
 from vertebra.papers.digits import fixed
-from vertebra.report.facts import Facts
+from vertebra.report.document import Facts
 
 LITERAL = (
     "The paper's own method (steps of 0.05 N, Levenberg-Marquardt from random guesses) gives the same payloads; tests"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from vertebra.papers.cai2023.cases import SHAPES, snake
-from vertebra.report.facts import Facts, number
+from vertebra.report.document import Facts, number
 
 UNSTATED = (
     "The paper prints no payload, and of the robot only its number of links, length, outer diameter, places of tendons"

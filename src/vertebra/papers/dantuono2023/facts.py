@@ -13,7 +13,7 @@ from vertebra.papers.dantuono2023.claims import FAILS, HOLDS, OPEN, PAPER
 from vertebra.papers.dantuono2023.comparison import Comparison
 from vertebra.papers.dantuono2023.runs import METHODS, Run
 from vertebra.papers.digits import fixed
-from vertebra.report.facts import Facts
+from vertebra.report.document import Facts
 
 SHORT = {"pan": "pan", "tilt": "tilt", "3d": "3D"}
 EVERY = DURATION / 8

@@ -11,7 +11,7 @@ from vertebra.papers.dantuono2023.equations import INSTANT, TIP_FORCE
 from vertebra.papers.dantuono2023.facts import MILLI, SHORT
 from vertebra.papers.dantuono2023.migration import FAST, POSES, SPREAD, own_rate
 from vertebra.papers.digits import fixed
-from vertebra.report.facts import Facts
+from vertebra.report.document import Facts
 from vertebra.robot.tables import Floats
 
 JOINTS = tuple(f"joint {joint}" for joint in range(1, 7))

@@ -9,7 +9,7 @@ import numpy as np
 
 from vertebra.papers.dantuono2023.cases import DURATION, LAST_SECONDS, snake
 from vertebra.papers.dantuono2023.literal import MIN_CONTACT_FORCE
-from vertebra.report.facts import Facts, number
+from vertebra.report.document import Facts, number
 
 UNSTATED = (
     "The paper prints no dimension, mass or coefficient of its robot, and no tension: Fig. 2 draws tensions, and the"

@@ -15,7 +15,7 @@ from vertebra.papers.hu2023.cells import Cell
 from vertebra.papers.hu2023.claims import FAILS, HOLDS, LAST_DIGIT, UNROUNDED, Claim
 from vertebra.papers.hu2023.comparison import Comparison
 from vertebra.papers.hu2023.published import Key
-from vertebra.report.facts import Facts
+from vertebra.report.document import Facts
 
 TITLES = {
     1: "Table 1: planar robot, six links, simulated",

@@ -13,7 +13,7 @@ from vertebra.papers.lapusan2022.growth import ENCODERS
 from vertebra.papers.lapusan2022.published import QUANTITIES, TESTS, UNITS, errors
 from vertebra.papers.lapusan2022.runs import MODELS, SEEDS, USED
 from vertebra.papers.lapusan2022.tip_errors import TipError
-from vertebra.report.facts import Facts
+from vertebra.report.document import Facts
 from vertebra.robot.tables import Floats
 
 LITERAL = (

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from vertebra.papers.lapusan2022.cases import BENDS, DURATION, PERIODS, python_robot
 from vertebra.papers.lapusan2022.runs import SEEDS
-from vertebra.report.facts import Facts, number
+from vertebra.report.document import Facts, number
 
 UNSTATED = (
     "The paper prints no dimension of its robot, no data and no motion; only mean errors, ranges of motion and the"

@@ -11,7 +11,7 @@ from vertebra.papers.yang2023.claims import FAILS, FITS, HOLDS, UNCHECKABLE, Cla
 from vertebra.papers.yang2023.comparison import Comparison
 from vertebra.papers.yang2023.conditions import CONDITIONS
 from vertebra.papers.yang2023.differences import EFFECTS, GROUPS, between_closures, cases_of, effect, spread
-from vertebra.report.facts import Facts
+from vertebra.report.document import Facts
 
 ELASTICA = "A finely divided elastica, which assumes neither closure, supports virtual work; a test checks that."
 OUTSIDE = "*"

@@ -7,7 +7,7 @@ from vertebra.papers.yang2023.cases import Case, in_paper_axes
 from vertebra.papers.yang2023.comparison import Comparison
 from vertebra.papers.yang2023.conditions import CONDITIONS
 from vertebra.papers.yang2023.differences import EFFECTS, between_closures, effect
-from vertebra.report.facts import Facts
+from vertebra.report.document import Facts
 
 AXES = "Axes are the paper's: x along the robot, y up, z sideways. Ours (x, y, z) are the paper's (y, z, x)."
 CLOSURE_LINES = {"virtual-work": "virtual\nwork", "paper": "paper's\nclosure"}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from vertebra.papers.yang2023.cases import prototype, section_of
-from vertebra.report.facts import Facts, degrees, number
+from vertebra.report.document import Facts, degrees, number
 
 UNSTATED = (
     "The paper's tests cannot be repeated from its text alone: it prints the hung masses but no tip, neither measured"

@@ -17,7 +17,7 @@ import numpy as np
 from vertebra.errors import StudioError
 from vertebra.papers.digits import fixed
 from vertebra.papers.summary import QUESTIONS
-from vertebra.report.facts import Facts
+from vertebra.report.document import Facts
 from vertebra.robot.robot import Robot, load
 from vertebra.robot.tables import Floats
 from vertebra.studio.robot_source import file_robot

@@ -14,7 +14,7 @@ from vertebra.papers.hu2023.cells import compared_cells
 from vertebra.papers.hu2023.comparison import Comparison
 from vertebra.papers.hu2023.published import Key, estimates, references, tip_errors
 from vertebra.papers.hu2023.tips import TipCheck
-from vertebra.report.facts import Facts
+from vertebra.report.document import Facts
 from vertebra.robot.robot import load
 from vertebra.robot.tables import Floats
 from vertebra.studio.papers.cases import (

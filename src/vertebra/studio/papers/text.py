@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from vertebra.papers.summary import FAILS, HOLDING, PaperSummary
-from vertebra.report.facts import Facts
+from vertebra.report.document import Facts
 from vertebra.studio.papers.cases import (
     DIFFERS,
     DRAWN,
