@@ -12,7 +12,7 @@ from tests.report.looking import Reader, has_clean_border
 
 from vertebra.identify.friction import fit_friction
 from vertebra.identify.rig import read_rig
-from vertebra.report.friction_figure import angles_deg, band_picture, friction_still, groups, pieces, residual_picture
+from vertebra.report.friction_fit import angles_deg, band_picture, friction_still, groups, pieces, residual_picture
 
 
 @pytest.fixture

@@ -14,9 +14,17 @@ import vertebra as vb
 from vertebra.identify.slip_fit import fit_slips
 from vertebra.identify.slip_model import simulate_slips
 from vertebra.identify.slips import read_slips
-from vertebra.report.slip_fit_facts import fit_facts, row_facts, setting_facts
-from vertebra.report.slip_fit_figure import families, force_picture, line_of, mu_picture, residual_picture
-from vertebra.report.slip_fit_page import slip_fit_page
+from vertebra.report.slip_fit import (
+    families,
+    fit_facts,
+    force_picture,
+    line_of,
+    mu_picture,
+    residual_picture,
+    row_facts,
+    setting_facts,
+    slip_fit_page,
+)
 
 ROBOT = vb.load("cai2023")
 

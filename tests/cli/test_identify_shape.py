@@ -15,7 +15,7 @@ from vertebra.cli import identify_shape
 from vertebra.cli.identify_shape import watching
 from vertebra.identify.shape_fit import fit_shapes, simulate_shapes
 from vertebra.identify.shapes import read_shapes, shape_csv
-from vertebra.report.shape_fit_figure import correlation_picture, row_picture, tip_picture
+from vertebra.report.shape_fit import correlation_picture, row_picture, tip_picture
 
 ROBOT = vb.load("yang2023-a")
 TRUTH = {"c": 0.15, "EI": 1.1, "tilt_y": 0.02, "tilt_z": -0.03}

@@ -37,7 +37,7 @@ def once(found: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def page(found: dict[str, Any]) -> str:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vertebra.report.plot_look.MOST_SCENES", MOST_SCENES)
+        patch.setattr("vertebra.report.html.MOST_SCENES", MOST_SCENES)
         return joint_html([summary_of(name, comparison) for name, comparison in found.items()], found)
 
 

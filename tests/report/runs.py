@@ -6,7 +6,7 @@ import numpy as np
 import xarray
 
 import vertebra as vb
-from vertebra.report.simulation_case import SimulationCase
+from vertebra.report.simulation import SimulationCase
 
 
 def made_up_run(robot: vb.Robot, count: int = 201, duration: float = 0.5) -> xarray.Dataset:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import vertebra as vb
-from vertebra.report.cable_lines import cable_line
+from vertebra.report.scene import cable_line
 
 
 @pytest.mark.parametrize("bend", [0.0, 0.15, -0.1])

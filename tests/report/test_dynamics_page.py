@@ -14,16 +14,17 @@ from tests.report.looking import Reader, has_clean_border
 import vertebra as vb
 from vertebra.dynamics.allocation import Allocation, Contacts, Violation
 from vertebra.dynamics.sampled_motion import sampled_motion
-from vertebra.report.dynamics_case import DynamicsCase
-from vertebra.report.dynamics_facts import (
+from vertebra.report.dynamics import (
+    DynamicsCase,
     cable_need_facts,
+    dynamics_figure_static,
+    dynamics_page,
+    dynamics_panels,
     dynamics_summary,
     dynamics_warnings,
     joint_need_facts,
     violation_facts,
 )
-from vertebra.report.dynamics_figure import dynamics_figure_static, dynamics_panels
-from vertebra.report.dynamics_page import dynamics_page
 
 LARGEST_PAGE = 9_000_000
 COUNT = 41

@@ -6,7 +6,7 @@ import pytest
 
 import vertebra as vb
 from vertebra.report.document import degrees, number
-from vertebra.report.facts import cables, joints_text, links, overview, sections, short_source
+from vertebra.report.robot import cables, joints_text, links, overview, sections, short_source
 
 
 @pytest.mark.parametrize("name", vb.presets())

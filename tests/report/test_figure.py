@@ -11,10 +11,9 @@ from mpl_toolkits.mplot3d import proj3d
 from tests.report.looking import Reader, has_clean_border
 
 import vertebra as vb
-from vertebra.report.figure import robot_figure_html, robot_figure_static
-from vertebra.report.scene import robot_scene
+from vertebra.report.scene import best_view, robot_scene
+from vertebra.report.shape import robot_figure_html, robot_figure_static
 from vertebra.report.still import still_figure
-from vertebra.report.view import best_view
 
 
 def page_of(name: str, path: Path, bend: float = 0.1, title: str = "") -> str:

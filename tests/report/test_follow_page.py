@@ -16,10 +16,20 @@ from tests.report.looking import Reader, has_clean_border
 from vertebra.follow.journey import Journey, follow_the_leader
 from vertebra.follow.state import Lock
 from vertebra.follow.steps import Snake
-from vertebra.report.follow_facts import journey_summary, journey_title, journey_warnings, link_facts
-from vertebra.report.follow_figure import journey_figure_static, journey_figures, journey_panels
-from vertebra.report.follow_page import follow_page
-from vertebra.report.follow_picture import COLOURS, HIDDEN, Animation, journey_picture
+from vertebra.report.follow import (
+    COLOURS,
+    HIDDEN,
+    Animation,
+    follow_page,
+    journey_figure_static,
+    journey_figures,
+    journey_panels,
+    journey_picture,
+    journey_summary,
+    journey_title,
+    journey_warnings,
+    link_facts,
+)
 
 HELD = {"outer_tensions": 35.0, "inner_tensions": 60.0}
 LARGEST_PAGE = 8_000_000

@@ -14,16 +14,16 @@ from tests.robots import turning_mix
 from tests.sensing.hil.offline import offline_run, small_setup
 
 import vertebra as vb
-from vertebra.report import hil_facts
-from vertebra.report.hil_figure import (
+from vertebra.report import hil as hil_facts
+from vertebra.report.hil import (
     health_panel,
     hil_figure_static,
+    hil_page,
+    hil_picture,
     joint_error_panel,
     latency_panel,
     tip_error_panel,
 )
-from vertebra.report.hil_page import hil_page
-from vertebra.report.hil_picture import hil_picture
 from vertebra.sensing.hil.run import HilRun
 from vertebra.sensing.simulated.motion import tilted_base
 
@@ -60,7 +60,7 @@ def test_still_picture(run: HilRun, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     drawn = hil_figure_static(run, tmp_path / "run.svg").read_text()
     for text in ("simulated robot and sensors", "Tip: distance from the truth", "latency [ms]", "sensor 3", "stale"):
         assert text in drawn
-    monkeypatch.setattr("vertebra.report.hil_figure.health_panel", lambda run: replace(health_panel(run), series=()))
+    monkeypatch.setattr("vertebra.report.hil.health_panel", lambda run: replace(health_panel(run), series=()))
     assert "Sensors that were not ok" not in hil_figure_static(run, tmp_path / "well.svg").read_text()
 
 

@@ -15,22 +15,24 @@ from tests.report.browser import visit
 from tests.report.looking import Reader
 
 import vertebra as vb
-from vertebra.report import plot_look
-from vertebra.report.alt_text import alt_text
+from vertebra.report import html as plot_look
 from vertebra.report.document import Facts
-from vertebra.report.html_page import html_page, versions
-from vertebra.report.page_parts import (
+from vertebra.report.html import (
+    DARK,
+    LIGHT,
     Place,
+    alt_text,
     contents,
     facts_table,
+    html_page,
     listing,
     paragraph,
     pictures,
     section,
     sentences,
+    versions,
     warning_boxes,
 )
-from vertebra.report.page_style import DARK, LIGHT
 from vertebra.report.panels import Panel, Series, panel_figure
 
 PANEL = Panel("A", "time [s]", "force [N]", (Series("cable 1", [0, 1], [1, 2], "#000000", "solid"),))

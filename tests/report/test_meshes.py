@@ -8,9 +8,18 @@ import numpy as np
 import pytest
 
 import vertebra as vb
-from vertebra.report.joint_shapes import flexure_rods, joint_mesh
-from vertebra.report.link_shapes import face_depth, link_mesh, rolling_depth
-from vertebra.report.solids import Mesh, joined, revolved, solid_between, tube
+from vertebra.report.meshes import (
+    Mesh,
+    face_depth,
+    flexure_rods,
+    joined,
+    joint_mesh,
+    link_mesh,
+    revolved,
+    rolling_depth,
+    solid_between,
+    tube,
+)
 from vertebra.robot.tables import BALL, ROLLING
 
 FEW = {

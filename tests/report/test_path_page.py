@@ -10,17 +10,23 @@ import pytest
 from tests.report.looking import Reader, has_clean_border
 
 import vertebra as vb
-from vertebra.report.path_facts import MOST_ROWS, gap_text, shown_rows, walk_facts, walk_summary, widest_gap
-from vertebra.report.path_figure import (
+from vertebra.report.path import (
+    MOST_ROWS,
     Wanted,
+    gap_text,
     loop_panel,
     path_figure_static,
+    path_page,
     path_panels,
+    row_list,
+    shown_rows,
     tension_panel,
     tip_lines,
     tip_marks,
+    walk_facts,
+    walk_summary,
+    widest_gap,
 )
-from vertebra.report.path_page import path_page, row_list
 
 UP = np.linspace(10.0, 20.0, 6)
 LOOP = np.concatenate([UP, UP[-2::-1]])

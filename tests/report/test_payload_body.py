@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import vertebra as vb
-from vertebra.report.payload_body import CAP, Body, bodies_of, median_payload, patches, scale_and_cap, skin
-from vertebra.report.payload_case import PayloadCase, payload_case
+from vertebra.report.payload import PayloadCase, payload_case
+from vertebra.report.payload_map import CAP, Body, bodies_of, median_payload, patches, scale_and_cap, skin
 
 DEG = math.pi / 180
 

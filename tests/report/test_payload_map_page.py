@@ -14,15 +14,20 @@ import pytest
 from tests.report.looking import Reader
 
 import vertebra as vb
-from vertebra.report.payload_body import Body, bodies_of
-from vertebra.report.payload_case import PayloadCase, payload_case
-from vertebra.report.payload_map_facts import bodies_facts, body_rows, map_summary, scale_text, share_facts
-from vertebra.report.payload_map_page import (
+from vertebra.report.payload import PayloadCase, payload_case
+from vertebra.report.payload_map import (
     FREE_COLOUR,
     JOINT_COLOURS,
+    Body,
+    bodies_facts,
+    bodies_of,
+    body_rows,
     joint_colours,
     map_page,
     map_picture,
+    map_summary,
+    scale_text,
+    share_facts,
     write_map_page,
 )
 

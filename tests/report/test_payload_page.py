@@ -12,12 +12,26 @@ import pytest
 from tests.report.looking import Reader, has_clean_border
 
 import vertebra as vb
-from vertebra.report.payload_case import PayloadCase, payload_case
-from vertebra.report.payload_facts import contact_facts, limit_facts, payload_summary, warnings
-from vertebra.report.payload_limits import axis_top, limits_figure
-from vertebra.report.payload_page import draw_payload, payload_page, payload_picture, write_payload_page
-from vertebra.report.payload_scene import contact_point, payload_scene
-from vertebra.report.payload_words import COLOURS, force_text, mode_text, tensions_text
+from vertebra.report.payload import (
+    COLOURS,
+    PayloadCase,
+    axis_top,
+    contact_facts,
+    contact_point,
+    draw_payload,
+    force_text,
+    limit_facts,
+    limits_figure,
+    mode_text,
+    payload_case,
+    payload_page,
+    payload_picture,
+    payload_scene,
+    payload_summary,
+    tensions_text,
+    warnings,
+    write_payload_page,
+)
 
 DEG = math.pi / 180
 LOADS = (vb.Load(force=(0.1, 0, 0), moment=(0, 1e-3, 0), link=6),)

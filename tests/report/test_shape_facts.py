@@ -8,20 +8,25 @@ import numpy as np
 import pytest
 
 import vertebra as vb
-from vertebra.report.along_plot import alike_cables, along_panel
 from vertebra.report.document import Facts, numeric_columns
-from vertebra.report.shape_facts import (
+from vertebra.report.shape import (
+    alike_cables,
+    along_facts,
+    along_panel,
     axis_text,
     cable_facts,
     joint_facts,
     joint_list,
+    law_text,
+    laws_text,
     load_facts,
     shape_summary,
     signless_zero,
+    slip_facts,
+    slip_text,
     stiffness_text,
     warnings,
 )
-from vertebra.report.slip_facts import along_facts, law_text, laws_text, slip_facts, slip_text
 
 
 @pytest.fixture(scope="module")

@@ -11,12 +11,9 @@ import pytest
 from tests.report.looking import Reader, has_clean_border
 
 import vertebra as vb
-from vertebra.report.figure import shape_figure_html, shape_figure_static
-from vertebra.report.overlays import Mark, ghost, round_number_below, tip_ellipsoid
-from vertebra.report.page import robot_picture
-from vertebra.report.scene import robot_scene
-from vertebra.report.shape_page import shape_page
-from vertebra.report.shape_scene import THINNEST, WIDEST, shape_scene
+from vertebra.report.plotly import robot_picture
+from vertebra.report.scene import Mark, ghost, robot_scene, round_number_below, tip_ellipsoid
+from vertebra.report.shape import THINNEST, WIDEST, shape_figure_html, shape_figure_static, shape_page, shape_scene
 from vertebra.report.still import scene_figure
 
 LOADS = (vb.Load(force=(0, 0, -0.05)), vb.Load(force=(0.01, 0, 0), moment=(0, 0, 1e-3), link=4, point=(0, 0, 0.005)))

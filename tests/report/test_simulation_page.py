@@ -14,18 +14,20 @@ from tests.report.runs import made_up_case
 from tests.report.test_follow_page import title_after_playing
 
 import vertebra as vb
-from vertebra.report.motion_picture import MOST_FRAMES, Motion, light_link, motion_picture
-from vertebra.report.simulation_case import SimulationCase
-from vertebra.report.simulation_facts import (
+from vertebra.report.panels import MOST_POINTS, spread, thin_curve
+from vertebra.report.plotly import MOST_FRAMES, Motion, light_link, motion_picture
+from vertebra.report.simulation import (
+    SimulationCase,
     cable_motion_facts,
     energy_facts,
     joint_motion_facts,
+    pace_text,
+    simulation_figure_static,
+    simulation_page,
+    simulation_panels,
     simulation_summary,
     simulation_warnings,
 )
-from vertebra.report.simulation_figure import simulation_figure_static, simulation_panels
-from vertebra.report.simulation_page import pace_text, simulation_page
-from vertebra.report.thinning import MOST_POINTS, spread, thin_curve
 
 LARGEST_PAGE = 9_000_000
 

@@ -9,7 +9,7 @@ import pytest
 from tests.report.looking import Reader, has_clean_border
 
 import vertebra as vb
-from vertebra.report.stiffness_figure import (
+from vertebra.report.stiffness import (
     COLOURS,
     curve_facts,
     curve_figure_html,

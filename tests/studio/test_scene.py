@@ -14,7 +14,7 @@ from tests import robots
 
 import vertebra as vb
 from vertebra.mechanics.kinematics import frames
-from vertebra.report.cable_lines import cable_line
+from vertebra.report.scene import cable_line
 from vertebra.studio.scene.cable_paths import CablePaths
 from vertebra.studio.scene.palette import brightest, scale_gradient, tension_colours
 from vertebra.studio.scene.poses import quaternions
@@ -171,7 +171,7 @@ def nodes(page: Page) -> set[str]:
 
 
 def show(stage: Any, robot: vb.Robot, count: int) -> None:
-    from vertebra.report.solids import Mesh
+    from vertebra.report.meshes import Mesh
     from vertebra.studio.scene.stage import Picture
 
     tensions = np.random.default_rng(0).uniform(0, 9, (len(robot.cables), len(robot.joints)))

@@ -43,7 +43,7 @@ def record(found: Equilibria) -> dict[str, Any]:
 def branch_facts(found: Equilibria) -> Facts:
     """One row a branch, lowest energy first."""
     from vertebra.report.document import Facts
-    from vertebra.report.shape_facts import stiffness_text, vector
+    from vertebra.report.shape import stiffness_text, vector
     from vertebra.statics.stiffness import tip_stiffness
 
     rows = []
@@ -64,7 +64,7 @@ def branch_facts(found: Equilibria) -> Facts:
 
 def _write(found: Equilibria, out: Path) -> None:
     from vertebra.cli.shape_lines import shape_title
-    from vertebra.report.overlays import ghost
+    from vertebra.report.scene import ghost
 
     suffix = out.suffix.lower()
     if suffix == ".json":

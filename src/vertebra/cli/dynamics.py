@@ -23,7 +23,7 @@ from vertebra.cli.statics_options import GravityOption, LoadOption, RobotArgumen
 from vertebra.errors import InputError
 
 if TYPE_CHECKING:
-    from vertebra.report.dynamics_case import DynamicsCase
+    from vertebra.report.dynamics import DynamicsCase
     from vertebra.robot.robot import Robot
 
 
@@ -131,7 +131,7 @@ def dynamics(
     if method is MethodName.PROJECT and motion.dt is None and len(motion) > 1:
         notes = (*notes, "steps of the rows differ: accelerations are changed moment by moment, not the path")
     found = _allocate(model, motion, pull, loads, asked)
-    from vertebra.report.dynamics_case import DynamicsCase
+    from vertebra.report.dynamics import DynamicsCase
     from vertebra.robot.arguments import gravity_vector
     from vertebra.robot.friction import laws_for
 
@@ -188,7 +188,7 @@ def _one_or_list(values: Any) -> str:
 
 def _answer(case: DynamicsCase, out: Path | None, as_json: bool, plot: bool) -> None:
     from vertebra.cli import dynamics_output as output
-    from vertebra.report.dynamics_facts import INFEASIBLE, dynamics_warnings
+    from vertebra.report.dynamics import INFEASIBLE, dynamics_warnings
 
     if out is not None:
         output.write(case, out)

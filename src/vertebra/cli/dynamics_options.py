@@ -53,8 +53,8 @@ def motion_notes(robot: Robot, filled: bool, loads: Sequence[Any]) -> Iterator[t
     """What was asked for beside the usual, as rows of a table of facts."""
     if filled:
         yield "inertia", "of solid cylinders where the robot file gives none"
-    from vertebra.report.overlays import place_text
-    from vertebra.report.shape_facts import vector
+    from vertebra.report.scene import place_text
+    from vertebra.report.shape import vector
 
     for load in loads:
         moment = f" and {vector(load.moment)} N*m" if any(load.moment) else ""

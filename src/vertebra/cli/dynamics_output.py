@@ -13,7 +13,7 @@ from vertebra.cli.output import console, print_facts, print_table, write_text
 if TYPE_CHECKING:
     import xarray
 
-    from vertebra.report.dynamics_case import DynamicsCase
+    from vertebra.report.dynamics import DynamicsCase
     from vertebra.robot.tables import Floats
 
 VIOLATION = ("step", "joint", "constraint", "amount", "unit")
@@ -21,7 +21,7 @@ VIOLATION = ("step", "joint", "constraint", "amount", "unit")
 
 def print_case(case: DynamicsCase) -> None:
     """Summary, joints, cables, and what is not feasible."""
-    from vertebra.report import dynamics_facts as facts
+    from vertebra.report import dynamics as facts
 
     print_facts(facts.dynamics_summary(case))
     for table in (facts.joint_need_facts(case), facts.cable_need_facts(case), facts.violation_facts(case)):
@@ -58,11 +58,11 @@ def write(case: DynamicsCase, out: Path) -> None:
 
         files.write_csv(out, list(columns), np.column_stack(list(columns.values())).tolist())
     elif suffix == ".html":
-        from vertebra.report.dynamics_page import dynamics_page
+        from vertebra.report.dynamics import dynamics_page
 
         write_text(out, dynamics_page(case, case.title))
     else:
-        from vertebra.report.dynamics_figure import dynamics_figure_static
+        from vertebra.report.dynamics import dynamics_figure_static
 
         title = case.title + ("" if case.feasible.all() else " (not feasible)")
         dynamics_figure_static(case, out, title)

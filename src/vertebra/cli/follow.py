@@ -114,7 +114,7 @@ def _way(robot: Robot, path: Path | None, commands: Path | None, steps: Path | N
 
 
 def _answer(journey: Journey, out: Path | None, as_json: bool) -> None:
-    from vertebra.report.follow_facts import journey_summary, journey_title, journey_warnings, link_facts
+    from vertebra.report.follow import journey_summary, journey_title, journey_warnings, link_facts
 
     for text in journey_warnings(journey):
         say(f"warning: {text}")
@@ -130,7 +130,7 @@ def _answer(journey: Journey, out: Path | None, as_json: bool) -> None:
 
 
 def _write(journey: Journey, out: Path) -> None:
-    from vertebra.report.follow_facts import journey_title
+    from vertebra.report.follow import journey_title
 
     suffix, title = out.suffix.lower(), journey_title(journey)
     if suffix == ".json":
@@ -140,11 +140,11 @@ def _write(journey: Journey, out: Path) -> None:
 
         write_text(out, steps_to_csv(journey.steps))
     elif suffix == ".html":
-        from vertebra.report.follow_page import follow_page
+        from vertebra.report.follow import follow_page
 
         write_text(out, follow_page(journey, title))
     else:
-        from vertebra.report.follow_figure import journey_figure_static
+        from vertebra.report.follow import journey_figure_static
 
         journey_figure_static(journey, out, title)
 

@@ -39,7 +39,7 @@ def hold(robot: Robot, angles: list[float], given: dict[str, Any], out: Path | N
 def _draw_held(found: HoldingTensions, out: Path, title: str) -> None:
     """What the tensions give, and what was wanted as a thin line."""
     import vertebra
-    from vertebra.report.overlays import ghost
+    from vertebra.report.scene import ghost
 
     wanted = found.shape
     given = wanted
@@ -54,7 +54,7 @@ def _draw_held(found: HoldingTensions, out: Path, title: str) -> None:
 def holding_facts(found: HoldingTensions, title: str) -> Facts:
     """How well the tensions hold the shape."""
     from vertebra.report.document import Facts
-    from vertebra.report.shape_facts import vector
+    from vertebra.report.shape import vector
 
     shape = found.shape
     rows = (

@@ -167,7 +167,7 @@ def _numbers(option: str, text: str, counts: tuple[int, ...] = ()) -> list[float
 def _print(fit: FrictionFit) -> None:
     from vertebra.cli.output import console
     from vertebra.errors import InputError
-    from vertebra.report.friction_facts import coefficient_facts, fit_facts, friction_tables
+    from vertebra.report.friction_fit import coefficient_facts, fit_facts, friction_tables
 
     print_facts(fit_facts(fit))
     for facts in (coefficient_facts(fit), *friction_tables(fit)):
@@ -186,12 +186,11 @@ def _write(fit: FrictionFit, out: Path, suffix: str) -> None:
 
         write_json(out, record(fit))
     elif suffix == ".html":
-        from vertebra.report.friction_page import friction_page
+        from vertebra.report.friction_fit import friction_page
 
         write_text(out, friction_page(fit))
     else:
-        from vertebra.report.friction_facts import title
-        from vertebra.report.friction_figure import friction_figure_static
+        from vertebra.report.friction_fit import friction_figure_static, title
 
         friction_figure_static(fit, out, title(fit))
 

@@ -163,7 +163,7 @@ def _settings(text: str) -> list[list[float]]:
 
 
 def _print(fit: SlipFit, coverage: Coverage | None) -> None:
-    from vertebra.report.slip_fit_facts import estimate_facts, fit_facts, setting_facts
+    from vertebra.report.slip_fit import estimate_facts, fit_facts, setting_facts
 
     print_facts(fit_facts(fit, coverage))
     print_table(estimate_facts(fit)._replace(title="Friction between the links"))
@@ -179,7 +179,7 @@ def _write(fit: SlipFit, coverage: Coverage | None, out: Path) -> None:
 
         write_json(out, record(fit, coverage))
     else:
-        from vertebra.report.slip_fit_page import slip_fit_page
+        from vertebra.report.slip_fit import slip_fit_page
 
         write_text(out, slip_fit_page(fit, coverage))
 

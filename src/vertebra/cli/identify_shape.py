@@ -142,7 +142,7 @@ def watching() -> Iterator[Callable[[int, float], None]]:
 
 
 def _print(fit: ShapeFit) -> None:
-    from vertebra.report.shape_fit_facts import fit_facts, parameter_facts, shape_fit_tables
+    from vertebra.report.shape_fit import fit_facts, parameter_facts, shape_fit_tables
 
     print_facts(fit_facts(fit))
     for facts in (parameter_facts(fit), *shape_fit_tables(fit)):
@@ -158,7 +158,7 @@ def _write(fit: ShapeFit, out: Path) -> None:
 
         write_json(out, record(fit))
     else:
-        from vertebra.report.shape_fit_page import shape_fit_page
+        from vertebra.report.shape_fit import shape_fit_page
 
         write_text(out, shape_fit_page(fit))
 

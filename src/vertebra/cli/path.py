@@ -14,7 +14,7 @@ from vertebra.cli.rows_file import RowError
 
 if TYPE_CHECKING:
     from vertebra.report.document import Facts
-    from vertebra.report.path_figure import Wanted
+    from vertebra.report.path import Wanted
     from vertebra.robot.robot import Robot
     from vertebra.statics.path import ShapePath, Walk
     from vertebra.statics.shape import Shape
@@ -49,7 +49,7 @@ class Walked:
         return f"{self.walk.robot.name} along {count} row{'' if count == 1 else 's'}"
 
     def summary(self) -> Facts:
-        from vertebra.report.path_facts import walk_summary
+        from vertebra.report.path import walk_summary
 
         facts = walk_summary(self.walk, self.title, self.before, self.substeps)
         if self.wanted is None:
@@ -118,7 +118,7 @@ def answer(path: ShapePath, walked: Walked, files: PathFiles) -> None:
 
 def record(walked: Walked) -> dict[str, Any]:
     """Every row as JSON, SI, and the last shape."""
-    from vertebra.report.path_facts import widest_gap
+    from vertebra.report.path import widest_gap
 
     walk, gap, last = walked.walk, widest_gap(walked.walk), walked.last
     names = ("tensions", "tip", "angles", "lengths", "friction_work", "iterations")
@@ -140,11 +140,11 @@ def _write(walked: Walked, out: Path) -> None:
     elif suffix == ".csv":
         write.write_csv(out, list(_columns(walked)), _csv_rows(walked))
     elif suffix == ".html":
-        from vertebra.report.path_page import path_page
+        from vertebra.report.path import path_page
 
         write_text(out, path_page(walk, walked.last, walked.title, walked.summary(), wanted))
     else:
-        from vertebra.report.path_figure import path_figure_static
+        from vertebra.report.path import path_figure_static
 
         path_figure_static(walk, out, walked.title, wanted)
 

@@ -29,7 +29,7 @@ from vertebra.cli.statics_options import GravityOption, LoadOption, OutOption, R
 if TYPE_CHECKING:
     from vertebra.locked.best import BestTensions
     from vertebra.locked.payload import Payload
-    from vertebra.report.payload_case import PayloadCase
+    from vertebra.report.payload import PayloadCase
     from vertebra.robot.robot import Robot
 
 
@@ -215,7 +215,7 @@ class Question:
         return x, y, z
 
     def _case(self, tensions: Any) -> PayloadCase:
-        from vertebra.report.payload_case import payload_case
+        from vertebra.report.payload import payload_case
 
         more = self.rules["point"], self.rules["loads"], self.notes
         return payload_case(self.robot, self.given.shape, self.given.words, tensions, self.gravity, *more)

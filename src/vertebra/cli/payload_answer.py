@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vertebra.locked.best import BestTensions
     from vertebra.locked.payload import Payload
     from vertebra.report.document import Facts
-    from vertebra.report.payload_case import PayloadCase
+    from vertebra.report.payload import PayloadCase
 
 FIELDS = (
     "force", "joint", "mode", "limits", "modes", "reentry", "is_interval", "slips_unloaded", "reason", "direction",
@@ -81,7 +81,7 @@ class Answer:
 
     def write(self, out: Path) -> None:
         """The file that the suffix of `out` asks for."""
-        from vertebra.report.payload_page import draw_payload, write_payload_page
+        from vertebra.report.payload import draw_payload, write_payload_page
 
         suffix = out.suffix.lower()
         if suffix == ".json":
@@ -95,7 +95,7 @@ class Answer:
 
     def print(self, all_joints: bool) -> None:
         """Tables for people."""
-        from vertebra.report.payload_facts import FEW, along_facts, contact_facts, limit_facts, payload_summary
+        from vertebra.report.payload import FEW, along_facts, contact_facts, limit_facts, payload_summary
 
         print_facts(payload_summary(self.case, self.found, self.title, self.aimed))
         for facts in self._best_facts():
@@ -113,14 +113,14 @@ class Answer:
             print_table(rubbed)
 
     def _best_facts(self) -> Iterator[Facts]:
-        from vertebra.report.payload_facts import best_facts
+        from vertebra.report.payload import best_facts
 
         if self.best is not None:
             yield best_facts(self.case, self.best)
 
     def warn(self) -> None:
         """What must not be overlooked, on stderr."""
-        from vertebra.report.payload_facts import warnings
+        from vertebra.report.payload import warnings
 
         for text in warnings(self.found):
             say(f"warning: {text}")

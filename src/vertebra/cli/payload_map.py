@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from vertebra.locked.best import BestTensions
     from vertebra.locked.payload import Payload
-    from vertebra.report.payload_case import PayloadCase
+    from vertebra.report.payload import PayloadCase
 
 FILES = (".html", ".nc", ".csv", ".json")
 COLUMNS = ("tensions", "link", "x", "y", "z", "payload_N", "joint", "mode")
@@ -95,10 +95,8 @@ class Map:
         }
 
     def _page(self, out: Path) -> None:
-        from vertebra.report.payload_body import bodies_of
-        from vertebra.report.payload_facts import best_facts
-        from vertebra.report.payload_map_page import write_map_page
-        from vertebra.report.payload_words import tensions_text
+        from vertebra.report.payload import best_facts, tensions_text
+        from vertebra.report.payload_map import bodies_of, write_map_page
 
         if self.best is None:
             write_map_page(self.case, bodies_of(self.case, self.payloads, asked=self.asked), out, self.title)

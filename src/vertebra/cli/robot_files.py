@@ -48,7 +48,7 @@ def _description_text(robot: Robot, suffix: str) -> str:
 
 def _draw(robot: Robot, out: Path, bend: str | None) -> None:
     import vertebra
-    from vertebra.report.figure import robot_figure_html, robot_figure_static
+    from vertebra.report.shape import robot_figure_html, robot_figure_static
 
     angles = parse_bend(bend, robot.freedoms) if bend is not None else [0.0] * robot.freedoms
     _note_limits(robot, angles)

@@ -55,7 +55,7 @@ def totals(robot: Robot) -> dict[str, Any]:
 def _print_presets(robots: list[Robot]) -> None:
     from vertebra.cli.output import console, new_table
     from vertebra.report.document import number
-    from vertebra.report.facts import joints_text, mass_text, short_source
+    from vertebra.report.robot import joints_text, mass_text, short_source
 
     right = ("cables", "length [mm]", "mass [g]")
     table = new_table(("name", "joints", *right, "source"), right)
@@ -107,7 +107,7 @@ def show(
 
 
 def _print_robot(robot: Robot) -> None:
-    from vertebra.report.facts import cables, links, overview, sections
+    from vertebra.report.robot import cables, links, overview, sections
 
     for facts in (overview(robot), sections(robot), links(robot), cables(robot)):
         if facts.rows:

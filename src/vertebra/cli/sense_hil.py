@@ -96,7 +96,7 @@ def _run(setup: HilSetup) -> HilRun:
 
 def _answer(run: HilRun, out: Path | None, as_json: bool) -> None:
     from vertebra.cli import sense_hil_output as output
-    from vertebra.report.hil_facts import hil_warnings
+    from vertebra.report.hil import hil_warnings
 
     for text in hil_warnings(run):
         say(f"warning: {text}")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def print_run(run: HilRun) -> None:
     """Summary, methods, platforms, joints, sensors, frames."""
-    from vertebra.report import hil_facts as facts
+    from vertebra.report import hil as facts
 
     live = run.scores[run.setup.method]
     print_facts(facts.hil_summary(run))
@@ -38,11 +38,11 @@ def write(run: HilRun, out: Path) -> None:
         score = run.scores[run.setup.method]
         files.write_csv(out, _columns(score), _table(score).tolist())
     elif suffix == ".html":
-        from vertebra.report.hil_page import hil_page
+        from vertebra.report.hil import hil_page
 
         write_text(out, hil_page(run))
     else:
-        from vertebra.report.hil_figure import hil_figure_static
+        from vertebra.report.hil import hil_figure_static
 
         hil_figure_static(run, out)
 

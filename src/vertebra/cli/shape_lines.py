@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vertebra.report.overlays import Ghost
+    from vertebra.report.scene import Ghost
     from vertebra.statics.shape import Shape
 
 
@@ -34,7 +34,7 @@ def friction_free(found: Shape) -> Iterator[Ghost]:
 
 def _ghost(found: Shape, name: str, number: int, rules: dict[str, Any]) -> Iterator[Ghost]:
     import vertebra
-    from vertebra.report.overlays import ghost
+    from vertebra.report.scene import ghost
 
     other = vertebra.shape_from_tensions(found.robot, found.tensions_at_base, **rules, check=False)
     if other.stable:

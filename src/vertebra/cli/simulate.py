@@ -38,7 +38,7 @@ from vertebra.errors import VertebraError
 if TYPE_CHECKING:
     import xarray
 
-    from vertebra.report.simulation_case import SimulationCase
+    from vertebra.report.simulation import SimulationCase
 
 
 def simulate(
@@ -117,7 +117,7 @@ def simulate(
     wall = time.perf_counter() - began
     notes = [("start", where), *_notes(losses, friction, presliding, stops),
              *motion_notes(model, fill_inertia, rules["loads"])]  # fmt: skip
-    from vertebra.report.simulation_case import SimulationCase
+    from vertebra.report.simulation import SimulationCase
     from vertebra.robot.arguments import gravity_vector
 
     case = SimulationCase(model, run, gravity_vector(model, rules["gravity"]), driven.words, driven.duration,
@@ -162,7 +162,7 @@ def _notes(losses: list[float], friction: str, presliding: str | None, stops: An
 
 def _answer(case: SimulationCase, fault: VertebraError | None, out: Any, as_json: bool) -> None:
     from vertebra.cli import simulate_output as output
-    from vertebra.report.simulation_facts import simulation_warnings
+    from vertebra.report.simulation import simulation_warnings
 
     for text in simulation_warnings(case):
         if not case.fault or case.fault not in text:  # the error tells that at the end

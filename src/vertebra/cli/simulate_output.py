@@ -10,12 +10,12 @@ from vertebra.cli import statics_output as files
 from vertebra.cli.output import print_facts, print_table, write_text
 
 if TYPE_CHECKING:
-    from vertebra.report.simulation_case import SimulationCase
+    from vertebra.report.simulation import SimulationCase
 
 
 def print_case(case: SimulationCase) -> None:
     """Summary, energies, joints, cables."""
-    from vertebra.report import simulation_facts as facts
+    from vertebra.report import simulation as facts
 
     print_facts(facts.simulation_summary(case))
     for table in (facts.energy_facts(case), facts.joint_motion_facts(case), facts.cable_motion_facts(case)):
@@ -35,11 +35,11 @@ def write(case: SimulationCase, out: Path) -> None:
     elif suffix == ".csv":
         files.write_csv(out, list(_columns(case)), _rows(case))
     elif suffix == ".html":
-        from vertebra.report.simulation_page import simulation_page
+        from vertebra.report.simulation import simulation_page
 
         write_text(out, simulation_page(case, case.title))
     else:
-        from vertebra.report.simulation_figure import simulation_figure_static
+        from vertebra.report.simulation import simulation_figure_static
 
         simulation_figure_static(case, out, case.title + (" (ended early)" if case.fault else ""))
 

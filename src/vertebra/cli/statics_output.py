@@ -15,7 +15,7 @@ from vertebra.cli.output import finite, print_facts, print_json, print_table, sa
 if TYPE_CHECKING:
     from vertebra.mechanics.problem import Load
     from vertebra.report.document import Facts
-    from vertebra.report.overlays import Ghost, Mark
+    from vertebra.report.scene import Ghost, Mark
     from vertebra.robot.friction import FrictionLaw
     from vertebra.robot.robot import Robot
     from vertebra.statics.shape import Shape
@@ -74,7 +74,7 @@ def friction_record(laws: Sequence[FrictionLaw]) -> list[dict[str, Any]]:
 
 def print_shape(shape: Shape, title: str) -> None:
     """Summary, loads, joints, cables; what must not be overlooked goes to stderr."""
-    from vertebra.report.shape_facts import cable_facts, joint_facts, load_facts, shape_summary
+    from vertebra.report.shape import cable_facts, joint_facts, load_facts, shape_summary
 
     print_facts(shape_summary(shape, title))
     for facts in (load_facts(shape), joint_facts(shape), cable_facts(shape)):
@@ -84,7 +84,7 @@ def print_shape(shape: Shape, title: str) -> None:
 
 def warn(shape: Shape) -> None:
     """What must not be overlooked, on stderr."""
-    from vertebra.report.shape_facts import warnings
+    from vertebra.report.shape import warnings
 
     for text in warnings(shape):
         say(f"warning: {text}")
@@ -98,7 +98,7 @@ def write_shape(shape: Shape, out: Path, title: str, ghosts: Sequence[Ghost] = (
     elif suffix == ".csv":
         write_csv(out, SHAPE_COLUMNS, shape_rows(shape))
     else:
-        from vertebra.report.figure import shape_figure_html, shape_figure_static
+        from vertebra.report.shape import shape_figure_html, shape_figure_static
 
         draw = shape_figure_html if suffix == ".html" else shape_figure_static
         draw(shape, out, title, ghosts, marks)

@@ -16,7 +16,7 @@ COLUMNS = ("tension_N", "softest_N_per_m", "middle_N_per_m", "stiffest_N_per_m",
 
 def answer(curve: StiffnessCurve, out: Path | None, as_json: bool) -> None:
     """Print or write a `StiffnessCurve`."""
-    from vertebra.report.stiffness_figure import curve_facts
+    from vertebra.report.stiffness import curve_facts
 
     title = f"Stiffness at the tip of {curve.shapes.robot.name}"
     if out is not None:
@@ -36,7 +36,7 @@ def record(curve: StiffnessCurve) -> dict[str, Any]:
 
 
 def _write(curve: StiffnessCurve, out: Path, title: str) -> None:
-    from vertebra.report.stiffness_figure import curve_figure_html, curve_figure_static
+    from vertebra.report.stiffness import curve_figure_html, curve_figure_static
 
     suffix = out.suffix.lower()
     if suffix == ".json":

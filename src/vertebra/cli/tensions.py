@@ -148,7 +148,7 @@ def reach(robot: Robot, tip: list[float], given: dict[str, Any], out: Path | Non
     import numpy as np
 
     import vertebra
-    from vertebra.report.overlays import TARGET_COLOUR, Mark
+    from vertebra.report.scene import TARGET_COLOUR, Mark
 
     found = vertebra.tensions_for_tip(robot, tip, **given, check=False)
     names = ("tensions", "error", "stiffness", "reached", "at_bounds")
@@ -176,7 +176,7 @@ def _shortfall(found: TipTensions, wanted: tuple[Any, float] | None) -> str:
 def reaching_facts(tip: list[float], found: TipTensions, title: str) -> Facts:
     """How close the tip came, and the shape."""
     from vertebra.report.document import Facts
-    from vertebra.report.shape_facts import shape_summary, stiffness_text, vector
+    from vertebra.report.shape import shape_summary, stiffness_text, vector
 
     rows = [
         ("wanted tip", f"{vector([1e3 * value for value in tip], '.3f')} mm"),

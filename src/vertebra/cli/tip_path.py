@@ -47,7 +47,7 @@ def lead(path: ShapePath, tips: Sequence[Sequence[float]], names: Sequence[str],
     import numpy as np
 
     import vertebra
-    from vertebra.report.path_figure import Wanted
+    from vertebra.report.path import Wanted
     from vertebra.statics.shape import Status
 
     before = path.friction_work

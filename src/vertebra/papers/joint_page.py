@@ -8,8 +8,7 @@ from typing import Any
 
 from vertebra.papers.summary import PaperSummary
 from vertebra.papers.summary_facts import OPEN_NOTE, TITLE, paper_sentences, summary_facts
-from vertebra.report.html_page import html_page
-from vertebra.report.page_parts import Part, contents, facts_table, paragraph, section, sentences
+from vertebra.report.html import Part, contents, facts_table, html_page, paragraph, section, sentences
 
 NOTE = "Figures further down are drawn when they come into sight; to print 3D views, print the page of their paper."
 

@@ -8,8 +8,38 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vertebra.report.comparison_plot import finish
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from vertebra.report.scene import CABLE_COLOURS
 from vertebra.robot.tables import Floats
+
+MOST_POINTS = 2000
+"""Of one curve on a page."""
+
+
+def spread(count: int, most: int) -> NDArray[np.int64]:
+    """At most `most` of `count` rows, evenly, with the first and the last."""
+    if count <= most:
+        return np.arange(count)
+    return np.unique(np.linspace(0, count - 1, most).round().astype(np.int64))
+
+
+def thin_curve(x: Floats, y: Floats, most: int = MOST_POINTS) -> tuple[Floats, Floats]:
+    """The curve with at most `most` points: the lowest and the highest of every stretch, so that no peak is lost."""
+    if len(x) <= most:
+        return x, y
+    # Both ends stay, and every stretch between them has two points.
+    stretches = np.array_split(np.arange(1, len(x) - 1), (most - 2) // 2)
+    kept = [0, len(x) - 1]
+    for rows in stretches:
+        kept += [int(rows[np.argmin(y[rows])]), int(rows[np.argmax(y[rows])])]
+    order = np.unique(kept)
+    return x[order], y[order]
+
+
+# Plots side by side, as data: drawn by plotly on a page, or by matplotlib in a still picture.
 
 SYMBOLS = {
     "circle": "o",
@@ -150,3 +180,53 @@ def _draw(axes: Any, panel: Panel) -> None:
         axes.set_ylim(*_row_range(panel))
         axes.set_xlim(left=0.0)
     axes.legend()
+
+
+# Marks of a plot that compares: ours filled, published hollow, what is real a hollow diamond.
+
+COLOURS = CABLE_COLOURS
+"""Colours that people with any colour vision tell apart."""
+GREY = "#7F7F7F"
+
+MARKS = {
+    "ours": {"symbol": "circle", "size": 6},
+    "published": {"symbol": "circle-open", "size": 12, "line": {"width": 1.6}},
+    "real": {"symbol": "diamond-open", "size": 9, "line": {"width": 1.6}},
+}
+
+
+def marks(x: Sequence[Any], y: Sequence[Any], kind: str, colour: str, name: str, **more: Any) -> Any:
+    """Points of one kind: ours, published or real."""
+    style = {"mode": "markers", "showlegend": False, "hovertemplate": f"{name}: %{{y:.2f}}<extra></extra>"}
+    return go.Scatter(x=x, y=y, name=name, marker={**MARKS[kind], "color": colour}, **(style | more))
+
+
+def line(x: Sequence[Any], y: Sequence[Any], colour: str, name: str, dash: str = "solid", **more: Any) -> Any:
+    """A thin line through ours."""
+    style = {
+        "mode": "lines",
+        "showlegend": False,
+        "hoverinfo": "skip",
+        "line": {"color": colour, "width": 1.3, "dash": dash},
+    }
+    return go.Scatter(x=x, y=y, name=name, **(style | more))
+
+
+def key(names: dict[str, str]) -> list[Any]:
+    """Legend entries that say what each kind of mark is; `names` by kind."""
+    dark = "#333333"
+    return [marks([None], [None], kind, dark, name, showlegend=True, hoverinfo="skip") for kind, name in names.items()]
+
+
+def finish(figure: Any, x: str, y: str, **layout: Any) -> Any:
+    """Axis titles with units, the legend below."""
+    axis = {"zeroline": False, "showline": True, "ticks": "outside"}
+    figure.update_xaxes(title={"text": x, "standoff": 6}, **axis)
+    figure.update_yaxes(title={"text": y, "standoff": 6}, **axis)
+    figure.update_layout(
+        template="none",
+        margin={"l": 55, "r": 12, "t": 36, "b": 95},
+        legend={"orientation": "h", "x": 0.5, "xanchor": "center", "y": -0.22, "yanchor": "top"},
+        **layout,
+    )
+    return figure

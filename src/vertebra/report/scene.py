@@ -3,22 +3,260 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from vertebra.errors import InputError
-from vertebra.report.cable_lines import cable_line
-from vertebra.report.joint_shapes import joint_mesh
-from vertebra.report.link_shapes import link_mesh, mount_mesh
-from vertebra.report.overlays import Arrow, Ellipsoid, Ghost, Mark
-from vertebra.report.solids import Mesh, joined
-from vertebra.report.view import View, best_view
+from vertebra.mechanics.problem import Load
+from vertebra.report.meshes import Mesh, joined, joint_mesh, link_mesh, mount_mesh, revolved
+from vertebra.robot.arguments import link_index, link_point
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
+from vertebra.statics.shape import Shape, Status
+from vertebra.statics.stiffness import tip_stiffness
+
+LOWEST, HIGHEST = math.radians(18.0), math.radians(50.0)
+ASIDE = math.radians(20.0)
+"""Turned off the square view by this much, so that depth shows."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A camera."""
+
+    axis: int
+    """The world axis that stands upright in the picture: 0, 1 or 2."""
+    sign: int
+    """+1 when that axis points up, -1 when it points down."""
+    eye: tuple[float, float, float]
+    """Unit vector from the robot to the eye."""
+
+    @property
+    def up(self) -> tuple[float, float, float]:
+        """Unit vector that points up in the picture."""
+        x, y, z = (float(self.sign) if i == self.axis else 0.0 for i in range(3))
+        return x, y, z
+
+    @property
+    def right(self) -> Floats:
+        """(3,) unit vector that points to the right in the picture."""
+        across = np.cross(self.up, self.eye)
+        return np.asarray(across / np.linalg.norm(across))
+
+
+def best_view(backbone: Floats, gravity: Floats) -> View:
+    """Look across the plane in which the robot bends most, from above; level with it, the base is on the left.
+
+    `backbone` (m, 3): points from base to tip. Up is against gravity when that is nearly a world axis, z otherwise.
+    """
+    axis, sign = _upright(gravity)
+    up = sign * np.eye(3)[axis]
+    normal = _bend_normal(backbone, up)
+    rise = float(normal @ up)
+    across = _level(normal, up)
+    if abs(rise) < 0.3:
+        from_base = backbone[-1] - backbone[0]
+        if from_base @ np.cross(up, across) < -1e-9 * np.linalg.norm(from_base):
+            across = -across
+    elif rise < 0:
+        across, rise = -across, -rise
+    elevation = min(max(math.asin(min(rise, 1.0)), LOWEST), HIGHEST)
+    side = np.cross(up, across)
+    level = math.cos(ASIDE) * across + math.sin(ASIDE) * side
+    x, y, z = math.cos(elevation) * level + math.sin(elevation) * up
+    return View(axis, sign, (float(x), float(y), float(z)))
+
+
+def _upright(gravity: Floats) -> tuple[int, int]:
+    size = float(np.linalg.norm(gravity))
+    axis = int(np.argmax(np.abs(gravity)))
+    if size == 0 or abs(gravity[axis]) < 0.9 * size:
+        return 2, 1
+    return axis, -int(np.sign(gravity[axis]))
+
+
+def _bend_normal(backbone: Floats, up: Floats) -> Floats:
+    """Unit normal of the plane that fits the backbone; for a straight robot, a level direction across it."""
+    _, sizes, directions = np.linalg.svd(backbone - backbone.mean(axis=0), full_matrices=False)
+    if len(sizes) == 3 and sizes[1] > 1e-3 * sizes[0]:
+        return np.asarray(directions[2])
+    return _level(np.cross(up, backbone[-1] - backbone[0]), up)
+
+
+def _level(vector: Floats, up: Floats) -> Floats:
+    """The horizontal part of a vector, of length one; a fixed choice when there is none."""
+    flat = vector - (vector @ up) * up
+    size = float(np.linalg.norm(flat))
+    if size < 1e-6 * max(float(np.linalg.norm(vector)), 1e-30) or size == 0:
+        flat = np.roll(up, 2)  # for z up: the robot is seen from -y, with x to the right
+        flat, size = -np.abs(flat), 1.0
+    return flat / size
+
+
+# The way of every cable through its holes, as a polyline in the world.
+
+
+def cable_line(robot: Robot, frames: Floats, cable: int) -> Floats:
+    """Corners (m, 3) of a cable in the world, m: the base plane, each hole on its way, its end.
+
+    Its length is what `vertebra.cable_lengths` says.
+    """
+    row, holes = robot.cables[cable], robot.segments[cable]
+    x, y, last = float(row["x"]), float(row["y"]), int(row["last_link"])
+    corners = [np.array([x, y, 0.0])]
+    for joint in range(last):
+        corners.append(_place(frames[joint], x, y, float(holes["exit"][joint])))
+        corners.append(_place(frames[joint + 1], x, y, float(holes["entry"][joint])))
+    corners.append(_place(frames[last], x, y, float(row["end"])))
+    return np.array(corners)
+
+
+def _place(frame: Floats, x: float, y: float, z: float) -> Floats:
+    point: Floats = frame[:3, :3] @ np.array([x, y, z]) + frame[:3, 3]
+    return point
+
+
+# What a picture shows beside the robot itself: load arrows, pale lines of other shapes, marks, the tip's compliance.
+#
+# World frame, mm.
 
 MM = 1e3
+FORCE_COLOUR, MOMENT_COLOUR = "#B2182B", "#762A83"
+GHOST_COLOURS = ("#7F7F7F", "#E69F00", "#56B4E9", "#009E73", "#CC79A7")
+"""The first is for the load-free shape; further shapes follow."""
+ELLIPSOID_COLOUR, TARGET_COLOUR = "#56B4E9", "#000000"
+
+ARROW_SHARE, SHORTEST_ARROW = 0.22, 0.3
+"""The largest load's arrow in robot sizes; the smallest arrow in largest ones, so that it can be seen."""
+ELLIPSOID_SHARE = 0.15
+"""The longest half axis of the compliance ellipsoid is at most this share of the robot's size."""
+
+
+@dataclass(frozen=True, eq=False)
+class Arrow:
+    """A load."""
+
+    start: Floats
+    end: Floats
+    colour: str
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Ghost:
+    """The backbone of another shape of the same robot, a thin line."""
+
+    line: Floats
+    """(m, 3) mm from the world origin through the link frames to the tip."""
+    colour: str
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Mark:
+    """A point worth pointing at."""
+
+    place: Floats
+    colour: str
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Ellipsoid:
+    """Where the tip goes under a force of one size and any direction, to first order."""
+
+    mesh: Mesh
+    axes: Floats
+    """(3, 2, 3) mm, both ends of each axis; still seen when the body is flat, as it is for planar robots."""
+    name: str
+
+
+def load_arrows(shape: Shape, size: float) -> tuple[Arrow, ...]:
+    """Forces start where they act; moments lie along their axis, right-handed. `size`: of the robot, mm."""
+    forces = [float(np.linalg.norm(load.force)) for load in shape.loads]
+    moments = [float(np.linalg.norm(load.moment)) for load in shape.loads]
+    return tuple(
+        arrow
+        for number, load in enumerate(shape.loads, 1)
+        for arrow in _arrows(shape, load, number, size, max(forces), max(moments))
+    )
+
+
+def _arrows(
+    shape: Shape, load: Load, number: int, size: float, largest_force: float, largest_moment: float
+) -> Iterator[Arrow]:
+    at = acts_at(shape, load) * MM
+    where = f"load {number} at {place_text(shape.robot, load)}"
+    for vector, largest, unit, colour in (
+        (np.asarray(load.force, dtype=np.float64), largest_force, "N", FORCE_COLOUR),
+        (np.asarray(load.moment, dtype=np.float64), largest_moment, "N*m", MOMENT_COLOUR),
+    ):
+        strength = float(np.linalg.norm(vector))
+        if strength > 0:
+            length = ARROW_SHARE * size * max(strength / largest, SHORTEST_ARROW)
+            yield Arrow(at, at + length * vector / strength, colour, f"{where}: {strength:.4g} {unit}")
+
+
+def acts_at(shape: Shape, load: Load) -> Floats:
+    """(3,) m, where a load acts, in the world."""
+    link = link_index(shape.robot, load.link)
+    frame = shape.frames[link]
+    at: Floats = frame[:3, :3] @ link_point(shape.robot, link, load.point) + frame[:3, 3]
+    return at
+
+
+def place_text(robot: Robot, load: Load) -> str:
+    """Such as ``the tip``, ``link 3`` or ``link 3, (0, 0, 5) mm``."""
+    link = link_index(robot, load.link)
+    if load.point is not None:
+        return f"link {link}, ({', '.join(f'{value * MM:g}' for value in np.asarray(load.point, dtype=np.float64))}) mm"
+    return "the tip" if link == len(robot.links) - 1 else f"link {link}"
+
+
+def ghost(robot: Robot, frames: Floats, name: str, number: int = 0) -> Ghost:
+    """The thin line of another shape; `frames` (n+1, 4, 4) m, `number` chooses the colour."""
+    tip = frames[-1][:3, :3] @ robot.tip_point + frames[-1][:3, 3]
+    line = MM * np.vstack([np.zeros(3), frames[:, :3, 3], tip])
+    return Ghost(line, GHOST_COLOURS[number % len(GHOST_COLOURS)], name)
+
+
+def tip_ellipsoid(shape: Shape, size: float) -> Ellipsoid | None:
+    """The tip's compliance drawn to scale for a round force; none when the shape is no stable equilibrium.
+
+    Displacement is C f with C the linear part of the compliance: half axes are its eigenvalues times the force.
+    """
+    if shape.status != Status.SOLVED:
+        return None
+    stiff = tip_stiffness(shape)
+    if not math.isfinite(stiff.stiffness[0]):
+        return None  # nothing gives way
+    force = round_number_below(ELLIPSOID_SHARE * size * stiff.stiffness[0] / MM)
+    half, vectors = MM * force / stiff.stiffness, stiff.directions.T
+    middle = shape.tip * MM
+    turn = np.linspace(0.02, math.pi - 0.02, 15)
+    ball = revolved([(math.sin(t), -math.cos(t)) for t in turn], sectors=24)
+    mesh = Mesh(ball.vertices * half @ vectors.T + middle, ball.triangles)
+    axes = np.array([[middle - h * v, middle + h * v] for h, v in zip(half, vectors.T, strict=True)])
+    return Ellipsoid(mesh, axes, f"tip under {force:g} N from any side")
+
+
+def round_number_below(value: float) -> float:
+    """The largest of 1, 2 or 5 times a power of ten that is not above `value`."""
+    power = 10.0 ** math.floor(math.log10(value))
+    step = max(step for step in (1, 2, 5) if step * power <= value * (1 + 1e-12))
+    return float(f"{step * power:.0e}")
+
+
+def points_of(arrows: Sequence[Arrow], ghosts: Sequence[Ghost], marks: Sequence[Mark]) -> Floats:
+    """(m, 3) every point that must be inside the picture."""
+    parts = [*([arrow.start, arrow.end] for arrow in arrows), *(line.line for line in ghosts)]
+    parts += [[mark.place] for mark in marks]
+    return np.concatenate([np.asarray(part, dtype=np.float64) for part in parts]) if parts else np.zeros((0, 3))
+
+
+# Everything that a picture of a robot shows, in the world and in mm, ready for any plotting library.
 
 # Okabe and Ito's colours, which people with any colour vision tell apart.
 CABLE_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#8C6D1F")

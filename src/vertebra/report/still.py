@@ -13,8 +13,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from mpl_toolkits.mplot3d import proj3d  # type: ignore[import-untyped]
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 
-from vertebra.report.overlays import ELLIPSOID_COLOUR
+from vertebra.report.meshes import Mesh
 from vertebra.report.scene import (
+    ELLIPSOID_COLOUR,
     GRAVITY_COLOUR,
     LINK_COLOURS,
     MOST_NAMED_CABLES,
@@ -25,7 +26,6 @@ from vertebra.report.scene import (
     cable_style,
     robot_scene,
 )
-from vertebra.report.solids import Mesh
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 

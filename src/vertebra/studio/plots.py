@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vertebra.report.thinning import spread
+from vertebra.report.panels import spread
 from vertebra.robot.tables import Floats
 
 if TYPE_CHECKING:

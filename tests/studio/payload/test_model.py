@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 import vertebra as vb
 from vertebra.errors import MeasurementError, StudioError
-from vertebra.report.payload_body import patches
+from vertebra.report.payload_map import patches
 from vertebra.studio.payload import model
 from vertebra.studio.payload.examples import example_inner, example_path
 from vertebra.studio.payload.path_file import read_path

@@ -11,11 +11,9 @@ import numpy as np
 from vertebra.papers.cai2023.cases import LEVELS, SHAPES, snake
 from vertebra.papers.cai2023.comparison import Comparison
 from vertebra.papers.cai2023.curve import Curve
-from vertebra.report import traces
 from vertebra.report.panels import Panel, Series, panel_figure
-from vertebra.report.payload_case import payload_case
-from vertebra.report.payload_scene import WEAKEST_COLOUR, payload_scene, weakest_ball
-from vertebra.report.picture_row import picture_row
+from vertebra.report.payload import WEAKEST_COLOUR, payload_case, payload_scene, weakest_ball
+from vertebra.report.plotly import body_trace, picture_row
 
 EQUAL, LESS = "#0072B2", "#D55E00"
 SHAPE_STYLES = {
@@ -120,7 +118,7 @@ def shape_pictures(comparison: Comparison) -> Iterator[Any]:
         # Seen from one side, the arrow of gravity would be off the picture in most; the load shows what is down.
         scenes.append(replace(payload_scene(case, curve.largest), gravity=None))
         titles.append(f"{shape}: {curve.largest.force:.2f} N")
-        balls.append(traces.body(weakest_ball(case, curve.largest), WEAKEST_COLOUR, 0.45, hoverinfo="skip"))
+        balls.append(body_trace(weakest_ball(case, curve.largest), WEAKEST_COLOUR, 0.45, hoverinfo="skip"))
     for figure, ball in zip(picture_row([robot] * len(scenes), scenes, titles), balls, strict=True):
         figure.add_trace(ball)
         eye = figure.layout.scene.camera.eye

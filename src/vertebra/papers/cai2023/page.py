@@ -10,8 +10,7 @@ from vertebra.papers.cai2023.comparison import Comparison
 from vertebra.papers.cai2023.figures import curve_figures, range_figures, shape_pictures
 from vertebra.papers.cai2023.notes import CORRECTIONS, UNSTATED, unstated_facts
 from vertebra.papers.cai2023.records import SOURCE
-from vertebra.report.html_page import html_page
-from vertebra.report.page_parts import Part, facts_table, paragraph, pictures, sentences
+from vertebra.report.html import Part, facts_table, html_page, paragraph, pictures, sentences
 
 NOTE = "Ours (x, y, z) are the paper's (y, z, x): z runs along the robot, y is up, the load hangs from the tip."
 SHAPES = (

@@ -15,12 +15,9 @@ from vertebra.papers.dantuono2023.comparison import Comparison
 from vertebra.papers.dantuono2023.facts import SHORT
 from vertebra.papers.dantuono2023.migration import RATES, Migration, own_rate
 from vertebra.papers.dantuono2023.runs import Method, Run
-from vertebra.report.page import eye_distance
-from vertebra.report.panels import Panel, Series, panel_figure
-from vertebra.report.picture_row import picture_row
-from vertebra.report.scene import CABLE_COLOURS, Scene, cable_style, robot_scene
-from vertebra.report.thinning import spread
-from vertebra.report.view import View
+from vertebra.report.panels import Panel, Series, panel_figure, spread
+from vertebra.report.plotly import eye_distance, picture_row
+from vertebra.report.scene import CABLE_COLOURS, Scene, View, cable_style, robot_scene
 from vertebra.robot.tables import Floats
 
 MOST_POINTS = 253

@@ -18,8 +18,7 @@ from vertebra.papers.dantuono2023.figures import (
 from vertebra.papers.dantuono2023.notes import UNSTATED, unstated_facts
 from vertebra.papers.dantuono2023.records import SOURCE
 from vertebra.papers.dantuono2023.runs import METHODS
-from vertebra.report.html_page import html_page
-from vertebra.report.page_parts import Part, facts_table, paragraph, pictures, sentences
+from vertebra.report.html import Part, facts_table, html_page, paragraph, pictures, sentences
 
 NOTE = "Ours (x, y, z) are the paper's (y, z, x): z runs along the robot, y is up. Computed, not measured."
 PER_LINK = (

@@ -12,12 +12,10 @@ from plotly.subplots import make_subplots
 from vertebra.papers.hu2023.cases import EXPERIMENTS, MATERIALS, MOUNTS
 from vertebra.papers.hu2023.comparison import Comparison
 from vertebra.papers.hu2023.published import Key, Values, estimates, references
-from vertebra.report import traces
-from vertebra.report.comparison_plot import COLOURS, GREY, finish, key, line, marks
-from vertebra.report.overlays import ghost
-from vertebra.report.picture_row import picture_row
-from vertebra.report.scene import Scene
-from vertebra.report.shape_scene import shape_scene
+from vertebra.report.panels import COLOURS, GREY, finish, key, line, marks
+from vertebra.report.plotly import picture_row, point_trace
+from vertebra.report.scene import Scene, ghost
+from vertebra.report.shape import shape_scene
 from vertebra.robot.tables import Floats
 
 MEASURED_COLOUR = "#0072B2"
@@ -84,7 +82,7 @@ def experiment_pictures(comparison: Comparison) -> Iterator[Any]:
     pictures = picture_row(robots, scenes, [f"experiment {item}" for item in EXPERIMENTS])
     for item, figure in zip(EXPERIMENTS, pictures, strict=True):
         tip = place(measured[3, item, "ground"])
-        figure.add_trace(traces.point(tip, MEASURED_COLOUR, "measured tip", "diamond-open", 7))
+        figure.add_trace(point_trace(tip, MEASURED_COLOUR, "measured tip", "diamond-open", 7))
         yield figure
 
 

@@ -9,8 +9,7 @@ from vertebra.papers.hu2023.claims import VERDICTS
 from vertebra.papers.hu2023.comparison import Comparison
 from vertebra.papers.hu2023.figures import angle_figure, experiment_pictures, plane_figure
 from vertebra.papers.hu2023.records import SOURCE
-from vertebra.report.html_page import html_page
-from vertebra.report.page_parts import Part, facts_table, pictures, sentences
+from vertebra.report.html import Part, facts_table, html_page, pictures, sentences
 
 NOTE = "Published numbers are the paper's; ours are computed from the robot file and the cable tensions alone."
 SHAPES = (

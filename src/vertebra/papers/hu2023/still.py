@@ -9,8 +9,7 @@ from vertebra.papers.hu2023.cases import EXPERIMENTS, MOUNTS
 from vertebra.papers.hu2023.comparison import Comparison
 from vertebra.papers.hu2023.figures import angles, backbone, place, plane_point
 from vertebra.papers.hu2023.published import Key, Values, estimates, references
-from vertebra.report.comparison_plot import COLOURS, GREY
-from vertebra.report.panels import Panel, Series, draw_panels
+from vertebra.report.panels import COLOURS, GREY, Panel, Series, draw_panels
 
 MARKS = {"ours": ("circle", 6.0), "paper's estimate": ("circle-open", 11.0), "measured": ("diamond-open", 8.0)}
 """Symbol and size by what is shown."""

@@ -17,13 +17,9 @@ from vertebra.papers.lapusan2022.growth import ENCODERS
 from vertebra.papers.lapusan2022.published import QUANTITIES, UNITS, errors
 from vertebra.papers.lapusan2022.runs import SEEDS
 from vertebra.papers.lapusan2022.true_poses import orientations, true_platforms
-from vertebra.report.overlays import Ghost
-from vertebra.report.page import eye_distance
-from vertebra.report.panels import Panel, Series, panel_figure
-from vertebra.report.picture_row import picture_row
-from vertebra.report.scene import Scene, robot_scene
-from vertebra.report.thinning import spread
-from vertebra.report.view import View
+from vertebra.report.panels import Panel, Series, panel_figure, spread
+from vertebra.report.plotly import eye_distance, picture_row
+from vertebra.report.scene import Ghost, Scene, View, robot_scene
 from vertebra.robot.tables import Floats
 
 STYLES = {

@@ -16,8 +16,7 @@ from vertebra.papers.lapusan2022.figures import (
 )
 from vertebra.papers.lapusan2022.notes import CORRECTIONS, UNSTATED, unstated_facts
 from vertebra.papers.lapusan2022.records import SOURCE
-from vertebra.report.html_page import html_page
-from vertebra.report.page_parts import Part, facts_table, paragraph, pictures, sentences
+from vertebra.report.html import Part, facts_table, html_page, paragraph, pictures, sentences
 
 NOTE = "Poses are in the frame of the base; z runs along the straight robot. Simulated, not measured."
 BASES = "Left: position. Right: orientation. Pairwise and chain are right to rounding."

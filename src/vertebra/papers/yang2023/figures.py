@@ -15,11 +15,10 @@ from vertebra.papers.yang2023.comparison import Comparison
 from vertebra.papers.yang2023.differences import EFFECTS, between_closures, cases_of, effect, total_bend
 from vertebra.papers.yang2023.hysteresis import Loop
 from vertebra.papers.yang2023.tips import case_title
-from vertebra.report.overlays import Ghost, ghost
 from vertebra.report.panels import Panel, Series
-from vertebra.report.picture_row import picture_row
-from vertebra.report.scene import Scene
-from vertebra.report.shape_scene import shape_scene
+from vertebra.report.plotly import picture_row
+from vertebra.report.scene import Ghost, Scene, ghost
+from vertebra.report.shape import shape_scene
 from vertebra.robot.tables import Floats
 from vertebra.statics.shape import Shape
 

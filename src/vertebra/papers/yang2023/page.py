@@ -10,10 +10,9 @@ from vertebra.papers.yang2023.comparison import Comparison
 from vertebra.papers.yang2023.figures import case_scene, panels, plane_panel, shape_pictures
 from vertebra.papers.yang2023.records import SOURCE
 from vertebra.papers.yang2023.unstated import CORRECTIONS, UNSTATED, unstated_facts
-from vertebra.report.html_page import html_page
-from vertebra.report.page import robot_picture
-from vertebra.report.page_parts import Part, facts_table, paragraph, pictures, sentences
+from vertebra.report.html import Part, facts_table, html_page, paragraph, pictures, sentences
 from vertebra.report.panels import panel_figure
+from vertebra.report.plotly import robot_picture
 
 NOTE = f"{tips.AXES} 3D pictures are in our axes, whose x is up and whose z runs along the robot."
 SHAPES = (

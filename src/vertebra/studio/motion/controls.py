@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vertebra.errors import StudioError
-from vertebra.report.overlays import round_number_below
+from vertebra.report.scene import round_number_below
 from vertebra.studio.inputs import put
 from vertebra.studio.motion.drive import NAMES, patterns
 from vertebra.studio.motion.settings import LONGEST, Method, MotionSettings, Pull, Source

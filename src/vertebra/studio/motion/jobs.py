@@ -14,9 +14,9 @@ from vertebra.dynamics.linearise import linearise
 from vertebra.dynamics.sampled_motion import SampledMotion, read_trajectory
 from vertebra.dynamics.simulate import simulate
 from vertebra.errors import MeasurementError, StudioError, VertebraError
-from vertebra.report.dynamics_case import DynamicsCase, Worst
-from vertebra.report.simulation_case import SimulationCase
-from vertebra.report.thinning import spread
+from vertebra.report.dynamics import DynamicsCase, Worst
+from vertebra.report.panels import spread
+from vertebra.report.simulation import SimulationCase
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.studio.motion.drive import pulls, sway

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from vertebra.report.thinning import spread
+from vertebra.report.panels import spread
 from vertebra.robot.tables import Floats
 from vertebra.studio.motion.played import Motion
 from vertebra.studio.plots import Plot

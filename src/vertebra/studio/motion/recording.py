@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from vertebra.errors import InputError, StudioError
 from vertebra.mechanics.kinematics import frames, tip_frame
-from vertebra.report.thinning import spread
+from vertebra.report.panels import spread
 from vertebra.sensing.recording.files import to_ns
 from vertebra.sensing.recording.shape_log import MessageMaker, missing, robot_contents
 from vertebra.sensing.recording.shape_record import ShapeRecord

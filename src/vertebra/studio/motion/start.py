@@ -11,7 +11,7 @@ from vertebra.dynamics.problem import Moving
 from vertebra.errors import InputError
 from vertebra.mechanics.kinematics import frames
 from vertebra.mechanics.problem import Load
-from vertebra.report.overlays import round_number_below
+from vertebra.report.scene import round_number_below
 from vertebra.robot.robot import Robot, fill_inertia
 from vertebra.robot.tables import Floats
 from vertebra.statics.shape import Shape

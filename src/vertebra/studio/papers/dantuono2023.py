@@ -24,7 +24,7 @@ from vertebra.papers.dantuono2023.facts import SHORT
 from vertebra.papers.dantuono2023.notes import UNSTATED, unstated_facts
 from vertebra.papers.dantuono2023.runs import METHODS, Method, Run, run
 from vertebra.papers.digits import fixed
-from vertebra.report.thinning import spread
+from vertebra.report.panels import spread
 from vertebra.studio.motion.settings import MotionSettings
 from vertebra.studio.papers.cases import (
     DIFFERS,

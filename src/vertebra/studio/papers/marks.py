@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vertebra.report.overlays import ARROW_SHARE
+from vertebra.report.scene import ARROW_SHARE
 from vertebra.studio.papers.cases import Mark, Outcome
 from vertebra.studio.scene import palette
 

@@ -6,9 +6,8 @@ import numpy as np
 
 from vertebra.follow.holding import Holding
 from vertebra.follow.journey import Journey, Moment
-from vertebra.report.follow_facts import journey_summary
-from vertebra.report.follow_picture import COLOURS
-from vertebra.report.payload_words import force_text, weakest_text
+from vertebra.report.follow import COLOURS, journey_summary
+from vertebra.report.payload import force_text, weakest_text
 from vertebra.robot.tables import Floats
 from vertebra.studio.payload.swatches import swatches
 from vertebra.studio.readout import Value, light, readout

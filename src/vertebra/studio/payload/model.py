@@ -11,9 +11,9 @@ from vertebra.errors import StudioError
 from vertebra.locked.ball_shape import BallShape
 from vertebra.locked.map import payload_map
 from vertebra.locked.payload import Payload, payload
-from vertebra.report.overlays import round_number_below
-from vertebra.report.payload_body import Body, bodies_of
-from vertebra.report.payload_case import PayloadCase, payload_case
+from vertebra.report.payload import PayloadCase, payload_case
+from vertebra.report.payload_map import Body, bodies_of
+from vertebra.report.scene import round_number_below
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import BALL, KIND_CODES, Floats
 from vertebra.studio.payload.settings import TIP, PayloadSettings

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from vertebra.locked.chain import sphere_grid
-from vertebra.report.payload_body import CUT, Body, skin
-from vertebra.report.solids import Ints, Mesh
+from vertebra.report.meshes import Ints, Mesh
+from vertebra.report.payload_map import CUT, Body, skin
 
 
 class Net(NamedTuple):

@@ -9,10 +9,9 @@ import numpy as np
 from vertebra.follow.journey import Journey, Moment
 from vertebra.follow.state import Lock
 from vertebra.follow.steps import Snake
-from vertebra.report.follow_facts import longest_body
-from vertebra.report.follow_picture import COLOURS, GUIDE_COLOUR, HIDDEN, OPACITY
-from vertebra.report.payload_scene import RING_SIZE
-from vertebra.report.solids import revolved
+from vertebra.report.follow import COLOURS, GUIDE_COLOUR, HIDDEN, OPACITY, longest_body
+from vertebra.report.meshes import revolved
+from vertebra.report.payload import RING_SIZE
 from vertebra.robot.tables import Floats
 from vertebra.studio.scene import palette
 from vertebra.studio.scene.poses import quaternions

@@ -8,7 +8,7 @@ import numpy as np
 
 from vertebra.locked.best import BestTensions
 from vertebra.mechanics.kinematics import frames
-from vertebra.report.payload_limits import axis_top
+from vertebra.report.payload import axis_top
 from vertebra.robot.tables import Floats
 from vertebra.studio.payload import text
 from vertebra.studio.payload.controls import PayloadControls

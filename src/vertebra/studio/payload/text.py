@@ -9,10 +9,8 @@ import numpy as np
 
 from vertebra.locked.best import BestTensions
 from vertebra.locked.payload import Payload
-from vertebra.report.payload_body import Body
-from vertebra.report.payload_facts import warnings
-from vertebra.report.payload_map_facts import scale_text
-from vertebra.report.payload_words import force_text, weakest_text
+from vertebra.report.payload import force_text, warnings, weakest_text
+from vertebra.report.payload_map import Body, scale_text
 from vertebra.robot.robot import Robot
 from vertebra.studio.payload.model import PayloadAnswer, joint_kinds
 from vertebra.studio.payload.swatches import swatches

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vertebra.locked.payload import Payload
-from vertebra.report.overlays import ARROW_SHARE
-from vertebra.report.payload_body import Body
-from vertebra.report.payload_scene import NORMAL_SHARE, RING_SIZE, contact_point
-from vertebra.report.payload_words import force_text
-from vertebra.report.scene import MM
+from vertebra.report.payload import NORMAL_SHARE, RING_SIZE, contact_point, force_text
+from vertebra.report.payload_map import Body
+from vertebra.report.scene import ARROW_SHARE, MM
 from vertebra.robot.tables import Floats
 from vertebra.studio.payload.model import PayloadAnswer
 from vertebra.studio.payload.skin import skins

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vertebra.report.joint_shapes import directions, rod_offsets, rod_radius
+from vertebra.report.meshes import directions, rod_offsets, rod_radius
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import FLEXURE, Floats
 

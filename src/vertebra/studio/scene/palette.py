@@ -7,8 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from vertebra.report.overlays import FORCE_COLOUR, MOMENT_COLOUR
-from vertebra.report.scene import LINK_COLOURS, MOUNT_COLOUR, PART_COLOUR
+from vertebra.report.scene import FORCE_COLOUR, LINK_COLOURS, MOMENT_COLOUR, MOUNT_COLOUR, PART_COLOUR
 from vertebra.robot.tables import Floats
 
 Colours = NDArray[np.uint8]

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vertebra.report.joint_shapes import joint_mesh
-from vertebra.report.link_shapes import link_mesh, mount_mesh
-from vertebra.report.solids import Mesh, joined
+from vertebra.report.meshes import Mesh, joined, joint_mesh, link_mesh, mount_mesh
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.studio.scene import palette

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vertebra.report.link_shapes import mount_mesh
-from vertebra.report.solids import Mesh
-from vertebra.report.view import best_view
+from vertebra.report.meshes import Mesh, mount_mesh
+from vertebra.report.scene import best_view
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.studio.layout import BRAND, VIEW_PLACE

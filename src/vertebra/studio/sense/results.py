@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vertebra.report.solids import Mesh, revolved
+from vertebra.report.meshes import Mesh, revolved
 from vertebra.robot.tables import Floats
 from vertebra.studio.plots import Plot
 from vertebra.studio.scene.poses import quaternions

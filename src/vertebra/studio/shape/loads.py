@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vertebra.mechanics.problem import Load
-from vertebra.report.overlays import acts_at, round_number_below
+from vertebra.report.scene import acts_at, round_number_below
 from vertebra.robot.tables import Floats
 from vertebra.statics.shape import Shape
 from vertebra.studio.scene import palette

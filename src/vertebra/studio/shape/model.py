@@ -11,7 +11,7 @@ import numpy as np
 from vertebra.errors import InputError, VertebraError
 from vertebra.mechanics.kinematics import cable_lengths, frames
 from vertebra.mechanics.problem import Load
-from vertebra.report.overlays import round_number_below
+from vertebra.report.scene import round_number_below
 from vertebra.robot.description import MOUNTS
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import BALL, UNIVERSAL, Floats

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from vertebra.errors import StudioError
-from vertebra.report.overlays import round_number_below, tip_ellipsoid
-from vertebra.report.solids import Mesh
+from vertebra.report.meshes import Mesh
+from vertebra.report.scene import round_number_below, tip_ellipsoid
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import BALL, Floats
 from vertebra.statics.path import ShapePath

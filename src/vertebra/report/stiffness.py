@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from vertebra.report.document import Facts, number
-from vertebra.report.shape_facts import load_facts, vector
-from vertebra.report.slip_facts import friction_rows
+from vertebra.report.shape import friction_rows, load_facts, vector
 from vertebra.robot.tables import Floats
 from vertebra.statics.stiffness import StiffnessCurve
 
@@ -47,9 +46,8 @@ def _text(value: float) -> str:
 
 def curve_figure_html(curve: StiffnessCurve, path: str | Path, title: str, critical: float | None = None) -> Path:
     """Write one HTML file that needs nothing else; `critical` in N is where the straight robot buckles."""
-    from vertebra.report.html_page import html_page
-    from vertebra.report.page import big_picture, robot_tables
-    from vertebra.report.page_parts import facts_table
+    from vertebra.report.html import facts_table, html_page
+    from vertebra.report.plotly import big_picture, robot_tables
 
     caption = (
         "Tensions without a stable shape within the range of every joint have no mark. Below the dotted line, if there "
@@ -67,7 +65,7 @@ def curve_picture(curve: StiffnessCurve, critical: float | None = None) -> Any:
     """The plotly figure."""
     import plotly.graph_objects as go
 
-    from vertebra.report.comparison_plot import finish
+    from vertebra.report.panels import finish
 
     figure = go.Figure()
     for i, values in _finite_rows(curve):

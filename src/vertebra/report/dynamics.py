@@ -1,0 +1,450 @@
+"""The answer about a motion and its tensions: what joints need, what cables carry, what fails where; plots and page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vertebra.report.document import Facts, number
+from vertebra.report.html import Part, facts_table, html_page, pictures, warning_boxes
+from vertebra.report.panels import Panel, Series, draw_panels
+from vertebra.report.plotly import animation, motion_picture, robot_tables
+from vertebra.report.scene import cable_style
+from vertebra.report.shape import signless_zero, vector
+from vertebra.report.simulation import MOVES, joint_panel, pace_text, tension_panel, time_figure
+from vertebra.robot.robot import Robot
+from vertebra.robot.tables import Floats
+
+if TYPE_CHECKING:
+    from vertebra.dynamics.allocation import Allocation, Violation
+    from vertebra.dynamics.sampled_motion import SampledMotion
+
+
+class Worst(NamedTuple):
+    """The extreme of a quantity over moments and joints."""
+
+    value: float
+    time: float
+    """s."""
+    joint: int
+    """Counted from 1."""
+
+
+class Broken(NamedTuple):
+    """All violations of one constraint at one joint."""
+
+    joint: int
+    """Counted from 1; 0 where no single joint is to blame."""
+    constraint: str
+    moments: int
+    """At how many it is broken."""
+    worst: Violation
+    time: float
+    """s, of the worst."""
+
+
+@dataclass(frozen=True, eq=False)
+class DynamicsCase:
+    """What was asked, and the answer."""
+
+    robot: Robot
+    trajectory: SampledMotion
+    """As it was asked for."""
+    allocation: Allocation
+    """Its q, qd and qdd are those of the trajectory, but for the method `project`."""
+    gravity: Floats
+    """(3,) m/s^2."""
+    notes: tuple[tuple[str, str], ...] = ()
+    """Further facts: bounds, loads, what was assumed."""
+    warnings: tuple[str, ...] = ()
+    """About the trajectory file."""
+    frictionless: bool = False
+    """Whether the cables slide freely, for the method capstan."""
+
+    @property
+    def time(self) -> Floats:
+        """(N,) s."""
+        return self.trajectory.time
+
+    @property
+    def title(self) -> str:
+        """For a heading."""
+        return f"{self.robot.name}: tensions for a motion of {self.trajectory.duration:.4g} s, {self.method}"
+
+    @property
+    def method(self) -> str:
+        """How tensions were shared out, as it is called on the command line."""
+        return self.allocation.method
+
+    @property
+    def springs(self) -> Floats:
+        """(N, n) moment of elastic joints that the cables must overcome, k q, N*m."""
+        moments: Floats = self.robot.joints["stiffness"] * self.allocation.q
+        return moments
+
+    @property
+    def needed(self) -> Floats:
+        """(N, n) moment that is left to the cables: tau + k q, N*m."""
+        return self.allocation.tau + self.springs
+
+    @property
+    def feasible(self) -> NDArray[np.bool_]:
+        """(N,) true where every constraint holds."""
+        return np.atleast_1d(np.asarray(self.allocation.feasible))
+
+    @property
+    def along(self) -> Floats | None:
+        """(N, cables, n) tensions across each joint; none where a cable has one tension."""
+        pulls = self.allocation.tensions
+        return pulls if pulls.ndim == 3 else None
+
+    @property
+    def tip(self) -> Floats:
+        """(N, 3) m."""
+        from vertebra.mechanics.kinematics import tip_frame
+
+        return np.array([tip_frame(self.robot, q)[:3, 3] for q in self.allocation.q])
+
+    @property
+    def moved(self) -> Worst | None:
+        """How far the nearest feasible trajectory is from the one asked for, rad; none where it is the same."""
+        off = np.abs(self.allocation.q - self.trajectory.q)
+        return self.worst(off) if off.any() else None
+
+    def worst(self, values: Floats) -> Worst:
+        """The largest of (N, n) values."""
+        row, joint = (int(i) for i in np.unravel_index(values.argmax(), values.shape))
+        return Worst(float(values[row, joint]), float(self.time[row]), joint + 1)
+
+    def with_contacts(self) -> NDArray[np.bool_]:
+        """(n,) which joints have two contact points that press and rub."""
+        joints = self.robot.joints
+        return np.asarray((joints["contact_offset"] > 0.0) & (joints["friction"] > 0.0))
+
+    def least_contact(self) -> Worst | None:
+        """The smallest contact force, N; none without contact points."""
+        found = self.allocation.contacts
+        there = self.with_contacts()
+        if found is None or not there.any():
+            return None
+        least = np.where(there, found.normal.min(axis=-1), np.inf)
+        worst = self.worst(-least)
+        return worst._replace(value=-worst.value)
+
+    def most_friction(self) -> Worst | None:
+        """The largest share of what friction can hold, infinite where links part; none without contact points."""
+        found = self.allocation.contacts
+        if found is None or not self.with_contacts().any():
+            return None
+        return self.worst(found.use.max(axis=-1))
+
+    def broken(self) -> Iterator[Broken]:
+        """Violations by joint and constraint, those that are broken most often first."""
+        groups: dict[tuple[int, str], list[Violation]] = {}
+        for violation in self.allocation.violations:
+            groups.setdefault((violation.joint, violation.constraint), []).append(violation)
+        for (joint, constraint), found in sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])):
+            worst = max(found, key=lambda violation: abs(violation.amount))
+            steps = len({violation.step for violation in found})
+            yield Broken(joint, constraint, steps, worst, float(self.time[worst.step]))
+
+
+# The facts of a motion and its tensions as text: what joints need, what cables carry, what fails where.
+
+METHODS = {
+    "shared": "one tension a cable, the least that come closest within the bounds",
+    "per_link": "every joint by itself, as in D'Antuono 2023: not those of continuous cables",
+    "capstan": "may change along a cable by what its friction can hold",
+    "project": "one tension a cable, and the nearest motion that they can make",
+}
+"""What each method does, in a line."""
+INFEASIBLE = "not feasible"
+"""How a warning about that begins."""
+ROUND_OFF = 1e-9
+"""Moments below this, N*m, are zero in tables."""
+MOST_BROKEN = 40
+"""Rows of the table of violations."""
+
+
+def dynamics_summary(case: DynamicsCase, title: str = "") -> Facts:
+    """The motion as a whole, one fact a row."""
+    way, found = case.trajectory, case.allocation
+    steps = f", steps of {1e3 * way.dt:.4g} ms" if way.dt is not None else ""
+    rows = [
+        ("method", f"{found.method}: {METHODS[found.method]}"),
+        ("feasible", feasible_text(case)),
+        (
+            "motion",
+            f"{len(way)} moment{'' if len(way) == 1 else 's'} in {way.duration:.6g} s{steps}; {rates_text(case)}",
+        ),
+        *_moved_rows(case),
+        ("largest moment", f"{where(case.worst(np.abs(found.tau)), '.4g', 'N*m')}, to move links, weights and loads"),
+        ("left over", _residual_text(case)),
+        ("tensions", _tension_range(case)),
+        *_contact_rows(case),
+        ("gravity", f"{vector(case.gravity)} m/s^2"),
+        *case.notes,
+    ]
+    return Facts(title or case.title, ("", ""), tuple(rows))
+
+
+def _residual_text(case: DynamicsCase) -> str:
+    worst = case.worst(np.abs(case.allocation.residual))
+    return f"{where(worst, '.3g', 'N*m')} at most" if worst.value > ROUND_OFF else "nothing but round-off"
+
+
+def feasible_text(case: DynamicsCase) -> str:
+    """In how many moments every constraint holds."""
+    good, count = int(case.feasible.sum()), len(case.feasible)
+    if good == count:
+        return "yes, at every moment"
+    return f"NO, at {good} of {count} moments ({100 * good / count:.0f} %)"
+
+
+def rates_text(case: DynamicsCase) -> str:
+    """Where speeds and accelerations come from."""
+    computed = case.trajectory.computed
+    if not computed:
+        return "speeds and accelerations as given"
+    what = "speeds and accelerations" if len(computed) == 2 else "speeds" if "qd" in computed else "accelerations"
+    return f"{what} of a spline through the rows"
+
+
+def where(worst: Worst, form: str, unit: str) -> str:
+    """Such as ``0.31 N*m, joint 2 at 0.4 s``."""
+    return f"{worst.value:{form}} {unit}, joint {worst.joint} at {worst.time:.4g} s"
+
+
+def _moved_rows(case: DynamicsCase) -> Iterator[tuple[str, str]]:
+    moved = case.moved
+    if moved is not None:
+        degrees = moved._replace(value=math.degrees(moved.value))
+        yield "moved from what was asked", f"{where(degrees, '.4g', 'deg')} at most"
+    elif case.method == "project":
+        yield "moved from what was asked", "nothing: it was feasible already"
+
+
+def _tension_range(case: DynamicsCase) -> str:
+    """Over moments and cables, without the zeros beyond the end of a cable."""
+    low, high = zip(*(_cable_range(case, k) for k in range(len(case.robot.cables))), strict=True)
+    return f"{number(round(min(low), 6))} to {number(round(max(high), 6))} N"
+
+
+def _cable_range(case: DynamicsCase, k: int) -> tuple[float, float]:
+    """Least and most of cable row `k` over time and, where it differs, along the cable, N."""
+    along, end = case.along, int(case.robot.cables["last_link"][k])
+    values = case.allocation.tensions[:, k] if along is None else along[:, k, :end]
+    return float(values.min()), float(values.max())
+
+
+def _contact_rows(case: DynamicsCase) -> Iterator[tuple[str, str]]:
+    least, most = case.least_contact(), case.most_friction()
+    if least is None or most is None:
+        yield "contacts", "- (the robot file gives no contact_offset and friction of its joints)"
+        return
+    yield "smallest contact force", where(least, ".4g", "N") + (": the links part" if least.value < 0.0 else "")
+    if math.isinf(most.value):
+        yield "largest use of friction", f"beyond all bounds where links part, joint {most.joint} at {most.time:.4g} s"
+    else:
+        yield "largest use of friction", where(most._replace(value=100.0 * most.value), ".4g", "%")
+
+
+def dynamics_warnings(case: DynamicsCase) -> Iterator[str]:
+    """What must not be overlooked."""
+    yield from case.warnings
+    if case.method == "capstan" and case.frictionless:
+        yield "the cables have no friction: capstan is then the same as shared"
+    if not case.feasible.all():
+        bad, count = int((~case.feasible).sum()), len(case.feasible)
+        first = next(case.broken(), None)
+        why = f"; most often: {first.worst.message}" if first is not None else ""
+        yield f"{INFEASIBLE} at {bad} of {count} moments{why}"
+    yield from _contact_warnings(case)
+
+
+def _contact_warnings(case: DynamicsCase) -> Iterator[str]:
+    """Methods that do not look at the contacts may break them."""
+    least, most = case.least_contact(), case.most_friction()
+    if case.method == "per_link" or least is None or most is None:
+        return
+    if least.value < 0.0:
+        yield (
+            f"joint {least.joint} would have to pull by {-least.value:.3g} N at {least.time:.4g} s: its links part; "
+            f"{case.method} does not look at contacts, raise --lower"
+        )
+    elif most.value > 1.0:
+        yield (
+            f"joint {most.joint} needs {100.0 * most.value:.3g} % of its friction at {most.time:.4g} s: its links "
+            f"slip; {case.method} does not look at contacts, raise --lower"
+        )
+
+
+def joint_need_facts(case: DynamicsCase) -> Facts:
+    """One row a joint: how it moves, what it needs, what is left over."""
+    found, springs = case.allocation, case.springs
+    elastic = bool(springs.any())
+    headers = ["joint", "angle [deg]", "speed [deg/s]", "accel. [deg/s^2]", "least tau [N*m]", "most tau [N*m]"]
+    headers += ["spring [N*m]", "cables need [N*m]"] if elastic else []
+    headers += ["left over [N*m]"]
+    rows = []
+    for j in range(found.tau.shape[1]):
+        row = [str(j + 1), signless_zero(math.degrees(_peak(found.q[:, j])), ".2f")]
+        row += [f"{math.degrees(abs(_peak(values[:, j]))):.4g}" for values in (found.qd, found.qdd)]
+        row += [_moment(found.tau[:, j].min()), _moment(found.tau[:, j].max())]
+        row += [_moment(_peak(springs[:, j])), _moment(_peak(case.needed[:, j]))] if elastic else []
+        rows.append((*row, _moment(abs(_peak(found.residual[:, j])))))
+    return Facts("Joints, at their largest", tuple(headers), tuple(rows))
+
+
+def _peak(values: Floats) -> float:
+    """The value farthest from zero."""
+    return float(values[np.abs(values).argmax()])
+
+
+def _moment(value: float) -> str:
+    """N*m; round-off is zero."""
+    return signless_zero(value, ".4g") if abs(value) > ROUND_OFF else "0"
+
+
+def cable_need_facts(case: DynamicsCase) -> Facts:
+    """One row a cable: its tension at the base and, where it changes along the cable, across the joints."""
+    base, along = case.allocation.base_tensions, case.along
+    headers = ["cable", "azimuth [deg]", "least [N]", "most [N]", "mean [N]"]
+    headers += ["across joints [N]", "largest step [N]"] if along is not None else []
+    rows = []
+    for k, pull in enumerate(base.T):
+        row = [str(k + 1), number(math.degrees(case.robot.cables["azimuth"][k]))]
+        row += [number(round(float(value), 6)) for value in (pull.min(), pull.max(), pull.mean())]
+        if along is not None:
+            low, high = _cable_range(case, k)
+            steps = np.diff(along[:, k, : int(case.robot.cables["last_link"][k])], axis=1)
+            largest = round(float(np.abs(steps).max()), 6) if steps.size else 0.0
+            row += [f"{number(round(low, 6))} to {number(round(high, 6))}", f"{largest:.4g}"]
+        rows.append(tuple(row))
+    return Facts("Cables, at the base", tuple(headers), tuple(rows))
+
+
+def violation_facts(case: DynamicsCase) -> Facts:
+    """What cannot be had, by joint and constraint."""
+    broken = list(case.broken())
+    rows = [
+        (
+            str(found.joint) if found.joint else "-",
+            found.constraint,
+            str(found.moments),
+            f"{found.worst.amount:.3g} {found.worst.unit}",
+            f"{found.time:.4g}",
+        )
+        for found in broken[:MOST_BROKEN]
+    ]
+    some = f", {MOST_BROKEN} of {len(broken)}" if len(broken) > MOST_BROKEN else ""
+    headers = ("joint", "constraint", "moments", "by at most", "at [s]")
+    return Facts(f"What is not feasible{some}", headers, tuple(rows))
+
+
+# Plots of a motion and its tensions against time: angles, joint moments, tensions, what is left over, contacts.
+
+LIMIT_COLOUR = "#333333"
+MOST_USE = 2.0
+"""Where links part the use of friction has no bound; the plot ends here."""
+
+
+def dynamics_panels(case: DynamicsCase) -> Iterator[Panel]:
+    """Four plots, two more for joints with contact points, and one more where tension changes along the cables."""
+    found, time = case.allocation, case.time
+    yield _angle_panel(case)
+    yield joint_panel("Moments for the cables (tau + k q)", "moment [N*m]", time, case.needed)
+    yield tension_panel(time, found.base_tensions)
+    left = np.where(np.abs(found.residual) > ROUND_OFF, found.residual, 0.0)
+    yield joint_panel("Moment left over", "moment [N*m]", time, left)
+    there = case.with_contacts()
+    if found.contacts is not None and there.any():
+        yield _contact_panel(case, "Contact force, the smaller of both points", "force [N]",
+                             found.contacts.normal.min(axis=-1), None)  # fmt: skip
+        yield _contact_panel(case, "Use of friction, the larger of both points", "use [%]",
+                             100.0 * np.minimum(found.contacts.use.max(axis=-1), MOST_USE), 100.0)  # fmt: skip
+    if case.along is not None:
+        yield along_moment(case)
+
+
+def _angle_panel(case: DynamicsCase) -> Panel:
+    """What is done and, where `project` has changed it, what was asked for."""
+    panel = joint_panel("Angles", "angle [deg]", case.time, np.degrees(case.allocation.q))
+    if case.moved is None:
+        return panel
+    wanted = joint_panel("", "", case.time, np.degrees(case.trajectory.q)).series
+    dotted = tuple(replace(line, name="as asked", dash="dot") for line in wanted)
+    return replace(panel, series=(*panel.series, *dotted))
+
+
+def _contact_panel(case: DynamicsCase, title: str, axis: str, values: Floats, limit: float | None) -> Panel:
+    """Joints with contact points only."""
+    panel = joint_panel(title, axis, case.time, values)
+    numbers = {f"joint {j + 1}" for j in np.flatnonzero(case.with_contacts())}
+    series = tuple(line for line in panel.series if line.name in numbers)
+    if limit is not None:
+        ends = [float(case.time[0]), float(case.time[-1])]
+        series += (Series("limit", ends, [limit, limit], LIMIT_COLOUR, "dash"),)
+    return Panel(panel.title, panel.x, panel.y, series)
+
+
+def along_moment(case: DynamicsCase) -> Panel:
+    """Tension along each cable at the moment at which it differs most."""
+    along = case.along
+    assert along is not None
+    ends = case.robot.cables["last_link"].tolist()
+    spreads = np.array([np.ptp(along[:, k, : ends[k]], axis=1) for k in range(len(ends))])
+    moment = int(spreads.max(axis=0).argmax())
+    series = tuple(
+        Series(f"cable {k + 1}", np.arange(1.0, end + 1.0), along[moment, k, :end], *cable_style(k), "circle", size=5)
+        for k, end in enumerate(ends)
+    )
+    return Panel(f"Along the cables at {case.time[moment]:.4g} s", "joint", "tension [N]", series)
+
+
+def dynamics_figure_static(case: DynamicsCase, path: str | Path, title: str) -> Path:
+    """Write a still picture of the plots, .png or .svg; same input, same bytes."""
+    return draw_panels(list(dynamics_panels(case)), path, title)
+
+
+# The page of a motion and its tensions: the robot to play and to turn, plots against time, and every number.
+
+CAPTIONS = (
+    ("Motion", "Left: angle of each joint. Right: the moment that cables must exert at each joint, about its axis, to "
+     "move links and loads, hold weights and bend elastic joints."),
+    ("Tensions", "Left: what pulls at each cable where it enters the base. Right: the part of the needed moment that "
+     "these tensions do not give; zero where the motion is feasible."),
+    ("Contacts", "A rolling joint touches at two points of its axis. Left: what presses its links together at the "
+     "weaker point. Right: how much of what friction can hold is used; above 100 % the links would slip, and the plot "
+     "ends at 200 %."),
+)  # fmt: skip
+ALONG = ("Along the cables", "Tension across each joint, from the base to the tip. A cable that slides freely has one.")
+
+
+def dynamics_page(case: DynamicsCase, title: str) -> str:
+    """The whole HTML text."""
+    return html_page(title, _parts(case))
+
+
+def _parts(case: DynamicsCase) -> Iterator[Part]:
+    yield warning_boxes(dynamics_warnings(case))
+    picture, slowness = motion_picture(case.robot, case.time, case.allocation.q, case.tip, case.gravity)
+    yield animation(picture, "motion", MOVES.format(pace=pace_text(slowness)))
+    yield facts_table(dynamics_summary(case, "Answer"))
+    panels = list(dynamics_panels(case))
+    alone = [panels.pop()] if case.along is not None else []
+    for k, (title, caption) in enumerate(CAPTIONS[: len(panels) // 2]):
+        pair = panels[2 * k : 2 * k + 2]
+        yield pictures(title.lower(), [time_figure(panel) for panel in pair], "25rem", title, caption)
+    for panel in alone:
+        yield pictures("along", [time_figure(panel)], "22rem", *ALONG)
+    for facts in (joint_need_facts(case), cable_need_facts(case), violation_facts(case)):
+        if facts.rows:
+            yield facts_table(facts)
+    yield from robot_tables(case.robot)

@@ -1,0 +1,398 @@
+"""Pages as HTML: one file without outside links, in one look for light, dark and paper; sentences, tables and
+pictures as parts of it.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable, Iterable, Sequence
+from html import escape
+from typing import Any, NamedTuple
+
+import numpy as np
+import plotly
+import plotly.io
+from plotly.offline import get_plotlyjs
+
+from vertebra import __version__
+from vertebra.report.document import Facts, numeric_columns
+
+LIGHT = {
+    "ink": "#1d232a",
+    "faint": "#57606a",
+    "paper": "#ffffff",
+    "box": "#f6f8fa",
+    "line": "#d5dbe1",
+    "link": "#0058a3",
+    "warning": "#fff3cd",
+    "edge": "#b98900",
+}
+"""Colours by the name of their CSS variable."""
+DARK = {
+    "ink": "#e6e9ec",
+    "faint": "#a9b3bd",
+    "paper": "#14181d",
+    "box": "#1c2229",
+    "line": "#38414b",
+    "link": "#7cc0f5",
+    "warning": "#3b3010",
+    "edge": "#d9a514",
+}
+
+
+def _variables(colours: dict[str, str]) -> str:
+    return " ".join(f"--{name}: {colour};" for name, colour in colours.items())
+
+
+STYLE = f"""
+  :root {{ color-scheme: light dark; {_variables(LIGHT)} }}
+  @media (prefers-color-scheme: dark) {{ :root {{ {_variables(DARK)} }} }}
+  body {{ font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
+         margin: 0 auto; max-width: 70rem; padding: 1rem 1.2rem; }}
+  h1 {{ font-size: 1.5rem; line-height: 1.25; margin: 0 0 .8rem; padding-bottom: .5rem;
+       border-bottom: 2px solid var(--line); overflow-wrap: anywhere; }}
+  h2 {{ font-size: 1.15rem; margin: 1.6rem 0 .4rem; }}
+  h3 {{ font-size: 1rem; margin: 1.4rem 0 .3rem; }}
+  section > h2 {{ font-size: 1.3rem; margin-top: 2.6rem; padding-top: .6rem; border-top: 2px solid var(--line); }}
+  ul {{ padding-left: 1.3rem; }}
+  a {{ color: var(--link); }}
+  .warning {{ background: var(--warning); border-left: 4px solid var(--edge); padding: .4rem .8rem; margin: .5rem 0; }}
+  .wide {{ overflow-x: auto; }}
+  table {{ border-collapse: collapse; margin-bottom: .8rem; }}
+  caption {{ text-align: left; }}
+  caption > * {{ width: max-content; max-width: min(66rem, 100vw - 3.5rem); }}
+  th, td {{ text-align: left; padding: .22rem 1rem .22rem 0; border-bottom: 1px solid var(--line);
+           vertical-align: top; }}
+  th {{ font-weight: 600; }}
+  thead th, thead td {{ white-space: pre-line; vertical-align: bottom; border-bottom: 2px solid var(--line); }}
+  tbody th {{ font-weight: 500; color: var(--faint); white-space: nowrap; }}
+  .number {{ text-align: right; font-variant-numeric: tabular-nums; }}
+  figure {{ margin: .8rem 0; }}
+  figcaption, footer {{ color: var(--faint); font-size: .9rem; }}
+  figcaption {{ margin-top: .3rem; }}
+  .row {{ display: grid; grid-template-columns: repeat(var(--columns), minmax(0, 1fr)); gap: .6rem; }}
+  .row > div {{ border: 1px solid var(--line); border-radius: 4px; overflow: hidden; }}
+  pre {{ background: var(--box); padding: .6rem .8rem; border-radius: 4px; overflow-x: auto; font-size: .85rem; }}
+  footer {{ margin-top: 2rem; padding-top: .5rem; border-top: 1px solid var(--line); }}
+  @media (max-width: 56rem) {{ .row {{ grid-template-columns: minmax(0, 1fr); }} }}
+  @media print {{
+    :root {{ color-scheme: light; {_variables(LIGHT)} }}
+    body {{ max-width: none; padding: 0; font-size: 10pt; }}
+    .wide {{ overflow: visible; }}
+    .modebar, .updatemenu-container {{ display: none; }}
+    .row {{ grid-template-columns: repeat(min(var(--columns), 2), minmax(0, 1fr)); }}
+    figure, tr {{ break-inside: avoid; }}
+    h2, h3, caption {{ break-after: avoid; }}
+  }}
+"""
+
+
+# How plotly's figures look on a page: one template for light and one for dark, and a script that puts them on.
+
+INK = {
+    "#000000": "#f4f6f8",
+    "#222222": "#dfe4e8",
+    "#333333": "#d0d6dc",
+    "#444444": "#c0c7ce",
+    "#555555": "#b3bbc3",
+    "#5b6770": "#98a4ae",
+    "#6e6259": "#998c82",
+    "#777777": "#a0a8b0",
+    "#8c6d1f": "#cfab52",
+    "#882255": "#e07ab0",
+    "#762a83": "#c58fd0",
+    "#b2182b": "#f4777f",
+}
+"""Dark colours of lines and marks, and what stands for each on a dark page. All other colours are seen on both."""
+CLEAR = "rgba(0,0,0,0)"
+MOST_SCENES = 12
+"""3D views alive at once: browsers give a page some 16 drawing contexts and silently take the oldest away."""
+AT_ONCE = 8
+"""Figures drawn while the page loads; later ones when they come near the window, so that long pages open soon."""
+
+
+def template(colours: dict[str, str], grid: str, veil: str) -> dict[str, Any]:
+    """Fonts, grids and backgrounds for the colours of a page; `veil` lies under a legend."""
+    axis = {"gridcolor": grid, "linecolor": colours["faint"], "zerolinecolor": grid}
+    flat = {**axis, "tickcolor": colours["faint"]}
+    space = {**axis, "showbackground": False, "showspikes": False}
+    return {
+        "layout": {
+            "font": {"family": "system-ui, sans-serif", "color": colours["ink"]},
+            "paper_bgcolor": CLEAR,
+            "plot_bgcolor": CLEAR,
+            "legend": {"bgcolor": veil},
+            "modebar": {"bgcolor": CLEAR, "color": colours["faint"], "activecolor": colours["ink"]},
+            "xaxis": flat,
+            "yaxis": flat,
+            "scene": {"bgcolor": CLEAR, "xaxis": space, "yaxis": space, "zaxis": space},
+            # Buttons light up when they are pointed at, so that they stay light on a dark page too.
+            "updatemenudefaults": {"bgcolor": "#ffffff", "font": {"color": LIGHT["ink"]}},
+        }
+    }
+
+
+TEMPLATES = {
+    "light": template(LIGHT, "#e1e5e9", "rgba(255,255,255,0.7)"),
+    "dark": template(DARK, "#333c46", "rgba(20,24,29,0.7)"),
+}
+
+_SCRIPT = """
+(() => {
+  const templates = TEMPLATES, inks = INKS, mostScenes = MOST_SCENES, atOnce = AT_ONCE;
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const figures = new Map(), newPlot = Plotly.newPlot;
+  let printing = false;
+
+  const inked = (value, map) => {
+    if (typeof value === "string") return map[value.toLowerCase()] || value;
+    if (Array.isArray(value)) return value.length > 99 ? value : value.map(item => inked(item, map));
+    if (value === null || typeof value !== "object" || ArrayBuffer.isView(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, inked(item, map)]));
+  };
+  const dressed = figure => {
+    const now = dark.matches && !printing, map = now ? inks : {};
+    const layout = {...inked(figure.layout, map), template: templates[now ? "dark" : "light"]};
+    return [inked(figure.data, map), {uirevision: "kept", ...layout}, figure.config];
+  };
+  const draw = (id, figure) => {
+    figure.alive = true;
+    return newPlot(id, ...dressed(figure));
+  };
+  const isScene = figure => Object.keys(figure.layout).some(key => key.startsWith("scene"));
+  const awake = () => [...figures].filter(([, figure]) => figure.alive && isScene(figure));
+  const makeRoom = () => {
+    const unseen = awake().filter(([, figure]) => !figure.seen);
+    for (const [id, figure] of unseen.slice(0, Math.max(0, awake().length + 1 - mostScenes))) {
+      const canvases = [...document.getElementById(id).querySelectorAll("canvas")];
+      Plotly.purge(id);
+      canvases.forEach(canvas => canvas.getContext("webgl")?.getExtension("WEBGL_lose_context")?.loseContext());
+      figure.alive = false;
+    }
+  };
+  const watcher = new IntersectionObserver(entries => {
+    entries.forEach(({target, isIntersecting}) => { figures.get(target.id).seen = isIntersecting; });
+    entries.map(({target}) => [target.id, figures.get(target.id)]).forEach(([id, figure]) => {
+      if (!figure.seen || figure.alive) return;
+      if (isScene(figure)) makeRoom();
+      figure.drawn(draw(id, figure));
+    });
+  }, {rootMargin: "300px"});
+
+  Plotly.newPlot = (id, data, layout, config) => {
+    const figure = {data, layout, config, alive: false, seen: false, drawn: () => {}};
+    const early = figures.size < atOnce;
+    figures.set(id, figure);
+    watcher.observe(document.getElementById(id));
+    return early ? draw(id, figure) : new Promise(done => { figure.drawn = done; });
+  };
+  const again = () => figures.forEach((figure, id) => { if (figure.alive) Plotly.react(id, ...dressed(figure)); });
+  dark.addEventListener("change", again);
+  const drawRest = () => figures.forEach((figure, id) => {
+    if (!figure.alive && !isScene(figure)) figure.drawn(draw(id, figure));
+  });
+  addEventListener("beforeprint", () => { printing = true; drawRest(); again(); });
+  addEventListener("afterprint", () => { printing = false; again(); });
+})();
+"""
+
+
+def look_script() -> str:
+    """JavaScript to be run after plotly's own and before any figure: figures take the colours of the page, change with
+    them, and are printed in light ones; those far down a page are drawn when they come near the window."""
+    values = {"TEMPLATES": TEMPLATES, "INKS": INK, "MOST_SCENES": MOST_SCENES, "AT_ONCE": AT_ONCE}
+    text = _SCRIPT
+    for name, value in values.items():
+        text = text.replace(f"= {name}", f"= {json.dumps(value, separators=(',', ':'))}")
+    return text
+
+
+# What a plotly figure shows, in words, for people who do not see it.
+
+MOST_NAMES = 8
+
+
+def alt_text(figure: Any) -> str:
+    """Such as ``Plot of tension [N] against time [s]: cable 1, cable 2`` or ``3D view: links, tip, gravity``."""
+    names = list(dict.fromkeys(trace.name for trace in figure.data if trace.name))
+    shown = ", ".join(names[:MOST_NAMES]) + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
+    head = " ".join(part for part in (_title(figure), _kind(figure)) if part)
+    return f"{head}: {shown}" if shown else head
+
+
+def _title(figure: Any) -> str:
+    text = figure.layout.title.text
+    return f"{text}." if text else ""
+
+
+def _kind(figure: Any) -> str:
+    if any(trace.type in ("mesh3d", "scatter3d", "cone") for trace in figure.data):
+        return "3D view"
+    across, up = (list(dict.fromkeys(_axis_titles(figure, letter))) for letter in "xy")
+    if not across and not up:
+        return "Plot"
+    return f"Plot of {' and '.join(up) or 'rows'} against {' and '.join(across) or 'columns'}"
+
+
+def _axis_titles(figure: Any, letter: str) -> list[str]:
+    select = figure.select_xaxes if letter == "x" else figure.select_yaxes
+    return [axis.title.text for axis in select() if axis.title.text]
+
+
+# Parts of a page as HTML: sentences, tables, pictures. A part is told where it stands, so that a page may hold
+# several sections with the same names in them.
+
+PLOTLY_CONFIG = {"displaylogo": False, "responsive": True, "showSendToCloud": False, "plotlyServerURL": ""}
+TURN_IT = "Drag to turn, scroll to zoom, point at a part to see where it is."
+
+
+class Place(NamedTuple):
+    """Where a part stands."""
+
+    prefix: str = ""
+    """Put before the ids of pictures, to keep those of sections apart."""
+    level: int = 2
+    """Of headings."""
+
+
+Part = Callable[[Place], str]
+"""HTML for a place."""
+
+
+def section(name: str, title: str, parts: Iterable[Part]) -> Part:
+    """Parts under a heading of their own, which links reach as `#name`; headings inside are one level lower."""
+
+    def html(place: Place) -> str:
+        inside = Place(f"{place.prefix}{name}-", place.level + 1)
+        body = "".join(part(inside) for part in parts)
+        return f'<section id="{place.prefix}{escape(name)}">\n{heading(title, place)}{body}</section>\n'
+
+    return html
+
+
+def contents(entries: Iterable[tuple[str, str]]) -> Part:
+    """Links to sections, by name and text."""
+    items = "".join(f'<li><a href="#{escape(name)}">{escape(text)}</a></li>\n' for name, text in entries)
+    return lambda place: f"<nav>\n{heading('Contents', place)}<ul>\n{items}</ul>\n</nav>\n"
+
+
+def heading(text: str, place: Place) -> str:
+    """HTML of a heading; nothing for no text."""
+    return f"<h{place.level}>{escape(text)}</h{place.level}>\n" if text else ""
+
+
+def sentences(texts: Iterable[str], title: str = "") -> Part:
+    """A list of plain sentences."""
+    items = "".join(f"<li>{escape(text)}</li>\n" for text in texts)
+    return lambda place: f"{heading(title, place)}<ul>\n{items}</ul>\n"
+
+
+def paragraph(title: str, text: str) -> Part:
+    """Plain text, under a heading if there is one."""
+    return lambda place: f"{heading(title, place)}<p>{escape(text)}</p>\n"
+
+
+def warning_boxes(texts: Iterable[str]) -> Part:
+    """What must not be overlooked, one box each."""
+    boxes = "".join(f'<p class="warning">{escape(text)}</p>\n' for text in texts)
+    return lambda place: boxes
+
+
+def listing(title: str, text: str) -> Part:
+    """Lines of a file, as they are."""
+    return lambda place: f"{heading(title, place)}<pre>{escape(text)}</pre>\n"
+
+
+def facts_table(*parts: Facts) -> Part:
+    """Rows of all `parts` as one table under the title and the headers of the first."""
+    first = parts[0]
+    classes = [' class="number"' if numeric else "" for numeric in numeric_columns(*parts)]
+    named = any(first.headers)
+    head = f"<thead><tr>{_header_cells(first.headers, classes)}</tr></thead>\n" if named else ""
+    rows = "".join(f"<tr>{_cells(row, classes, named)}</tr>\n" for part in parts for row in part.rows)
+
+    def html(place: Place) -> str:
+        caption = f"<caption>{heading(first.title, place).strip()}</caption>\n" if first.title else ""
+        return f'<div class="wide"><table>\n{caption}{head}<tbody>\n{rows}</tbody>\n</table></div>\n'
+
+    return html
+
+
+def _header_cells(texts: Sequence[str], classes: Sequence[str]) -> str:
+    return "".join(
+        f'<th scope="col"{kind}>{escape(text)}</th>' if text.strip() else f"<td{kind}></td>"
+        for text, kind in zip(texts, classes, strict=True)
+    )
+
+
+def _cells(texts: Sequence[str], classes: Sequence[str], named: bool) -> str:
+    """A row; where columns have no names, the first cell is the name of the row."""
+    cells = [f"<td{kind}>{escape(text)}</td>" for text, kind in zip(texts, classes, strict=True)]
+    if not named:
+        cells[0] = f'<th scope="row">{escape(texts[0])}</th>'
+    return "".join(cells)
+
+
+def pictures(
+    name: str, figures: Sequence[Any], height: str, title: str, caption: str, buttons: bool = False, moves: bool = False
+) -> Part:
+    """Plotly figures side by side; `name` keeps their ids apart, so that the same input gives the same bytes.
+
+    `moves` for figures with frames, whose own buttons play them.
+    """
+    config = {**PLOTLY_CONFIG, "displayModeBar": buttons}
+    role = "group" if moves else "img"
+
+    def drawn(number: int, figure: Any, place: Place) -> str:
+        # A picture alone is called by the name itself, which scripts may look for.
+        own = f"{place.prefix}{name}" + ("" if len(figures) == 1 else f"-{number}")
+        html = plotly.io.to_html(
+            figure, full_html=False, include_plotlyjs=False, div_id=own, default_height=height, auto_play=False,
+            config=config,
+        )  # fmt: skip
+        return f'<div role="{role}" aria-label="{escape(alt_text(figure))}">{html}</div>'
+
+    def html(place: Place) -> str:
+        row = "".join(drawn(number, figure, place) for number, figure in enumerate(figures, 1))
+        # The number of columns is stated, since the first figure measures its box before the others are there.
+        return f"""{heading(title, place)}<figure>
+<div class="row" style="--columns: {len(figures)}">{row}</div>
+<figcaption>{escape(caption)}</figcaption>
+</figure>
+"""
+
+    return html
+
+
+# The frame of every page: one HTML file without outside links, in one look for light, dark and paper.
+
+
+def html_page(title: str, parts: Iterable[Part], note: str = "") -> str:
+    """The whole HTML text; `parts` follow each other down the page, `title` and `note` are plain text."""
+    body = "".join(part(Place()) for part in parts)
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{escape(title)}</title>
+<style>{STYLE}</style>
+<script>{get_plotlyjs()}</script>
+<script>{look_script()}</script>
+</head>
+<body>
+<header><h1>{escape(title)}</h1></header>
+<main>
+{body}</main>
+<footer>{escape(f"{versions()}. {note}".strip())}</footer>
+</body>
+</html>
+"""
+
+
+def versions() -> str:
+    """What made the numbers and the pictures, for a footer."""
+    made_with = f"Python {platform.python_version()}, NumPy {np.__version__}, plotly {plotly.__version__}"
+    return f"Vertebra {__version__}. {made_with}"

@@ -1,0 +1,314 @@
+"""Triangle meshes of what a robot shows: links, and the rods, pins and crosses between them. All in m."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vertebra.robot.description import FlexureJoint, Section
+from vertebra.robot.robot import Robot
+from vertebra.robot.tables import BALL, FLEXURE, PIN, ROLLING, UNIVERSAL, Floats, Table
+
+Ints = NDArray[np.int64]
+Height = Callable[[Floats, Floats], Floats]
+"""z over (x, y), both m."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Triangles of one body."""
+
+    vertices: Floats
+    """(V, 3) m."""
+    triangles: Ints
+    """(F, 3) rows of `vertices`, counter-clockwise seen from outside."""
+
+    def moved(self, frame: Floats) -> Mesh:
+        """The same body in the frame's parent; `frame` is (4, 4)."""
+        return Mesh(self.vertices @ frame[:3, :3].T + frame[:3, 3], self.triangles)
+
+    def __repr__(self) -> str:
+        return f"Mesh({len(self.vertices)} vertices, {len(self.triangles)} triangles)"
+
+
+def joined(meshes: Iterable[Mesh]) -> Mesh:
+    """Several bodies as one mesh."""
+    parts = list(meshes)
+    if not parts:
+        return Mesh(np.zeros((0, 3)), np.zeros((0, 3), np.int64))
+    starts = np.cumsum([0, *(len(part.vertices) for part in parts[:-1])])
+    triangles = [part.triangles + start for part, start in zip(parts, starts, strict=True)]
+    return Mesh(np.concatenate([part.vertices for part in parts]), np.concatenate(triangles))
+
+
+def solid_between(bottom: Height, top: Height, radius: float, sectors: int = 40, rings: int = 4) -> Mesh:
+    """A round column of `radius` m from the surface `bottom` to the surface `top`."""
+    radii = radius * np.arange(1, rings + 1) / rings
+    lower = [_ring(reach, bottom, sectors) for reach in radii]
+    upper = [_ring(reach, top, sectors) for reach in radii[::-1]]
+    axis = np.zeros(1)
+    return _skin(lower + upper, float(bottom(axis, axis)[0]), float(top(axis, axis)[0]))
+
+
+def revolved(profile: Sequence[tuple[float, float]], sectors: int = 40) -> Mesh:
+    """A body of revolution about z; `profile` lists (radius, z) in m from its lower to its upper end."""
+    rings = [_ring(radius, _level(z), sectors) for radius, z in profile]
+    return _skin(rings, profile[0][1], profile[-1][1])
+
+
+def tube(points: Floats, radius: float, sectors: int = 10) -> Mesh:
+    """A round rod of `radius` m along a smooth polyline (m, 3)."""
+    along = np.gradient(points, axis=0)
+    along /= np.linalg.norm(along, axis=1, keepdims=True)
+    # One transverse vector for the whole rod: arcs drawn here turn by less than half a circle about one axis.
+    helper = np.eye(3)[int(np.argmin(np.abs(along).max(axis=0)))]
+    side = np.cross(along, helper)
+    side /= np.linalg.norm(side, axis=1, keepdims=True)
+    other = np.cross(along, side)
+    angle = np.linspace(0.0, 2 * np.pi, sectors, endpoint=False)
+    rings = [
+        point + radius * (np.outer(np.cos(angle), u) + np.outer(np.sin(angle), v))
+        for point, u, v in zip(points, side, other, strict=True)
+    ]
+    return _closed(rings, points[0], points[-1])
+
+
+def _level(z: float) -> Height:
+    return lambda x, y: np.full_like(x, z)
+
+
+def _ring(radius: float, height: Height, sectors: int) -> Floats:
+    angle = np.linspace(0.0, 2 * np.pi, sectors, endpoint=False)
+    x, y = radius * np.cos(angle), radius * np.sin(angle)
+    return np.column_stack([x, y, height(x, y)])
+
+
+def _skin(rings: Sequence[Floats], low: float, high: float) -> Mesh:
+    return _closed(rings, np.array([0.0, 0.0, low]), np.array([0.0, 0.0, high]))
+
+
+def _closed(rings: Sequence[Floats], first: Floats, last: Floats) -> Mesh:
+    """Rings of equal count joined one to the next and closed by a point at either end."""
+    count, n = len(rings), len(rings[0])
+    vertices = np.concatenate([first[None], *rings, last[None]])
+    here, after = np.arange(n), (np.arange(n) + 1) % n
+    triangles = [np.column_stack([np.zeros(n, np.int64), 1 + after, 1 + here])]
+    for row in range(count - 1):
+        a, b = 1 + row * n, 1 + (row + 1) * n
+        triangles.append(np.column_stack([a + here, a + after, b + after]))
+        triangles.append(np.column_stack([a + here, b + after, b + here]))
+    start, end = 1 + (count - 1) * n, len(vertices) - 1
+    triangles.append(np.column_stack([np.full(n, end), start + here, start + after]))
+    return Mesh(vertices, np.concatenate(triangles))
+
+
+# What each link looks like, in its own frame: simple bodies with the true dimensions of the robot file.
+#
+# Rolling links end in their real rolling surfaces, so that neighbours touch along the contact line at any bend.
+
+THIN = 0.08
+"""Thickness of platforms and of the mounting plate, in link diameters."""
+
+
+def section_of(robot: Robot, link: int) -> Section:
+    """The section that a link belongs to; the base counts with the first one."""
+    return robot.description.sections[bisect_left(robot.section_ends, link)]
+
+
+def rolling_depth(u: Floats, radius: float) -> Floats:
+    """How far a rolling surface lies behind its apex at `u` toward the bend side, m; flat beyond the arc itself."""
+    inside = np.minimum(np.abs(u), radius)
+    return inside**2 / (radius + np.sqrt(radius**2 - inside**2))
+
+
+def face_depth(joint: Table) -> Height:
+    """Depth of a link's face behind its apex over (x, y), m: the arc of a rolling joint, flat for all others."""
+    if joint["kind"] != ROLLING:
+        return lambda x, y: np.zeros_like(x)
+    bend_x, bend_y, radius = float(joint["axis_y"]), -float(joint["axis_x"]), float(joint["radius"])
+    return lambda x, y: rolling_depth(bend_x * x + bend_y * y, radius)
+
+
+def link_mesh(robot: Robot, index: int, sectors: int = 40) -> Mesh:
+    """The body of link `index` in its own frame, m."""
+    joints = robot.joints
+    before = joints[index - 1] if index else None
+    after = joints[index] if index < len(joints) else None
+    parts = []
+    if before is None:
+        parts.append(_base(robot, sectors))
+    elif before["kind"] == BALL:
+        parts.append(_ball_shell(robot, index, sectors))
+    else:
+        parts.append(_column(robot, index, sectors))
+    if after is not None and after["kind"] == BALL:
+        parts.append(_dome(robot, index, sectors))
+    return joined(parts)
+
+
+def mount_mesh(robot: Robot) -> Mesh:
+    """The plate that the robot stands on, below the world's origin, m."""
+    radius = 0.8 * float(robot.links["diameter"][0])
+    return revolved([(radius, -THIN * 2 * radius), (radius, 0.0)])
+
+
+def _column(robot: Robot, index: int, sectors: int) -> Mesh:
+    """Links of mirror joints fill the space between their faces; those of universal joints are a platform."""
+    link, before = robot.links[index], robot.joints[index - 1]
+    radius, length = float(link["diameter"]) / 2, float(link["length"])
+    near = face_depth(before)
+    far = face_depth(robot.joints[index]) if index < len(robot.joints) else _flat
+    if before["kind"] == UNIVERSAL:
+        start = length - min(THIN * 2 * radius, length)
+        return solid_between(_less(start, far), _less(length, far), radius, sectors)
+
+    def faces(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+        low, high = near(x, y), length - far(x, y)
+        # Where two deep arcs would cross inside a short link, both surfaces meet halfway.
+        middle = np.clip((low + high) / 2, 0.0, length)
+        return np.where(low <= high, low, middle), np.where(low <= high, high, middle)
+
+    return solid_between(lambda x, y: faces(x, y)[0], lambda x, y: faces(x, y)[1], radius, sectors)
+
+
+def _base(robot: Robot, sectors: int) -> Mesh:
+    link, after = robot.links[0], robot.joints[0]
+    radius, floor = float(link["diameter"]) / 2, -float(robot.origin[2])
+    top = _less(float(link["reach"]), face_depth(after))
+    angle = np.linspace(0.0, 2 * math.pi, 41)
+    lowest_rim = float(top(radius * np.cos(angle), radius * np.sin(angle)).min())
+    # A base shorter than its rolling face is deep is drawn into the mounting plate.
+    return solid_between(_less(min(floor, lowest_rim) - 0.01 * radius, _flat), top, radius, sectors)
+
+
+def _ball_shell(robot: Robot, index: int, sectors: int) -> Mesh:
+    """From the contact ring on the ball before it (at z = -length) to the hole plane, or to the ends of the cables."""
+    link, joint = robot.links[index], robot.joints[index - 1]
+    outer, ball = float(link["diameter"]) / 2, float(joint["radius"])
+    length = float(joint["size"])
+    ring = min(float(joint["ring_radius"]), outer)
+    start = min(math.sqrt(max(ball**2 - ring**2, 0.0)) - length, -0.3 * length)
+    shoulder = start + 0.25 * abs(start)
+    last = index == len(robot.joints)
+    end = _channel(robot, index) if last or robot.joints[index]["kind"] != BALL else 0.0
+    profile = [(ring, start), (outer, shoulder), (outer, 0.0)]
+    return revolved([*profile, (outer, end)] if end > 0 else profile, sectors)
+
+
+def _dome(robot: Robot, index: int, sectors: int) -> Mesh:
+    """The ball that carries the next link, cut off where the cables leave it."""
+    joint, outer = robot.joints[index], float(robot.links[index]["diameter"]) / 2
+    ball, centre = float(joint["radius"]), float(robot.links[index]["reach"])
+    top = min(_channel(robot, index + 1), 0.95 * ball)
+    heights = np.linspace(0.0, top, 8)
+    profile = [(min(math.sqrt(ball**2 - z**2), outer), centre + float(z)) for z in heights]
+    return revolved(profile, sectors)
+
+
+def _channel(robot: Robot, index: int) -> float:
+    """Length of the cable channel of ball link `index`, m."""
+    return section_of(robot, index).link.channel or 0.0
+
+
+def _flat(x: Floats, y: Floats) -> Floats:
+    return np.zeros_like(x)
+
+
+def _less(level: float, depth: Callable[[Floats, Floats], Floats]) -> Height:
+    return lambda x, y: level - depth(x, y)
+
+
+# What is seen between two links: rods of flexure joints, pins, crosses of universal joints. World frame, m.
+
+THICKNESS = 0.03
+"""Radius of drawn pins and struts, in link diameters."""
+
+
+def joint_mesh(robot: Robot, frames: Floats, row: int) -> Mesh:
+    """The parts inside the joint at `row`, between link `row` and link `row` + 1; empty for rolling and ball joints."""
+    kind = robot.joints["kind"][row]
+    if kind == FLEXURE:
+        return joined(tube(points, rod_radius(robot, row)) for points in flexure_rods(robot, frames, row))
+    if kind == PIN:
+        return _hinge(robot, frames, row)
+    if kind == UNIVERSAL:
+        return _cross(robot, frames, row)
+    return joined([])
+
+
+def flexure_rods(robot: Robot, frames: Floats, row: int, count: int = 13) -> list[Floats]:
+    """Centre lines of the rods of a flexure joint, circular arcs of (count, 3) points in the world, m."""
+    joint, before = robot.joints[row], frames[row]
+    axis, bend = directions(robot, row)
+    turned = before[:3, :3].T @ frames[row + 1][:3, 2]  # z of the next link, in this one
+    angle = math.atan2(float(turned @ bend), float(turned[2]))
+    length, share = float(joint["size"]), np.linspace(0.0, 1.0, count)
+    # (L/q) (1 - cos qt) and (L/q) sin qt, in the form that stays exact at q = 0.
+    chord = length * share * np.sinc(angle * share / (2 * np.pi))
+    aside, along = chord * np.sin(angle * share / 2), chord * np.cos(angle * share / 2)
+    arc = np.outer(aside, bend) + np.outer(along + robot.links["reach"][row], [0.0, 0.0, 1.0])
+    return [_to_world(before, arc + offset * axis) for offset in rod_offsets(robot, row)]
+
+
+def rod_offsets(robot: Robot, row: int) -> Iterator[float]:
+    """Rods stand side by side along the joint's axis; the file does not say how far apart."""
+    joint = section_of(robot, row + 1).joint
+    count = (joint.rods if isinstance(joint, FlexureJoint) else None) or 2
+    half = 0.3 * float(robot.links["diameter"][row + 1])
+    yield from (float(offset) for offset in (np.linspace(-half, half, count) if count > 1 else [0.0]))
+
+
+def rod_radius(robot: Robot, row: int) -> float:
+    joint = section_of(robot, row + 1).joint
+    stated = joint.rod_diameter if isinstance(joint, FlexureJoint) else None
+    return stated / 2 if stated else THICKNESS * float(robot.links["diameter"][row + 1])
+
+
+def _hinge(robot: Robot, frames: Floats, row: int) -> Mesh:
+    """A pin along the axis, and a lug from either face to it."""
+    diameter, reach = float(robot.links["diameter"][row + 1]), float(robot.links["reach"][row])
+    half = float(robot.joints["size"][row])
+    axis, _ = directions(robot, row)
+    centre = np.array([0.0, 0.0, reach + half])
+    pin = np.array([centre - 0.4 * diameter * axis, centre, centre + 0.4 * diameter * axis])
+    parts = [tube(_to_world(frames[row], pin), 1.5 * THICKNESS * diameter)]
+    for side in (-0.25, 0.25):
+        lug = side * diameter * axis
+        parts.append(_strut(frames[row], lug, reach, reach + half, diameter))
+        parts.append(_strut(frames[row + 1], lug, -half, 0.0, diameter))
+    return joined(parts)
+
+
+def _cross(robot: Robot, frames: Floats, row: int) -> Mesh:
+    """Two crossed pins, with a strut down to the platform before and one up to the platform after."""
+    diameter, reach = float(robot.links["diameter"][row + 1]), float(robot.links["reach"][row])
+    lower, upper = float(robot.joints["size"][row]), float(robot.links["length"][row + 1])
+    middle, after = np.zeros(3), frames[row + 1]
+    parts = [
+        tube(_to_world(after, np.array([-arm, middle, arm])), 1.3 * THICKNESS * diameter)
+        for arm in (0.2 * diameter * np.eye(3)[0], 0.2 * diameter * np.eye(3)[1])
+    ]
+    if lower > 0:
+        parts.append(_strut(frames[row], middle, reach, reach + lower, diameter))
+    parts.append(_strut(after, middle, 0.0, upper, diameter))
+    return joined(parts)
+
+
+def _strut(frame: Floats, foot: Floats, low: float, high: float, diameter: float) -> Mesh:
+    ends = foot + np.outer(np.linspace(low, high, 3), [0.0, 0.0, 1.0])
+    return tube(_to_world(frame, ends), THICKNESS * diameter)
+
+
+def directions(robot: Robot, row: int) -> tuple[Floats, Floats]:
+    """Rotation axis and bend direction of a mirror joint, unit vectors in the link before it."""
+    x, y = float(robot.joints["axis_x"][row]), float(robot.joints["axis_y"][row])
+    return np.array([x, y, 0.0]), np.array([y, -x, 0.0])
+
+
+def _to_world(frame: Floats, points: Floats) -> Floats:
+    return points @ frame[:3, :3].T + frame[:3, 3]

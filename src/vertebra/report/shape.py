@@ -1,0 +1,439 @@
+"""The answer about a shape: its facts as text, its picture, its page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from vertebra.report.document import Facts, number
+from vertebra.report.html import TURN_IT, Part, facts_table, html_page, pictures, warning_boxes
+from vertebra.report.panels import Panel, Series, panel_figure
+from vertebra.report.plotly import big_picture, robot_picture, robot_tables
+from vertebra.report.scene import (
+    Ghost,
+    Mark,
+    Scene,
+    body_points,
+    cable_label,
+    cable_style,
+    gravity_arrow,
+    load_arrows,
+    place_text,
+    points_of,
+    robot_scene,
+    tip_ellipsoid,
+)
+from vertebra.robot.friction import FrictionLaw
+from vertebra.robot.robot import Robot
+from vertebra.robot.tables import Floats
+from vertebra.statics.forward import Shapes
+from vertebra.statics.shape import Shape, Status
+from vertebra.statics.stiffness import tip_stiffness
+
+MM = 1e3
+
+
+def tensions_at_end(shape: Shape) -> Floats:
+    """(cables,) what each cable holds on to at its end, N."""
+    rows = np.arange(len(shape.tensions))
+    ends: Floats = shape.tensions[rows, shape.robot.cables["last_link"] - 1]
+    return ends
+
+
+def law_text(law: FrictionLaw) -> str:
+    """Such as ``mu = 14 t^2 + 0.7 t + 0.105 over 0.01 mm``; t is the bend of the cable at a hole in rad."""
+    if law.is_none:
+        return "none"
+    a, b, c = law.coefficients
+    if law.curve is not None:
+        what = f"mu from {law(0.0):.4g} at 0 to {law(math.pi / 4):.4g} at 45 deg, a curve"
+    elif a or b:
+        what = f"mu = {number(a)} t^2 + {number(b)} t + {number(c)}".replace("+ -", "- ")
+    else:
+        what = f"mu = {number(c)}"
+    return f"{what}, over {number(law.presliding * MM)} mm of slip"
+
+
+def laws_text(laws: tuple[FrictionLaw, ...]) -> str:
+    """One law for all cables, or each law with its cables."""
+    groups: dict[FrictionLaw, list[int]] = {}
+    for k, law in enumerate(laws, 1):
+        groups.setdefault(law, []).append(k)
+    if len(groups) <= 1:
+        return law_text(laws[0]) if laws else "none"
+    return "; ".join(f"cable {', '.join(map(str, cables))}: {law_text(law)}" for law, cables in groups.items())
+
+
+def friction_rows(shape: Shape | Shapes) -> Iterator[tuple[str, str]]:
+    """For a summary; nothing where there is no friction and none could be expected."""
+    if shape.friction:
+        yield "friction", laws_text(shape.friction)
+    elif not all(law.is_none for law in shape.robot.friction_laws):
+        yield "friction", "left out, though the robot file has some"
+    if shape.closure != "virtual-work":
+        yield "closure", "moments about the disc centres, as Yang 2023 balances them"
+
+
+def slip_text(shape: Shape, k: int) -> str:
+    """Which way cable row `k` is drawn through the links where it does not stick."""
+    if not shape.friction or shape.friction[k].is_none:
+        return "no friction"
+    slip = shape.slip[k, : shape.robot.cables["last_link"][k]]
+    to_base, to_tip = bool((slip == -1.0).any()), bool((slip == 1.0).any())
+    if to_base and to_tip:
+        return "both ways"
+    return "to base" if to_base else "to tip" if to_tip else "sticks"
+
+
+def along_facts(shape: Shape) -> Facts:
+    """Tension of every cable across every joint: how friction eats it up."""
+    last = shape.robot.cables["last_link"]
+    rows = [("base", *(f"{value:.4f}" for value in shape.tensions_at_base))]
+    rows += [
+        (str(j + 1), *(f"{value:.4f}" if j < last[k] else "" for k, value in enumerate(shape.tensions[:, j])))
+        for j in range(len(shape.angles))
+    ]
+    return Facts("Tension across each joint [N]", ("joint", *_cable_names(shape)), tuple(rows))
+
+
+def slip_facts(shape: Shape) -> Facts:
+    """Slip direction of every cable in every link."""
+    last = shape.robot.cables["last_link"]
+    rows = tuple(
+        (str(j), *(signed(value) if j < last[k] else "" for k, value in enumerate(shape.slip[:, j])))
+        for j in range(len(shape.angles))
+    )
+    title = "Slip in each link: -1 drawn to the base, 1 to the tip, between them the cable sticks"
+    return Facts(title, ("link", *_cable_names(shape)), rows)
+
+
+def signed(value: float) -> str:
+    """Whole numbers for full slip only."""
+    return f"{value:.0f}" if abs(value) == 1.0 else f"{value:.3f}".replace("-0.000", "0.000")
+
+
+def _cable_names(shape: Shape) -> Iterator[str]:
+    return (f"cable {k}" for k in range(1, len(shape.tensions) + 1))
+
+
+# The facts of a shape as text: what the command line and the pages print about it. Units stand beside the numbers.
+
+
+def shape_summary(shape: Shape, title: str = "") -> Facts:
+    """The shape as a whole, one fact a row."""
+    rows = [
+        ("tip", f"{vector(shape.tip * MM, '.3f')} mm"),
+        ("state", state_text(shape)),
+        *_stiffness_rows(shape),
+        *friction_rows(shape),
+        ("energy", f"{number(shape.energy)} J"),
+        ("residual", f"{shape.residual:.2g} N*m, where moments are about {shape.moment_scale:.2g} N*m"),
+        ("iterations", str(shape.iterations)),
+        ("gravity", f"{vector(shape.gravity)} m/s^2"),
+    ]
+    return Facts(title or shape.robot.name, ("", ""), tuple(rows))
+
+
+def state_text(shape: Shape) -> str:
+    """In one line: is this an equilibrium that the robot stays in."""
+    if not shape.converged:
+        return "NOT an equilibrium: the solver did not converge"
+    return "stable" if shape.stable else "UNSTABLE: it would buckle away from here"
+
+
+def warnings(shape: Shape) -> Iterator[str]:
+    """What a reader must not overlook."""
+    if not shape.converged or not shape.stable:
+        yield state_text(shape)
+    past = _past_limit(shape)
+    if past:
+        yield f"{joint_list(past)} past the limit: the stops would carry load, which is not modelled"
+    if shape.locked:
+        yield (
+            f"{joint_list(shape.locked)} bent so far that the friction law holds a cable fast in its hole: there the "
+            "law has no answer"
+        )
+    if shape.separated:
+        yield (
+            f"{joint_list(shape.separated)} would have to pull, which a rolling contact cannot: the links come apart; "
+            "raise the tensions or take load away"
+        )
+
+
+def _past_limit(shape: Shape) -> tuple[int, ...]:
+    """Joints out of range, but for those that only friction stops."""
+    limits = shape.robot.joints["limit"]
+    return tuple(j for j in shape.out_of_range if j not in shape.locked or abs(shape.angles[j - 1]) > limits[j - 1])
+
+
+def joint_list(joints: tuple[int, ...], most: int = 6) -> str:
+    """Such as ``joint 3`` or ``joints 3, 4 and 9``."""
+    if len(joints) == 1:
+        return f"joint {joints[0]}"
+    if len(joints) > most:
+        return f"joints {', '.join(map(str, joints[:most]))} and {len(joints) - most} more"
+    return f"joints {', '.join(map(str, joints[:-1]))} and {joints[-1]}"
+
+
+def vector(values: ArrayLike, form: str = ".6g") -> str:
+    """Such as ``(0.00, -1.50, 20.00)``, without a minus in front of nothing."""
+    return f"({', '.join(signless_zero(float(value), form) for value in np.asarray(values))})"
+
+
+def signless_zero(value: float, form: str) -> str:
+    """The number as text; what rounds to zero has no sign."""
+    text = format(value, form)
+    return text.lstrip("-") if float(text) == 0 else text
+
+
+def _stiffness_rows(shape: Shape) -> Iterator[tuple[str, str]]:
+    if shape.status != Status.SOLVED:
+        yield "tip stiffness", "- (only a stable shape within its range has one)"
+        return
+    stiff = tip_stiffness(shape)
+    for name, place in (("softest", 0), ("stiffest", 2)):
+        along = axis_text(stiff.directions[place])
+        yield f"{name} at the tip", f"{stiffness_text(stiff.stiffness[place])} along {along}"
+
+
+def axis_text(direction: Floats) -> str:
+    """A direction without a sense, so its largest component is shown positive."""
+    return vector(direction * np.sign(direction[np.abs(direction).argmax()]), ".2f")
+
+
+def stiffness_text(value: float) -> str:
+    """In N/m; ``rigid`` where nothing gives way."""
+    return f"{value:.4g} N/m" if math.isfinite(value) else "rigid"
+
+
+def joint_facts(shape: Shape) -> Facts:
+    """One row a joint."""
+    share = np.abs(shape.angles) / shape.robot.joints["limit"]
+    force = np.linalg.norm(shape.forces, axis=1)
+    cables = shape.tensions.sum(axis=0)
+    rows = [
+        (
+            str(j + 1),
+            signless_zero(math.degrees(shape.angles[j]), ".3f"),
+            f"{100 * share[j]:.0f} %",
+            f"{force[j]:.4f}",
+            signless_zero(normal, ".4f"),
+            f"{cables[j]:.4f}",
+        )
+        for j, normal in enumerate(shape.normal_forces)
+    ]
+    headers = ("joint", "angle [deg]", "of limit", "force [N]", "normal [N]", "cables [N]")
+    return Facts("Joints in this shape", headers, tuple(rows))
+
+
+def cable_facts(shape: Shape) -> Facts:
+    """One row a cable; where cables rub, also what is left of the tension at the end, and which way they slip."""
+    robot = shape.robot
+    base, end = shape.tensions_at_base, tensions_at_end(shape)
+    headers = ["cable", "azimuth [deg]", "end at link", "tension [N]", "length [mm]", "pulled in [mm]"]
+    rows = [
+        [
+            str(k + 1),
+            number(math.degrees(robot.cables["azimuth"][k])),
+            str(robot.cables["last_link"][k]),
+            number(round(base[k], 9)),
+            f"{shape.lengths[k] * MM:.3f}",
+            signless_zero((straight - shape.lengths[k]) * MM, ".3f"),
+        ]
+        for k, straight in enumerate(straight_lengths(robot))
+    ]
+    if shape.friction:
+        headers[4:4] = ["at its end [N]"]
+        headers += ["slip"]
+        for k, row in enumerate(rows):
+            row[4:4] = [number(round(end[k], 9))]
+            row += [slip_text(shape, k)]
+    return Facts("Cables in this shape", tuple(headers), tuple(tuple(row) for row in rows))
+
+
+def straight_lengths(robot: Robot) -> Floats:
+    """(cables,) m, of the straight robot with mirror joints."""
+    from vertebra.mechanics.kinematics import cable_lengths
+
+    return cable_lengths(robot, np.zeros(robot.freedoms))
+
+
+def load_facts(shape: Shape | Shapes) -> Facts:
+    """One row a load."""
+    rows = [
+        (str(i), place_text(shape.robot, load), vector(load.force), vector(load.moment))
+        for i, load in enumerate(shape.loads, 1)
+    ]
+    return Facts("Loads", ("load", "at", "force [N]", "moment [N*m]"), tuple(rows))
+
+
+# A plot of the tension along cables that rub, for the page of a shape.
+
+CAPTION = (
+    "What each cable carries in the base and across each joint. It falls toward the tip where the cable is drawn to "
+    "the base, and rises where it is drawn to the tip."
+)
+
+
+def along_panel(shape: Shape) -> Panel:
+    """Tension from the base (0) across every joint to the end of each cable."""
+    along, series = np.column_stack([shape.tensions_at_base, shape.tensions]), []
+    ends = shape.robot.cables["last_link"].tolist()
+    for k, name in alike_cables(along).items():
+        colour, dash = cable_style(k)
+        values = along[k, : ends[k] + 1]
+        series.append(Series(name, np.arange(ends[k] + 1.0), values, colour, dash, "circle", size=5))
+    return Panel("", "joint (0: base)", "tension [N]", tuple(series))
+
+
+def alike_cables(values: Floats) -> dict[int, str]:
+    """First cable row and the name of all that share its values to 1 uN; `values` has a row a cable, N."""
+    groups: dict[bytes, list[int]] = {}
+    for k, row in enumerate(np.round(values, 6) + 0.0):
+        groups.setdefault(row.tobytes(), []).append(k)
+    names = (", ".join(str(k + 1) for k in cables) for cables in groups.values())
+    return {
+        cables[0]: f"cable{'s' if len(cables) > 1 else ''} {name}"
+        for cables, name in zip(groups.values(), names, strict=True)
+    }
+
+
+def along_plot(shape: Shape) -> Part:
+    """The plot with its heading."""
+    figure: Any = panel_figure([along_panel(shape)])
+    figure.update_layout(margin={"t": 12})
+    return pictures("along", [figure], "22rem", "How friction changes the tension", CAPTION)
+
+
+# A shape as a scene: the robot with its cables drawn by tension, its loads, other shapes as thin lines, and the
+# compliance of its tip.
+
+THINNEST, WIDEST = 0.5, 2.0
+"""Line widths of a slack cable and of the tightest one, in usual ones."""
+
+
+def shape_scene(shape: Shape, ghosts: Sequence[Ghost] = (), marks: Sequence[Mark] = ()) -> Scene:
+    """Everything that a picture of `shape` shows, mm.
+
+    `ghosts` are other shapes of the robot for comparison, `marks` points such as a target.
+    """
+    robot = shape.robot
+    scene = robot_scene(robot, shape.frames, shape.gravity)
+    size = float((scene.high - scene.low).max())
+    arrows = load_arrows(shape, size)
+    ellipsoid = tip_ellipsoid(shape, size)
+    robot_points = body_points(scene.links, scene.parts, scene.mount, scene.cables, scene.tip)
+    around_tip = ellipsoid.mesh.vertices if ellipsoid is not None else np.zeros((0, 3))
+    points = np.vstack([robot_points, points_of(arrows, ghosts, marks), around_tip])
+    tensions = shape.tensions_at_base.tolist()
+    highest = max(tensions, default=0.0)
+    return replace(
+        scene,
+        low=points.min(axis=0),
+        high=points.max(axis=0),
+        gravity=gravity_arrow(shape.gravity, points, scene.view),
+        cable_labels=tuple(_labels(shape, tensions)),
+        cable_widths=tuple(_width(tension, highest) for tension in tensions),
+        arrows=arrows,
+        ghosts=tuple(ghosts),
+        marks=tuple(marks),
+        ellipsoid=ellipsoid,
+    )
+
+
+def _labels(shape: Shape, tensions: Sequence[float]) -> Iterator[str]:
+    """Names with tensions; of cables that rub, at both ends."""
+    for k, (tension, end) in enumerate(zip(tensions, tensions_at_end(shape), strict=True)):
+        near, far = (f"{round(value, 9):.4g}" for value in (tension, end))
+        yield f"{cable_label(shape.robot, k)}: {near if near == far else f'{near} to {far}'} N"
+
+
+def _width(tension: float, highest: float) -> float:
+    return THINNEST + (WIDEST - THINNEST) * tension / highest if highest > 0 else THINNEST
+
+
+# The interactive page of a shape: the robot in equilibrium, its forces, and every number behind the picture.
+
+PICTURE = (
+    "Cables are drawn the wider the tighter they are. The pale body at the tip is where a small force from any side "
+    "moves it, to first order and to scale. Click a name in the legend to hide it. "
+) + TURN_IT
+NOTE = (
+    "The force of a joint is what the link before it exerts on the link after it, normal its part along the common "
+    "normal of the two, cables the sum of tensions there."
+)
+
+
+def shape_page(shape: Shape, title: str, ghosts: Sequence[Ghost] = (), marks: Sequence[Mark] = ()) -> str:
+    """The whole HTML text; `ghosts` and `marks` go into the picture."""
+    figure = robot_picture(shape.robot, shape_scene(shape, ghosts, marks))
+    parts = [warning_boxes(warnings(shape)), big_picture(figure, PICTURE), *shape_tables(shape, "Shape")]
+    return html_page(title, [*parts, *robot_tables(shape.robot)], NOTE)
+
+
+def shape_tables(shape: Shape, title: str) -> Iterator[Part]:
+    """Everything about a shape; where cables rub, also a plot and a table of the tension along them."""
+    yield facts_table(shape_summary(shape, title))
+    for facts in (load_facts(shape), joint_facts(shape), cable_facts(shape)):
+        if facts.rows:
+            yield facts_table(facts)
+    if shape.friction:
+        yield along_plot(shape)
+        yield facts_table(along_facts(shape))
+        yield facts_table(slip_facts(shape))
+
+
+# Pictures of a robot at one pose, or of a shape under its forces: an interactive page, or a still image.
+
+
+def robot_figure_html(robot: Robot, frames: Floats, path: str | Path, title: str = "") -> Path:
+    """Write one HTML file that needs nothing else: a 3D picture to turn, and the robot's numbers below it.
+
+    `frames`: (n+1, 4, 4) of all links, m, as `vertebra.frames` gives them.
+    """
+    from vertebra.report.plotly import robot_page
+
+    target = Path(path)
+    target.write_text(robot_page(robot, frames, title or robot.name), encoding="utf-8")
+    return target
+
+
+def robot_figure_static(robot: Robot, frames: Floats, path: str | Path, title: str = "") -> Path:
+    """Write a still picture; the suffix of `path` (.png or .svg) says which kind.
+
+    `frames`: (n+1, 4, 4) of all links, m, as `vertebra.frames` gives them.
+    """
+    from vertebra.report.still import draw_still
+
+    target = Path(path)
+    draw_still(robot, frames, target, title or robot.name)
+    return target
+
+
+def shape_figure_html(
+    shape: Shape, path: str | Path, title: str = "", ghosts: Sequence[Ghost] = (), marks: Sequence[Mark] = ()
+) -> Path:
+    """Write one HTML file that needs nothing else: the shape to turn, and all its numbers below it."""
+
+    target = Path(path)
+    target.write_text(shape_page(shape, title or shape.robot.name, ghosts, marks), encoding="utf-8")
+    return target
+
+
+def shape_figure_static(
+    shape: Shape, path: str | Path, title: str = "", ghosts: Sequence[Ghost] = (), marks: Sequence[Mark] = ()
+) -> Path:
+    """Write a still picture of a shape; the suffix of `path` (.png or .svg) says which kind."""
+    from vertebra.report.still import draw_scene
+
+    target = Path(path)
+    # A picture travels without its page, so it says itself when the shape does not hold.
+    fault = "" if shape.status == Status.SOLVED else f" ({shape.status.name.lower().replace('_', ' ')})"
+    draw_scene(shape_scene(shape, ghosts, marks), target, (title or shape.robot.name) + fault)
+    return target
