@@ -13,7 +13,7 @@ from benchmarks.report import Row
 from benchmarks.timing import medians
 from vertebra.locked.chain import LockedChain, Setting, tables, unit_vector
 from vertebra.mechanics.compiled import kernel
-from vertebra.mechanics.kernels.ball import lay_out, least_limit, point_of_link, sum_supply
+from vertebra.mechanics.kernels.ball import lay_out_locked_chain, least_limit, point_of_link, sum_supply
 from vertebra.papers.cai2023.literal import literal_payload
 from vertebra.robot.tables import Floats
 
@@ -34,7 +34,7 @@ def payload_repeatedly(
     """Kinematics and payload so many times, so that the cost of a call from Python does not count."""
     force = 0.0
     for _ in range(times):
-        lay_out(
+        lay_out_locked_chain(
             joints, links, cables, segments, origin, gravity, loads, bends, azimuths, share, q, frames, twists, pulls,
             rest,
         )  # fmt: skip

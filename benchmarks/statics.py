@@ -26,8 +26,8 @@ from benchmarks.relaxation import Relaxation
 from benchmarks.report import Row
 from benchmarks.statics_cases import WORDS, Case, cases, together
 from benchmarks.timing import medians
-from vertebra.mechanics.kernels.newton import inspect
-from vertebra.mechanics.layout import TAU
+from vertebra.mechanics.kernels.newton import inspect_pose
+from vertebra.mechanics.layout import STATE_TAU
 from vertebra.mechanics.problem import NO_CABLES
 from vertebra.robot.tables import Floats
 
@@ -149,8 +149,8 @@ def compiled_moments(case: Case) -> Callable[[Floats], Floats]:
     given = (*case.problem.system, case.tensions, NO_CABLES, NO_CABLES, work.friction)
 
     def residual(q: Floats) -> Floats:
-        inspect(*given, q, *work.scratch[1:])
-        return work.state[:, TAU].copy()
+        inspect_pose(*given, q, *work.scratch[1:])
+        return work.state[:, STATE_TAU].copy()
 
     return residual
 

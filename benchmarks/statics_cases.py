@@ -11,7 +11,8 @@ import numpy as np
 import vertebra as vb
 from benchmarks.kinematics import long_robot
 from vertebra.mechanics.compiled import kernel
-from vertebra.mechanics.kernels.newton import ITERATIONS, SETTLED, find_shape
+from vertebra.mechanics.kernels.newton import SETTLED, find_shape
+from vertebra.mechanics.layout import REPORT_ITERATIONS
 from vertebra.mechanics.problem import NO_CABLES, Problem
 from vertebra.robot.tables import Floats
 
@@ -64,7 +65,7 @@ class Case:
 
         call()
         np.testing.assert_array_equal(q, self.angles)
-        assert work.report[ITERATIONS] == self.iterations
+        assert work.report[REPORT_ITERATIONS] == self.iterations
         return call
 
     @property

@@ -9,7 +9,8 @@ import pytest
 from tests.dynamics.random_links import JOINTS, link_of, needed_wrench, random_links, solved
 from tests.oracles.link_programme import KINDS, least_sum_in_true_cone
 
-from vertebra.mechanics.kernels.link_tensions import FORCE_AXIAL, FORCE_NORMAL, FORCE_TANGENTIAL, weigh_joints
+from vertebra.mechanics.kernels.link_tensions import weigh_joints
+from vertebra.mechanics.layout import FORCE_AXIAL, FORCE_NORMAL, FORCE_TANGENTIAL
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
 STEPS = 22 if SOAK else 5

@@ -7,12 +7,7 @@ import pytest
 from tests.mechanics.test_kernels import assert_no_allocation_inside, read_only, recorded_call
 
 import vertebra as vb
-from vertebra.dynamics import allocation, forward, inverse
-from vertebra.dynamics import allocation as joint_needs
-from vertebra.dynamics import allocation as per_link
-from vertebra.dynamics import allocation as shared_tensions
-from vertebra.dynamics import simulate as run
-from vertebra.dynamics import simulate as trajectory
+from vertebra.dynamics import allocation, forward, inverse, simulate
 
 ROBOT = vb.load("dantuono2023")
 SOFT = vb.fill_inertia(vb.load("yang2023-a"))
@@ -22,12 +17,12 @@ KERNELS = {
     "inverse_motion": inverse,
     "mass_matrices": inverse,
     "forward_motion": forward,
-    "turn_wrenches": joint_needs,
-    "allocate_links": per_link,
-    "balance_joints": shared_tensions,
+    "turn_wrenches": allocation,
+    "allocate_links": allocation,
+    "balance_joints": allocation,
     "weigh_joints": allocation,
-    "run": run,
-    "trace": trajectory,
+    "run_steps": simulate,
+    "trace_tips": simulate,
 }
 
 

@@ -21,7 +21,7 @@ from vertebra.mechanics.kernels.ball import (
     load_limit,
     slip_polynomials,
 )
-from vertebra.mechanics.kernels.first_crossing import value
+from vertebra.mechanics.kernels.first_crossing import polynomial_value
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
 NAMES = np.array(["unlimited", "sliding", "torsion", "separation", "socket"])
@@ -125,10 +125,10 @@ def test_the_polynomials_are_positive_where_friction_does_not_suffice(kind):
         sliding, plus, minus = slip_polynomials(f0, scaled[0], d, scaled[1], mu, ring / r)
         # The torsion polynomials also forbid what no contact can carry, so they count only where it does not slide.
         if abs(slides[i]) > 1e-6 and loads[i] < 1.5 * size[i]:
-            assert (value(sliding, loads[i]) > 0) == (slides[i] > 0)
+            assert (polynomial_value(sliding, loads[i]) > 0) == (slides[i] > 0)
             checked += 1
         if slides[i] < -1e-6 and abs(twists[i]) > 1e-6 and loads[i] < 1.5 * size[i]:
-            worst = max(value((*plus, 0.0, 0.0), loads[i]), value((*minus, 0.0, 0.0), loads[i]))
+            worst = max(polynomial_value((*plus, 0.0, 0.0), loads[i]), polynomial_value((*minus, 0.0, 0.0), loads[i]))
             assert (worst > 0) == (twists[i] > 0)
             checked += 1
     assert checked > 100

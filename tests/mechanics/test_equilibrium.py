@@ -10,9 +10,9 @@ from tests import robots
 from tests.oracles import statics
 
 import vertebra as vb
-from vertebra.mechanics.kernels.newton import ENERGY, RESIDUAL, SCALE, WEAK, inspect
+from vertebra.mechanics.kernels.newton import inspect_pose
 from vertebra.mechanics.kernels.sweep import NONE
-from vertebra.mechanics.layout import TAU
+from vertebra.mechanics.layout import REPORT_ENERGY, REPORT_RESIDUAL, REPORT_SCALE, REPORT_WEAK, STATE_TAU
 from vertebra.mechanics.problem import NO_CABLES, Problem
 from vertebra.robot.tables import PIN
 from vertebra.statics.branches import joint_stiffness
@@ -73,8 +73,8 @@ def inspected(problem, q, tensions):
     work = problem.workspace()
     for array in work.scratch:
         array[...] = np.nan
-    inspect(*problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
-    return work.state[:, TAU].copy(), work.report.copy()
+    inspect_pose(*problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
+    return work.state[:, STATE_TAU].copy(), work.report.copy()
 
 
 def question(robot, loads, seed):
@@ -98,8 +98,8 @@ def test_moments_are_the_slope_of_the_energy(name, loads, pose):
         q = POSES[pose](rng, len(robot.joints))
         tau, report = inspected(problem, q, tensions)
         expected = statics.residual(robot, q, tensions, gravity, LOADS[loads])
-        np.testing.assert_allclose(tau, expected, rtol=0, atol=2e-14 * report[SCALE])
-        assert report[RESIDUAL] == np.abs(tau).max()
+        np.testing.assert_allclose(tau, expected, rtol=0, atol=2e-14 * report[REPORT_SCALE])
+        assert report[REPORT_RESIDUAL] == np.abs(tau).max()
 
 
 @pytest.mark.parametrize("pose", POSES)
@@ -113,7 +113,7 @@ def test_stiffness_is_the_slope_of_the_moments(name, loads, pose):
     expected = statics.stiffness_matrix(robot, q, tensions, gravity, LOADS[loads])
     np.testing.assert_allclose(H, expected, rtol=0, atol=2e-11 * np.abs(expected).max())
     tau, report = inspected(problem, q, tensions)
-    assert unbalanced == np.abs(tau).max() / report[SCALE]
+    assert unbalanced == np.abs(tau).max() / report[REPORT_SCALE]
 
 
 @every_robot
@@ -124,7 +124,7 @@ def test_energy_is_that_of_the_oracle_up_to_the_cables_inside_links(name):
     _, report = inspected(problem, q, tensions)
     inside = float(tensions @ robot.cables["inside"])
     expected = statics.potential(robot, q, tensions, gravity, LOADS["forces"]).real
-    assert report[ENERGY] + inside == pytest.approx(expected, rel=1e-13, abs=1e-15)
+    assert report[REPORT_ENERGY] + inside == pytest.approx(expected, rel=1e-13, abs=1e-15)
 
 
 @pytest.mark.parametrize("loads", ["forces", "moments"])
@@ -141,7 +141,7 @@ def test_the_pivots_tell_whether_every_displacement_is_resisted(name, loads):
             H = statics.stiffness_matrix(robot, q, pull, gravity, LOADS[loads])
             softest = np.linalg.eigvalsh(0.5 * (H + H.T))[0]
             assert abs(softest) > 1e-9 * np.abs(H).max()
-            assert (report[WEAK] == NONE) == (softest > 0.0)
+            assert (report[REPORT_WEAK] == NONE) == (softest > 0.0)
             seen.add(softest > 0.0)
     # Cables make pins unstable; all other robots show both.
     assert len(seen) == 2 or (robot.joints["kind"] == PIN).any()
@@ -162,7 +162,7 @@ def test_the_moment_scale_counts_every_kind_of_moment():
 
     def scale(q=0.0, tension=0.0, gravity=(0.0, 0.0, 0.0), load=None):
         problem = Problem.of(robot, gravity, () if load is None else (load,), friction=0.0)
-        return inspected(problem, np.full(n, q), np.full(c, tension))[1][SCALE]
+        return inspected(problem, np.full(n, q), np.full(c, tension))[1][REPORT_SCALE]
 
     assert scale() == 0.0
     weight = robot.mass * 9.8 * robot.length

@@ -15,22 +15,24 @@ from tests.oracles.statics import Elastic
 from tests.statics.cases import random_robot
 
 import vertebra as vb
-from vertebra.mechanics.kernels.friction import (
-    DRAWN,
-    HOLD,
-    LAST_ANGLE,
-    MOST_GRIP,
-    RATIO,
-    SLIP,
-    WAS_DRAWN,
-    WAS_HOLD,
-    WAS_SLIP,
-    commit,
-    friction_at,
-)
-from vertebra.mechanics.kernels.newton import LOCKED, RESIDUAL, SCALE, WEAK, find_shape, inspect
+from vertebra.mechanics.kernels.friction import LAST_ANGLE, MOST_GRIP, commit_slip, friction_at
+from vertebra.mechanics.kernels.newton import find_shape, inspect_pose
 from vertebra.mechanics.kernels.sweep import NONE, substitute_wide
-from vertebra.mechanics.layout import STEP, TAU
+from vertebra.mechanics.layout import (
+    GRIP_DRAWN,
+    GRIP_HOLD,
+    GRIP_RATIO,
+    GRIP_SLIP,
+    HISTORY_DRAWN,
+    HISTORY_HOLD,
+    HISTORY_SLIP,
+    REPORT_LOCKED,
+    REPORT_RESIDUAL,
+    REPORT_SCALE,
+    REPORT_WEAK,
+    STATE_STEP,
+    STATE_TAU,
+)
 from vertebra.mechanics.problem import NO_CABLES, Problem, Workspace
 from vertebra.statics import forward as from_lengths
 from vertebra.statics import forward as from_tensions
@@ -102,11 +104,11 @@ class Question:
     def inspected(self, q: np.ndarray) -> Workspace:
         work = self.problem.workspace(len(self.rest) > 0, self.history)
         pull = np.zeros(len(self.rest)) if len(self.rest) else np.array(self.asked.tensions)
-        inspect(*self.problem.system, pull, self.rest, self.rate, work.friction, q, *work.scratch[1:])
+        inspect_pose(*self.problem.system, pull, self.rest, self.rate, work.friction, q, *work.scratch[1:])
         return work
 
     def moments(self, q: np.ndarray) -> np.ndarray:
-        return self.inspected(q).state[:, TAU].copy()
+        return self.inspected(q).state[:, STATE_TAU].copy()
 
 
 def question(name, closure, loads, by_length, seed, spread=0.3) -> Question:
@@ -121,12 +123,12 @@ def question(name, closure, loads, by_length, seed, spread=0.3) -> Question:
     gravity = rng.normal(0.0, 7.0, 3)
     q = rng.uniform(-spread, spread, n)
     history = np.zeros((3, c, n))
-    history[WAS_SLIP] = rng.uniform(-1.0, 1.0, (c, n))
+    history[HISTORY_SLIP] = rng.uniform(-1.0, 1.0, (c, n))
     # Where a cable begins to slip, the moments have a kink: none within reach of the differences below.
     slip = np.where(rng.uniform(size=(c, n)) < 0.5, rng.uniform(-0.95, 0.95, (c, n)), 0.0)
     slip[slip == 0.0] = (rng.choice([-1.0, 1.0], (c, n)) * rng.uniform(1.05, 1.6, (c, n)))[slip == 0.0]
-    drawn = (slip - history[WAS_SLIP]) * np.array([[rule.presliding] for rule in rules])
-    history[WAS_DRAWN] = oracle.way(robot, q) - drawn
+    drawn = (slip - history[HISTORY_SLIP]) * np.array([[rule.presliding] for rule in rules])
+    history[HISTORY_DRAWN] = oracle.way(robot, q) - drawn
     rest = rate = NO_CABLES
     pull = rng.uniform(0.5, 15.0, c)
     if by_length:
@@ -134,7 +136,7 @@ def question(name, closure, loads, by_length, seed, spread=0.3) -> Question:
         rate = 2e4 / rest
         pull = Elastic(rest, np.full(c, 2e4))
     asked = oracle.Question(
-        robot, rules, pull, gravity, LOADS[loads], history[WAS_SLIP], history[WAS_DRAWN], closure == "paper"
+        robot, rules, pull, gravity, LOADS[loads], history[HISTORY_SLIP], history[HISTORY_DRAWN], closure == "paper"
     )
     problem = Problem.of(robot, gravity, LOADS[loads], laws, closure)
     return Question(problem, asked, history, q, rest, rate)
@@ -150,9 +152,9 @@ def test_moments_are_those_of_the_oracle(name, closure, loads, by_length):
         expected = oracle.residual(asked.asked, asked.q)
         # Round-off: that of the lengths over the presliding of 1e-5 m, and over the stretch of stiff cables.
         close = 1e-9 if by_length else 2e-12
-        np.testing.assert_allclose(work.state[:, TAU], expected, rtol=0, atol=close * work.report[SCALE])
-        assert work.report[RESIDUAL] == np.abs(work.state[:, TAU]).max()
-        assert work.report[LOCKED] == NONE
+        np.testing.assert_allclose(work.state[:, STATE_TAU], expected, rtol=0, atol=close * work.report[REPORT_SCALE])
+        assert work.report[REPORT_RESIDUAL] == np.abs(work.state[:, STATE_TAU]).max()
+        assert work.report[REPORT_LOCKED] == NONE
 
 
 def differences(moments, q, h=2e-6):
@@ -183,7 +185,7 @@ def test_stiffness_is_the_slope_of_the_moments(name, closure, loads, by_length):
 def test_the_questions_above_stick_and_slip_either_way():
     for name, closure in CASES:
         asked = question(name, closure, "weights", False, 10)
-        slip = asked.inspected(asked.q).friction.grip[SLIP]
+        slip = asked.inspected(asked.q).friction.grip[GRIP_SLIP]
         crossing = np.arange(slip.shape[1]) < asked.problem.robot.cables["last_link"][:, None]
         assert {-1.0, 1.0} <= set(slip[crossing].tolist()), name
         assert (np.abs(slip[crossing]) < 1.0).sum() > 3, name
@@ -196,10 +198,10 @@ def test_the_sweep_solves_the_dense_system(name, closure):
         work = asked.inspected(asked.q)
         H = asked.problem.dense_stiffness(work, by_length)
         substitute_wide(work.state, work.wide, work.memory, NONE)
-        step = work.state[:, STEP]
+        step = work.state[:, STATE_STEP]
         # Pivots that are not positive are replaced, so only where all are the step is Newton's.
-        if work.report[WEAK] == NONE:
-            tau = work.state[:, TAU]
+        if work.report[REPORT_WEAK] == NONE:
+            tau = work.state[:, STATE_TAU]
             np.testing.assert_allclose(H @ step, -tau, rtol=0, atol=1e-9 * np.abs(tau).max())
 
 
@@ -222,18 +224,23 @@ def test_tensions_along_a_cable_are_those_of_a_literal_loop(name):
     for seed in range(3):
         asked = question(name, "virtual-work", "weights", False, seed, spread=0.6)
         grip = asked.inspected(asked.q).friction.grip
-        np.testing.assert_allclose(grip[DRAWN], oracle.way(robot, asked.q), rtol=0, atol=1e-15)
-        np.testing.assert_allclose(grip[SLIP], oracle.slips(asked.asked, asked.q), rtol=0, atol=1e-9)
-        assert (np.abs(grip[SLIP]) <= 1.0).all()
+        np.testing.assert_allclose(grip[GRIP_DRAWN], oracle.way(robot, asked.q), rtol=0, atol=1e-15)
+        np.testing.assert_allclose(grip[GRIP_SLIP], oracle.slips(asked.asked, asked.q), rtol=0, atol=1e-9)
+        assert (np.abs(grip[GRIP_SLIP]) <= 1.0).all()
         for k, rule in enumerate(asked.asked.rules):
             last = int(robot.cables["last_link"][k])
-            loop = fixed_point(rule.mu, asked.q, grip[SLIP, k], last)
-            np.testing.assert_allclose(grip[RATIO, k], loop, rtol=1e-12)
-            np.testing.assert_allclose(oracle.face_tensions(rule.mu, asked.q, grip[SLIP, k], last), loop, rtol=1e-12)
-            # Friction at full slip is what the tension changes by, over the slip direction.
-            before = np.append(1.0, grip[RATIO, k, :-1])[:last]
+            loop = fixed_point(rule.mu, asked.q, grip[GRIP_SLIP, k], last)
+            np.testing.assert_allclose(grip[GRIP_RATIO, k], loop, rtol=1e-12)
             np.testing.assert_allclose(
-                grip[SLIP, k, :last] * grip[HOLD, k, :last], grip[RATIO, k, :last] - before, rtol=0, atol=1e-13
+                oracle.face_tensions(rule.mu, asked.q, grip[GRIP_SLIP, k], last), loop, rtol=1e-12
+            )
+            # Friction at full slip is what the tension changes by, over the slip direction.
+            before = np.append(1.0, grip[GRIP_RATIO, k, :-1])[:last]
+            np.testing.assert_allclose(
+                grip[GRIP_SLIP, k, :last] * grip[GRIP_HOLD, k, :last],
+                grip[GRIP_RATIO, k, :last] - before,
+                rtol=0,
+                atol=1e-13,
             )
             assert (grip[:, k, last:] == 0.0).all()
 
@@ -246,11 +253,11 @@ def test_friction_at_the_base_disc_counts():
     q = np.full(n, 0.2)
     u = 0.4 * math.sin(0.1)
     for slip in (-1.0, 1.0):
-        history[WAS_SLIP], history[WAS_DRAWN] = slip, oracle.way(robot, q)
+        history[HISTORY_SLIP], history[HISTORY_DRAWN] = slip, oracle.way(robot, q)
         work = problem.workspace(history=history)
-        inspect(*problem.system, np.ones(c), NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
+        inspect_pose(*problem.system, np.ones(c), NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
         expected = ((1.0 + slip * u) / (1.0 - slip * u)) ** np.arange(n) / (1.0 - slip * u)
-        np.testing.assert_allclose(work.friction.grip[RATIO], np.tile(expected, (c, 1)), rtol=1e-12)
+        np.testing.assert_allclose(work.friction.grip[GRIP_RATIO], np.tile(expected, (c, 1)), rtol=1e-12)
 
 
 @pytest.mark.parametrize("law", range(len(LAWS)))
@@ -275,10 +282,10 @@ def test_grip_is_even_and_ends_where_a_cable_is_held_fast():
     def ratio(bend):
         q, history = np.zeros(6), np.zeros((3, 4, 6))
         q[0] = bend
-        history[WAS_SLIP], history[WAS_DRAWN] = 1.0, oracle.way(robot, q) - 1e-3
+        history[HISTORY_SLIP], history[HISTORY_DRAWN] = 1.0, oracle.way(robot, q) - 1e-3
         work = problem.workspace(history=history)
-        inspect(*problem.system, np.ones(4), NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
-        return float(work.friction.grip[RATIO, 0, 0]), int(work.report[LOCKED])
+        inspect_pose(*problem.system, np.ones(4), NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
+        return float(work.friction.grip[GRIP_RATIO, 0, 0]), int(work.report[REPORT_LOCKED])
 
     for bend in (0.0, 0.01, 0.2, 0.6):
         found, locked = ratio(bend)
@@ -307,12 +314,16 @@ def test_kernels_for_friction_agree_with_the_others_when_nothing_rubs(name):
         by_length = len(lengths) > 0
         works = [problem.workspace(by_length) for problem in (plain, rubbing)]
         for problem, work in zip((plain, rubbing), works, strict=True):
-            inspect(*problem.system, pull.copy(), lengths, rate, work.friction, q, *work.scratch[1:])
+            inspect_pose(*problem.system, pull.copy(), lengths, rate, work.friction, q, *work.scratch[1:])
         first, second = works
-        np.testing.assert_allclose(second.state[:, TAU], first.state[:, TAU], rtol=0, atol=1e-11 * first.report[SCALE])
+        np.testing.assert_allclose(
+            second.state[:, STATE_TAU], first.state[:, STATE_TAU], rtol=0, atol=1e-11 * first.report[REPORT_SCALE]
+        )
         H = plain.dense_stiffness(first, by_length)
         np.testing.assert_allclose(rubbing.dense_stiffness(second, by_length), H, rtol=0, atol=1e-10 * np.abs(H).max())
-        np.testing.assert_allclose(second.report[:3], first.report[:3], rtol=1e-9, atol=1e-11 * first.report[SCALE])
+        np.testing.assert_allclose(
+            second.report[:3], first.report[:3], rtol=1e-9, atol=1e-11 * first.report[REPORT_SCALE]
+        )
 
 
 def test_committed_work_is_the_integral_of_friction_over_the_slip():
@@ -326,9 +337,13 @@ def test_committed_work_is_the_integral_of_friction_over_the_slip():
         way = rng.choice([3e-5, 3e-4]) * rng.normal()
         after = min(max(slip + way / 1e-4, -1.0), 1.0)
         hold = 2.0  # the same in all steps: then the work is exact whatever their size
-        rubbing.grip[SLIP, 0, 0], rubbing.grip[DRAWN, 0, 0], rubbing.grip[HOLD, 0, 0] = after, drawn + way, hold / 4.0
-        history[WAS_HOLD] = hold
-        work = commit(robot.cables, rubbing.laws, np.array([4.0]), rubbing.grip, history)
+        rubbing.grip[GRIP_SLIP, 0, 0], rubbing.grip[GRIP_DRAWN, 0, 0], rubbing.grip[GRIP_HOLD, 0, 0] = (
+            after,
+            drawn + way,
+            hold / 4.0,
+        )
+        history[HISTORY_HOLD] = hold
+        work = commit_slip(robot.cables, rubbing.laws, np.array([4.0]), rubbing.grip, history)
         middle = (np.arange(20000) + 0.5) / 20000
         expected = hold * way * np.clip(slip + way * middle / 1e-4, -1.0, 1.0).mean()
         assert work == pytest.approx(expected, rel=1e-6, abs=1e-11)
@@ -349,7 +364,7 @@ def test_solvers_of_cables_that_rub_allocate_nothing(name, monkeypatch):
     ]
     if name == "a":  # pins of the mix hold nothing
         asks.append((path, "find_shapes", lambda: vb.ShapePath(robot).follow([pull] * 3)))
-        asks.append((path, "commit", lambda: vb.ShapePath(robot).step(pull)))
+        asks.append((path, "commit_slip", lambda: vb.ShapePath(robot).step(pull)))
     assert_no_allocation_inside([recorded_call(module, kernel, monkeypatch, ask) for module, kernel, ask in asks])
 
 
@@ -372,4 +387,4 @@ def test_two_compiled_versions_of_the_solver_serve_all_questions():
                 vb.ShapePath(robot, friction=law, closure="paper").follow([[3.0] * c] * 2)
     assert len(find_shape.signatures) <= 2
     assert len(from_tensions.find_shapes.signatures) <= 2
-    assert len(commit.signatures) == 1
+    assert len(commit_slip.signatures) == 1

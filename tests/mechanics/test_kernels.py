@@ -23,9 +23,9 @@ from vertebra.locked import map as payload_map
 from vertebra.locked import payload as limit
 from vertebra.mechanics.compiled import _readable, kernel
 from vertebra.mechanics.kernels.cables import measure_segments, mirror_segment
-from vertebra.mechanics.kernels.describe import describe, find_shapes, locate_masses, reach
+from vertebra.mechanics.kernels.describe import describe_shape, find_shapes, find_tip, locate_masses
 from vertebra.mechanics.kernels.joints import frames_and_jacobian
-from vertebra.mechanics.kernels.newton import find_shape, inspect
+from vertebra.mechanics.kernels.newton import find_shape, inspect_pose
 from vertebra.mechanics.problem import Problem
 from vertebra.robot.tables import PIN
 from vertebra.statics import forward as from_lengths
@@ -82,10 +82,13 @@ def mirror_robots():
 TURNING = vb.Load(moment=(0.0, 0.0, 1e-3))
 SOLVERS = {
     "find_shape": (from_tensions, lambda robot, pull, given: vb.shape_from_tensions(robot, pull, **given)),
-    "describe": (shape, lambda robot, pull, given: vb.shape_from_tensions(robot, pull, **given)),
+    "describe_shape": (shape, lambda robot, pull, given: vb.shape_from_tensions(robot, pull, **given)),
     "find_shapes": (from_tensions, lambda robot, pull, given: vb.shapes_from_tensions(robot, [pull] * 5, **given)),
-    "inspect": (for_shape, lambda robot, pull, given: vb.tensions_for_shape(robot, np.zeros(robot.freedoms), **given)),
-    "reach": (for_tip, lambda robot, pull, given: lift_tip(robot, pull, given)),
+    "inspect_pose": (
+        for_shape,
+        lambda robot, pull, given: vb.tensions_for_shape(robot, np.zeros(robot.freedoms), **given),
+    ),
+    "find_tip": (for_tip, lambda robot, pull, given: lift_tip(robot, pull, given)),
 }
 
 
@@ -117,7 +120,7 @@ def recorded_call(module, name, monkeypatch, ask):
 @pytest.mark.parametrize(
     ("robot", "name"),
     # The free pins of the mix have no stable shape from which a search for the tip could start.
-    [(r, name) for r in mirror_robots() for name in SOLVERS if (r.name, name) != ("mirror-mix", "reach")],
+    [(r, name) for r in mirror_robots() for name in SOLVERS if (r.name, name) != ("mirror-mix", "find_tip")],
     ids=lambda value: getattr(value, "name", value),
 )
 def test_solvers_allocate_nothing(robot, name, loads, monkeypatch):
@@ -198,16 +201,16 @@ def test_two_compiled_versions_of_each_solver_serve_all_questions():
         vb.tensions_for_tip(robot, path.step([7, 6, 6, 6], loads=[]).tip, path=path)
         path.step(shortenings=[1e-4] * 4)
     vb.shape_from_tensions(robot, [5] * 4, friction=0, closure="paper")
-    for function in (find_shape, describe, inspect, find_shapes, reach):
+    for function in (find_shape, describe_shape, inspect_pose, find_shapes, find_tip):
         assert len(function.signatures) == 2, function.__name__
 
 
 SNAKE = vb.load("cai2023")
 PAYLOADS = {
-    "lay_out": locked_chain,
+    "lay_out_locked_chain": locked_chain,
     "sum_supply": locked_chain,
     "point_of_link": locked_chain,
-    "judge": limit,
+    "find_payload": limit,
     "map_limits": payload_map,
     "least_limits": pushes,
     "joint_limits": pushes,

@@ -8,18 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, lsq_linear
 
-from vertebra.mechanics.kernels.programmes import (
-    EMPTY,
-    FOUND,
-    POINT,
-    SIDE,
-    WHICH,
-    WORK_ROWS,
-    U,
-    least_cost,
-    nearest,
-    rebuild,
-)
+from vertebra.mechanics.kernels.programmes import EMPTY, FOUND, least_cost, nearest_point, rebuild_factors
+from vertebra.mechanics.layout import ACTIVE_SIDE, ACTIVE_WHICH, WORK_POINT, WORK_ROWS, WORK_U
 
 COUNT = 3000 if os.environ.get("VERTEBRA_SOAK") == "1" else 300
 
@@ -40,9 +30,9 @@ class Polyhedron:
 
     def nearest(self, point):
         given = self.n, self.rows, self.G, self.low, self.high
-        rebuild(*given, *self.factors, self.mark, self.work)
-        self.work[POINT, : self.n] = point
-        return nearest(*given, 1e-10, self.x, *self.factors, self.mark, self.work)
+        rebuild_factors(*given, *self.factors, self.mark, self.work)
+        self.work[WORK_POINT, : self.n] = point
+        return nearest_point(*given, 1e-10, self.x, *self.factors, self.mark, self.work)
 
     def least_cost(self, cost):
         return least_cost(
@@ -51,9 +41,11 @@ class Polyhedron:
 
     def normals(self):
         """Normals of the active constraints, pointing into the polyhedron, and their multipliers."""
-        count = self.active[WHICH, -1]
+        count = self.active[ACTIVE_WHICH, -1]
         every = np.vstack([np.eye(self.n), self.G])
-        return (every[self.active[WHICH, :count]].T * self.active[SIDE, :count]).T, self.work[U, :count]
+        return (every[self.active[ACTIVE_WHICH, :count]].T * self.active[ACTIVE_SIDE, :count]).T, self.work[
+            WORK_U, :count
+        ]
 
     def worst(self):
         values = np.concatenate([self.x, self.G @ self.x])
@@ -105,7 +97,7 @@ def test_nearest_points_prove_themselves():
             normals, weights = polyhedron.normals()
             assert polyhedron.worst() <= 1e-10
             np.testing.assert_allclose(polyhedron.x - point, weights @ normals, atol=1e-9)
-            sides = polyhedron.active[WHICH, : len(weights)]
+            sides = polyhedron.active[ACTIVE_WHICH, : len(weights)]
             fixed = polyhedron.low[sides] == polyhedron.high[sides]
             assert (weights[~fixed] >= 0.0).all()
     assert found > COUNT // 2

@@ -12,8 +12,9 @@ from tests.oracles.sensed_chain import joint_rotations, orientation_errors, robu
 from tests.sensing.cases import every_kind, random_pose, random_rotation, universal
 
 import vertebra as vb
-from vertebra.mechanics.kernels.sensed_chain import FACTORS, LARGEST_STEP, MOST_STEPS, fit_chain
+from vertebra.mechanics.kernels.sensed_chain import LARGEST_STEP, MOST_STEPS, fit_chain
 from vertebra.mechanics.kernels.sensor_intake import fill_pair_angles, place_sensed
+from vertebra.mechanics.layout import FACTOR_WIDTH
 from vertebra.robot.tables import BALL, UNIVERSAL
 
 PIN = robots.robot("pin", robots.section(1, robots.PIN, azimuth=["0 deg"]))
@@ -32,7 +33,7 @@ class Fit:
         self.steps = fit_chain(
             robot.joints, robot.links, np.ascontiguousarray(measured), np.array(information, float), gate, soft,
             np.zeros(n), base_known, self.q, self.twist, self.frames, np.zeros((robot.freedoms, 6)),
-            np.zeros((n + 1, FACTORS)), self.residuals, self.weights,
+            np.zeros((n + 1, FACTOR_WIDTH)), self.residuals, self.weights,
         )  # fmt: skip
 
 

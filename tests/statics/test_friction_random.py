@@ -22,7 +22,8 @@ from tests.statics.test_friction import assert_finite
 
 import vertebra as vb
 from vertebra.errors import NoEquilibrium, OutOfRange, Unstable
-from vertebra.mechanics.kernels.newton import SETTLED, SOFTNESS, find_shape
+from vertebra.mechanics.kernels.newton import SETTLED, find_shape
+from vertebra.mechanics.layout import REPORT_SOFTNESS
 from vertebra.mechanics.problem import NO_CABLES, Problem
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
@@ -336,7 +337,7 @@ def test_friction_is_never_left_softer_than_it_is(first: int) -> None:
         status = find_shape(
             *problem.system, pull, NO_CABLES, NO_CABLES, work.friction, False, q, *work.scratch
         )  # fmt: skip
-        assert work.report[SOFTNESS] == 1.0
+        assert work.report[REPORT_SOFTNESS] == 1.0
         shape = case.solve(friction=law, check=False)
         np.testing.assert_array_equal(shape.angles, q)
         assert shape.converged == (status == SETTLED)

@@ -12,8 +12,8 @@ from tests.statics.cases import Case, random_case
 
 import vertebra as vb
 from vertebra.errors import InputError
-from vertebra.mechanics.kernels.newton import ENERGY, SCALE, inspect
-from vertebra.mechanics.layout import TAU
+from vertebra.mechanics.kernels.newton import inspect_pose
+from vertebra.mechanics.layout import REPORT_ENERGY, REPORT_SCALE, STATE_TAU
 from vertebra.mechanics.problem import Problem
 
 SIDE = vb.Load(force=(0.02, 0.01, 0.0))
@@ -103,12 +103,12 @@ def test_every_cable_is_either_slack_or_taut(seed: int) -> None:
 def elastic_stiffness(problem: Problem, cables: statics.Elastic, q: np.ndarray):
     """Moments (n,), dense stiffness (n, n), energy and moment scale at any pose with cables of given length."""
     work, pull = problem.workspace(by_length=True), np.empty(len(cables.rest))
-    inspect(*problem.system, pull, cables.rest, cables.EA / cables.rest, work.friction, q, *work.scratch[1:])
+    inspect_pose(*problem.system, pull, cables.rest, cables.EA / cables.rest, work.friction, q, *work.scratch[1:])
     return (
-        work.state[:, TAU].copy(),
+        work.state[:, STATE_TAU].copy(),
         problem.dense_stiffness(work, by_length=True),
-        work.report[ENERGY],
-        work.report[SCALE],
+        work.report[REPORT_ENERGY],
+        work.report[REPORT_SCALE],
     )
 
 

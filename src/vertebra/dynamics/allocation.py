@@ -13,25 +13,22 @@ from vertebra.dynamics.inverse import needed
 from vertebra.dynamics.problem import Moving, States, states
 from vertebra.errors import Infeasible, InputError
 from vertebra.mechanics.kernels.joint_balance import balance_joints
-from vertebra.mechanics.kernels.link_tensions import (
-    CUTS,
+from vertebra.mechanics.kernels.link_tensions import CUTS, allocate_links, turn_wrenches, weigh_joints
+from vertebra.mechanics.kernels.newton_euler import mass_matrices
+from vertebra.mechanics.layout import (
+    CONTACT_LEAST_FORCE,
+    CONTACT_MU,
+    CONTACT_OFFSET,
+    CONTACT_TRUE_CONE,
     FORCE_AXIAL,
     FORCE_NORMAL,
     FORCE_TANGENTIAL,
     FORCE_USE,
-    KINDS,
-    LEAST_FORCE,
-    MA,
-    MU,
-    OFFSET,
+    GIVE_WIDTH,
     RELAXED_ROWS,
-    TRUE_CONE,
-    allocate_links,
-    turn_wrenches,
-    weigh_joints,
+    WORK_ROWS,
+    WRENCH_MA,
 )
-from vertebra.mechanics.kernels.newton_euler import mass_matrices
-from vertebra.mechanics.kernels.programmes import WORK_ROWS
 from vertebra.mechanics.problem import Load
 from vertebra.robot.arguments import numbers, positive, tension_bounds
 from vertebra.robot.friction import Friction, FrictionLaw, laws_for
@@ -136,10 +133,10 @@ def contact_table(robot: Robot, min_contact_force: float, true_cone: bool) -> Fl
     joints = robot.joints
     table = np.zeros((len(joints), 4))
     rolling = (joints["kind"] == ROLLING) & (joints["contact_offset"] > 0.0) & (joints["friction"] > 0.0)
-    table[:, OFFSET] = np.where(rolling, joints["contact_offset"], 0.0)
-    table[:, MU] = joints["friction"]
-    table[:, LEAST_FORCE] = min_contact_force
-    table[:, TRUE_CONE] = true_cone
+    table[:, CONTACT_OFFSET] = np.where(rolling, joints["contact_offset"], 0.0)
+    table[:, CONTACT_MU] = joints["friction"]
+    table[:, CONTACT_LEAST_FORCE] = min_contact_force
+    table[:, CONTACT_TRUE_CONE] = true_cone
     return table
 
 
@@ -183,7 +180,7 @@ class JointNeeds(NamedTuple):
     @property
     def moments(self) -> Floats:
         """(N, n) that the cables must supply, N*m."""
-        return np.ascontiguousarray(self.wrenches[:, :, MA])
+        return np.ascontiguousarray(self.wrenches[:, :, WRENCH_MA])
 
 
 def joint_needs(moving: Moving, motion: States) -> JointNeeds:
@@ -202,8 +199,8 @@ def per_link_tensions(
 ) -> tuple[Floats, Floats]:
     """Tensions (N, cables, n) in N, and by how much which constraints had to give way, (N, n, kinds)."""
     count, cables, n = needs.arms.shape
-    variables, rows = cables + KINDS, RELAXED_ROWS + 2 * cables + CUTS
-    tensions, amounts = np.empty((count, cables, n)), np.zeros((count, n, KINDS))
+    variables, rows = cables + GIVE_WIDTH, RELAXED_ROWS + 2 * cables + CUTS
+    tensions, amounts = np.empty((count, cables, n)), np.zeros((count, n, GIVE_WIDTH))
     limits = np.empty((2, variables + rows))
     factors = (
         np.empty((variables, variables)),
@@ -419,7 +416,7 @@ def _weighed(
     feasible = np.ones(count, dtype=bool)
     feasible[[violation.step for violation in violations]] = False
     touching = None
-    if contacts[:, OFFSET].any():
+    if contacts[:, CONTACT_OFFSET].any():
         touching = Contacts(
             *(shaped(forces[plane]) for plane in (FORCE_NORMAL, FORCE_TANGENTIAL, FORCE_AXIAL, FORCE_USE))
         )

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from vertebra.dynamics.inverse import by_angles, by_rates, mass_matrix, needed
 from vertebra.dynamics.problem import Moving, States, joint_damping, states
 from vertebra.errors import InputError
-from vertebra.mechanics.kernels.newton import SCALE, inspect
+from vertebra.mechanics.kernels.newton import inspect_pose
 from vertebra.mechanics.kinematics import cable_segments, jacobian
-from vertebra.mechanics.layout import TAU
+from vertebra.mechanics.layout import REPORT_SCALE, STATE_TAU
 from vertebra.mechanics.problem import NO_CABLES, Load
 from vertebra.robot.arguments import numbers
 from vertebra.robot.robot import Robot
@@ -160,8 +160,8 @@ def _stiffness(moving: Moving, q: Floats, tensions: Floats) -> tuple[Floats, Flo
     """Of the robot at rest: stiffness (n, n) in N*m/rad, moments dV/dq (n,) and their scale in N*m."""
     problem = moving.statics
     work = problem.workspace()
-    inspect(*problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
-    return problem.dense_stiffness(work), work.state[:, TAU].copy(), float(work.report[SCALE])
+    inspect_pose(*problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
+    return problem.dense_stiffness(work), work.state[:, STATE_TAU].copy(), float(work.report[REPORT_SCALE])
 
 
 def _elastic_cables(robot: Robot, tensions: Floats, lengths: Floats, given: ArrayLike) -> tuple[Floats, Floats]:

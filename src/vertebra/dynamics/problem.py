@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError, OutOfRange
-from vertebra.mechanics.kernels.newton_euler import BODY_WIDTH, MOTION_WIDTH, PARTICLE_WIDTH
+from vertebra.mechanics.layout import BODY_WIDTH, MOTION_WIDTH, PARTICLE_WIDTH
 from vertebra.mechanics.problem import Load, Problem, require_pull
 from vertebra.robot.arguments import numbers
 from vertebra.robot.robot import Robot

@@ -14,25 +14,22 @@ from numpy.typing import ArrayLike, NDArray
 from vertebra.dynamics.problem import Moving, joint_damping
 from vertebra.errors import Diverged, InputError, OutOfRange
 from vertebra.mechanics.kernels.cables import TOUCH
-from vertebra.mechanics.kernels.stepping import (
-    ACTUATOR,
-    AT_LIMIT,
-    DAMPED,
-    DRAWN,
-    ENERGIES,
-    JOINTS,
-    KINETIC,
-    LOADS,
-    POTENTIAL,
-    POWERS,
-    RUNNING,
-    STAGES,
-    STORED,
-    run,
-    trace,
-)
+from vertebra.mechanics.kernels.stepping import AT_LIMIT, RUNNING, run_steps, trace_tips
 from vertebra.mechanics.kinematics import measure
-from vertebra.mechanics.problem import Load, Rubbing, require_pull
+from vertebra.mechanics.layout import (
+    ENERGY_ACTUATOR,
+    ENERGY_DAMPED,
+    ENERGY_DRAWN,
+    ENERGY_JOINTS,
+    ENERGY_KINETIC,
+    ENERGY_LOADS,
+    ENERGY_POTENTIAL,
+    ENERGY_STORED,
+    ENERGY_WIDTH,
+    POWER_WIDTH,
+    STAGE_ROWS,
+)
+from vertebra.mechanics.problem import CableFriction, Load, require_pull
 from vertebra.robot.arguments import axial_stiffness, coordinates, numbers, positive, positive_count
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot
@@ -201,16 +198,16 @@ class Run:
         springs = np.empty(c if by_length else 0), np.empty(c if by_length else 0)
         size = n if implicit else 0
         records, filled = Records.empty(steps // every + 3, n, c), np.zeros(1, np.int64)
-        before = moving.system, drive, work.friction or Rubbing.nothing(), kind, implicit, dt
+        before = moving.system, drive, work.friction or CableFriction.nothing(), kind, implicit, dt
         after = (
             (np.empty((3, c)), np.empty((3, c))),
             (moving.scratch(), (work.state, work.wide, *springs), np.empty(n), np.zeros(n)),
             np.zeros(c),
-            np.empty((STAGES, n)),
+            np.empty((STAGE_ROWS, n)),
             (work.load_at, work.memory, work.report),
             (np.empty((size, size)), np.empty((size, size)), np.empty((size, size))),
             np.empty(n, np.int64),
-            np.zeros((2, POWERS)),
+            np.zeros((2, POWER_WIDTH)),
             q,
             qd,
             np.empty(n),
@@ -230,7 +227,7 @@ class Run:
             if self.inputs.controller:
                 samples[0] = self._controlled(step)
             until = min(step + chunk, self.steps)
-            outcome = run(*self.before, step, until, self.steps, self.every, samples, *self.after)
+            outcome = run_steps(*self.before, step, until, self.steps, self.every, samples, *self.after)
             step = until
             if progress is not None:
                 progress(step, self.steps)
@@ -297,7 +294,7 @@ class Records(NamedTuple):
             np.empty((rows, joints)),
             np.empty((rows, joints)),
             np.empty((rows, cables)),
-            np.empty((rows, ENERGIES)),
+            np.empty((rows, ENERGY_WIDTH)),
         )
 
 
@@ -314,15 +311,15 @@ def trajectory(
     steps, q, qd, qdd, tensions, energies = (table[:rows] for table in records)
     tip, lengths = np.empty((rows, 3)), np.empty((rows, c))
     frames, twists = np.empty((n + 1, 4, 4)), np.empty((n, 6))
-    trace(
+    trace_tips(
         robot.joints, robot.links, robot.cables, robot.segments, robot.origin, q, robot.tip_point, frames, twists, tip,
         lengths,
     )  # fmt: skip
-    stored = energies[:, STORED]
-    dissipated = energies[:, DAMPED]
+    stored = energies[:, ENERGY_STORED]
+    dissipated = energies[:, ENERGY_DAMPED]
     if rubs:
         # What actuators gave and neither joints received nor stretched cables keep was rubbed away.
-        dissipated = dissipated + energies[:, ACTUATOR] - energies[:, JOINTS] - (stored - stored[0])
+        dissipated = dissipated + energies[:, ENERGY_ACTUATOR] - energies[:, ENERGY_JOINTS] - (stored - stored[0])
     values: dict[str, Any] = {
         "q": q,
         "qd": qd,
@@ -330,15 +327,15 @@ def trajectory(
         "tensions": tensions,
         "lengths": lengths,
         "tip": tip,
-        "kinetic": energies[:, KINETIC],
-        "potential": energies[:, POTENTIAL],
+        "kinetic": energies[:, ENERGY_KINETIC],
+        "potential": energies[:, ENERGY_POTENTIAL],
         "stored": stored,
-        "cable_work": energies[:, ACTUATOR],
-        "load_work": energies[:, LOADS],
+        "cable_work": energies[:, ENERGY_ACTUATOR],
+        "load_work": energies[:, ENERGY_LOADS],
         "dissipated": dissipated,
-        "drawn": energies[:, DRAWN],
+        "drawn": energies[:, ENERGY_DRAWN],
     }
-    most = float(energies[:, KINETIC].max())
+    most = float(energies[:, ENERGY_KINETIC].max())
     off = float(np.abs(energy_imbalance(values)).max()) / most if most > 0.0 else 0.0
     variables = {}
     for name, (dimension, unit, meaning) in VARIABLES.items():

@@ -23,22 +23,22 @@ from vertebra.identify.statistics import (
     verdict,
     what_data_see,
 )
-from vertebra.mechanics.kernels.friction import (
-    ARM,
-    CLIMB,
-    DRAW,
-    DRAWN,
-    HISTORY_PLANES,
-    PRESLIDING,
-    RATIO,
-    SLIP,
-    WAS_DRAWN,
-    WAS_SLIP,
-    commit,
-)
-from vertebra.mechanics.kernels.newton import find_shape, inspect
+from vertebra.mechanics.kernels.friction import commit_slip
+from vertebra.mechanics.kernels.newton import find_shape, inspect_pose
 from vertebra.mechanics.kinematics import jacobian
-from vertebra.mechanics.layout import TAU
+from vertebra.mechanics.layout import (
+    GRIP_ARM,
+    GRIP_CLIMB,
+    GRIP_DRAW,
+    GRIP_DRAWN,
+    GRIP_RATIO,
+    GRIP_SLIP,
+    HISTORY_DRAWN,
+    HISTORY_PLANES,
+    HISTORY_SLIP,
+    LAW_PRESLIDING,
+    STATE_TAU,
+)
 from vertebra.mechanics.problem import NO_CABLES, Closure, Problem, Workspace
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
@@ -116,7 +116,7 @@ class ShapeModel:
         except VertebraError as error:
             raise UnsolvedRow(row + 1, self.data.lines[row], error) from error
         if work.friction is not None:
-            commit(problem.robot.cables, work.friction.laws, pull, work.friction.grip, history)
+            commit_slip(problem.robot.cables, work.friction.laws, pull, work.friction.grip, history)
         return q
 
     def differentiate(self, prediction: Prediction) -> Floats:
@@ -181,19 +181,19 @@ class ShapeModel:
     def _remembered(work: Workspace, pull: Floats, drawn: Floats, memory: Floats) -> Floats:
         """(n, p) joint moments through slip directions that are not at full slip, at the fixed pose."""
         assert work.friction is not None
-        grip, presliding = work.friction.grip, work.friction.laws[:, PRESLIDING]
+        grip, presliding = work.friction.grip, work.friction.laws[:, LAW_PRESLIDING]
         # CLIMB is the sum over discs up to j of d log F / ds over the presliding, for those that stick.
-        share = np.diff(grip[CLIMB], axis=1, prepend=0.0)
+        share = np.diff(grip[GRIP_CLIMB], axis=1, prepend=0.0)
         change = np.cumsum(share * (presliding[:, None] * memory + drawn), axis=2)
-        moments = pull[:, None] * grip[RATIO] * grip[ARM]
+        moments = pull[:, None] * grip[GRIP_RATIO] * grip[GRIP_ARM]
         total: Floats = np.einsum("kj,pkj->jp", moments, change)
         return total
 
 
 def look(problem: Problem, work: Workspace, pull: Floats, q: Floats) -> Floats:
     """(n,) joint moments out of balance at a pose, N*m; `work` then belongs to it."""
-    inspect(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
-    tau: Floats = work.state[:, TAU].copy()
+    inspect_pose(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
+    tau: Floats = work.state[:, STATE_TAU].copy()
     return tau
 
 
@@ -203,11 +203,11 @@ def held_moments(problem: Problem, pull: Floats, q: Floats, solved: Workspace) -
     if work.friction is None or solved.friction is None:
         return look(problem, work, pull, q), None
     held, past = solved.friction.grip, work.friction.history
-    past[WAS_SLIP], past[WAS_DRAWN] = held[SLIP], held[DRAWN]
+    past[HISTORY_SLIP], past[HISTORY_DRAWN] = held[GRIP_SLIP], held[GRIP_DRAWN]
     tau = look(problem, work, pull, q)
-    drawn = work.friction.grip[DRAWN].copy()
-    if not np.array_equal(drawn, held[DRAWN]):
-        past[WAS_DRAWN] = drawn
+    drawn = work.friction.grip[GRIP_DRAWN].copy()
+    if not np.array_equal(drawn, held[GRIP_DRAWN]):
+        past[HISTORY_DRAWN] = drawn
         tau = look(problem, work, pull, q)
     return tau, drawn
 
@@ -215,11 +215,11 @@ def held_moments(problem: Problem, pull: Floats, q: Floats, solved: Workspace) -
 def left_behind(work: Workspace, drawn: Floats, turned: Floats, memory: Floats) -> Floats:
     """(p, cables, n) dw/dp after a row: as before where a cable sticks, -(dD/dp) / presliding where it slips."""
     assert work.friction is not None
-    grip, presliding = work.friction.grip, work.friction.laws[:, PRESLIDING]
+    grip, presliding = work.friction.grip, work.friction.laws[:, LAW_PRESLIDING]
     # D of a disc is the change of all segments beyond it.
-    segments = grip[DRAW][None] * turned.T[:, None, :]
+    segments = grip[GRIP_DRAW][None] * turned.T[:, None, :]
     total = drawn + np.cumsum(segments[:, :, ::-1], axis=2)[:, :, ::-1]
-    sticks = np.abs(grip[SLIP]) < 1.0
+    sticks = np.abs(grip[GRIP_SLIP]) < 1.0
     after: Floats = np.where(sticks[None], memory, -total / presliding[:, None])
     return after
 

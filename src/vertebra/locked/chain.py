@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError
 from vertebra.locked.ball_shape import BallShape
-from vertebra.mechanics.kernels.ball import lay_out, point_of_link, sum_supply
+from vertebra.mechanics.kernels.ball import lay_out_locked_chain, point_of_link, sum_supply
 from vertebra.mechanics.problem import Load, load_table, load_tuple
 from vertebra.robot.arguments import gravity_vector, link_index, link_point, numbers, positive_count, vector
 from vertebra.robot.friction import Friction, laws_for
@@ -81,7 +81,9 @@ class LockedChain:
         share = tension_shares(robot, shape.bends, friction)
         frames, pulls, rest = np.empty((n + 1, 4, 4)), np.empty((n, cables, 6)), np.empty((n, 6))
         # Bends are within the limits of the joints, so no joint can be refused.
-        lay_out(*tables(robot, setting), *shape, share, np.empty(2 * n), frames, np.empty((2 * n, 6)), pulls, rest)
+        lay_out_locked_chain(
+            *tables(robot, setting), *shape, share, np.empty(2 * n), frames, np.empty((2 * n, 6)), pulls, rest
+        )
         return cls(robot, shape, setting, frames, share, pulls, rest)
 
     def supply(self, tensions: Floats) -> Floats:
@@ -100,7 +102,7 @@ class LockedChain:
 
 
 def tables(robot: Robot, setting: Setting) -> tuple[Any, ...]:
-    """First arguments of `lay_out`."""
+    """First arguments of `lay_out_locked_chain`."""
     return (
         setting.joints, robot.links, robot.cables, robot.segments, robot.origin, setting.gravity, setting.loads,
     )  # fmt: skip

@@ -13,7 +13,18 @@ from numpy.typing import ArrayLike
 from vertebra.errors import InputError
 from vertebra.locked.ball_shape import BallShape
 from vertebra.locked.chain import LockedChain, Push, Setting, checked_tensions, load_couple, load_place, unit_vector
-from vertebra.mechanics.kernels.ball import REPORT_WIDTH, judge
+from vertebra.mechanics.kernels.ball import find_payload
+from vertebra.mechanics.layout import (
+    BALL_FRICTION,
+    BALL_NORMAL,
+    BALL_NORMAL_FORCE,
+    BALL_TORSION,
+    BALL_TORSION_USE,
+    BALL_USE,
+    BALL_WIDTH,
+    SUPPLY_WIDTH,
+    WEAKEST_WIDTH,
+)
 from vertebra.mechanics.problem import Load
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot
@@ -167,16 +178,17 @@ def payload(
 def limit_of(chain: LockedChain, tensions: Floats, push: Push) -> Payload:
     """`payload` of checked arguments."""
     n = len(chain.robot.joints)
-    limits, codes, report = np.empty(n), np.empty(n, dtype=np.int64), np.empty(REPORT_WIDTH)
-    forces, states = np.empty((n, 6)), np.empty((n, 8))
-    judge(*chain.question(chain.supply(tensions), push), limits, codes, forces, states, report)
-    force, row, again = report.tolist()
+    limits, codes, weakest = np.empty(n), np.empty(n, dtype=np.int64), np.empty(WEAKEST_WIDTH)
+    forces, balls = np.empty((n, SUPPLY_WIDTH)), np.empty((n, BALL_WIDTH))
+    find_payload(*chain.question(chain.supply(tensions), push), limits, codes, forces, balls, weakest)
+    force, row, again = weakest.tolist()
     joint = int(row) + 1
     modes = tuple([MODES[code] for code in codes.tolist()])
     mode = modes[joint - 1] if joint else MODES[0]
     contact = Contact(
-        forces[:, :3], forces[:, 3:], chain.frames[:-1, :3, 3].copy(), states[:, 3:6],
-        states[:, 0], states[:, 1], states[:, 2], states[:, 6], states[:, 7],
+        forces[:, :3], forces[:, 3:], chain.frames[:-1, :3, 3].copy(), balls[:, BALL_NORMAL : BALL_NORMAL + 3],
+        balls[:, BALL_NORMAL_FORCE], balls[:, BALL_FRICTION], balls[:, BALL_TORSION],
+        balls[:, BALL_USE], balls[:, BALL_TORSION_USE],
     )  # fmt: skip
     return Payload(
         force, joint, mode, limits, modes, again, force == 0.0, explain(force, joint, mode, contact),

@@ -10,24 +10,32 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError
-from vertebra.mechanics.kernels.friction import ARM, BEND_WIDTH, GRIP_PLANES, HISTORY_PLANES, LAW_WIDTH, RATIO
-from vertebra.mechanics.kernels.newton import REPORT_WIDTH, is_conservative
-from vertebra.mechanics.kernels.sweep import CABLE_COLUMN, U_LOW, V_LOW, WIDE_PLANES, U, V
-from vertebra.mechanics.layout import AXIS, LOWER, OWN, UPPER, WIDTH
+from vertebra.mechanics.kernels.newton import is_conservative
+from vertebra.mechanics.layout import (
+    BEND_WIDTH,
+    GRIP_ARM,
+    GRIP_PLANES,
+    GRIP_RATIO,
+    HISTORY_PLANES,
+    LAW_WIDTH,
+    LOAD,
+    REPORT_WIDTH,
+    STATE_AXIS,
+    STATE_LOWER,
+    STATE_OWN,
+    STATE_UPPER,
+    STATE_WIDTH,
+    WIDE_CABLE_COLUMN,
+    WIDE_PLANES,
+    WIDE_U,
+    WIDE_U_LOW,
+    WIDE_V,
+    WIDE_V_LOW,
+)
 from vertebra.robot.arguments import coordinates, gravity_vector, link_index, link_point, numbers, vector
 from vertebra.robot.friction import Friction, FrictionLaw, laws_for
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import FLEXURE, PIN, Floats, Table
-
-LOAD = np.dtype(
-    [
-        ("link", np.int64),
-        ("point", np.float64, (3,)),  # in the link's frame, m
-        ("force", np.float64, (3,)),  # world axes, N
-        ("moment", np.float64, (3,)),  # world axes, N*m
-    ]
-)
-"""One load; rows stand in order of their links."""
 
 _NONE: Table = np.zeros(0, LOAD)
 
@@ -89,7 +97,7 @@ Closure = Literal["virtual-work", "paper"]
 """How moments at a joint are balanced: by virtual work, or about the centre of the disc before it (Yang 2023)."""
 
 
-class Rubbing(NamedTuple):
+class CableFriction(NamedTuple):
     """What the kernels need of cables that rub, scratch included."""
 
     laws: Floats
@@ -100,7 +108,7 @@ class Rubbing(NamedTuple):
     bends: Floats
 
     @classmethod
-    def nothing(cls) -> Rubbing:
+    def nothing(cls) -> CableFriction:
         """For kernels that are told apart from the laws that no cable rubs, so that they are compiled once."""
         none = np.zeros((HISTORY_PLANES, 0, 0)), np.zeros((GRIP_PLANES, 0, 0)), np.empty((0, BEND_WIDTH))
         return cls(np.empty((0, LAW_WIDTH)), np.empty((0, 2, 2)), False, *none)
@@ -108,7 +116,7 @@ class Rubbing(NamedTuple):
     @property
     def arms(self) -> Floats:
         """(cables, n) moment on each joint per tension at the base of each cable, m, at the last pose."""
-        arms: Floats = self.grip[RATIO] * self.grip[ARM]
+        arms: Floats = self.grip[GRIP_RATIO] * self.grip[GRIP_ARM]
         return arms
 
 
@@ -121,7 +129,7 @@ class Workspace(NamedTuple):
     wide: Floats
     memory: Floats
     report: Floats
-    friction: Rubbing | None
+    friction: CableFriction | None
 
     @property
     def scratch(self) -> tuple[Floats, ...]:
@@ -186,7 +194,7 @@ class Problem:
         """Whether the kernels for cables that rub are needed, which serve the paper's closure too."""
         return bool(self.laws) or self.closure == "paper"
 
-    def rubbing(self, history: Floats | None = None) -> Rubbing | None:
+    def rubbing(self, history: Floats | None = None) -> CableFriction | None:
         """Laws and scratch for the kernels; `history` (planes of `kernels.friction`) is not copied."""
         if not self.rubs:
             return None
@@ -200,14 +208,14 @@ class Problem:
         curves = np.array([law.curve for law in curved]) if curved else np.empty((0, 2, 2))
         past = np.zeros((HISTORY_PLANES, c, n)) if history is None else history
         grip, bends = np.zeros((GRIP_PLANES, c, n)), np.empty((n, BEND_WIDTH))
-        return Rubbing(table, curves, self.closure == "paper", past, grip, bends)
+        return CableFriction(table, curves, self.closure == "paper", past, grip, bends)
 
     def workspace(self, by_length: bool = False, history: Floats | None = None) -> Workspace:
         n, c = len(self.robot.joints), len(self.robot.cables)
-        columns = CABLE_COLUMN + (c if by_length else 0) + (c if self.rubs else 0)
+        columns = WIDE_CABLE_COLUMN + (c if by_length else 0) + (c if self.rubs else 0)
         return Workspace(
             np.empty(n),
-            np.empty((n, WIDTH)),
+            np.empty((n, STATE_WIDTH)),
             np.empty((len(self.table), 3)),
             np.empty((WIDE_PLANES, n, columns)),
             np.empty((2 * columns + 2, max(columns, 6, c))),
@@ -220,12 +228,16 @@ class Problem:
         state = work.state
         heavy = bool((self.robot.cables["linear_density"] > 0.0).any())
         if is_conservative(self.gravity, self.table, heavy) and not by_length and not self.rubs:
-            rows, columns, low_columns = (state[:, first : first + 3] for first in (AXIS, UPPER, LOWER))
+            rows, columns, low_columns = (
+                state[:, first : first + 3] for first in (STATE_AXIS, STATE_UPPER, STATE_LOWER)
+            )
             low_rows = rows
         else:
-            rows, columns, low_rows, low_columns = (work.wide[plane] for plane in (U, V, U_LOW, V_LOW))
+            rows, columns, low_rows, low_columns = (
+                work.wide[plane] for plane in (WIDE_U, WIDE_V, WIDE_U_LOW, WIDE_V_LOW)
+            )
         stiffness: Floats = np.triu(rows @ columns.T, 1) + np.tril(low_columns @ low_rows.T, -1)
-        stiffness[np.diag_indices(len(state))] = state[:, OWN]
+        stiffness[np.diag_indices(len(state))] = state[:, STATE_OWN]
         return stiffness
 
     def tensions(self, tensions: ArrayLike) -> Floats:

@@ -14,12 +14,12 @@ from vertebra.mechanics.kernels.sensor_intake import (
     ANGLES,
     MATRIX,
     QUATERNION,
-    SENSOR,
     UNKNOWN_RATE,
     bring_to,
     take_orientation,
     take_rate,
 )
+from vertebra.mechanics.layout import SENSOR
 from vertebra.robot.arguments import numbers, positive, vector
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats, Table

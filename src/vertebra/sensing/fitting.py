@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vertebra.errors import InputError
-from vertebra.mechanics.kernels.sensed_chain import FACTORS, fit_chain
+from vertebra.mechanics.kernels.sensed_chain import fit_chain
 from vertebra.mechanics.kernels.sensor_intake import fill_pair_angles, place_sensed, sense_chain
+from vertebra.mechanics.layout import FACTOR_WIDTH
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import BALL, UNIVERSAL, Floats, Table
 from vertebra.sensing.so3 import tilt_and_heading
@@ -32,7 +33,7 @@ class ChainFit:
         self.points = self.robot.links["reach"].copy()
         self.measured, self.information = np.zeros((n + 1, 3, 3)), np.zeros((n + 1, 3))
         self.axes = np.zeros((self.robot.freedoms, 6))
-        self.factors, self.scratch = np.zeros((n + 1, FACTORS)), np.zeros((3, 3, 6))
+        self.factors, self.scratch = np.zeros((n + 1, FACTOR_WIDTH)), np.zeros((3, 3, 6))
 
     def whole(
         self, table: Table, time: float, use_rates: bool, stale_after: float, least: float, gate: float,

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError
-from vertebra.mechanics.kernels.newton import RESIDUAL, SCALE, inspect
+from vertebra.mechanics.kernels.newton import inspect_pose
+from vertebra.mechanics.layout import REPORT_RESIDUAL, REPORT_SCALE
 from vertebra.mechanics.problem import NO_CABLES, Closure, Load, Problem
 from vertebra.robot.arguments import positive_count
 from vertebra.robot.friction import Friction
@@ -112,9 +113,9 @@ def _starting_poses(robot: Robot, count: int, rng: np.random.Generator) -> Float
 def joint_stiffness(problem: Problem, angles: Floats, tensions: Floats) -> tuple[Floats, float]:
     """Dense stiffness H (n, n) in N*m/rad at a pose, and the largest moment out of balance over the moment scale."""
     work = problem.workspace()
-    inspect(*problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, angles, *work.scratch[1:])
-    scale = float(work.report[SCALE])
-    return problem.dense_stiffness(work), float(work.report[RESIDUAL]) / scale if scale else 0.0
+    inspect_pose(*problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, angles, *work.scratch[1:])
+    scale = float(work.report[REPORT_SCALE])
+    return problem.dense_stiffness(work), float(work.report[REPORT_RESIDUAL]) / scale if scale else 0.0
 
 
 def critical_tension(robot: Robot, *, gravity: str | ArrayLike | None = None, loads: Sequence[Load] = ()) -> float:

@@ -12,20 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 from vertebra.errors import InputError, Unstable
 from vertebra.mechanics.compiled import run_pieces, thread_count
 from vertebra.mechanics.kernels.describe import find_shapes
-from vertebra.mechanics.kernels.newton import (
-    ENERGY,
-    ITERATIONS,
-    REPORT_WIDTH,
-    RESIDUAL,
-    SCALE,
-    SETTLED,
-    STALLED,
-    WEAK,
-    find_shape,
-    inspect,
-)
+from vertebra.mechanics.kernels.newton import SETTLED, STALLED, find_shape, inspect_pose
 from vertebra.mechanics.kernels.sweep import NONE
 from vertebra.mechanics.kinematics import cable_lengths
+from vertebra.mechanics.layout import (
+    REPORT_ENERGY,
+    REPORT_ITERATIONS,
+    REPORT_RESIDUAL,
+    REPORT_SCALE,
+    REPORT_WEAK,
+    REPORT_WIDTH,
+)
 from vertebra.mechanics.problem import NO_CABLES, Closure, Load, Problem, require_pull
 from vertebra.robot.arguments import axial_stiffness, numbers
 from vertebra.robot.friction import Friction, FrictionLaw
@@ -118,8 +115,8 @@ class Shapes:
         """Everything about one row, with the same bits as a solve of its own."""
         problem = Problem.of(self.robot, self.gravity, self.loads, self.friction or 0.0, self.closure)
         pull, q, work = self.tensions[row].copy(), self.angles[row].copy(), problem.workspace()
-        inspect(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
-        work.report[ITERATIONS] = self.iterations[row]
+        inspect_pose(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
+        work.report[REPORT_ITERATIONS] = self.iterations[row]
         return build_shape(problem, SETTLED if self.converged[row] else STALLED, pull, q, work, by_length=False)
 
     def __repr__(self) -> str:
@@ -194,15 +191,15 @@ def _collect(
     compliance: Floats, report: Floats,
 ) -> Shapes:  # fmt: skip
     converged = statuses == SETTLED
-    stable = converged & (report[:, WEAK] == NONE)
+    stable = converged & (report[:, REPORT_WEAK] == NONE)
     compliance[~converged] = np.inf
     status = np.where(converged, np.where(stable, Status.SOLVED, Status.UNSTABLE), Status.NO_EQUILIBRIUM)
     status[~inside] = Status.OUT_OF_RANGE
     return Shapes(
         problem.robot, problem.gravity, problem.loads, problem.laws, problem.closure, tensions, angles, tip, lengths,
         compliance,
-        report[:, ENERGY].copy(), report[:, RESIDUAL].copy(), report[:, SCALE].copy(),
-        report[:, ITERATIONS].astype(np.int64), converged, stable, status.astype(np.int64),
+        report[:, REPORT_ENERGY].copy(), report[:, REPORT_RESIDUAL].copy(), report[:, REPORT_SCALE].copy(),
+        report[:, REPORT_ITERATIONS].astype(np.int64), converged, stable, status.astype(np.int64),
     )  # fmt: skip
 
 

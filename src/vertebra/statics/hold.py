@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import Infeasible, InputError, OutOfRange, Unstable
-from vertebra.mechanics.kernels.newton import SCALE, SETTLED, STALLED, inspect
+from vertebra.mechanics.kernels.newton import SETTLED, STALLED, inspect_pose
 from vertebra.mechanics.kinematics import measure
-from vertebra.mechanics.layout import TAU
+from vertebra.mechanics.layout import REPORT_SCALE, STATE_TAU
 from vertebra.mechanics.problem import NO_CABLES, Closure, Load, Problem
 from vertebra.robot.arguments import coordinates, positive, tension_bounds
 from vertebra.robot.friction import Friction
@@ -82,15 +82,15 @@ def tensions_for_shape(
     work = problem.workspace()
 
     def moments(tensions: Floats) -> Floats:
-        inspect(*problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
-        return work.state[:, TAU].copy()
+        inspect_pose(*problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
+        return work.state[:, STATE_TAU].copy()
 
     slack = moments(np.zeros(len(low)))
     # (n, cables): moment of each joint per newton of each cable, negated.
     pulls = measure(robot, q).first.T if work.friction is None else work.friction.arms.T
     tensions = least_squares(pulls, -slack, low, high, minimise)
     residual = moments(tensions)
-    held = np.abs(residual) <= tolerance * work.report[SCALE]
+    held = np.abs(residual) <= tolerance * work.report[REPORT_SCALE]
     feasible = bool(held.all())
     shape = build_shape(problem, SETTLED if feasible else STALLED, tensions, q, work, by_length=False)
     stable = not np.isinf(shape.compliance).any() if feasible else False

@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError, NoEquilibrium, VertebraError
 from vertebra.mechanics.kernels.describe import find_shapes
-from vertebra.mechanics.kernels.friction import HISTORY_PLANES, commit
-from vertebra.mechanics.kernels.newton import ITERATIONS, REPORT_WIDTH, find_shape
+from vertebra.mechanics.kernels.friction import commit_slip
+from vertebra.mechanics.kernels.newton import find_shape
+from vertebra.mechanics.layout import HISTORY_PLANES, REPORT_ITERATIONS, REPORT_WIDTH
 from vertebra.mechanics.problem import (
     NO_CABLES,
     Closure,
@@ -320,7 +321,13 @@ class ShapePath:
         self._adopt(after(count))
         every = slice(substeps - 1, None, substeps)
         return Walk(
-            robot, pull[every], angles[every], tip[every], lengths[every], total[every], report[every, ITERATIONS]
+            robot,
+            pull[every],
+            angles[every],
+            tip[every],
+            lengths[every],
+            total[every],
+            report[every, REPORT_ITERATIONS],
         )
 
     def _refuse(self, state: PathState, command: Floats, row: int) -> None:
@@ -374,7 +381,7 @@ class ShapePath:
             return state, shape
         spent = 0.0
         if work.friction is not None:
-            spent = commit(self.robot.cables, work.friction.laws, pull, work.friction.grip, self._history)
+            spent = commit_slip(self.robot.cables, work.friction.laws, pull, work.friction.grip, self._history)
         spent += state.friction_work
         return PathState(
             q, self._history, command, by_length, state.gravity, state.loads, spent, state.steps + 1

@@ -10,23 +10,22 @@ from typing import Any
 import numpy as np
 
 from vertebra.errors import NoEquilibrium, OutOfRange, Unstable
-from vertebra.mechanics.kernels.describe import describe
-from vertebra.mechanics.kernels.friction import MOST_GRIP, SLIP, grip_at
-from vertebra.mechanics.kernels.newton import (
-    ENERGY,
-    ITERATIONS,
-    LOCKED,
-    RESIDUAL,
-    SCALE,
-    SETTLED,
-    WEAK,
-    all_in_range,
-    in_range,
-)
+from vertebra.mechanics.kernels.describe import describe_shape
+from vertebra.mechanics.kernels.friction import MOST_GRIP, grip_at
+from vertebra.mechanics.kernels.newton import SETTLED, all_in_range, in_range
 from vertebra.mechanics.kernels.sweep import NONE
 from vertebra.mechanics.kinematics import crossed_faces
-from vertebra.mechanics.layout import TAU
-from vertebra.mechanics.problem import Closure, Load, Problem, Rubbing, Workspace
+from vertebra.mechanics.layout import (
+    GRIP_SLIP,
+    REPORT_ENERGY,
+    REPORT_ITERATIONS,
+    REPORT_LOCKED,
+    REPORT_RESIDUAL,
+    REPORT_SCALE,
+    REPORT_WEAK,
+    STATE_TAU,
+)
+from vertebra.mechanics.problem import CableFriction, Closure, Load, Problem, Workspace
 from vertebra.robot.friction import FrictionLaw
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import ROLLING, Floats
@@ -178,31 +177,31 @@ def build_shape(problem: Problem, status: int, tensions: Floats, q: Floats, work
     frames, twists, tip = np.empty((n + 1, 4, 4)), np.empty((n, 6)), np.empty(3)
     along, lengths = np.empty((c, n)), np.empty(c)
     forces, normal_forces, compliance = np.empty((n, 3)), np.empty(n), np.empty((6, 6))
-    describe(
+    describe_shape(
         *problem.system, robot.origin, robot.tip_point, by_length, work.friction, tensions, q, work.state, work.wide,
         work.memory, work.report, frames, twists, tip, along, lengths, forces, normal_forces, compliance,
     )  # fmt: skip
     report: list[float] = work.report.tolist()
-    slip = work.friction.grip[SLIP].copy() if problem.laws and work.friction else np.zeros((c, n))
-    locked = _locked_joints(work.friction, robot, q) if report[LOCKED] != NONE else ()
-    weak = int(report[WEAK])
+    slip = work.friction.grip[GRIP_SLIP].copy() if problem.laws and work.friction else np.zeros((c, n))
+    locked = _locked_joints(work.friction, robot, q) if report[REPORT_LOCKED] != NONE else ()
+    weak = int(report[REPORT_WEAK])
     converged = status == SETTLED
     stable = converged and weak == NONE
     if converged:
         weakest = weak + 1
     else:
-        weakest = int(np.argmax(np.abs(work.state[:, TAU]))) + 1
+        weakest = int(np.argmax(np.abs(work.state[:, STATE_TAU]))) + 1
         compliance[:] = math.inf
     return Shape(
         robot, problem.gravity, problem.loads, problem.laws, problem.closure, q, frames, tip, along, tensions.copy(),
         slip, lengths, forces, normal_forces, compliance,
-        report[ENERGY], report[RESIDUAL], report[SCALE], int(report[ITERATIONS]), converged, stable,
-        tuple(sorted({*joints_out_of_range(robot, q), *locked})), locked,
+        report[REPORT_ENERGY], report[REPORT_RESIDUAL], report[REPORT_SCALE], int(report[REPORT_ITERATIONS]),
+        converged, stable, tuple(sorted({*joints_out_of_range(robot, q), *locked})), locked,
         rows_where((normal_forces < 0.0) & (robot.joints["kind"] == ROLLING)), weakest,
     )  # fmt: skip
 
 
-def _locked_joints(friction: Rubbing | None, robot: Robot, q: Floats) -> tuple[int, ...]:
+def _locked_joints(friction: CableFriction | None, robot: Robot, q: Floats) -> tuple[int, ...]:
     if friction is None:
         return ()
     fast = np.zeros(len(q), dtype=bool)

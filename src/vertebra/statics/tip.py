@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import Infeasible, InputError
-from vertebra.mechanics.kernels.describe import reach
-from vertebra.mechanics.kernels.newton import LOCKED, SETTLED, WEAK, all_in_range
+from vertebra.mechanics.kernels.describe import find_tip
+from vertebra.mechanics.kernels.newton import SETTLED, all_in_range
 from vertebra.mechanics.kernels.sweep import NONE
+from vertebra.mechanics.layout import REPORT_LOCKED, REPORT_WEAK
 from vertebra.mechanics.problem import NO_CABLES, Closure, Load, Problem
 from vertebra.robot.arguments import positive, tension_bounds, vector
 from vertebra.robot.friction import Friction
@@ -100,14 +101,14 @@ class _Tip:
         robot, problem = self.problem.robot, self.problem
         if self.use_start:
             self.q[:] = self.begin
-        status = reach(
+        status = find_tip(
             *problem.system, robot.origin, robot.tip_point, tensions, NO_CABLES, NO_CABLES, self.work.friction,
             self.use_start, self.q, *self.work.scratch, *self.scratch, self.tip, self.by_tension, self.compliance,
         )  # fmt: skip
         if (
             status != SETTLED
-            or self.work.report[WEAK] != NONE
-            or self.work.report[LOCKED] != NONE
+            or self.work.report[REPORT_WEAK] != NONE
+            or self.work.report[REPORT_LOCKED] != NONE
             or not all_in_range(robot.joints, robot.cables, robot.segments, self.q)
         ):
             return None

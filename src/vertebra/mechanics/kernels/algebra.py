@@ -127,7 +127,7 @@ def tilt_and_heading(estimated, measured):
 
 
 @kernel
-def factor(matrix, order):
+def factor_dense(matrix, order):
     """Replace a square matrix by its factors; `order` receives the row exchanges. Returns whether it is regular."""
     n = matrix.shape[0]
     for i in range(n):
@@ -152,7 +152,7 @@ def factor(matrix, order):
 
 
 @kernel
-def solve_factored(matrix, order, x):
+def solve_dense(matrix, order, x):
     """Replace the right side `x` by the solution."""
     n = matrix.shape[0]
     for i in range(n):

@@ -12,36 +12,41 @@ from vertebra.mechanics.kernels.algebra import added, combined, cross_product, d
 from vertebra.mechanics.kernels.cables import across_mirror
 from vertebra.mechanics.kernels.equilibrium import gather_tensions
 from vertebra.mechanics.kernels.newton_euler import (
-    AT,
-    AXIS,
-    BULK,
-    CENTRE,
-    COS_HALF,
-    HEFT,
-    HEIGHT,
-    HEIGHT1,
-    HEIGHT2,
-    INERTIA,
-    PIVOT,
-    PLACE,
-    REST,
-    SHIFTED,
-    SIN_HALF,
-    SLOPE,
-    TURNED,
-    carry_in,
-    carry_out,
+    added_inertia,
     gather_bodies,
+    inward_pass,
+    outward_pass,
+    read_inertia,
     times_inertia,
 )
-from vertebra.mechanics.layout import TENSION, TENSION_OFFSET, TENSION_RECESS
+from vertebra.mechanics.layout import (
+    MOTION_AXIS,
+    MOTION_CENTRE,
+    MOTION_COS_HALF,
+    MOTION_HEIGHT,
+    MOTION_HEIGHT1,
+    MOTION_HEIGHT2,
+    MOTION_MASS,
+    MOTION_MASS_CENTRE,
+    MOTION_PIVOT,
+    MOTION_REST,
+    MOTION_SHIFTED,
+    MOTION_SIN_HALF,
+    MOTION_TURNED,
+    PARTICLE_MASS,
+    PARTICLE_PLACE,
+    PARTICLE_SLOPE,
+    STATE_TENSION,
+    STATE_TENSION_OFFSET,
+    STATE_TENSION_RECESS,
+)
 
-NOTHING = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+NO_COUPLING = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 NO_INERTIA = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @inner
-def seen_from(A, B, D, d):
+def shifted_inertia(A, B, D, d):
     """A, B, D (A and D symmetric as xx, yy, zz, xy, xz, yz; B by rows) about a point from which the old one lies at d:
     B + [d] D, and A + G + G^T with G = [d] (B^T - D [d] / 2)."""
     b0, b1, b2 = B
@@ -71,7 +76,7 @@ def seen_from(A, B, D, d):
 
 
 @inner
-def with_mass(A, B, D, mass, r):
+def with_point_mass(A, B, D, mass, r):
     """With a point mass at `r`: A - m [r] [r], B + m [r], D + m."""
     x, y, z = r
     b0, b1, b2 = B
@@ -92,7 +97,7 @@ def with_mass(A, B, D, mass, r):
 
 
 @inner
-def let_go(A, B, D, turned, shifted, share):
+def inertia_let_go(A, B, D, turned, shifted, share):
     """What is left of the inertia when the joint gives way: I - (I S) (I S)^T / pivot."""
     t, f = turned, shifted
     u, v = (share * t[0], share * t[1], share * t[2]), (share * f[0], share * f[1], share * f[2])
@@ -110,47 +115,50 @@ def let_go(A, B, D, turned, shifted, share):
 
 @inner
 def solve_motion(heavy_gaps, right, work, x):
-    """Write x with M x = `right` at the pose that `work` belongs to (`carry_out`)."""
+    """Write x with M x = `right` at the pose that `work` belongs to (`outward_pass`)."""
     motion, particles, _ = work
     n = motion.shape[0]
     in_gap = particles.shape[0] // n
-    A, B, D = NO_INERTIA, NOTHING, NO_INERTIA
+    A, B, D = NO_INERTIA, NO_COUPLING, NO_INERTIA
     moment = force = point = (0.0, 0.0, 0.0)
     for j in range(n - 1, -1, -1):
-        a, centre = read(motion, j, AXIS), read(motion, j, CENTRE)
+        a, centre = read(motion, j, MOTION_AXIS), read(motion, j, MOTION_CENTRE)
         d = moved(point, -1.0, centre)
-        A, B = seen_from(A, B, D, d)
+        A, B = shifted_inertia(A, B, D, d)
         moment, point = added(moment, cross_product(d, force)), centre
-        A, B, D = with_mass(A, B, D, motion[j, BULK], moved(read(motion, j, AT), -1.0, centre))
-        A = (
-            A[0] + motion[j, INERTIA], A[1] + motion[j, INERTIA + 1], A[2] + motion[j, INERTIA + 2],
-            A[3] + motion[j, INERTIA + 3], A[4] + motion[j, INERTIA + 4], A[5] + motion[j, INERTIA + 5],
-        )  # fmt: skip
+        A, B, D = with_point_mass(
+            A, B, D, motion[j, MOTION_MASS], moved(read(motion, j, MOTION_MASS_CENTRE), -1.0, centre)
+        )
+        A = added_inertia(A, read_inertia(motion, j))
         turned, shifted = times_inertia(A, a), combined(a[0], B[0], a[1], B[1], a[2], B[2])
         pivot = dot(a, turned)
         if heavy_gaps:
             for row in range(j * in_gap, (j + 1) * in_gap):
-                heft, slope = particles[row, HEFT], read(particles, row, SLOPE)
-                arm = moved(read(particles, row, PLACE), -1.0, centre)
+                heft, slope = particles[row, PARTICLE_MASS], read(particles, row, PARTICLE_SLOPE)
+                arm = moved(read(particles, row, PARTICLE_PLACE), -1.0, centre)
                 pivot += heft * dot(slope, slope)
                 shifted = moved(shifted, heft, slope)
                 turned = moved(turned, heft, cross_product(arm, slope))
-                A, B, D = with_mass(A, B, D, heft, arm)
+                A, B, D = with_point_mass(A, B, D, heft, arm)
         share = 1.0 / pivot
         rest = right[j] - dot(a, moment)
-        A, B, D = let_go(A, B, D, turned, shifted, share)
+        A, B, D = inertia_let_go(A, B, D, turned, shifted, share)
         moment, force = moved(moment, share * rest, turned), moved(force, share * rest, shifted)
-        motion[j, PIVOT], motion[j, REST] = pivot, rest
-        write(motion, j, TURNED, turned)
-        write(motion, j, SHIFTED, shifted)
+        motion[j, MOTION_PIVOT], motion[j, MOTION_REST] = pivot, rest
+        write(motion, j, MOTION_TURNED, turned)
+        write(motion, j, MOTION_SHIFTED, shifted)
     turn = lift = point = (0.0, 0.0, 0.0)
     for j in range(n):
-        centre = read(motion, j, CENTRE)
+        centre = read(motion, j, MOTION_CENTRE)
         lift = added(lift, cross_product(turn, moved(centre, -1.0, point)))
         point = centre
-        rise = motion[j, REST] - dot(read(motion, j, TURNED), turn) - dot(read(motion, j, SHIFTED), lift)
-        x[j] = rise / motion[j, PIVOT]
-        turn = moved(turn, x[j], read(motion, j, AXIS))
+        rise = (
+            motion[j, MOTION_REST]
+            - dot(read(motion, j, MOTION_TURNED), turn)
+            - dot(read(motion, j, MOTION_SHIFTED), lift)
+        )
+        x[j] = rise / motion[j, MOTION_PIVOT]
+        turn = moved(turn, x[j], read(motion, j, MOTION_AXIS))
 
 
 @kernel
@@ -162,8 +170,8 @@ def forward_motion(
     damping (n,); `tau` is then scratch. `still`: zeros (n,)."""
     gather_bodies(links, cables, bodies)
     for i in range(q.shape[0]):
-        carry_out(joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q[i], qd[i], still, work)
-        carry_in(joints, loads, heavy_gaps, work, qdd[i])
+        outward_pass(joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q[i], qd[i], still, work)
+        inward_pass(joints, loads, heavy_gaps, work, qdd[i])
         if by_cables:
             gather_tensions(joints, cables, segments, tensions[i], sums)
             pull_joints(work[0], sums, tau[i])
@@ -178,7 +186,9 @@ def forward_motion(
 def pull_joints(motion, sums, moments):
     """Moments of the cables about the joints, -sum T l', N*m, from the sums of `gather_tensions`."""
     for j in range(moments.shape[0]):
-        s, s1, s2 = motion[j, HEIGHT], motion[j, HEIGHT1], motion[j, HEIGHT2]
-        total, recess, offset = sums[j, TENSION], sums[j, TENSION_RECESS], sums[j, TENSION_OFFSET]
+        s, s1, s2 = motion[j, MOTION_HEIGHT], motion[j, MOTION_HEIGHT1], motion[j, MOTION_HEIGHT2]
+        total, recess, offset = sums[j, STATE_TENSION], sums[j, STATE_TENSION_RECESS], sums[j, STATE_TENSION_OFFSET]
         height = s * total + recess
-        moments[j] = -across_mirror(total, height, s1, s2, offset, motion[j, SIN_HALF], motion[j, COS_HALF])[1]
+        moments[j] = -across_mirror(
+            total, height, s1, s2, offset, motion[j, MOTION_SIN_HALF], motion[j, MOTION_COS_HALF]
+        )[1]

@@ -13,13 +13,25 @@ from vertebra.mechanics.kernels.first_crossing import (
     first_rise_across,
     first_rise_of_quadratic,
     next_fall,
-    value,
+    polynomial_value,
 )
 from vertebra.mechanics.kernels.joints import walk_chain, world
+from vertebra.mechanics.layout import (
+    BALL_NORMAL,
+    BALL_NORMAL_FORCE,
+    BALL_TORSION_USE,
+    BALL_USE,
+    SUPPLY_FORCE,
+    SUPPLY_MOMENT,
+    SUPPLY_WIDTH,
+    WEAKEST_LOAD,
+    WEAKEST_REENTRY,
+    WEAKEST_ROW,
+)
 
 
 @kernel
-def lay_out(
+def lay_out_locked_chain(
     joints, links, cables, segments, origin, gravity, loads, bends, azimuths, share, q, frames, twists, pulls, rest
 ):
     """Write the coordinates q, frames, twists, `pulls` and `rest`. `share` (cables, n): tension left at each joint.
@@ -38,43 +50,45 @@ def lay_out(
         link = j + 1
         here, centre = origin_of(frames, link), origin_of(frames, j)
         # From the moment about this link's own ball to the moment about the ball that carries it.
-        moment = added(moment, cross_product(between(centre, here), force))
+        moment = added(moment, cross_product(from_to(centre, here), force))
         com = links[link].center_of_mass
-        force, moment = _add(force, moment, centre, point_at(frames, link, com[0], com[1], com[2]), links[link].mass, g)
+        force, moment = _add_weight(
+            force, moment, centre, point_at(frames, link, com[0], com[1], com[2]), links[link].mass, g
+        )
         for k in range(cables.shape[0]):
             cable, last = cables[k], cables[k].last_link
             if link > last:
-                for column in range(6):
+                for column in range(SUPPLY_WIDTH):
                     pulls[j, k, column] = 0.0
                 continue
             entry = point_at(frames, link, cable.x, cable.y, segments[k, j].entry)
             leaving = point_at(frames, j, cable.x, cable.y, segments[k, j].exit)
-            run = between(leaving, entry)
+            run = from_to(leaving, entry)
             length = math.sqrt(dot(run, run))
             # Holes that touch leave the cable without a direction.
             pull = scaled(share[k, j] / length if length > 0.0 else 0.0, run)
-            write(pulls[j], k, 0, pull)
-            write(pulls[j], k, 3, cross_product(between(centre, entry), pull))
+            write(pulls[j], k, SUPPLY_FORCE, pull)
+            write(pulls[j], k, SUPPLY_MOMENT, cross_product(from_to(centre, entry), pull))
             # A cable in a gap hangs half on either side of it; the lock at its end on the last link.
-            force, moment = _add(force, moment, centre, entry, 0.5 * cable.linear_density * length, g)
+            force, moment = _add_weight(force, moment, centre, entry, 0.5 * cable.linear_density * length, g)
             if link == last:
                 end = point_at(frames, link, cable.x, cable.y, cable.end)
-                force, moment = _add(force, moment, centre, end, cable.lock_mass, g)
+                force, moment = _add_weight(force, moment, centre, end, cable.lock_mass, g)
             else:
                 leaving = point_at(frames, link, cable.x, cable.y, segments[k, link].exit)
-                run = between(leaving, point_at(frames, link + 1, cable.x, cable.y, segments[k, link].entry))
+                run = from_to(leaving, point_at(frames, link + 1, cable.x, cable.y, segments[k, link].entry))
                 hung = 0.5 * cable.linear_density * math.sqrt(dot(run, run))
-                force, moment = _add(force, moment, centre, leaving, hung, g)
+                force, moment = _add_weight(force, moment, centre, leaving, hung, g)
         while row >= 0 and loads[row].link >= link:
             load = loads[row]
             at = point_at(frames, link, load.point[0], load.point[1], load.point[2])
             pull = (load.force[0], load.force[1], load.force[2])
             force = added(force, pull)
-            moment = added(moment, cross_product(between(centre, at), pull))
+            moment = added(moment, cross_product(from_to(centre, at), pull))
             moment = added(moment, (load.moment[0], load.moment[1], load.moment[2]))
             row -= 1
-        write(rest, j, 0, scaled(-1.0, force))
-        write(rest, j, 3, scaled(-1.0, moment))
+        write(rest, j, SUPPLY_FORCE, scaled(-1.0, force))
+        write(rest, j, SUPPLY_MOMENT, scaled(-1.0, moment))
     return status
 
 
@@ -82,7 +96,7 @@ def lay_out(
 def sum_supply(pulls, rest, tensions, supply):
     """What each contact supplies without the load."""
     for j in range(rest.shape[0]):
-        for column in range(6):
+        for column in range(SUPPLY_WIDTH):
             total = rest[j, column]
             for k in range(tensions.shape[0]):
                 total += tensions[k] * pulls[j, k, column]
@@ -96,14 +110,18 @@ def point_of_link(frames, link, point):
 
 
 @inner
-def _add(force, moment, centre, at, mass, g):
+def _add_weight(force, moment, centre, at, mass, g):
     weight = scaled(mass, g)
-    return added(force, weight), added(moment, cross_product(between(centre, at), weight))
+    return added(force, weight), added(moment, cross_product(from_to(centre, at), weight))
 
 
 @inner
 def point_at(frames, link, x, y, z):
-    return (world(frames, link, 0, x, y, z), world(frames, link, 1, x, y, z), world(frames, link, 2, x, y, z))
+    return (
+        world(frames, link, 0, x, y, z),
+        world(frames, link, 1, x, y, z),
+        world(frames, link, 2, x, y, z),
+    )
 
 
 @inner
@@ -113,7 +131,7 @@ def origin_of(frames, link):
 
 
 @inner
-def between(u, v):
+def from_to(u, v):
     """From u to v."""
     return (v[0] - u[0], v[1] - u[1], v[2] - u[2])
 
@@ -126,7 +144,7 @@ def between(u, v):
 HOLDS, SLIDING, TORSION, SEPARATION, SOCKET = range(5)
 """Why a joint gives way; HOLDS: under no load of that direction."""
 
-ROUND_OFF = 1e-13
+ANGLE_ROUND_OFF = 1e-13
 """Angles below this, rad, are round-off: a joint without friction may still carry a force along its axis."""
 VANISHED = 1e-12
 """A contact force below this part of what it was is none."""
@@ -173,7 +191,7 @@ def slip_polynomials(f0, m0, d, m1, mu, ring):
     A0, A1, A2 = dot(f0, f0), -2.0 * dot(f0, d), dot(d, d)
     B0, B1, B2 = dot(m0, m0), -2.0 * dot(m0, m1), dot(m1, m1)
     C0, C1, C2 = dot(f0, m0), -dot(f0, m1) - dot(d, m0), dot(d, m1)
-    w, s = mu * mu, mu * mu / (1.0 + mu * mu) + ROUND_OFF**2
+    w, s = mu * mu, mu * mu / (1.0 + mu * mu) + ANGLE_ROUND_OFF**2
     sliding = (
         dot(v0, v0) - w * C0 * C0 - s * A0 * A0,
         2.0 * (dot(v0, v1) - w * C0 * C1 - s * A0 * A1),
@@ -183,7 +201,7 @@ def slip_polynomials(f0, m0, d, m1, mu, ring):
     )
     k = mu * ring
     h = 1.0 - k * k
-    a = k + ROUND_OFF
+    a = k + ANGLE_ROUND_OFF
     even = (k * B0 - a * A0, k * B1 - a * A1, k * B2 - a * A2)
     odd = (h * C0, h * C1, h * C2)
     plus = (even[0] + odd[0], even[1] + odd[1], even[2] + odd[2])
@@ -210,7 +228,7 @@ def load_limit(f0, m0, d, m1, mu, radius, ring_radius, cap):
     # Where the load takes the whole contact force away, and the moment with it, the links part; until then both only
     # shrink, and the contact stays as it was.
     limit, mode, reach = cap * inverse, HOLDS, dot(f0, d)
-    if reach > 0.0 and vanish(f0, m0, d, m1, reach):
+    if reach > 0.0 and contact_vanishes(f0, m0, d, m1, reach):
         return (reach * scale, SEPARATION) if reach <= limit else (math.inf, HOLDS)
     if 0.0 < reach < 2.0 * limit:
         # The contact force is least at the load `reach`, and the polynomials have nearly all their roots there when
@@ -218,10 +236,10 @@ def load_limit(f0, m0, d, m1, mu, radius, ring_radius, cap):
         below = sliding[0]
         fp, mp = moved(f0, -reach, d), moved(m0, -reach, m1)
         sliding, plus, minus = slip_polynomials(fp, mp, d, m1, mu, ring_radius / radius)
-        twist = reach + _first_twist(plus, minus, -reach)
+        twist = reach + _first_torsion(plus, minus, -reach)
         slide = first_rise_across(sliding, below, reach, min(limit, twist))
     else:
-        twist = _first_twist(plus, minus, 0.0)
+        twist = _first_torsion(plus, minus, 0.0)
         slide = first_rise(sliding, min(limit, twist))
     if twist < limit:
         limit, mode = twist, TORSION
@@ -231,7 +249,7 @@ def load_limit(f0, m0, d, m1, mu, radius, ring_radius, cap):
 
 
 @inner
-def _first_twist(plus, minus, start):
+def _first_torsion(plus, minus, start):
     return min(
         first_rise_of_quadratic(plus[0], plus[1], plus[2], start),
         first_rise_of_quadratic(minus[0], minus[1], minus[2], start),
@@ -239,7 +257,7 @@ def _first_twist(plus, minus, start):
 
 
 @inner
-def vanish(f0, m0, d, m1, load):
+def contact_vanishes(f0, m0, d, m1, load):
     """Whether neither force nor moment is left under this load."""
     f, m = moved(f0, -load, d), moved(m0, -load, m1)
     return dot(f, f) <= VANISHED**2 * dot(f0, f0) and dot(m, m) <= VANISHED**2 * dot(f0, f0)
@@ -264,15 +282,15 @@ def rim_limit(f0, m0, d, m1, radius, axis, rim, cap):
         y = i / RIM_SAMPLES
         margin = inside_rim(f0, m0, d, m1, radius, axis, rim, cap, y)
         if margin < 0.0:
-            return _bisected(f0, m0, d, m1, radius, axis, rim, cap, y - 1.0 / RIM_SAMPLES, y)
+            return _load_on_rim(f0, m0, d, m1, radius, axis, rim, cap, y - 1.0 / RIM_SAMPLES, y)
         # A dip between the samples, also one next to the last.
         left, right = y - 2.0 / RIM_SAMPLES, y
         if i == RIM_SAMPLES and margin < old:
             left = y - 1.0 / RIM_SAMPLES
         if older > old < margin or (i == RIM_SAMPLES and margin < old):
-            lowest = _lowest(f0, m0, d, m1, radius, axis, rim, cap, max(left, 0.0), right)
+            lowest = _nearest_to_rim(f0, m0, d, m1, radius, axis, rim, cap, max(left, 0.0), right)
             if inside_rim(f0, m0, d, m1, radius, axis, rim, cap, lowest) < 0.0:
-                return _bisected(f0, m0, d, m1, radius, axis, rim, cap, max(left, 0.0), lowest)
+                return _load_on_rim(f0, m0, d, m1, radius, axis, rim, cap, max(left, 0.0), lowest)
         older, old = old, margin
     return math.inf
 
@@ -283,19 +301,19 @@ def inside_rim(f0, m0, d, m1, radius, axis, rim, cap, y):
     if cap == math.inf and y == 1.0:
         f, m = scaled(-1.0, d), scaled(-1.0, m1)
     else:
-        load = _load_at(f0, cap, y)
+        load = _load_of(f0, cap, y)
         f, m = moved(f0, -load, d), moved(m0, -load, m1)
     _, _, _, normal = contact_state(f, m, radius)
     return dot(normal, axis) - rim
 
 
 @inner
-def _load_at(f0, cap, y):
+def _load_of(f0, cap, y):
     return cap * y if cap < math.inf else math.sqrt(dot(f0, f0)) * y / (1.0 - y)
 
 
 @inner
-def _bisected(f0, m0, d, m1, radius, axis, rim, cap, inside, outside):
+def _load_on_rim(f0, m0, d, m1, radius, axis, rim, cap, inside, outside):
     """The load between two y at which the normal is on the rim."""
     for _ in range(60):
         middle = 0.5 * (inside + outside)
@@ -303,11 +321,11 @@ def _bisected(f0, m0, d, m1, radius, axis, rim, cap, inside, outside):
             outside = middle
         else:
             inside = middle
-    return _load_at(f0, cap, inside)
+    return _load_of(f0, cap, inside)
 
 
 @inner
-def _lowest(f0, m0, d, m1, radius, axis, rim, cap, left, right):
+def _nearest_to_rim(f0, m0, d, m1, radius, axis, rim, cap, left, right):
     """The y at which the normal comes closest to the rim, by golden section."""
     golden = 0.6180339887498949
     for _ in range(40):
@@ -327,10 +345,6 @@ def _lowest(f0, m0, d, m1, radius, axis, rim, cap, left, right):
 REENTRY_SAMPLES = 512
 """Loads at which a robot with sockets is tried again beyond the first that it does not hold."""
 
-FORCE, ROW, REENTRY = range(3)
-REPORT_WIDTH = 3
-"""What `judge` reports: least limit, row of the weakest joint, least load beyond that holds again."""
-
 
 @kernel
 def joint_limits(joints, supply, frames, guided, link, at, d, couple, limits, modes):
@@ -338,7 +352,7 @@ def joint_limits(joints, supply, frames, guided, link, at, d, couple, limits, mo
     for j in range(joints.shape[0]):
         limits[j], modes[j] = math.inf, HOLDS
         if j >= guided:
-            limits[j], modes[j] = _limit(joints, supply, frames, link, at, d, couple, j, math.inf)
+            limits[j], modes[j] = _joint_limit(joints, supply, frames, link, at, d, couple, j, math.inf)
 
 
 @kernel
@@ -346,11 +360,11 @@ def least_limit(joints, supply, frames, guided, link, at, d, couple):
     """The least of `joint_limits`, its row and mode; -1 for the row when every joint holds."""
     least, row, mode = math.inf, -1, HOLDS
     for j in range(guided, joints.shape[0]):
-        limit, _ = _limit(joints, supply, frames, link, at, d, couple, j, least)
+        limit, _ = _joint_limit(joints, supply, frames, link, at, d, couple, j, least)
         if limit < least:
             # Once more without the cap, so that the answer is that of `joint_limits` to the last bit. Where the limit
             # only just touches, the two may disagree.
-            limit, how = _limit(joints, supply, frames, link, at, d, couple, j, math.inf)
+            limit, how = _joint_limit(joints, supply, frames, link, at, d, couple, j, math.inf)
             if limit < least:
                 least, row, mode = limit, j, how
     if least == 0.0:
@@ -363,12 +377,12 @@ def _lacks_most(joints, supply, frames, guided, link, at, d, couple):
     """Of the joints that give way without load, the one that lacks most friction, and its mode."""
     most, row, mode = -1.0, -1, HOLDS
     for j in range(guided, joints.shape[0]):
-        limit, how = _limit(joints, supply, frames, link, at, d, couple, j, 0.0)
+        limit, how = _joint_limit(joints, supply, frames, link, at, d, couple, j, 0.0)
         if limit == 0.0:
             use = math.inf
             if how != SEPARATION:
-                state = contact_state(read(supply, j, 0), read(supply, j, 3), joints[j].radius)
-                use = max(*_uses(joints[j].friction, joints[j].ring_radius, state[0], state[1], state[2]))
+                state = contact_state(read(supply, j, SUPPLY_FORCE), read(supply, j, SUPPLY_MOMENT), joints[j].radius)
+                use = max(*_used_friction(joints[j].friction, joints[j].ring_radius, state[0], state[1], state[2]))
             if use > most:
                 most, row, mode = use, j, how
     return row, mode
@@ -391,7 +405,7 @@ def map_limits(
     """`least_limit` of every shape (rows of bends), load link and direction first..last; force, row, mode (S, L, D)."""
     for s in range(bends.shape[0]):
         tables = (joints, links, cables, segments, origin, gravity, loads)
-        lay_out(*tables, bends[s], azimuths[s], share[s], q, frames, twists, pulls, rest)
+        lay_out_locked_chain(*tables, bends[s], azimuths[s], share[s], q, frames, twists, pulls, rest)
         sum_supply(pulls, rest, tensions[s], supply)
         for i in range(load_links.shape[0]):
             link = load_links[i]
@@ -409,7 +423,7 @@ def reentry(joints, supply, frames, guided, link, at, d, couple, start):
             return _sampled_reentry(joints, supply, frames, guided, link, at, d, couple, start)
     load, settled, j = start * (1.0 + 1e-9) + 1e-300, guided, guided
     while True:
-        f0, m0, dj, m1 = _loaded(supply, frames, link, at, d, couple, j)
+        f0, m0, dj, m1 = _supply_under_load(supply, frames, link, at, d, couple, j)
         after = _holds_from(f0, m0, dj, m1, joints[j].friction, joints[j].radius, joints[j].ring_radius, load)
         if after == math.inf:
             return math.inf
@@ -425,7 +439,7 @@ def _sampled_reentry(joints, supply, frames, guided, link, at, d, couple, start)
     """`reentry` with sockets: the first of many loads that all joints hold, narrowed down to where that begins."""
     n, scale = joints.shape[0], start
     for j in range(guided, n):
-        f0 = read(supply, j, 0)
+        f0 = read(supply, j, SUPPLY_FORCE)
         scale = max(scale, math.sqrt(dot(f0, f0)))
     slips = start * (1.0 + 1e-9)
     for i in range(1, REENTRY_SAMPLES):
@@ -444,65 +458,68 @@ def _sampled_reentry(joints, supply, frames, guided, link, at, d, couple, start)
 @inner
 def _all_hold(joints, supply, frames, guided, link, at, d, couple, load):
     for j in range(guided, joints.shape[0]):
-        f0, m0, dj, m1 = _loaded(supply, frames, link, at, d, couple, j)
+        f0, m0, dj, m1 = _supply_under_load(supply, frames, link, at, d, couple, j)
         mu, radius, ring_radius = joints[j].friction, joints[j].radius, joints[j].ring_radius
         if _holds_from(f0, m0, dj, m1, mu, radius, ring_radius, load) > load:
             return False
         if joints[j].socket < math.inf:
             rim = math.cos(joints[j].socket)
-            if inside_rim(f0, m0, dj, m1, radius, _axis(frames, j), rim, load, 1.0) < 0.0:
+            if inside_rim(f0, m0, dj, m1, radius, _socket_axis(frames, j), rim, load, 1.0) < 0.0:
                 return False
     return True
 
 
 @kernel
-def judge(joints, supply, frames, guided, link, at, d, couple, limits, modes, forces, states, report):
-    """Limits of all joints, the contact states at the least of them (without load when there is none), and a report."""
+def find_payload(joints, supply, frames, guided, link, at, d, couple, limits, modes, forces, balls, weakest):
+    """Limits of all joints, the contact states at the least of them (without load when there is none), and the
+    weakest joint."""
     joint_limits(joints, supply, frames, guided, link, at, d, couple, limits, modes)
     force, row = math.inf, -1
     for j in range(guided, joints.shape[0]):
         if limits[j] < force:
             force, row = limits[j], j
-    contact_states(joints, supply, frames, link, at, d, couple, force if force < math.inf else 0.0, forces, states)
+    contact_states(joints, supply, frames, link, at, d, couple, force if force < math.inf else 0.0, forces, balls)
     if force == 0.0:
         row, _ = _lacks_most(joints, supply, frames, guided, link, at, d, couple)
-    report[FORCE], report[ROW], report[REENTRY] = force, row, math.inf
+    weakest[WEAKEST_LOAD], weakest[WEAKEST_ROW], weakest[WEAKEST_REENTRY] = force, row, math.inf
     if row >= 0 and modes[row] != SEPARATION:
-        report[REENTRY] = reentry(joints, supply, frames, guided, link, at, d, couple, force)
+        weakest[WEAKEST_REENTRY] = reentry(joints, supply, frames, guided, link, at, d, couple, force)
 
 
 @inner
-def contact_states(joints, supply, frames, link, at, d, couple, load, forces, states):
+def contact_states(joints, supply, frames, link, at, d, couple, load, forces, balls):
     """Force and moment (n, 6) that each contact supplies under a load; F_N, F_f, M_t, normal (n, 6), and the used parts
     of friction and torsional friction, infinite where nothing presses (n, 2)."""
     for j in range(joints.shape[0]):
-        f0, m0, dj, m1 = _loaded(supply, frames, link, at, d, couple, j)
+        f0, m0, dj, m1 = _supply_under_load(supply, frames, link, at, d, couple, j)
         f, m = moved(f0, -load, dj), moved(m0, -load, m1)
         normal_force, friction, torsion, normal = contact_state(f, m, joints[j].radius)
-        write(forces, j, 0, f)
-        write(forces, j, 3, m)
-        write(states, j, 0, (normal_force, friction, torsion))
-        write(states, j, 3, normal)
-        states[j, 6], states[j, 7] = _uses(joints[j].friction, joints[j].ring_radius, normal_force, friction, torsion)
+        write(forces, j, SUPPLY_FORCE, f)
+        write(forces, j, SUPPLY_MOMENT, m)
+        write(balls, j, BALL_NORMAL_FORCE, (normal_force, friction, torsion))
+        write(balls, j, BALL_NORMAL, normal)
+        balls[j, BALL_USE], balls[j, BALL_TORSION_USE] = _used_friction(
+            joints[j].friction, joints[j].ring_radius, normal_force, friction, torsion
+        )
 
 
 @inner
-def _uses(mu, ring_radius, normal_force, friction, torsion):
+def _used_friction(mu, ring_radius, normal_force, friction, torsion):
     """Used parts of friction and of torsional friction."""
     most = mu * normal_force
-    return _part(friction, most), _part(abs(torsion), ring_radius * most)
+    return _used_part(friction, most), _used_part(abs(torsion), ring_radius * most)
 
 
 @inner
-def _part(used, most):
+def _used_part(used, most):
     if most > 0.0:
         return used / most
     return math.inf if used > 0.0 else 0.0
 
 
 @inner
-def _limit(joints, supply, frames, link, at, d, couple, j, cap):
-    f0, m0, dj, m1 = _loaded(supply, frames, link, at, d, couple, j)
+def _joint_limit(joints, supply, frames, link, at, d, couple, j, cap):
+    f0, m0, dj, m1 = _supply_under_load(supply, frames, link, at, d, couple, j)
     radius = joints[j].radius
     limit, mode = load_limit(f0, m0, dj, m1, joints[j].friction, radius, joints[j].ring_radius, cap)
     if joints[j].socket < math.inf and limit > 0.0:
@@ -511,19 +528,19 @@ def _limit(joints, supply, frames, link, at, d, couple, j, cap):
             most *= 1.0 - 1e-9  # where there is still a contact
         if dot(dj, dj) == 0.0:
             most = 0.0  # the load does not reach this joint
-        rim = rim_limit(f0, m0, dj, m1, radius, _axis(frames, j), math.cos(joints[j].socket), most)
+        rim = rim_limit(f0, m0, dj, m1, radius, _socket_axis(frames, j), math.cos(joints[j].socket), most)
         if rim < limit:
             return rim, SOCKET
     return limit, mode
 
 
 @inner
-def _loaded(supply, frames, link, at, d, couple, j):
+def _supply_under_load(supply, frames, link, at, d, couple, j):
     """f0, m0, d and m1 of a joint: links beyond the loaded one do not feel the load."""
-    f0, m0 = read(supply, j, 0), read(supply, j, 3)
+    f0, m0 = read(supply, j, SUPPLY_FORCE), read(supply, j, SUPPLY_MOMENT)
     if j >= link:
         return f0, m0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    return f0, m0, d, added(cross_product(between(origin_of(frames, j), at), d), couple)
+    return f0, m0, d, added(cross_product(from_to(origin_of(frames, j), at), d), couple)
 
 
 @inner
@@ -531,7 +548,7 @@ def _holds_from(f0, m0, d, m1, mu, radius, ring_radius, load):
     """Least load from `load` on at which none of the three slip polynomials is positive."""
     m0, m1 = scaled(1.0 / radius, m0), scaled(1.0 / radius, m1)
     reach = dot(f0, d)
-    if 0.0 < reach <= load and vanish(f0, m0, d, m1, reach):
+    if 0.0 < reach <= load and contact_vanishes(f0, m0, d, m1, reach):
         return math.inf  # the links have parted
     fp, mp = moved(f0, -reach, d), moved(m0, -reach, m1)
     sliding, plus, minus = slip_polynomials(fp, mp, d, m1, mu, ring_radius / radius)
@@ -540,7 +557,7 @@ def _holds_from(f0, m0, d, m1, mu, radius, ring_radius, load):
     while moving and x < math.inf:
         moving = False
         for c in (sliding, plus, minus):
-            if x < math.inf and value(c, x) > 0.0:
+            if x < math.inf and polynomial_value(c, x) > 0.0:
                 x = next_fall(c, x)
                 x += 1e-12 * abs(x)
                 moving = True
@@ -549,6 +566,6 @@ def _holds_from(f0, m0, d, m1, mu, radius, ring_radius, load):
 
 
 @inner
-def _axis(frames, j):
+def _socket_axis(frames, j):
     """Axis of the socket of joint row j: that of the link it belongs to."""
     return (frames[j + 1, 0, 2], frames[j + 1, 1, 2], frames[j + 1, 2, 2])

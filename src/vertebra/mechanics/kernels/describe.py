@@ -8,25 +8,28 @@ from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.kernels.algebra import cross_product, moved, read, write
 from vertebra.mechanics.kernels.cables import across_mirror, mirror_segment
 from vertebra.mechanics.kernels.equilibrium import gather_weights
-from vertebra.mechanics.kernels.friction import ARM, DISC, RATIO, commit
+from vertebra.mechanics.kernels.friction import commit_slip
 from vertebra.mechanics.kernels.joints import arc_centroid, mirror_law, place_base, place_mirror, world
-from vertebra.mechanics.kernels.newton import (
-    ENERGY,
-    LOCKED,
-    SETTLED,
-    WEAK,
-    all_in_range,
-    copy,
-    find_shape,
-    is_conservative,
-)
+from vertebra.mechanics.kernels.newton import SETTLED, all_in_range, copy_pose, find_shape, is_conservative
 from vertebra.mechanics.kernels.sweep import NONE, tip_response
-from vertebra.mechanics.layout import AXIS, CENTRE, GAP, MASS, TENSION
+from vertebra.mechanics.layout import (
+    BEND_DISC,
+    GRIP_ARM,
+    GRIP_RATIO,
+    REPORT_ENERGY,
+    REPORT_LOCKED,
+    REPORT_WEAK,
+    STATE_AXIS,
+    STATE_CENTRE,
+    STATE_GAP,
+    STATE_MASS,
+    STATE_TENSION,
+)
 from vertebra.robot.tables import FLEXURE
 
 
 @inner
-def place_links(joints, links, origin, q, frames, twists):
+def place_mirror_chain(joints, links, origin, q, frames, twists):
     """`walk_chain` for mirror joints only, which compiles in less time."""
     place_base(origin, frames)
     for j in range(joints.shape[0]):
@@ -34,7 +37,7 @@ def place_links(joints, links, origin, q, frames, twists):
 
 
 @inner
-def reach_tip(frames, tip, at_tip):
+def locate_tip(frames, tip, at_tip):
     """The tip in the world, m."""
     for row in range(3):
         at_tip[row] = world(frames, frames.shape[0] - 1, row, tip[0], tip[1], tip[2])
@@ -55,7 +58,7 @@ def measure_cables(joints, cables, segments, q, lengths):
 
 
 @kernel
-def describe(
+def describe_shape(
     joints, links, cables, segments, gravity, loads, origin, tip, by_length, friction, tensions, q, state, wide, memory,
     report, frames, twists, at_tip, along, lengths, forces, normal_forces, compliance,
 ):  # fmt: skip
@@ -65,19 +68,19 @@ def describe(
     their part along the common normal (n,); compliance (6, 6), infinite where the pose is not stable. Completes the
     energy by the cables inside the links.
     """
-    place_links(joints, links, origin, q, frames, twists)
-    reach_tip(frames, tip, at_tip)
+    place_mirror_chain(joints, links, origin, q, frames, twists)
+    locate_tip(frames, tip, at_tip)
     measure_cables(joints, cables, segments, q, lengths)
     for k in range(cables.shape[0]):
         if not by_length:
-            report[ENERGY] += tensions[k] * cables[k].inside
+            report[REPORT_ENERGY] += tensions[k] * cables[k].inside
         for j in range(joints.shape[0]):
             along[k, j] = 0.0
             if j < cables[k].last_link:
                 along[k, j] = tensions[k] * tension_ratio(friction, k, j)
     heavy_gaps, heavy_cables = gather_weights(joints, links, cables, state)
-    carry(joints, gravity, loads, heavy_gaps, q, state, frames, forces, normal_forces)
-    if report[WEAK] == NONE:
+    joint_forces(joints, gravity, loads, heavy_gaps, q, state, frames, forces, normal_forces)
+    if report[REPORT_WEAK] == NONE:
         narrow = friction is None and is_conservative(gravity, loads, heavy_cables) and not by_length
         push_columns(state, friction, at_tip, twists)
         tip_response(state, wide, at_tip, narrow, twists, memory, compliance)
@@ -92,7 +95,7 @@ def tension_ratio(friction, k, j):
     """Tension of cable k across joint j over that at its base."""
     if friction is None:
         return 1.0
-    return friction.grip[RATIO, k, j]
+    return friction.grip[GRIP_RATIO, k, j]
 
 
 @inner
@@ -100,7 +103,7 @@ def tension_arm(joints, segments, friction, q, k, j):
     """Moment on joint j per tension at the base of cable k, m; the cable crosses the joint."""
     if friction is None:
         return mirror_segment(joints[j], segments[k, j], q[j])[1]
-    return friction.grip[RATIO, k, j] * friction.grip[ARM, k, j]
+    return friction.grip[GRIP_RATIO, k, j] * friction.grip[GRIP_ARM, k, j]
 
 
 @inner
@@ -109,16 +112,16 @@ def push_columns(state, friction, tip, columns):
     moments balanced at the discs, the same about their centres."""
     point = (tip[0], tip[1], tip[2])
     for j in range(state.shape[0]):
-        a = read(state, j, AXIS)
-        about = read(state, j, CENTRE)
+        a = read(state, j, STATE_AXIS)
+        about = read(state, j, STATE_CENTRE)
         if friction is not None and friction.at_discs:
-            about = read(friction.bends, j, DISC)
+            about = read(friction.bends, j, BEND_DISC)
         write(columns, j, 0, cross_product(a, moved(point, -1.0, about)))
         write(columns, j, 3, a)
 
 
 @inner
-def carry(joints, gravity, loads, heavy_gaps, q, state, frames, forces, normal_forces):
+def joint_forces(joints, gravity, loads, heavy_gaps, q, state, frames, forces, normal_forces):
     """Force that each joint passes to its distal link: what the cables press together less what hangs beyond.
 
     All cables cross a joint along the bisector normal n (theory 2). Mass in a gap counts half to either side.
@@ -126,14 +129,14 @@ def carry(joints, gravity, loads, heavy_gaps, q, state, frames, forces, normal_f
     mass, fx, fy, fz = 0.0, 0.0, 0.0, 0.0
     last = loads.shape[0] - 1
     for j in range(joints.shape[0] - 1, -1, -1):
-        mass += state[j, MASS]
+        mass += state[j, STATE_MASS]
         while last >= 0 and loads[last].link == j + 1:
             f = loads[last].force
             fx, fy, fz = fx + f[0], fy + f[1], fz + f[2]
             last -= 1
-        gap = state[j, GAP] if heavy_gaps else 0.0
+        gap = state[j, STATE_GAP] if heavy_gaps else 0.0
         mass += 0.5 * gap
-        pressed, double_cos = state[j, TENSION], 2.0 * math.cos(0.5 * q[j])
+        pressed, double_cos = state[j, STATE_TENSION], 2.0 * math.cos(0.5 * q[j])
         normal_forces[j] = 0.0
         for row in range(3):
             normal = (frames[j, row, 2] + frames[j + 1, row, 2]) / double_cos
@@ -150,50 +153,50 @@ def find_shapes(
     q, start, state, load_at, wide, memory, report, frames, twists, along, forces, normal_forces,
     statuses, inside, at_tip, lengths, compliance, numbers, works,
 ):  # fmt: skip
-    """`find_shape` and `describe` for rows first .. last - 1 of `tensions` (N, c), into the same rows of outputs.
+    """`find_shape` and `describe_shape` for rows first .. last - 1 of `tensions` (N, c), into the same rows of outputs.
 
     With `walking` each row starts from the one before, and each row that is solved becomes the history of friction for
     the next; a row that is not ends the walk. Returns the number of rows done.
     """
-    by_length = rest.shape[0] > 0  # not a literal, for which `describe` would be compiled once more
+    by_length = rest.shape[0] > 0  # not a literal, for which `describe_shape` would be compiled once more
     for i in range(first, last):
         use_start = use_starts or (walking and i > first)
         if walking and i > first:
-            copy(q[i - 1], q[i])
+            copy_pose(q[i - 1], q[i])
         statuses[i] = find_shape(
             joints, links, cables, segments, gravity, loads, tensions[i], rest, rate, friction, use_start,
             q[i], start, state, load_at, wide, memory, report,
         )  # fmt: skip
         if walking:
-            place_links(joints, links, origin, q[i], frames, twists)
-            reach_tip(frames, tip, at_tip[i])
+            place_mirror_chain(joints, links, origin, q[i], frames, twists)
+            locate_tip(frames, tip, at_tip[i])
             measure_cables(joints, cables, segments, q[i], lengths[i])
         else:
-            describe(
+            describe_shape(
                 joints, links, cables, segments, gravity, loads, origin, tip, by_length, friction, tensions[i], q[i],
                 state, wide, memory, report, frames, twists, at_tip[i], along, lengths[i], forces, normal_forces,
                 compliance[i],
             )  # fmt: skip
         for column in range(report.shape[0]):
             numbers[i, column] = report[column]
-        inside[i] = report[LOCKED] == NONE and all_in_range(joints, cables, segments, q[i])
+        inside[i] = report[REPORT_LOCKED] == NONE and all_in_range(joints, cables, segments, q[i])
         if walking:
-            if statuses[i] != SETTLED or report[WEAK] != NONE or not inside[i]:
+            if statuses[i] != SETTLED or report[REPORT_WEAK] != NONE or not inside[i]:
                 return i
-            works[i] = remember(cables, friction, tensions[i])
+            works[i] = commit_history(cables, friction, tensions[i])
     return last
 
 
 @inner
-def remember(cables, friction, tensions):
-    """`commit` where there is friction; returns the work done against it, J."""
+def commit_history(cables, friction, tensions):
+    """`commit_slip` where there is friction; returns the work done against it, J."""
     if friction is None:
         return 0.0
-    return commit(cables, friction.laws, tensions, friction.grip, friction.history)
+    return commit_slip(cables, friction.laws, tensions, friction.grip, friction.history)
 
 
 @kernel
-def reach(
+def find_tip(
     joints, links, cables, segments, gravity, loads, origin, tip, tensions, rest, rate, friction, use_start,
     q, start, state, load_at, wide, memory, report, frames, twists, pulls, at_tip, by_tension, compliance,
 ):  # fmt: skip
@@ -205,8 +208,8 @@ def reach(
         joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, use_start,
         q, start, state, load_at, wide, memory, report,
     )  # fmt: skip
-    place_links(joints, links, origin, q, frames, twists)
-    reach_tip(frames, tip, at_tip)
+    place_mirror_chain(joints, links, origin, q, frames, twists)
+    locate_tip(frames, tip, at_tip)
     for j in range(joints.shape[0]):
         for k in range(cables.shape[0]):
             pulls[j, k] = 0.0

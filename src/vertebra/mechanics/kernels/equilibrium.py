@@ -1,7 +1,7 @@
-"""Forces on a chain of mirror joints at a pose: energy, joint moments and stiffness in two passes (theory 3 and 4).
+"""Forces on a chain of mirror joints at a pose: energy, torques and stiffness in two passes (theory 3.1 and 4.6).
 
-`place` walks from base to tip and writes what depends on a joint and its place; `balance` walks back and sums what
-hangs on each joint. Both work on `state`, whose columns are named in `columns`.
+`place_chain` walks from base to tip and writes what depends on a joint and its place; `balance_chain` walks back and
+sums what hangs on each joint. Both work on `state`, whose columns are named in `mechanics.layout`.
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ from vertebra.mechanics.compiled import inlined, inner, kernel
 from vertebra.mechanics.kernels.algebra import added, combined, cross_product, dot, mixed, moved, read, spread, write
 from vertebra.mechanics.kernels.cables import across_mirror
 from vertebra.mechanics.kernels.joints import arc_centroid_derivatives, mirror_law
-from vertebra.mechanics.kernels.sweep import NO_MEMORY, NONE, absorb
+from vertebra.mechanics.kernels.sweep import NO_MEMORY, NONE, absorb_joint
 from vertebra.mechanics.layout import (
-    AXIS,
-    CENTRE,
-    DRIFT,
-    DRIFT_FIRST,
-    DRIFT_SLOPE,
-    FIRST,
-    GAP,
-    GAP_CURVE,
-    GAP_FIRST,
-    GAP_SLOPE,
-    HEAVY,
-    LOWER,
-    MASS,
-    OWN,
-    SWING,
-    TAU,
-    TENSION,
-    TENSION_LEVER,
-    TENSION_OFFSET,
-    TENSION_RECESS,
-    UPPER,
+    STATE_AXIS,
+    STATE_CENTRE,
+    STATE_DRIFT,
+    STATE_DRIFT_FIRST,
+    STATE_DRIFT_SLOPE,
+    STATE_FIRST,
+    STATE_GAP,
+    STATE_GAP_CURVE,
+    STATE_GAP_FIRST,
+    STATE_GAP_SLOPE,
+    STATE_HEAVY,
+    STATE_LOWER,
+    STATE_MASS,
+    STATE_OWN,
+    STATE_SWING,
+    STATE_TAU,
+    STATE_TENSION,
+    STATE_TENSION_LEVER,
+    STATE_TENSION_OFFSET,
+    STATE_TENSION_RECESS,
+    STATE_UPPER,
 )
 from vertebra.robot.tables import FLEXURE
 
@@ -51,8 +51,8 @@ def gather_tensions(joints, cables, segments, tensions, state):
                 recess += tension * segment.recess
                 offset += tension * segment.offset
                 lever += tension * abs(segment.offset)
-        state[j, TENSION], state[j, TENSION_RECESS] = total, recess
-        state[j, TENSION_OFFSET], state[j, TENSION_LEVER] = offset, lever
+        state[j, STATE_TENSION], state[j, STATE_TENSION_RECESS] = total, recess
+        state[j, STATE_TENSION_OFFSET], state[j, STATE_TENSION_LEVER] = offset, lever
 
 
 @inner
@@ -62,20 +62,25 @@ def gather_weights(joints, links, cables, state):
     for j in range(joints.shape[0]):
         link = links[j + 1]
         com, mass = link.center_of_mass, link.mass
-        state[j, MASS] = mass
-        write(state, j, FIRST, (mass * com[0], mass * com[1], mass * com[2]))
+        state[j, STATE_MASS] = mass
+        write(state, j, STATE_FIRST, (mass * com[0], mass * com[1], mass * com[2]))
         heavy_gaps = heavy_gaps or joints[j].mass > 0.0
     for k in range(cables.shape[0]):
         cable = cables[k]
         j, lock = cable.last_link - 1, cable.lock_mass
-        state[j, MASS] += lock
-        write(state, j, FIRST, added(read(state, j, FIRST), (lock * cable.x, lock * cable.y, lock * cable.end)))
+        state[j, STATE_MASS] += lock
+        write(
+            state,
+            j,
+            STATE_FIRST,
+            added(read(state, j, STATE_FIRST), (lock * cable.x, lock * cable.y, lock * cable.end)),
+        )
         heavy_cables = heavy_cables or cable.linear_density > 0.0
     return heavy_gaps or heavy_cables, heavy_cables
 
 
 @inlined
-def place(joints, links, cables, segments, gravity, loads, heavy_gaps, q, state, load_at):
+def place_chain(joints, links, cables, segments, gravity, loads, heavy_gaps, q, state, load_at):
     """From base to tip: axes, centres, the joint's own moment and stiffness, places of masses and loads.
 
     Returns the energy of the cables (without their part inside links) and of the elastic joints, J.
@@ -96,17 +101,17 @@ def place(joints, links, cables, segments, gravity, loads, heavy_gaps, q, state,
         normal = mixed(cos_half, z, sin_half, b)
         tangent = mixed(cos_half, b, -sin_half, z)
         lam, lam1 = 2.0 * s1 * cos_half, 2.0 * s2 * cos_half - s1 * sin_half
-        write(state, j, AXIS, a)
-        write(state, j, CENTRE, moved(crossing, lam, tangent))
+        write(state, j, STATE_AXIS, a)
+        write(state, j, STATE_CENTRE, moved(crossing, lam, tangent))
         # a x C' with C' = s' z + lam' t - (lam/2) n, and a x z = b, a x t = -n, a x n = t.
-        write(state, j, SWING, combined(s1, b, -lam1, normal, -0.5 * lam, tangent))
+        write(state, j, STATE_SWING, combined(s1, b, -lam1, normal, -0.5 * lam, tangent))
 
-        total, recess, offset = state[j, TENSION], state[j, TENSION_RECESS], state[j, TENSION_OFFSET]
+        total, recess, offset = state[j, STATE_TENSION], state[j, STATE_TENSION_RECESS], state[j, STATE_TENSION_OFFSET]
         k = joint.stiffness
         pulled, tau, own = across_mirror(total, s * total + recess, s1, s2, offset, sin_half, cos_half)
         cable_energy += pulled
         elastic_energy += 0.5 * k * angle * angle
-        state[j, TAU], state[j, OWN] = tau + k * angle, own + k
+        state[j, STATE_TAU], state[j, STATE_OWN] = tau + k * angle, own + k
         if heavy_gaps:
             weigh_gap(joints, cables, segments, g, j, angle, crossing, a, z, tangent, normal, s, s1, s2, state)
 
@@ -116,9 +121,9 @@ def place(joints, links, cables, segments, gravity, loads, heavy_gaps, q, state,
         z = combined(1.0, z, sin_q, b, -versine, z)
         x, y = moved(x, joint.axis_y, change_b), moved(y, -joint.axis_x, change_b)
         origin = moved(crossing, s, z)
-        first = read(state, j, FIRST)
+        first = read(state, j, STATE_FIRST)
         lump = combined(first[0], x, first[1], y, first[2], z)
-        write(state, j, HEAVY, moved(lump, state[j, MASS], origin))
+        write(state, j, STATE_HEAVY, moved(lump, state[j, STATE_MASS], origin))
         while upcoming < loads.shape[0] and loads[upcoming].link == j + 1:
             at = loads[upcoming].point
             arm = combined(at[0], x, at[1], y, at[2], z)
@@ -159,16 +164,16 @@ def weigh_gap(joints, cables, segments, g, j, angle, crossing, a, z, tangent, no
         along, along1, along2 = along + heavy * u, along1 + heavy * u1, along2 + heavy * (u2 - 0.25 * u)
         drift, drift_aside = drift + heavier, drift_aside + heavier * y
         drift_along, drift_along1 = drift_along + heavier * u, drift_along1 + heavier * u1
-    state[j, GAP], state[j, DRIFT] = mass, drift
-    state[j, GAP_CURVE] = dot(g, combined(mass * s2, z, along2, tangent, -along1, normal))
-    state[j, DRIFT_SLOPE] = dot(g, combined(drift * s1, z, drift_along1, tangent, -0.5 * drift_along, normal))
-    write(state, j, GAP_FIRST, combined(mass, crossing, along, tangent, aside, a))
-    write(state, j, GAP_SLOPE, combined(mass * s1, z, along1, tangent, -0.5 * along, normal))
-    write(state, j, DRIFT_FIRST, combined(drift, crossing, drift_along, tangent, drift_aside, a))
+    state[j, STATE_GAP], state[j, STATE_DRIFT] = mass, drift
+    state[j, STATE_GAP_CURVE] = dot(g, combined(mass * s2, z, along2, tangent, -along1, normal))
+    state[j, STATE_DRIFT_SLOPE] = dot(g, combined(drift * s1, z, drift_along1, tangent, -0.5 * drift_along, normal))
+    write(state, j, STATE_GAP_FIRST, combined(mass, crossing, along, tangent, aside, a))
+    write(state, j, STATE_GAP_SLOPE, combined(mass * s1, z, along1, tangent, -0.5 * along, normal))
+    write(state, j, STATE_DRIFT_FIRST, combined(drift, crossing, drift_along, tangent, drift_aside, a))
 
 
 @inlined
-def balance(joints, gravity, loads, heavy_gaps, narrow, q, state, load_at):
+def balance_chain(joints, gravity, loads, heavy_gaps, narrow, q, state, load_at):
     """From tip to base: what hangs on each joint completes its moment tau and its stiffness.
 
     With `narrow`, `eliminate` in the same pass: one waits for memory while the other waits for a division.
@@ -185,8 +190,8 @@ def balance(joints, gravity, loads, heavy_gaps, narrow, q, state, load_at):
     loaded = False
     memory, weak = NO_MEMORY, NONE
     for j in range(joints.shape[0] - 1, -1, -1):
-        mass += state[j, MASS]
-        first = added(first, read(state, j, HEAVY))
+        mass += state[j, STATE_MASS]
+        first = added(first, read(state, j, STATE_HEAVY))
         while last >= 0 and loads[last].link == j + 1:
             f, m, at = loads[last].force, loads[last].moment, read(load_at, last, 0)
             F = (f[0], f[1], f[2])
@@ -196,13 +201,13 @@ def balance(joints, gravity, loads, heavy_gaps, narrow, q, state, load_at):
             loaded = True
             last -= 1
 
-        a, centre, swing = read(state, j, AXIS), read(state, j, CENTRE), read(state, j, SWING)
+        a, centre, swing = read(state, j, STATE_AXIS), read(state, j, STATE_CENTRE), read(state, j, STATE_SWING)
         d = moved(first, -mass, centre)
         # b = -(a x d) x g, and the own stiffness a . b + (a x C') . F.
         b = mixed(-dot(g, a), d, dot(d, g), a)
-        tau = state[j, TAU] - dot(a, cross_product(d, g))
-        own = state[j, OWN] + mass * dot(swing, g)
-        size = state[j, TENSION_LEVER] + abs(joints[j].stiffness * q[j]) + pull * spread(d)
+        tau = state[j, STATE_TAU] - dot(a, cross_product(d, g))
+        own = state[j, STATE_OWN] + mass * dot(swing, g)
+        size = state[j, STATE_TENSION_LEVER] + abs(joints[j].stiffness * q[j]) + pull * spread(d)
         if loaded:
             arm_x = moved(row_x, -centre[0], force)
             arm_y = moved(row_y, -centre[1], force)
@@ -217,19 +222,19 @@ def balance(joints, gravity, loads, heavy_gaps, narrow, q, state, load_at):
         upper = b
         lower = moved(b, -1.0, cross_product(a, moment))
         if heavy_gaps:
-            slope = read(state, j, GAP_SLOPE)
+            slope = read(state, j, STATE_GAP_SLOPE)
             tau -= dot(g, slope)
             size += pull * spread(slope)
-            own -= state[j, GAP_CURVE] + state[j, DRIFT_SLOPE]
+            own -= state[j, STATE_GAP_CURVE] + state[j, STATE_DRIFT_SLOPE]
             turned = cross_product(slope, g)
             lower = moved(lower, -1.0, turned)
-            upper = moved(moved(upper, -1.0, turned), -1.0, cross_product(read(state, j, DRIFT_FIRST), g))
-            mass += state[j, GAP]
-            first = added(first, read(state, j, GAP_FIRST))
-        state[j, TAU], state[j, OWN] = tau, own
-        write(state, j, UPPER, upper)
-        write(state, j, LOWER, lower)
+            upper = moved(moved(upper, -1.0, turned), -1.0, cross_product(read(state, j, STATE_DRIFT_FIRST), g))
+            mass += state[j, STATE_GAP]
+            first = added(first, read(state, j, STATE_GAP_FIRST))
+        state[j, STATE_TAU], state[j, STATE_OWN] = tau, own
+        write(state, j, STATE_UPPER, upper)
+        write(state, j, STATE_LOWER, lower)
         residual, scale = max(residual, abs(tau)), max(scale, size)
         if narrow:
-            memory, weak = absorb(state, j, a, upper, tau, own, memory, weak)
+            memory, weak = absorb_joint(state, j, a, upper, tau, own, memory, weak)
     return energy - dot(g, first), residual, scale, weak

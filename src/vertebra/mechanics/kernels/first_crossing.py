@@ -33,7 +33,7 @@ def first_rise(c, cap):
     if y > 0.9:
         # Far beyond the scale 1 - y has few digits left; x itself has all of them.
         for _ in range(3):
-            step = -value(c, x) / (c[1] + x * (2.0 * c[2] + x * (3.0 * c[3] + x * 4.0 * c[4])))
+            step = -polynomial_value(c, x) / (c[1] + x * (2.0 * c[2] + x * (3.0 * c[3] + x * 4.0 * c[4])))
             if abs(step) < 0.05 * x:
                 x += step
     return x
@@ -42,7 +42,7 @@ def first_rise(c, cap):
 @kernel
 def next_fall(c, start):
     """Least x > start where p turns from positive to negative, given that it is positive at `start`; else infinite."""
-    shifted = _shifted(c, start)
+    shifted = _shifted_polynomial(c, start)
     lowest = max(shifted[0], 1e-300)
     return start + first_rise((-lowest, -shifted[1], -shifted[2], -shifted[3], -shifted[4]), math.inf)
 
@@ -77,17 +77,17 @@ def first_rise_of_quadratic(c0, c1, c2, start):
 
 
 @kernel
-def value(c, x):
+def polynomial_value(c, x):
     return c[0] + x * (c[1] + x * (c[2] + x * (c[3] + x * c[4])))
 
 
 @inner
-def _shifted(c, a):
+def _shifted_polynomial(c, a):
     """Coefficients of p(a + x)."""
     d3 = c[3] + 4.0 * a * c[4]
     d2 = c[2] + a * (3.0 * c[3] + 6.0 * a * c[4])
     d1 = c[1] + a * (2.0 * c[2] + a * (3.0 * c[3] + 4.0 * a * c[4]))
-    return (value(c, a), d1, d2, d3, c[4])
+    return (polynomial_value(c, a), d1, d2, d3, c[4])
 
 
 @inner
@@ -161,9 +161,9 @@ def _first_root(b):
         return 2.0
     left, width = 0.0, 1.0
     while left < 1.0:
-        part = b if width == 1.0 else _restricted(b, left, left + width)
+        part = b if width == 1.0 else _restricted_to(b, left, left + width)
         if _rises_once(part):
-            return _polished(b, left, left + width, part)
+            return _polished_root(b, left, left + width, part)
         if _all_negative(part):
             left += width
             # The next interval is as wide as the halving of the whole allows there.
@@ -179,7 +179,7 @@ def _first_root(b):
 
 
 @inlined
-def _split(b, y):
+def _split_at(b, y):
     """de Casteljau: Bernstein coefficients on [0, y] and on [y, 1]."""
     z = 1.0 - y
     c0, c1, c2, c3 = z * b[0] + y * b[1], z * b[1] + y * b[2], z * b[2] + y * b[3], z * b[3] + y * b[4]
@@ -190,14 +190,14 @@ def _split(b, y):
 
 
 @inner
-def _restricted(b, left, right):
+def _restricted_to(b, left, right):
     """Bernstein coefficients on [left, right]."""
-    below = b if right == 1.0 else _split(b, right)[0]
-    return below if left == 0.0 else _split(below, left / right)[1]
+    below = b if right == 1.0 else _split_at(b, right)[0]
+    return below if left == 0.0 else _split_at(below, left / right)[1]
 
 
 @inner
-def _polished(b, left, right, part):
+def _polished_root(b, left, right, part):
     """The one root between `left` and `right`, by Newton steps that never leave the bracket."""
     # First guess: where the control polygon of the part crosses zero.
     k = 1

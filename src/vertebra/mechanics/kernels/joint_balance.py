@@ -11,14 +11,15 @@ import math
 
 from vertebra.mechanics.compiled import kernel, merged
 from vertebra.mechanics.kernels.link_tensions import LARGE
-from vertebra.mechanics.kernels.programmes import FOUND, KEPT, POINT, WHICH, nearest, rebuild
+from vertebra.mechanics.kernels.programmes import FOUND, KEPT, nearest_point, rebuild_factors
+from vertebra.mechanics.layout import ACTIVE_WHICH, WORK_POINT
 
 LIGHT = 1e-4
 """Weight of a tension beside a moment out of balance."""
-STEPS = 60
-SETTLED = 1e-13
+MOST_BALANCE_STEPS = 60
+SMALLEST_MOVE = 1e-13
 """Steps shorter than this part of the size of the problem end the search."""
-NO_ARM = 1e-12
+SMALLEST_ARM = 1e-12
 """Arms shorter than this part of the longest are round-off."""
 
 
@@ -33,8 +34,8 @@ def balance_joints(
     constraints of the search and of the smallest tensions, with which the next step begins.
     """
     basis, triangle, mark, work = factors
-    point, last = work[POINT], lists.shape[2] - 1
-    lists[0, WHICH, last] = lists[1, WHICH, last] = 0
+    point, last = work[WORK_POINT], lists.shape[2] - 1
+    lists[0, ACTIVE_WHICH, last] = lists[1, ACTIVE_WHICH, last] = 0
     for i in range(arms.shape[0]):
         unit, size = 1e-9, 1e-3
         for k in range(arms.shape[1]):
@@ -48,14 +49,14 @@ def balance_joints(
         search, weight, turn = 0, LIGHT, 0
         while True:
             if turn == 0 or search == 1:
-                count, n, rows = lay_out(
+                count, n, rows = fill_balance_programme(
                     last_links, low, high, arms[i], moments[i], along, grips[i], unit, weight, best, weights, G, lower,
                     upper,
                 )  # fmt: skip
-                rebuild(n, rows, G, lower, upper, basis, triangle, lists[search], mark, work)
+                rebuild_factors(n, rows, G, lower, upper, basis, triangle, lists[search], mark, work)
                 for k in range(n):
                     point[k] = 0.0
-            status = nearest(
+            status = nearest_point(
                 n, rows, G, lower, upper, KEPT * weight * size, x, basis, triangle, lists[search], mark, work
             )
             if search == 1:
@@ -65,7 +66,7 @@ def balance_joints(
                 moved = max(moved, abs(x[k] - point[k]))
                 point[k] = x[k]
             turn += 1
-            if status != FOUND or turn == STEPS or moved <= SETTLED * weight * size:
+            if status != FOUND or turn == MOST_BALANCE_STEPS or moved <= SMALLEST_MOVE * weight * size:
                 for k in range(count):
                     best[k] = min(max(x[k], lower[k]), upper[k]) / weights[k]
                 search, weight = 1, 1.0
@@ -80,7 +81,9 @@ def balance_joints(
 
 
 @merged
-def lay_out(last_links, low, high, arms, moments, along, grips, unit, weight, best, weights, G, lower, upper):
+def fill_balance_programme(
+    last_links, low, high, arms, moments, along, grips, unit, weight, best, weights, G, lower, upper
+):
     """Constraints of the search, or (weight 1) with the moments of `best` to be kept.
 
     Returns how many tensions, variables and rows there are.
@@ -105,7 +108,7 @@ def lay_out(last_links, low, high, arms, moments, along, grips, unit, weight, be
         first, value, square = 0, 0.0, 0.0
         for k in range(cables):
             arm = arms[k, j] / unit
-            if abs(arm) > NO_ARM:
+            if abs(arm) > SMALLEST_ARM:
                 variable = first + j if along else k
                 G[j, variable] = arm / weights[variable]
                 value += arm * best[variable]

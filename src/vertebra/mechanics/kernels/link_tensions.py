@@ -9,20 +9,41 @@ import math
 from vertebra.mechanics.compiled import inlined, inner, kernel, merged
 from vertebra.mechanics.kernels.algebra import dot, mixed, read
 from vertebra.mechanics.kernels.cables import mirror_segment
-from vertebra.mechanics.kernels.programmes import FOUND, STALLED, WHICH, least_cost
+from vertebra.mechanics.kernels.programmes import FOUND, UNDECIDED, least_cost
+from vertebra.mechanics.layout import (
+    ACTIVE_WHICH,
+    CONTACT_LEAST_FORCE,
+    CONTACT_MU,
+    CONTACT_OFFSET,
+    CONTACT_TRUE_CONE,
+    CROSSING_ALONG,
+    CROSSING_ARM,
+    CROSSING_LEAST,
+    CROSSING_MOST,
+    FORCE_AXIAL,
+    FORCE_NORMAL,
+    FORCE_TANGENTIAL,
+    FORCE_USE,
+    GIVE_ACROSS,
+    GIVE_AXIAL,
+    GIVE_CONTACT,
+    GIVE_MAX_TENSION,
+    GIVE_MOMENT,
+    GIVE_PRETENSION,
+    GIVE_WIDTH,
+    PLAIN_AXIAL,
+    PLAIN_CONTACT,
+    PLAIN_MOMENT,
+    PLAIN_ROWS,
+    RELAXED_ROWS,
+    WRENCH_FA,
+    WRENCH_FN,
+    WRENCH_FT,
+    WRENCH_MA,
+    WRENCH_MN,
+    WRENCH_MT,
+)
 
-# Columns of a local wrench, N and N*m about C.
-FN, FT, FA, MN, MT, MA = range(6)
-# Rows of `crossing`, one column a cable that crosses the joint: moment arm and place along the axis, m; bounds, N.
-ARM, ALONG, LEAST, MOST = range(4)
-# What `contact` holds: half distance of the contact points, m (0 without any); mu; least force, N; 1 for the true cone.
-OFFSET, MU, LEAST_FORCE, TRUE_CONE = range(4)
-# Kinds of constraints, in the order in which they are asked to give way. CONTACT and ACROSS stand for both points.
-MAX_TENSION, PRETENSION, CONTACT, ACROSS, AXIAL, MOMENT = 0, 1, 2, 4, 6, 7
-KINDS = 8
-
-MOMENT_ROW, CONTACT_ROW, AXIAL_ROW, PLAIN_ROWS = 0, 1, 3, 4
-"""Rows of the programme that nothing gives way in; CONTACT_ROW stands for two."""
 CUTS = 80
 """Most tangent planes of one cone."""
 CONE_KEPT = 5e-12
@@ -43,32 +64,32 @@ def solve_programme(wrench, contact, crossing, count, n, rows, size, x, programm
     """
     G, low, high, cost = programme
     basis, upper, active, mark, work = factors
-    mu, cuts, again = contact[MU], 0, True
+    mu, cuts, again = contact[CONTACT_MU], 0, True
     while True:
         status = least_cost(n, rows + cuts, G, low, high, cost, size, x, basis, upper, active, mark, work)
-        if status == STALLED and again:
+        if status == UNDECIDED and again:
             # From another start round-off takes another way.
-            active[WHICH, active.shape[1] - 1], again = 0, False
+            active[ACTIVE_WHICH, active.shape[1] - 1], again = 0, False
             continue
-        if status != FOUND or contact[OFFSET] == 0.0 or contact[TRUE_CONE] == 0.0:
+        if status != FOUND or contact[CONTACT_OFFSET] == 0.0 or contact[CONTACT_TRUE_CONE] == 0.0:
             return status
         first, second = normal_forces(wrench, contact, crossing, count, x)
         limit_1, limit_2, extra = mu * first, mu * second, 0.0
         if n > count:
-            limit_1, limit_2 = limit_1 + x[count + ACROSS], limit_2 + x[count + ACROSS + 1]
-            extra = x[count + AXIAL]
+            limit_1, limit_2 = limit_1 + x[count + GIVE_ACROSS], limit_2 + x[count + GIVE_ACROSS + 1]
+            extra = x[count + GIVE_AXIAL]
         short, g1, g2, constant = cone_cut(wrench, contact, limit_1, limit_2, extra)
         if short <= 0.0 or short <= CONE_KEPT * size * max(g1, g2):
             return FOUND
         if cuts == CUTS:
-            return STALLED
+            return UNDECIDED
         row = rows + cuts
-        clear(n, row, G, low, high)
-        add_force(contact, crossing, count, row, 0.5 * mu * (g1 + g2), 0.5 * mu * (g1 - g2), G)
+        clear_row(n, row, G, low, high)
+        add_normal_forces(contact, crossing, count, row, 0.5 * mu * (g1 + g2), 0.5 * mu * (g1 - g2), G)
         if n > count:
-            G[row, count + ACROSS], G[row, count + ACROSS + 1], G[row, count + AXIAL] = g1, g2, 1.0
-        tilt = wrench[MT] / contact[OFFSET]
-        low[n + row] = constant - 0.5 * mu * (g1 * (wrench[FN] + tilt) + g2 * (wrench[FN] - tilt))
+            G[row, count + GIVE_ACROSS], G[row, count + GIVE_ACROSS + 1], G[row, count + GIVE_AXIAL] = g1, g2, 1.0
+        tilt = wrench[WRENCH_MT] / contact[CONTACT_OFFSET]
+        low[n + row] = constant - 0.5 * mu * (g1 * (wrench[WRENCH_FN] + tilt) + g2 * (wrench[WRENCH_FN] - tilt))
         scale_row(n, row, G, low, high)
         cuts += 1
         if short <= CONE_NEAR * size * max(g1, g2):
@@ -87,24 +108,24 @@ def fill_plain(wrench, contact, crossing, count, programme):
     Both contact constraints of a point are one row: the stronger counts.
     """
     G, low, high, cost = programme
-    size, rows = 1e-3, PLAIN_ROWS if contact[OFFSET] > 0.0 else 1
+    size, rows = 1e-3, PLAIN_ROWS if contact[CONTACT_OFFSET] > 0.0 else 1
     for row in range(rows):
-        clear(count, row, G, low, high)
+        clear_row(count, row, G, low, high)
     for k in range(count):
-        low[k], high[k], cost[k] = crossing[LEAST, k], crossing[MOST, k], 1.0
-        G[MOMENT_ROW, k] = crossing[ARM, k]
+        low[k], high[k], cost[k] = crossing[CROSSING_LEAST, k], crossing[CROSSING_MOST, k], 1.0
+        G[PLAIN_MOMENT, k] = crossing[CROSSING_ARM, k]
         size = max(size, low[k], LARGE * high[k])
-    low[count] = high[count] = wrench[MA]
-    if contact[OFFSET] > 0.0:
-        tilt, least = wrench[MT] / contact[OFFSET], contact[LEAST_FORCE]
+    low[count] = high[count] = wrench[WRENCH_MA]
+    if contact[CONTACT_OFFSET] > 0.0:
+        tilt, least = wrench[WRENCH_MT] / contact[CONTACT_OFFSET], contact[CONTACT_LEAST_FORCE]
         across = tangential_forces(wrench, contact)
         for point in range(2):
-            sign, row = 0.5 - point, CONTACT_ROW + point
-            add_force(contact, crossing, count, row, 0.5, sign, G)
-            needed = max(least, abs(across[0] if point == 0 else across[1]) / contact[MU])
-            low[count + row] = needed - 0.5 * wrench[FN] - sign * tilt
-        add_force(contact, crossing, count, AXIAL_ROW, 1.0, 0.0, G)
-        low[count + AXIAL_ROW] = abs(wrench[FA]) / contact[MU] - wrench[FN]
+            sign, row = 0.5 - point, PLAIN_CONTACT + point
+            add_normal_forces(contact, crossing, count, row, 0.5, sign, G)
+            needed = max(least, abs(across[0] if point == 0 else across[1]) / contact[CONTACT_MU])
+            low[count + row] = needed - 0.5 * wrench[WRENCH_FN] - sign * tilt
+        add_normal_forces(contact, crossing, count, PLAIN_AXIAL, 1.0, 0.0, G)
+        low[count + PLAIN_AXIAL] = abs(wrench[WRENCH_FA]) / contact[CONTACT_MU] - wrench[WRENCH_FN]
     for row in range(rows):
         scale_row(count, row, G, low, high)
         size = max(size, abs(low[count + row]))
@@ -112,7 +133,7 @@ def fill_plain(wrench, contact, crossing, count, programme):
 
 
 @kernel
-def clear(n, row, G, low, high):
+def clear_row(n, row, G, low, high):
     """An empty row without limits."""
     for k in range(n):
         G[row, k] = 0.0
@@ -120,10 +141,10 @@ def clear(n, row, G, low, high):
 
 
 @kernel
-def add_force(contact, crossing, count, row, total, difference, G):
+def add_normal_forces(contact, crossing, count, row, total, difference, G):
     """Add total (N_1 + N_2) + difference (N_1 - N_2), as far as the tensions make them, to a row."""
     for k in range(count):
-        G[row, k] += total + difference * crossing[ALONG, k] / contact[OFFSET]
+        G[row, k] += total + difference * crossing[CROSSING_ALONG, k] / contact[CONTACT_OFFSET]
 
 
 @kernel
@@ -143,18 +164,18 @@ def scale_row(n, row, G, low, high):
 @kernel
 def tangential_forces(wrench, contact):
     """S_1t, S_2t, N."""
-    turn = wrench[MN] / contact[OFFSET]
-    return 0.5 * (wrench[FT] - turn), 0.5 * (wrench[FT] + turn)
+    turn = wrench[WRENCH_MN] / contact[CONTACT_OFFSET]
+    return 0.5 * (wrench[WRENCH_FT] - turn), 0.5 * (wrench[WRENCH_FT] + turn)
 
 
 @inner
 def normal_forces(wrench, contact, crossing, count, x):
     """N_1, N_2, N."""
-    total, turn = wrench[FN], wrench[MT]
+    total, turn = wrench[WRENCH_FN], wrench[WRENCH_MT]
     for k in range(count):
         total += x[k]
-        turn += crossing[ALONG, k] * x[k]
-    tilt = turn / contact[OFFSET]
+        turn += crossing[CROSSING_ALONG, k] * x[k]
+    tilt = turn / contact[CONTACT_OFFSET]
     return 0.5 * (total + tilt), 0.5 * (total - tilt)
 
 
@@ -169,14 +190,14 @@ def cone_cut(wrench, contact, limit_1, limit_2, extra):
     s1, s2 = abs(s1), abs(s2)
     along_1 = math.sqrt(max(limit_1 * limit_1 - s1 * s1, 0.0))
     along_2 = math.sqrt(max(limit_2 * limit_2 - s2 * s2, 0.0))
-    short = abs(wrench[FA]) - extra - along_1 - along_2
-    g1, h1 = tangent(limit_1, s1, short)
-    g2, h2 = tangent(limit_2, s2, short)
-    return short, g1, g2, abs(wrench[FA]) + h1 + h2
+    short = abs(wrench[WRENCH_FA]) - extra - along_1 - along_2
+    g1, h1 = cone_tangent(limit_1, s1, short)
+    g2, h2 = cone_tangent(limit_2, s2, short)
+    return short, g1, g2, abs(wrench[WRENCH_FA]) + h1 + h2
 
 
 @inner
-def tangent(limit, across, short):
+def cone_tangent(limit, across, short):
     """g, h of g A - h >= sqrt(A^2 - S^2), touching at A = `limit`, or so near beyond S that it cuts off `limit`."""
     if across == 0.0:
         return 1.0, 0.0
@@ -192,9 +213,7 @@ def tangent(limit, across, short):
 # The programme of `link_programme` with a variable, in N, for every kind of constraint, by which it gives way. One
 # kind at a time may give way, as little as possible; where none alone is enough, all may, with the least sum.
 
-RELAXED_ROWS = 7
-"""Rows of a relaxed programme beside two a cable: moment from either side, contact and across twice, axial."""
-NOTHING = 1e-9
+NO_GIVE = 1e-9
 """N; giving way by less than this is round-off, and the problem has an answer."""
 
 
@@ -208,26 +227,26 @@ def relax_link(wrench, contact, crossing, count, size, x, amounts, programme, fa
     _, _, high, cost = programme
     active = factors[2]
     rows, lever = fill_relaxed(wrench, contact, crossing, count, programme)
-    n, contacts = count + KINDS, contact[OFFSET] > 0.0
-    for kind in range(KINDS):
+    n, contacts = count + GIVE_WIDTH, contact[CONTACT_OFFSET] > 0.0
+    for kind in range(GIVE_WIDTH):
         amounts[kind] = 0.0
     # One kind after another; all of them; all but the bounds of the tensions.
-    everything, within = KINDS, KINDS + 1
+    everything, within = GIVE_WIDTH, GIVE_WIDTH + 1
     attempt = 0
     while attempt <= within:
-        if contacts or not CONTACT <= attempt < MOMENT:
+        if contacts or not GIVE_CONTACT <= attempt < GIVE_MOMENT:
             for k in range(n):
                 cost[k] = 0.0
-            for kind in range(KINDS):
-                allowed = attempt in (kind, everything) or (attempt == within and kind >= CONTACT)
+            for kind in range(GIVE_WIDTH):
+                allowed = attempt in (kind, everything) or (attempt == within and kind >= GIVE_CONTACT)
                 cost[count + kind], high[count + kind] = (1.0, math.inf) if allowed else (0.0, 0.0)
-            active[WHICH, active.shape[1] - 1] = 0
+            active[ACTIVE_WHICH, active.shape[1] - 1] = 0
             status = solve_programme(wrench, contact, crossing, count, n, rows, size, x, programme, factors)
             if attempt <= everything and status == FOUND:
-                for kind in range(KINDS):
-                    give = x[count + kind] if x[count + kind] > NOTHING else 0.0
-                    amounts[kind] = give * lever if kind == MOMENT else give
-                answered = attempt < everything and x[count + attempt] <= NOTHING
+                for kind in range(GIVE_WIDTH):
+                    give = x[count + kind] if x[count + kind] > NO_GIVE else 0.0
+                    amounts[kind] = give * lever if kind == GIVE_MOMENT else give
+                answered = attempt < everything and x[count + attempt] <= NO_GIVE
                 attempt = within if answered else everything
         attempt += 1
 
@@ -236,42 +255,42 @@ def relax_link(wrench, contact, crossing, count, size, x, amounts, programme, fa
 def fill_relaxed(wrench, contact, crossing, count, programme):
     """Rows and bounds; returns how many rows, and the length in m that turns the moment's give-way into N*m."""
     G, low, high, _ = programme
-    n = count + KINDS
+    n = count + GIVE_WIDTH
     square = 0.0
     for k in range(count):
         low[k], high[k] = 0.0, math.inf
-        square += crossing[ARM, k] ** 2
-    for kind in range(KINDS):
+        square += crossing[CROSSING_ARM, k] ** 2
+    for kind in range(GIVE_WIDTH):
         low[count + kind] = 0.0
     lever = math.sqrt(square) if square > NO_ARM * NO_ARM else 1.0
     for row in range(RELAXED_ROWS + 2 * count):
-        clear(n, row, G, low, high)
+        clear_row(n, row, G, low, high)
     for k in range(count):
-        G[0, k] = G[1, k] = crossing[ARM, k] / lever
-    G[0, count + MOMENT], G[1, count + MOMENT] = 1.0, -1.0
-    low[n], high[n + 1] = wrench[MA] / lever, wrench[MA] / lever
+        G[0, k] = G[1, k] = crossing[CROSSING_ARM, k] / lever
+    G[0, count + GIVE_MOMENT], G[1, count + GIVE_MOMENT] = 1.0, -1.0
+    low[n], high[n + 1] = wrench[WRENCH_MA] / lever, wrench[WRENCH_MA] / lever
     rows = 2
     for k in range(count):
-        G[rows, k], G[rows, count + MAX_TENSION], high[n + rows] = 1.0, -1.0, crossing[MOST, k]
-        G[rows + 1, k], G[rows + 1, count + PRETENSION], low[n + rows + 1] = 1.0, 1.0, crossing[LEAST, k]
+        G[rows, k], G[rows, count + GIVE_MAX_TENSION], high[n + rows] = 1.0, -1.0, crossing[CROSSING_MOST, k]
+        G[rows + 1, k], G[rows + 1, count + GIVE_PRETENSION], low[n + rows + 1] = 1.0, 1.0, crossing[CROSSING_LEAST, k]
         rows += 2
-    if contact[OFFSET] > 0.0:
-        mu, tilt = contact[MU], wrench[MT] / contact[OFFSET]
+    if contact[CONTACT_OFFSET] > 0.0:
+        mu, tilt = contact[CONTACT_MU], wrench[WRENCH_MT] / contact[CONTACT_OFFSET]
         across = tangential_forces(wrench, contact)
         for point in range(2):
             sign = 0.5 - point
-            fixed = 0.5 * wrench[FN] + sign * tilt
-            add_force(contact, crossing, count, rows, 0.5, sign, G)
-            G[rows, count + CONTACT + point], low[n + rows] = 1.0, contact[LEAST_FORCE] - fixed
-            add_force(contact, crossing, count, rows + 1, 0.5 * mu, sign * mu, G)
-            G[rows + 1, count + ACROSS + point] = 1.0
+            fixed = 0.5 * wrench[WRENCH_FN] + sign * tilt
+            add_normal_forces(contact, crossing, count, rows, 0.5, sign, G)
+            G[rows, count + GIVE_CONTACT + point], low[n + rows] = 1.0, contact[CONTACT_LEAST_FORCE] - fixed
+            add_normal_forces(contact, crossing, count, rows + 1, 0.5 * mu, sign * mu, G)
+            G[rows + 1, count + GIVE_ACROSS + point] = 1.0
             low[n + rows + 1] = abs(across[0] if point == 0 else across[1]) - mu * fixed
             rows += 2
-        add_force(contact, crossing, count, rows, mu, 0.0, G)
-        G[rows, count + AXIAL], low[n + rows] = 1.0, abs(wrench[FA]) - mu * wrench[FN]
-        if contact[TRUE_CONE] > 0.0:
+        add_normal_forces(contact, crossing, count, rows, mu, 0.0, G)
+        G[rows, count + GIVE_AXIAL], low[n + rows] = 1.0, abs(wrench[WRENCH_FA]) - mu * wrench[WRENCH_FN]
+        if contact[CONTACT_TRUE_CONE] > 0.0:
             # Whatever friction a point is granted beyond its cone can act along the axis too.
-            G[rows, count + ACROSS] = G[rows, count + ACROSS + 1] = 1.0
+            G[rows, count + GIVE_ACROSS] = G[rows, count + GIVE_ACROSS + 1] = 1.0
         rows += 1
     for row in range(rows):
         scale_row(n, row, G, low, high)
@@ -279,10 +298,6 @@ def fill_relaxed(wrench, contact, crossing, count, programme):
 
 
 # What given tensions do at every joint: moment left out of balance, forces at the two contact points (theory 6).
-
-# Planes of `forces`, (N, n, 2) each, at the two contact points, N: along the bisector normal, along t, along the axis;
-# then how much of the friction there is used.
-FORCE_NORMAL, FORCE_TANGENTIAL, FORCE_AXIAL, FORCE_USE = range(4)
 
 
 @kernel
@@ -295,7 +310,7 @@ def weigh_joints(joints, cables, contacts, low, high, arms, wrenches, tensions, 
         scale[i] = 0.0
         for j in range(joints.shape[0]):
             wrench, contact = wrenches[i, j], contacts[j]
-            balance, sizes = wrench[MA], abs(wrench[MA])
+            balance, sizes = wrench[WRENCH_MA], abs(wrench[WRENCH_MA])
             for k in range(cables.shape[0]):
                 balance -= arms[i, k, j] * tensions[i, k, j]
                 sizes += abs(arms[i, k, j]) * tensions[i, k, j]
@@ -304,24 +319,26 @@ def weigh_joints(joints, cables, contacts, low, high, arms, wrenches, tensions, 
             for point in range(2):
                 for plane in range(4):
                     forces[plane, i, j, point] = 0.0
-            if contact[OFFSET] == 0.0:
+            if contact[CONTACT_OFFSET] == 0.0:
                 continue
-            count = gather(joints, cables, low, high, arms[i], j, crossing)
+            count = gather_crossing(joints, cables, low, high, arms[i], j, crossing)
             count = 0
             for k in range(cables.shape[0]):
                 if j < cables[k].last_link:
                     x[count] = tensions[i, k, j]
                     count += 1
-            press(wrench, contact, normal_forces(wrench, contact, crossing, count, x), forces[:, i, j])
+            contact_forces(wrench, contact, normal_forces(wrench, contact, crossing, count, x), forces[:, i, j])
 
 
 @inner
-def press(wrench, contact, normal, forces):
+def contact_forces(wrench, contact, normal, forces):
     """Forces at the two points of one joint."""
-    across, mu, true_cone = tangential_forces(wrench, contact), contact[MU], contact[TRUE_CONE] > 0.0
-    share = axial_share(abs(wrench[FA]), mu * normal[0], mu * normal[1], abs(across[0]), abs(across[1]), true_cone)
+    across, mu, true_cone = tangential_forces(wrench, contact), contact[CONTACT_MU], contact[CONTACT_TRUE_CONE] > 0.0
+    share = axial_share(
+        abs(wrench[WRENCH_FA]), mu * normal[0], mu * normal[1], abs(across[0]), abs(across[1]), true_cone
+    )
     for point in range(2):
-        axial = wrench[FA] * (share if point == 0 else 1.0 - share)
+        axial = wrench[WRENCH_FA] * (share if point == 0 else 1.0 - share)
         friction = max(abs(across[point]), abs(axial))
         if true_cone:
             friction = math.sqrt(across[point] ** 2 + axial * axial)
@@ -344,11 +361,17 @@ def axial_share(force, limit_1, limit_2, across_1, across_2, true_cone):
     limit_1, limit_2 = max(limit_1, 0.0), max(limit_2, 0.0)
     beyond = max(across_1 - limit_1, across_2 - limit_2, 0.0) if true_cone else 0.0
     most = beyond + 0.5 * force
-    room_1, room_2 = room(limit_1 + beyond, across_1, true_cone), room(limit_2 + beyond, across_2, true_cone)
+    room_1, room_2 = (
+        axial_room(limit_1 + beyond, across_1, true_cone),
+        axial_room(limit_2 + beyond, across_2, true_cone),
+    )
     if room_1 + room_2 < force:
         for _ in range(60):
             middle = 0.5 * (beyond + most)
-            room_1, room_2 = room(limit_1 + middle, across_1, true_cone), room(limit_2 + middle, across_2, true_cone)
+            room_1, room_2 = (
+                axial_room(limit_1 + middle, across_1, true_cone),
+                axial_room(limit_2 + middle, across_2, true_cone),
+            )
             if room_1 + room_2 < force:
                 beyond = middle
             else:
@@ -357,7 +380,7 @@ def axial_share(force, limit_1, limit_2, across_1, across_2, true_cone):
 
 
 @inlined
-def room(limit, across, true_cone):
+def axial_room(limit, across, true_cone):
     """Friction left along the axis, N."""
     return math.sqrt(max((limit - across) * (limit + across), 0.0)) if true_cone else limit
 
@@ -381,9 +404,13 @@ def turn_wrenches(joints, cables, segments, q, tau, wrenches, arms):
             x, y = mixed(joint.axis_x, a, joint.axis_y, b), mixed(joint.axis_y, a, -joint.axis_x, b)
             wrench = wrenches[i, j]
             force, moment = read(wrenches[i], j, 0), read(wrenches[i], j, 3)
-            wrench[FN], wrench[FT], wrench[FA] = dot(normal, force), dot(tangent, force), dot(a, force)
-            wrench[MN], wrench[MT] = dot(normal, moment), dot(tangent, moment)
-            wrench[MA] = tau[i, j] + joint.stiffness * angle
+            wrench[WRENCH_FN], wrench[WRENCH_FT], wrench[WRENCH_FA] = (
+                dot(normal, force),
+                dot(tangent, force),
+                dot(a, force),
+            )
+            wrench[WRENCH_MN], wrench[WRENCH_MT] = dot(normal, moment), dot(tangent, moment)
+            wrench[WRENCH_MA] = tau[i, j] + joint.stiffness * angle
             for k in range(cables.shape[0]):
                 arms[i, k, j] = -mirror_segment(joint, segments[k, j], angle)[1] if j < cables[k].last_link else 0.0
 
@@ -399,35 +426,35 @@ def allocate_links(
     basis, upper, active, mark, work = factors
     last = active.shape[1] - 1
     for j in range(joints.shape[0]):
-        lists[j, WHICH, last] = 0
+        lists[j, ACTIVE_WHICH, last] = 0
     for i in range(arms.shape[0]):
         for j in range(joints.shape[0]):
             wrench, contact = wrenches[i, j], contacts[j]
-            count = gather(joints, cables, low, high, arms[i], j, crossing)
+            count = gather_crossing(joints, cables, low, high, arms[i], j, crossing)
             own = basis, upper, lists[j], mark, work
             rows, size = fill_plain(wrench, contact, crossing, count, programme)
             status = solve_programme(wrench, contact, crossing, count, count, rows, size, x, programme, own)
             if status != FOUND:
-                lists[j, WHICH, last] = 0
+                lists[j, ACTIVE_WHICH, last] = 0
                 relax_link(wrench, contact, crossing, count, size, x, amounts[i, j], programme, factors)
-            scatter(cables, low, high, j, x, tensions[i])
+            scatter_tensions(cables, low, high, j, x, tensions[i])
 
 
 @inner
-def gather(joints, cables, low, high, arms, j, crossing):
+def gather_crossing(joints, cables, low, high, arms, j, crossing):
     """Columns of `crossing` for joint j; returns how many cables cross it."""
     count = 0
     for k in range(cables.shape[0]):
         if j < cables[k].last_link:
-            crossing[ARM, count] = arms[k, j]
-            crossing[ALONG, count] = cables[k].x * joints[j].axis_x + cables[k].y * joints[j].axis_y
-            crossing[LEAST, count], crossing[MOST, count] = low[k], high[k]
+            crossing[CROSSING_ARM, count] = arms[k, j]
+            crossing[CROSSING_ALONG, count] = cables[k].x * joints[j].axis_x + cables[k].y * joints[j].axis_y
+            crossing[CROSSING_LEAST, count], crossing[CROSSING_MOST, count] = low[k], high[k]
             count += 1
     return count
 
 
 @inner
-def scatter(cables, low, high, j, x, tensions):
+def scatter_tensions(cables, low, high, j, x, tensions):
     """Column j of (cables, n) from the tensions of the cables that cross, without round-off beyond the bounds."""
     count = 0
     for k in range(cables.shape[0]):

@@ -12,31 +12,47 @@ import math
 
 from vertebra.mechanics.compiled import inner, kernel, merged
 from vertebra.mechanics.kernels.cables import TOUCH, across_mirror, mirror_segment
-from vertebra.mechanics.kernels.equilibrium import balance, gather_tensions, gather_weights, place
-from vertebra.mechanics.kernels.friction import RUBBED, balance_at_discs, point_ahead, rub
+from vertebra.mechanics.kernels.equilibrium import balance_chain, gather_tensions, gather_weights, place_chain
+from vertebra.mechanics.kernels.friction import balance_at_discs, point_ahead, pull_with_friction
 from vertebra.mechanics.kernels.joints import mirror_law
 from vertebra.mechanics.kernels.sweep import (
-    CABLE_COLUMN,
     NONE,
-    U_LOW,
-    V_LOW,
-    U,
-    V,
-    bend_at,
-    eliminate,
+    bend_from,
+    eliminate_narrow,
     eliminate_wide,
-    substitute,
+    substitute_narrow,
     substitute_wide,
     widen,
 )
-from vertebra.mechanics.layout import GIVEN, OWN, PIVOT, SAFE, STEP, TAU, TENSION, TENSION_OFFSET, TENSION_RECESS
+from vertebra.mechanics.layout import (
+    BEND_STIFFNESS,
+    REPORT_ENERGY,
+    REPORT_GOOD_ENOUGH,
+    REPORT_ITERATIONS,
+    REPORT_LOCKED,
+    REPORT_RESIDUAL,
+    REPORT_SCALE,
+    REPORT_SOFTNESS,
+    REPORT_WEAK,
+    STATE_GIVEN,
+    STATE_OWN,
+    STATE_PIVOT,
+    STATE_SAFE,
+    STATE_STEP,
+    STATE_TAU,
+    STATE_TENSION,
+    STATE_TENSION_OFFSET,
+    STATE_TENSION_RECESS,
+    WIDE_CABLE_COLUMN,
+    WIDE_U,
+    WIDE_U_LOW,
+    WIDE_V,
+    WIDE_V_LOW,
+)
 from vertebra.robot.tables import FLEXURE, ROLLING
 
 SETTLED, STALLED, BEYOND = range(3)
 """How a search ends: at an equilibrium; without one after all its steps; pressed against a half turn of a joint."""
-# Columns of `report`.
-ENERGY, RESIDUAL, SCALE, ITERATIONS, WEAK, GOOD_ENOUGH, LOCKED, SOFTNESS = range(8)
-REPORT_WIDTH = 8
 
 MOST_ITERATIONS = 200
 MOST_HALVINGS = 30
@@ -60,21 +76,21 @@ LEAVING_STEP = 0.3
 
 
 @inner
-def load_free(joints, state, q):
+def load_free_pose(joints, state, q):
     """The pose that cables and elastic joints alone would take: every joint by itself."""
     for j in range(joints.shape[0]):
         joint = joints[j]
-        total, recess, offset = state[j, TENSION], state[j, TENSION_RECESS], state[j, TENSION_OFFSET]
+        total, recess, offset = state[j, STATE_TENSION], state[j, STATE_TENSION_RECESS], state[j, STATE_TENSION_OFFSET]
         q[j] = 0.0
         if joint.kind == ROLLING and total > 0.0:
             q[j] = 2.0 * math.atan2(offset, joint.size * total - recess)
         elif joint.kind == FLEXURE:
-            q[j] = free_flexure(joint, total, recess, offset)
+            q[j] = load_free_flexure(joint, total, recess, offset)
         q[j] = min(max(q[j], -FARTHEST), FARTHEST)
 
 
 @inner
-def free_flexure(joint, total, recess, offset):
+def load_free_flexure(joint, total, recess, offset):
     """Root of k q + sum T l'(q) by guarded Newton steps: a start, so a rough one will do."""
     k, angle = joint.stiffness, 0.0
     for _ in range(20):
@@ -91,21 +107,21 @@ def free_flexure(joint, total, recess, offset):
 
 
 @inner
-def stretch(joints, cables, segments, rest, rate, q, tensions, wide):
+def pull_by_lengths(joints, cables, segments, rest, rate, q, tensions, wide):
     """Tensions of elastic cables at a pose: T = rate (l - rest) where taut, 0 where slack; writes l' into `wide`.
 
     Returns the energy stored in the cables, J, and the round-off that stiff cables make of joint moments, N*m.
     """
     energy = noise = 0.0
     for k in range(cables.shape[0]):
-        column = CABLE_COLUMN + cables.shape[0] - 1 - k
+        column = WIDE_CABLE_COLUMN + cables.shape[0] - 1 - k
         length, longest = cables[k].inside, 0.0
         for j in range(joints.shape[0]):
             length1 = 0.0
             if j < cables[k].last_link:
                 gap, length1, _ = mirror_segment(joints[j], segments[k, j], q[j])
                 length += gap
-            wide[U, j, column] = wide[U_LOW, j, column] = length1
+            wide[WIDE_U, j, column] = wide[WIDE_U_LOW, j, column] = length1
             longest = max(longest, abs(length1))
         excess = max(length - rest[k], 0.0)
         tensions[k] = rate[k] * excess
@@ -114,33 +130,33 @@ def stretch(joints, cables, segments, rest, rate, q, tensions, wide):
         # A cable that is just taut resists whatever would lengthen it.
         stiff = rate[k] if length - rest[k] >= -1e-13 * rest[k] else 0.0
         for j in range(joints.shape[0]):
-            wide[V, j, column] = wide[V_LOW, j, column] = stiff * wide[U, j, column]
+            wide[WIDE_V, j, column] = wide[WIDE_V_LOW, j, column] = stiff * wide[WIDE_U, j, column]
     return energy, noise
 
 
 @inner
 def linearise(system, friction, kind, tensions, q, work):
-    """Energy, moments and the eliminated stiffness at a pose, into `work`. `friction`: None, or what `rub` needs."""
+    """Energy, moments and the eliminated stiffness at a pose, into `work`. `friction`: None, or `CableFriction`."""
     joints, links, cables, segments, gravity, loads, rest, rate = system
     heavy_gaps, heavy_cables, narrow = kind
     state, load_at, wide, memory, report = work
     by_length = rest.shape[0] > 0
     stored = noise = 0.0
     if friction is not None:
-        stored, noise, locked = rub(
-            joints, links, cables, segments, rest, rate, friction, report[SOFTNESS], tensions, q, state, wide
+        stored, noise, locked = pull_with_friction(
+            joints, links, cables, segments, rest, rate, friction, report[REPORT_SOFTNESS], tensions, q, state, wide
         )
-        report[LOCKED] = locked
+        report[REPORT_LOCKED] = locked
     elif by_length:
-        stored, noise = stretch(joints, cables, segments, rest, rate, q, tensions, wide)
+        stored, noise = pull_by_lengths(joints, cables, segments, rest, rate, q, tensions, wide)
         gather_tensions(joints, cables, segments, tensions, state)
-    pulled, elastic = place(joints, links, cables, segments, gravity, loads, heavy_gaps, q, state, load_at)
-    hung, residual, scale, weak = balance(joints, gravity, loads, heavy_gaps, narrow, q, state, load_at)
+    pulled, elastic = place_chain(joints, links, cables, segments, gravity, loads, heavy_gaps, q, state, load_at)
+    hung, residual, scale, weak = balance_chain(joints, gravity, loads, heavy_gaps, narrow, q, state, load_at)
     if by_length or friction is not None:
         pulled = stored
-    report[ENERGY] = pulled + elastic + hung
-    report[RESIDUAL], report[SCALE], report[GOOD_ENOUGH] = residual, scale, GOOD * scale + noise
-    report[WEAK] = weak
+    report[REPORT_ENERGY] = pulled + elastic + hung
+    report[REPORT_RESIDUAL], report[REPORT_SCALE], report[REPORT_GOOD_ENOUGH] = residual, scale, GOOD * scale + noise
+    report[REPORT_WEAK] = weak
     if narrow:
         return
     widen(gravity, heavy_cables, state, wide)
@@ -148,18 +164,20 @@ def linearise(system, friction, kind, tensions, q, work):
         bends = friction.bends
         if friction.at_discs:
             point_ahead(joints, bends, wide)
-            report[RESIDUAL] = balance_at_discs(joints, gravity, loads, heavy_gaps, heavy_cables, bends, state, wide)
+            report[REPORT_RESIDUAL] = balance_at_discs(
+                joints, gravity, loads, heavy_gaps, heavy_cables, bends, state, wide
+            )
         for j in range(joints.shape[0]):
-            state[j, OWN] += bends[j, RUBBED]
+            state[j, STATE_OWN] += bends[j, BEND_STIFFNESS]
     for k in range(rest.shape[0] if friction is None else 0):
         for j in range(joints.shape[0]):
-            state[j, OWN] += wide[U, j, CABLE_COLUMN + k] * wide[V, j, CABLE_COLUMN + k]
+            state[j, STATE_OWN] += wide[WIDE_U, j, WIDE_CABLE_COLUMN + k] * wide[WIDE_V, j, WIDE_CABLE_COLUMN + k]
     symmetric_part = narrow  # false here; the sweep would be compiled once more for a literal
-    report[WEAK] = eliminate_wide(state, wide, memory, 0.0, symmetric_part)
+    report[REPORT_WEAK] = eliminate_wide(state, wide, memory, 0.0, symmetric_part)
 
 
 @inner
-def copy(source, target):
+def copy_pose(source, target):
     for j in range(source.shape[0]):
         target[j] = source[j]
 
@@ -175,16 +193,16 @@ def slope_along_step(state):
     """tau . step, J."""
     slope = 0.0
     for j in range(state.shape[0]):
-        slope += state[j, TAU] * state[j, STEP]
+        slope += state[j, STATE_TAU] * state[j, STATE_STEP]
     return slope
 
 
 @inner
-def moment_norm(state):
+def torque_norm(state):
     """Square root of the sum of tau^2, N*m."""
     total = 0.0
     for j in range(state.shape[0]):
-        total += state[j, TAU] * state[j, TAU]
+        total += state[j, STATE_TAU] * state[j, STATE_TAU]
     return math.sqrt(total)
 
 
@@ -193,7 +211,7 @@ def longest_step(state):
     """Largest turn of a joint in the step, rad."""
     longest = 0.0
     for j in range(state.shape[0]):
-        longest = max(longest, abs(state[j, STEP]))
+        longest = max(longest, abs(state[j, STATE_STEP]))
     return longest
 
 
@@ -210,7 +228,7 @@ def downhill_step(leaving, state):
         sign = -1.0 if slope > 0.0 else 1.0
     elif not slope < 0.0:
         for j in range(state.shape[0]):
-            state[j, STEP] = -state[j, TAU] / state[j, PIVOT]
+            state[j, STATE_STEP] = -state[j, STATE_TAU] / state[j, STATE_PIVOT]
         slope, longest = slope_along_step(state), longest_step(state)
     if leaving:
         sign *= LEAVING_STEP / longest
@@ -218,7 +236,7 @@ def downhill_step(leaving, state):
         sign *= STEP_CAP / longest
     if sign != 1.0:
         for j in range(state.shape[0]):
-            state[j, STEP] *= sign
+            state[j, STATE_STEP] *= sign
     return sign * slope
 
 
@@ -227,24 +245,24 @@ def try_step(start, fraction, state, q):
     """q = start + fraction * step, within the half turn; returns whether a joint was held back."""
     clamped = False
     for j in range(q.shape[0]):
-        angle = start[j] + fraction * state[j, STEP]
+        angle = start[j] + fraction * state[j, STATE_STEP]
         q[j] = min(max(angle, -FARTHEST), FARTHEST)
         clamped = clamped or q[j] != angle
     return clamped
 
 
 @inner
-def stiffen(narrow, shift, work):
+def stiffen_joints(narrow, shift, work):
     """Where the energy curves down: the sweep again with the smallest of a row of equal springs on all joints that
     makes every pivot positive. Returns their stiffness, N*m/rad; `shift` is that of the last time."""
     state, _, wide, memory, _ = work
     largest = 0.0
     for j in range(state.shape[0]):
-        largest = max(largest, abs(state[j, OWN]))
+        largest = max(largest, abs(state[j, STATE_OWN]))
     shift = max(0.1 * shift, 1e-3 * largest)
     for _ in range(MOST_HALVINGS):
         symmetric_part = narrow  # false where it matters, and not a literal, as in `linearise`
-        weak = eliminate(state, shift) if narrow else eliminate_wide(state, wide, memory, shift, symmetric_part)
+        weak = eliminate_narrow(state, shift) if narrow else eliminate_wide(state, wide, memory, shift, symmetric_part)
         if weak == NONE:
             break
         shift *= 3.0
@@ -262,29 +280,34 @@ def is_conservative(gravity, loads, heavy_cables):
 
 
 @merged
-def advance(system, friction, kind, conservative, exact, leaving, slope, tensions, q, start, work):
+def search_along_step(system, friction, kind, conservative, exact, leaving, slope, tensions, q, start, work):
     """Go along the step in STEP as far as pays; returns (whether it did, whether a joint met its half turn)."""
     state, _, _, _, report = work
-    energy, residual, scale, good = report[ENERGY], report[RESIDUAL], report[SCALE], report[GOOD_ENOUGH]
-    norm = moment_norm(state)
+    energy, residual, scale, good = (
+        report[REPORT_ENERGY],
+        report[REPORT_RESIDUAL],
+        report[REPORT_SCALE],
+        report[REPORT_GOOD_ENOUGH],
+    )
+    norm = torque_norm(state)
     # Round-off of an energy difference: below it only slopes and residuals tell.
     noise = 1e-14 * (abs(energy) + q.shape[0] * scale)
-    copy(q, start)
+    copy_pose(q, start)
     fraction, clamped = 1.0, False
     for _ in range(MOST_HALVINGS):
         clamped = try_step(start, fraction, state, q)
         linearise(system, friction, kind, tensions, q, work)
         end_slope = slope_along_step(state)
-        change = report[ENERGY] - energy if conservative else 0.5 * fraction * (slope + end_slope)
+        change = report[REPORT_ENERGY] - energy if conservative else 0.5 * fraction * (slope + end_slope)
         if leaving:
             accepted = change < -noise
         elif residual <= good:
-            if report[RESIDUAL] < residual:
+            if report[REPORT_RESIDUAL] < residual:
                 return True, clamped
             break
         elif exact and friction is not None:
             # Where cables begin to slip the moments have kinks, and their norm tells better than their work.
-            accepted = moment_norm(state) <= (1.0 - 0.3 * fraction) * norm
+            accepted = torque_norm(state) <= (1.0 - 0.3 * fraction) * norm
         elif change < -noise:
             accepted = change <= 1e-4 * fraction * slope
         else:
@@ -292,13 +315,13 @@ def advance(system, friction, kind, conservative, exact, leaving, slope, tension
         if accepted:
             return True, clamped
         fraction *= 0.5
-    copy(start, q)
+    copy_pose(start, q)
     linearise(system, friction, kind, tensions, q, work)
     return False, clamped
 
 
 @merged
-def settle(
+def find_equilibrium(
     joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, by_norm, use_start,
     q, start, state, load_at, wide, memory, report,
 ):  # fmt: skip
@@ -316,20 +339,20 @@ def settle(
     work = state, load_at, wide, memory, report
     if not by_length:
         gather_tensions(joints, cables, segments, tensions, state)
-    report[LOCKED] = NONE
+    report[REPORT_LOCKED] = NONE
     if not use_start:
         if by_length:
             straighten(q)
         else:
-            load_free(joints, state, q)
+            load_free_pose(joints, state, q)
     linearise(system, friction, kind, tensions, q, work)
     status, iteration, escapes, clamps, slow, before, shift = STALLED, 0, 0, 0, 0, math.inf, 0.0
     most, enough = MOST_ITERATIONS, ROUND_OFF
     if friction is not None:
         most, enough = MOST_ROUGH_ITERATIONS, ROUGH_ENOUGH
-    while iteration < most and math.isfinite(report[ENERGY]) and math.isfinite(report[SCALE]):
-        residual, good, weak = report[RESIDUAL], report[GOOD_ENOUGH], int(report[WEAK])
-        at_rest = residual <= enough * report[SCALE] or (residual <= good and residual > 0.25 * before)
+    while iteration < most and math.isfinite(report[REPORT_ENERGY]) and math.isfinite(report[REPORT_SCALE]):
+        residual, good, weak = report[REPORT_RESIDUAL], report[REPORT_GOOD_ENOUGH], int(report[REPORT_WEAK])
+        at_rest = residual <= enough * report[REPORT_SCALE] or (residual <= good and residual > 0.25 * before)
         if at_rest and (weak == NONE or escapes == MOST_ESCAPES):
             status = SETTLED
             break
@@ -338,16 +361,16 @@ def settle(
         before = residual
         leaving, exact = at_rest or slow > MOST_SLOW, by_norm and weak == NONE
         if not leaving and weak != NONE:
-            shift = stiffen(narrow, shift, work)
+            shift = stiffen_joints(narrow, shift, work)
             weak = NONE
         if not narrow:
             substitute_wide(state, wide, memory, weak)
         elif leaving:
-            bend_at(state, weak)
+            bend_from(state, weak)
         else:
-            substitute(state)
+            substitute_narrow(state)
         slope = downhill_step(leaving, state)
-        moved_on, clamped = advance(
+        moved_on, clamped = search_along_step(
             system, friction, kind, conservative, exact, leaving, slope, tensions, q, start, work
         )
         if leaving:
@@ -364,39 +387,39 @@ def settle(
         for j in range(q.shape[0]):
             if abs(q[j]) >= FARTHEST:
                 status = BEYOND
-    report[ITERATIONS] = iteration
+    report[REPORT_ITERATIONS] = iteration
     if status == SETTLED:
-        judge(conservative or friction is not None, work)
+        judge_stability(conservative or friction is not None, work)
     return status
 
 
 @inner
-def judge(by_pivots, work):
+def judge_stability(by_pivots, work):
     """Stable means that every small displacement is resisted: the symmetric part of the stiffness decides, or, with
     `by_pivots` (an energy, or friction that opposes any slip), the pivots already there."""
     state, _, wide, memory, report = work
-    if not by_pivots and report[WEAK] == NONE:
+    if not by_pivots and report[REPORT_WEAK] == NONE:
         for symmetric_part in (True, False):  # the exact sweep last, since the compliance is read from it
             weak = eliminate_wide(state, wide, memory, 0.0, symmetric_part)
             if symmetric_part:
-                report[WEAK] = weak
+                report[REPORT_WEAK] = weak
 
 
 @kernel
-def inspect(
+def inspect_pose(
     joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction,
     q, state, load_at, wide, memory, report,
 ):  # fmt: skip
-    """Moments and stiffness at a given pose, which need not be an equilibrium; `state` and `report` as by `settle`."""
+    """Torques and stiffness at a given pose, into `state` and `report`; the pose need not be an equilibrium."""
     heavy_gaps, heavy_cables = gather_weights(joints, links, cables, state)
     conservative, by_length = friction is None and is_conservative(gravity, loads, heavy_cables), rest.shape[0] > 0
     kind = heavy_gaps, heavy_cables, conservative and not by_length
     work = state, load_at, wide, memory, report
     if not by_length:
         gather_tensions(joints, cables, segments, tensions, state)
-    report[ITERATIONS], report[LOCKED], report[SOFTNESS] = 0.0, NONE, 1.0
+    report[REPORT_ITERATIONS], report[REPORT_LOCKED], report[REPORT_SOFTNESS] = 0.0, NONE, 1.0
     linearise((joints, links, cables, segments, gravity, loads, rest, rate), friction, kind, tensions, q, work)
-    judge(conservative or friction is not None, work)
+    judge_stability(conservative or friction is not None, work)
 
 
 # From a search to an answer: several starts, and friction led in by degrees where a single search fails.
@@ -442,7 +465,7 @@ def find_shape(
     joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, use_start,
     q, start, state, load_at, wide, memory, report,
 ):  # fmt: skip
-    """`settle`; where the usual start leads nowhere or out of range, once more from the straight pose.
+    """`find_equilibrium`; where the usual start leads nowhere or out of range, once more from the straight pose.
 
     If that is no better, the first answer stands. Where friction leaves the search without an equilibrium, it is led
     there: friction that builds up over a long slip first, then over shorter ones, each from the answer before.
@@ -451,35 +474,35 @@ def find_shape(
     only_start = use_start or rest.shape[0] > 0
     softness, held, firmer = 1.0, math.inf, BOLDEST
     if friction is not None:
-        exchange(q, state, GIVEN, KEEP)
+        exchange_pose(q, state, STATE_GIVEN, KEEP)
     for attempt in range(MOST_ATTEMPTS):
-        report[SOFTNESS] = softness
-        status = settle(
+        report[REPORT_SOFTNESS] = softness
+        status = find_equilibrium(
             joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, phase != AGAIN, from_q,
             q, start, state, load_at, wide, memory, report,
         )  # fmt: skip
         settled = status == SETTLED
-        solved = settled and report[WEAK] == NONE and all_in_range(joints, cables, segments, q)
+        solved = settled and report[REPORT_WEAK] == NONE and all_in_range(joints, cables, segments, q)
         if solved and softness == 1.0:
             break
-        spent += report[ITERATIONS]
+        spent += report[REPORT_ITERATIONS]
         from_q = True
         if friction is not None and phase == LED:
             if settled and softness == 1.0:
-                spent -= report[ITERATIONS]
+                spent -= report[REPORT_ITERATIONS]
                 break
             if settled:
                 held, firmer = softness, max(BOLDEST, firmer * firmer)
-                exchange(q, state, SAFE, KEEP)
+                exchange_pose(q, state, STATE_SAFE, KEEP)
             else:
                 firmer = math.sqrt(firmer)
-                exchange(q, state, SAFE, TAKE)
+                exchange_pose(q, state, STATE_SAFE, TAKE)
             softness = max(held * firmer, 1.0)
             if held == math.inf or firmer > TIMID or attempt == MOST_ATTEMPTS - 2:
                 phase, softness, from_q = AGAIN, 1.0, use_start
-                exchange(q, state, GIVEN, TAKE)
+                exchange_pose(q, state, STATE_GIVEN, TAKE)
         elif phase == AGAIN or (only_start and (settled or friction is None)):
-            spent -= report[ITERATIONS]
+            spent -= report[REPORT_ITERATIONS]
             break
         elif friction is not None and not settled:
             phase, softness = LED, SOFTEST
@@ -490,12 +513,12 @@ def find_shape(
             straighten(q)
         else:
             phase, from_q = AGAIN, False
-    report[ITERATIONS] += spent
+    report[REPORT_ITERATIONS] += spent
     return status
 
 
 @inner
-def exchange(q, state, column, what):
+def exchange_pose(q, state, column, what):
     """Put a pose by in a column of `state`, or take it back."""
     for j in range(q.shape[0]):
         if what == KEEP:

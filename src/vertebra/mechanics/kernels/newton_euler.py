@@ -10,16 +10,30 @@ from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.kernels.algebra import added, combined, cross_product, dot, mixed, moved, read, scaled, write
 from vertebra.mechanics.kernels.cables import across_mirror
 from vertebra.mechanics.kernels.joints import arc_centroid_derivatives, mirror_law
+from vertebra.mechanics.layout import (
+    BODY_CENTRE,
+    BODY_INERTIA,
+    BODY_MASS,
+    MOTION_AXIS,
+    MOTION_CENTRE,
+    MOTION_COS_HALF,
+    MOTION_FORCE,
+    MOTION_HEIGHT,
+    MOTION_HEIGHT1,
+    MOTION_HEIGHT2,
+    MOTION_INERTIA,
+    MOTION_MASS,
+    MOTION_MASS_CENTRE,
+    MOTION_NORMAL,
+    MOTION_SIN_HALF,
+    MOTION_TORQUE,
+    MOTION_WRENCH,
+    PARTICLE_MASS,
+    PARTICLE_PLACE,
+    PARTICLE_PUSH,
+    PARTICLE_SLOPE,
+)
 from vertebra.robot.tables import FLEXURE
-
-# Columns of `bodies`, one row a link from link 1 on: mass in kg, its centre in the link's frame in m, inertia about the
-# centre in link axes in kg*m^2: xx, yy, zz, xy, xz, yz.
-BODY_MASS, BODY_CENTRE, BODY_INERTIA = 0, 1, 4
-BODY_WIDTH = 10
-# Columns of `particles`, `cables + 1` rows a joint: its place in the world, the derivative of that in the joint's own
-# angle, mass, what must push it (mass times acceleration, gravity included).
-PLACE, SLOPE, HEFT, PUSH = 0, 3, 6, 7
-PARTICLE_WIDTH = 10
 
 
 @inner
@@ -38,15 +52,15 @@ def gather_bodies(links, cables, bodies):
         write(bodies, i, BODY_CENTRE, centre)
         write(bodies, i, BODY_INERTIA, (link.inertia[0], link.inertia[1], link.inertia[2]))
         write(bodies, i, BODY_INERTIA + 3, (0.0, 0.0, 0.0))
-        add_point(bodies, i, own, moved((at[0], at[1], at[2]), -1.0, centre))
+        add_point_inertia(bodies, i, own, moved((at[0], at[1], at[2]), -1.0, centre))
         for k in range(cables.shape[0]):
             if cables[k].last_link == i + 1:
                 hole = (cables[k].x, cables[k].y, cables[k].end)
-                add_point(bodies, i, cables[k].lock_mass, moved(hole, -1.0, centre))
+                add_point_inertia(bodies, i, cables[k].lock_mass, moved(hole, -1.0, centre))
 
 
 @inner
-def add_point(bodies, i, mass, r):
+def add_point_inertia(bodies, i, mass, r):
     """Inertia of a point mass at `r` from the centre."""
     square = dot(r, r)
     for axis in range(3):
@@ -95,10 +109,10 @@ def move_particles(joints, cables, segments, j, before, bend, rate, rise, g, par
         push = added(lift, added(cross_product(turn, arm), cross_product(spin, swept)))
         push = combined(1.0, push, 2.0 * rate, cross_product(spin, slope), rise, slope)
         push = scaled(mass, moved(push, rate * rate, curve))
-        write(particles, row, PLACE, place)
-        write(particles, row, SLOPE, slope)
-        write(particles, row, PUSH, push)
-        particles[row, HEFT] = mass
+        write(particles, row, PARTICLE_PLACE, place)
+        write(particles, row, PARTICLE_SLOPE, slope)
+        write(particles, row, PARTICLE_PUSH, push)
+        particles[row, PARTICLE_MASS] = mass
         square, height = 0.5 * dot(velocity, velocity), dot(g, place)
         kinetic, potential = kinetic + mass * square, potential - mass * height
         drawn += heavier * rate * (square - height)
@@ -112,22 +126,12 @@ def half_angle(q):
 
 # Newton-Euler recursion of a chain of mirror joints (theory 6): what a motion needs, in two passes.
 #
-# `carry_out` walks from base to tip and writes how every body moves, `carry_in` walks back and sums what must push
-# it. Gravity is an acceleration of the base, -g. Both work on `motion`, one row a joint.
-
-# Columns of `motion`. Of the joint: axis a, instantaneous centre C in m, bisector normal n; of the link beyond it:
-# centre of mass in m, mass, inertia about it in world axes (xx, yy, zz, xy, xz, yz); what must act on the link there,
-# force in N and torque in N*m; the whole outboard wrench about C.
-AXIS, CENTRE, NORMAL, AT, BULK, INERTIA, FORCE, TORQUE, WRENCH = 0, 3, 6, 9, 12, 13, 19, 22, 25
-# Articulated inertia (`articulated`): I S in its turning and shifting parts, the pivot and the rest of the right side.
-TURNED, SHIFTED, PIVOT, REST = 31, 34, 37, 38
-# Half angle and law of the joint, which the cables need too: sin(q/2), cos(q/2), s, s', s''.
-SIN_HALF, COS_HALF, HEIGHT, HEIGHT1, HEIGHT2 = range(39, 44)
-MOTION_WIDTH = 44
+# `outward_pass` walks from base to tip and writes how every body moves, `inward_pass` walks back and sums what must
+# push it. Gravity is an acceleration of the base, -g. Both work on `motion`, a row per joint.
 
 
 @inner
-def turned_inertia(bodies, i, x, y, z):
+def world_inertia(bodies, i, x, y, z):
     """Inertia of body i in world axes: xx, yy, zz, xy, xz, yz."""
     xx, yy, zz = bodies[i, BODY_INERTIA], bodies[i, BODY_INERTIA + 1], bodies[i, BODY_INERTIA + 2]
     xy, xz, yz = bodies[i, BODY_INERTIA + 3], bodies[i, BODY_INERTIA + 4], bodies[i, BODY_INERTIA + 5]
@@ -159,7 +163,7 @@ def times_inertia(m, v):
 
 
 @inner
-def carry_out(joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q, qd, qdd, work):
+def outward_pass(joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q, qd, qdd, work):
     """From base to tip: places, velocities and accelerations, and what must act on each body.
 
     Returns kinetic energy and potential of gravity in J, power of the loads and of mass drawn into gaps in W.
@@ -177,8 +181,8 @@ def carry_out(joints, links, cables, segments, gravity, loads, bodies, heavy_gap
         joint, rate, rise = joints[j], qd[j], qdd[j]
         sin_half, cos_half = half_angle(q[j])
         s, s1, s2 = mirror_law(joint.kind, joint.size, q[j], sin_half, cos_half)
-        motion[j, SIN_HALF], motion[j, COS_HALF] = sin_half, cos_half
-        motion[j, HEIGHT], motion[j, HEIGHT1], motion[j, HEIGHT2] = s, s1, s2
+        motion[j, MOTION_SIN_HALF], motion[j, MOTION_COS_HALF] = sin_half, cos_half
+        motion[j, MOTION_HEIGHT], motion[j, MOTION_HEIGHT1], motion[j, MOTION_HEIGHT2] = s, s1, s2
         a = mixed(joint.axis_x, x, joint.axis_y, y)
         b = mixed(joint.axis_y, x, -joint.axis_x, y)
         normal, tangent = mixed(cos_half, z, sin_half, b), mixed(cos_half, b, -sin_half, z)
@@ -199,9 +203,9 @@ def carry_out(joints, links, cables, segments, gravity, loads, bodies, heavy_gap
         lift = moved(lift, -rate * rate, swing)
         turn = combined(1.0, turn, rise, a, rate, cross_product(spin, a))
         spin = moved(spin, rate, a)
-        write(motion, j, AXIS, a)
-        write(motion, j, CENTRE, added(origin, to_centre))
-        write(motion, j, NORMAL, normal)
+        write(motion, j, MOTION_AXIS, a)
+        write(motion, j, MOTION_CENTRE, added(origin, to_centre))
+        write(motion, j, MOTION_NORMAL, normal)
 
         # Changes of b and z keep a straight joint exactly straight.
         sin_q, versine = 2.0 * sin_half * cos_half, 2.0 * sin_half * sin_half
@@ -219,16 +223,16 @@ def carry_out(joints, links, cables, segments, gravity, loads, bodies, heavy_gap
         arm = combined(centre[0], x, centre[1], y, centre[2], z)
         swept = cross_product(spin, arm)
         force = combined(1.0, lift, 1.0, cross_product(turn, arm), 1.0, cross_product(spin, swept))
-        inertia = turned_inertia(bodies, j, x, y, z)
+        inertia = world_inertia(bodies, j, x, y, z)
         momentum = times_inertia(inertia, spin)
         torque = added(times_inertia(inertia, turn), cross_product(spin, momentum))
         place, velocity = added(origin, arm), added(speed, swept)
-        write(motion, j, AT, place)
-        write(motion, j, FORCE, scaled(mass, force))
-        write(motion, j, TORQUE, torque)
-        motion[j, BULK] = mass
-        write(motion, j, INERTIA, (inertia[0], inertia[1], inertia[2]))
-        write(motion, j, INERTIA + 3, (inertia[3], inertia[4], inertia[5]))
+        write(motion, j, MOTION_MASS_CENTRE, place)
+        write(motion, j, MOTION_FORCE, scaled(mass, force))
+        write(motion, j, MOTION_TORQUE, torque)
+        motion[j, MOTION_MASS] = mass
+        write(motion, j, MOTION_INERTIA, (inertia[0], inertia[1], inertia[2]))
+        write(motion, j, MOTION_INERTIA + 3, (inertia[3], inertia[4], inertia[5]))
         kinetic += 0.5 * (mass * dot(velocity, velocity) + dot(momentum, spin))
         potential -= mass * dot(g, place)
         while upcoming < loads.shape[0] and loads[upcoming].link == j + 1:
@@ -243,18 +247,18 @@ def carry_out(joints, links, cables, segments, gravity, loads, bodies, heavy_gap
 
 
 @inner
-def carry_in(joints, loads, heavy_gaps, work, tau):
+def inward_pass(joints, loads, heavy_gaps, work, tau):
     """From tip to base: `tau`, the moment about its axis that each joint must give, and the outboard wrench about C."""
     motion, particles, load_at = work
     force = moment = point = (0.0, 0.0, 0.0)
     last = loads.shape[0] - 1
     in_gap = particles.shape[0] // joints.shape[0]
     for j in range(joints.shape[0] - 1, -1, -1):
-        a, centre, push = read(motion, j, AXIS), read(motion, j, CENTRE), read(motion, j, FORCE)
+        a, centre, push = read(motion, j, MOTION_AXIS), read(motion, j, MOTION_CENTRE), read(motion, j, MOTION_FORCE)
         moment = added(moment, cross_product(moved(point, -1.0, centre), force))
         point, force = centre, added(force, push)
-        arm = moved(read(motion, j, AT), -1.0, centre)
-        moment = combined(1.0, moment, 1.0, read(motion, j, TORQUE), 1.0, cross_product(arm, push))
+        arm = moved(read(motion, j, MOTION_MASS_CENTRE), -1.0, centre)
+        moment = combined(1.0, moment, 1.0, read(motion, j, MOTION_TORQUE), 1.0, cross_product(arm, push))
         while last >= 0 and loads[last].link == j + 1:
             f, m = loads[last].force, loads[last].moment
             pull, arm = (f[0], f[1], f[2]), moved(read(load_at, last, 0), -1.0, centre)
@@ -262,14 +266,14 @@ def carry_in(joints, loads, heavy_gaps, work, tau):
             moment = combined(1.0, moment, -1.0, (m[0], m[1], m[2]), -1.0, cross_product(arm, pull))
             last -= 1
         needed = dot(a, moment)
-        write(motion, j, WRENCH, force)
-        write(motion, j, WRENCH + 3, moment)
+        write(motion, j, MOTION_WRENCH, force)
+        write(motion, j, MOTION_WRENCH + 3, moment)
         if heavy_gaps:
             for row in range(j * in_gap, (j + 1) * in_gap):
-                push = read(particles, row, PUSH)
-                needed += dot(read(particles, row, SLOPE), push)
+                push = read(particles, row, PARTICLE_PUSH)
+                needed += dot(read(particles, row, PARTICLE_SLOPE), push)
                 force = added(force, push)
-                moment = added(moment, cross_product(moved(read(particles, row, PLACE), -1.0, centre), push))
+                moment = added(moment, cross_product(moved(read(particles, row, PARTICLE_PLACE), -1.0, centre), push))
         tau[j] = needed
 
 
@@ -281,14 +285,14 @@ def inverse_motion(
     gather_bodies(links, cables, bodies)
     motion = work[0]
     for i in range(q.shape[0]):
-        carry_out(
+        outward_pass(
             joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q[i], qd[i], qdd[i], work
         )  # fmt: skip
-        carry_in(joints, loads, heavy_gaps, work, tau[i])
+        inward_pass(joints, loads, heavy_gaps, work, tau[i])
         if wrenches.shape[0] > 0:
             for j in range(joints.shape[0]):
                 for column in range(6):
-                    wrenches[i, j, column] = motion[j, WRENCH + column]
+                    wrenches[i, j, column] = motion[j, MOTION_WRENCH + column]
 
 
 # The mass matrix of a chain of mirror joints from composite bodies: all that lies beyond a joint as one (theory 6).
@@ -297,7 +301,7 @@ NOTHING_BEYOND = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @inner
-def at_distance(inertia, mass, first, d):
+def inertia_about(inertia, mass, first, d):
     """Inertia about a point from which the old one lies at `d`; `first` is the first moment about the old point."""
     along, square = 2.0 * dot(first, d), dot(d, d)
     return (
@@ -311,7 +315,14 @@ def at_distance(inertia, mass, first, d):
 
 
 @inner
-def together(m, k):
+def read_inertia(motion, j):
+    """Of the link beyond joint j: xx, yy, zz, xy, xz, yz."""
+    i = MOTION_INERTIA
+    return (motion[j, i], motion[j, i + 1], motion[j, i + 2], motion[j, i + 3], motion[j, i + 4], motion[j, i + 5])
+
+
+@inner
+def added_inertia(m, k):
     return (m[0] + k[0], m[1] + k[1], m[2] + k[2], m[3] + k[3], m[4] + k[4], m[5] + k[5])
 
 
@@ -323,31 +334,27 @@ def fill_mass_matrix(heavy_gaps, work, M):
     in_gap = particles.shape[0] // n
     mass, first, inertia, point = 0.0, (0.0, 0.0, 0.0), NOTHING_BEYOND, (0.0, 0.0, 0.0)
     for j in range(n - 1, -1, -1):
-        a, centre, bulk = read(motion, j, AXIS), read(motion, j, CENTRE), motion[j, BULK]
+        a, centre, bulk = read(motion, j, MOTION_AXIS), read(motion, j, MOTION_CENTRE), motion[j, MOTION_MASS]
         d = moved(point, -1.0, centre)
-        inertia, first, point = at_distance(inertia, mass, first, d), moved(first, mass, d), centre
-        arm = moved(read(motion, j, AT), -1.0, centre)
-        six = (
-            motion[j, INERTIA], motion[j, INERTIA + 1], motion[j, INERTIA + 2],
-            motion[j, INERTIA + 3], motion[j, INERTIA + 4], motion[j, INERTIA + 5],
-        )  # fmt: skip
-        inertia = together(inertia, at_distance(six, bulk, (0.0, 0.0, 0.0), arm))
+        inertia, first, point = inertia_about(inertia, mass, first, d), moved(first, mass, d), centre
+        arm = moved(read(motion, j, MOTION_MASS_CENTRE), -1.0, centre)
+        inertia = added_inertia(inertia, inertia_about(read_inertia(motion, j), bulk, (0.0, 0.0, 0.0), arm))
         mass, first = mass + bulk, moved(first, bulk, arm)
         # Momentum of all beyond joint j while it alone turns at unit rate.
         linear, angular = cross_product(a, first), times_inertia(inertia, a)
         M[j, j] = dot(a, angular)
         if heavy_gaps:
             for row in range(j * in_gap, (j + 1) * in_gap):
-                heft, slope = particles[row, HEFT], read(particles, row, SLOPE)
-                arm = moved(read(particles, row, PLACE), -1.0, centre)
+                heft, slope = particles[row, PARTICLE_MASS], read(particles, row, PARTICLE_SLOPE)
+                arm = moved(read(particles, row, PARTICLE_PLACE), -1.0, centre)
                 M[j, j] += heft * dot(slope, slope)
                 linear = moved(linear, heft, slope)
                 angular = moved(angular, heft, cross_product(arm, slope))
-                inertia = together(inertia, at_distance(NOTHING_BEYOND, heft, (0.0, 0.0, 0.0), arm))
+                inertia = added_inertia(inertia, inertia_about(NOTHING_BEYOND, heft, (0.0, 0.0, 0.0), arm))
                 mass, first = mass + heft, moved(first, heft, arm)
         for i in range(j):
-            lever = moved(centre, -1.0, read(motion, i, CENTRE))
-            M[i, j] = M[j, i] = dot(read(motion, i, AXIS), added(angular, cross_product(lever, linear)))
+            lever = moved(centre, -1.0, read(motion, i, MOTION_CENTRE))
+            M[i, j] = M[j, i] = dot(read(motion, i, MOTION_AXIS), added(angular, cross_product(lever, linear)))
 
 
 @kernel
@@ -355,5 +362,5 @@ def mass_matrices(joints, links, cables, segments, gravity, loads, bodies, heavy
     """M (N, n, n) of N poses; `still`: zeros (n,)."""
     gather_bodies(links, cables, bodies)
     for i in range(q.shape[0]):
-        carry_out(joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q[i], still, still, work)
+        outward_pass(joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q[i], still, still, work)
         fill_mass_matrix(heavy_gaps, work, M[i])

@@ -7,18 +7,23 @@ from __future__ import annotations
 import math
 
 from vertebra.mechanics.compiled import inner, kernel, merged
+from vertebra.mechanics.layout import (
+    ACTIVE_SIDE,
+    ACTIVE_WHICH,
+    WORK_BEFORE,
+    WORK_D,
+    WORK_POINT,
+    WORK_STEP,
+    WORK_TARGET,
+    WORK_U,
+    WORK_Z,
+)
 
-FOUND, EMPTY, STALLED = range(3)
-"""What `nearest` returns: the answer; no point keeps all constraints; round-off kept it from an answer."""
+FOUND, EMPTY, UNDECIDED = range(3)
+"""What `nearest_point` returns: the answer; no point keeps all constraints; round-off kept it from an answer."""
 
-# Rows of `active`, one column an active constraint: its number, and 1 where it holds x up, -1 where it holds it down.
-# The last column of the first row counts them.
-WHICH, SIDE = range(2)
 # Marks of constraints. A pinned one is an equation: it stays, whatever the sign of its multiplier.
 FREE, ACTIVE, PINNED = range(3)
-# Rows of `work`: the point to be near to; parts of a normal (`resolve`); multipliers; limits in the basis; for callers.
-POINT, D, Z, STEP, U, TARGET, BEFORE = range(7)
-WORK_ROWS = 7
 
 DEPENDENT = 1e-20
 """Squared length that a unit normal must have beyond the active ones."""
@@ -28,31 +33,31 @@ SMALLEST_STEP = 1e-13
 
 
 @kernel
-def nearest(n, rows, G, low, high, tolerance, x, basis, upper, active, mark, work):
-    """Write into `x` the point of the polyhedron nearest to work[POINT]; returns FOUND, EMPTY or STALLED.
+def nearest_point(n, rows, G, low, high, tolerance, x, basis, upper, active, mark, work):
+    """Write into `x` the point of the polyhedron nearest to work[WORK_POINT]; returns FOUND, EMPTY or UNDECIDED.
 
-    Starts from the active constraints that the last call, or `rebuild`, left. Constraints are kept to `tolerance`,
-    active ones to round-off. work[U] holds the multipliers of the active ones.
+    Starts from the active constraints that the last call, or `rebuild_factors`, left. Constraints are kept to
+    `tolerance`, active ones to round-off. work[WORK_U] holds the multipliers of the active ones.
     """
     last = active.shape[1] - 1
-    settle(n, low, high, tolerance, x, basis, upper, active, mark, work)
-    status = STALLED
-    z, step, u = work[Z], work[STEP], work[U]
+    nearest_on_active(n, low, high, tolerance, x, basis, upper, active, mark, work)
+    status = UNDECIDED
+    z, step, u = work[WORK_Z], work[WORK_STEP], work[WORK_U]
     for _ in range(100 + 20 * (n + rows)):
-        which, side, gap = farthest(n, rows, G, low, high, tolerance, mark, x)
+        which, side, gap = most_violated(n, rows, G, low, high, tolerance, mark, x)
         if which < 0:
             status = FOUND
             break
         multiplier, leaving = 0.0, 0
         while leaving >= 0:
-            independent = resolve(n, G, which, side, basis, upper, active, work)
+            independent = resolve_normal(n, G, which, side, basis, upper, active, work)
             length, leaving = gap / independent if independent > DEPENDENT else math.inf, -1
-            for i in range(active[WHICH, last]):
-                if step[i] > SMALLEST_STEP and mark[active[WHICH, i]] != PINNED and u[i] < length * step[i]:
+            for i in range(active[ACTIVE_WHICH, last]):
+                if step[i] > SMALLEST_STEP and mark[active[ACTIVE_WHICH, i]] != PINNED and u[i] < length * step[i]:
                     length, leaving = u[i] / step[i], i
             if length == math.inf:
                 return EMPTY
-            for i in range(active[WHICH, last]):
+            for i in range(active[ACTIVE_WHICH, last]):
                 u[i] -= length * step[i]
             multiplier += length
             if independent > DEPENDENT:
@@ -60,16 +65,16 @@ def nearest(n, rows, G, low, high, tolerance, x, basis, upper, active, mark, wor
                 for k in range(n):
                     x[k] += length * z[k]
             if leaving >= 0:
-                drop(n, leaving, basis, upper, active, mark, u)
-        u[active[WHICH, last]] = multiplier
-        add(n, which, side, low, high, basis, upper, active, mark, work)
+                drop_constraint(n, leaving, basis, upper, active, mark, u)
+        u[active[ACTIVE_WHICH, last]] = multiplier
+        add_constraint(n, which, side, low, high, basis, upper, active, mark, work)
     # Once more from the point itself: without the round-off of the way.
-    settle(n, low, high, tolerance, x, basis, upper, active, mark, work)
+    nearest_on_active(n, low, high, tolerance, x, basis, upper, active, mark, work)
     return status
 
 
 @merged
-def farthest(n, rows, G, low, high, tolerance, mark, x):
+def most_violated(n, rows, G, low, high, tolerance, mark, x):
     """Number, side and distance of the constraint that x breaks most; -1 where it breaks none."""
     which, side, gap = -1, 1, tolerance
     for i in range(n + rows):
@@ -88,12 +93,12 @@ def farthest(n, rows, G, low, high, tolerance, mark, x):
 
 
 @inner
-def resolve(n, G, which, side, basis, upper, active, work):
-    """Parts of a constraint's normal: `D` in the basis, `Z` beyond the active ones, `STEP` in terms of these.
+def resolve_normal(n, G, which, side, basis, upper, active, work):
+    """Parts of a constraint's normal: WORK_D in the basis, WORK_Z beyond the active ones, WORK_STEP in terms of these.
 
     Returns |z|^2.
     """
-    d, z, step, count = work[D], work[Z], work[STEP], active[WHICH, active.shape[1] - 1]
+    d, z, step, count = work[WORK_D], work[WORK_Z], work[WORK_STEP], active[ACTIVE_WHICH, active.shape[1] - 1]
     independent = 0.0
     for k in range(n):
         z[k] = 0.0
@@ -125,10 +130,10 @@ def solve_upper(count, upper, values):
 
 
 @inner
-def add(n, which, side, low, high, basis, upper, active, mark, work):
+def add_constraint(n, which, side, low, high, basis, upper, active, mark, work):
     """Make the resolved constraint active: one reflection turns the basis so that its next vector takes all of z."""
-    d, z, last = work[D], work[Z], active.shape[1] - 1
-    count = active[WHICH, last]
+    d, z, last = work[WORK_D], work[WORK_Z], active.shape[1] - 1
+    count = active[ACTIVE_WHICH, last]
     square = 0.0
     for i in range(count, n):
         square += d[i] * d[i]
@@ -144,19 +149,23 @@ def add(n, which, side, low, high, basis, upper, active, mark, work):
     for i in range(count, n):
         for k in range(n):
             basis[i, k] -= d[i] * z[k]
-    active[WHICH, count], active[SIDE, count], active[WHICH, last] = which, side, count + 1
+    active[ACTIVE_WHICH, count], active[ACTIVE_SIDE, count], active[ACTIVE_WHICH, last] = which, side, count + 1
     mark[which] = PINNED if low[which] == high[which] else ACTIVE
 
 
 @inner
-def drop(n, leaving, basis, upper, active, mark, u):
+def drop_constraint(n, leaving, basis, upper, active, mark, u):
     """Take one active constraint out; rotations make R triangular again."""
     last = active.shape[1] - 1
-    count = active[WHICH, last] - 1
-    mark[active[WHICH, leaving]] = FREE
-    active[WHICH, last] = count
+    count = active[ACTIVE_WHICH, last] - 1
+    mark[active[ACTIVE_WHICH, leaving]] = FREE
+    active[ACTIVE_WHICH, last] = count
     for m in range(leaving, count):
-        active[WHICH, m], active[SIDE, m], u[m] = active[WHICH, m + 1], active[SIDE, m + 1], u[m + 1]
+        active[ACTIVE_WHICH, m], active[ACTIVE_SIDE, m], u[m] = (
+            active[ACTIVE_WHICH, m + 1],
+            active[ACTIVE_SIDE, m + 1],
+            u[m + 1],
+        )
         for i in range(m + 2):
             upper[m, i] = upper[m + 1, i]
     for m in range(leaving, count):
@@ -172,7 +181,7 @@ def drop(n, leaving, basis, upper, active, mark, u):
 
 
 @kernel
-def rebuild(n, rows, G, low, high, basis, upper, active, mark, work):
+def rebuild_factors(n, rows, G, low, high, basis, upper, active, mark, work):
     """Factors of the listed constraints, as far as they exist, are limited on their side, and independent.
 
     A list of none is a start from nothing.
@@ -183,27 +192,27 @@ def rebuild(n, rows, G, low, high, basis, upper, active, mark, work):
             basis[i, k] = 1.0 if i == k else 0.0
     for i in range(n + rows):
         mark[i] = FREE
-    listed = active[WHICH, last]
-    active[WHICH, last] = 0
+    listed = active[ACTIVE_WHICH, last]
+    active[ACTIVE_WHICH, last] = 0
     for m in range(listed):
-        which, side = active[WHICH, m], active[SIDE, m]
-        if which < n + rows and active[WHICH, last] < n:
+        which, side = active[ACTIVE_WHICH, m], active[ACTIVE_SIDE, m]
+        if which < n + rows and active[ACTIVE_WHICH, last] < n:
             limit = low[which] if side > 0 else high[which]
-            if abs(limit) < math.inf and resolve(n, G, which, side, basis, upper, active, work) > STARTING:
-                add(n, which, side, low, high, basis, upper, active, mark, work)
+            if abs(limit) < math.inf and resolve_normal(n, G, which, side, basis, upper, active, work) > STARTING:
+                add_constraint(n, which, side, low, high, basis, upper, active, mark, work)
 
 
 @inner
-def settle(n, low, high, tolerance, x, basis, upper, active, mark, work):
+def nearest_on_active(n, low, high, tolerance, x, basis, upper, active, mark, work):
     """Nearest point on the active constraints alone, and their multipliers; those that would have to pull go."""
-    point, d, target, u = work[POINT], work[D], work[TARGET], work[U]
+    point, d, target, u = work[WORK_POINT], work[WORK_D], work[WORK_TARGET], work[WORK_U]
     last, leaving = active.shape[1] - 1, 0
     while leaving >= 0:
         for k in range(n):
             x[k] = point[k]
-        for m in range(active[WHICH, last]):
-            which = active[WHICH, m]
-            value = low[which] if active[SIDE, m] > 0 else -high[which]
+        for m in range(active[ACTIVE_WHICH, last]):
+            which = active[ACTIVE_WHICH, m]
+            value = low[which] if active[ACTIVE_SIDE, m] > 0 else -high[which]
             for i in range(m):
                 value -= upper[m, i] * target[i]
             target[m] = value / upper[m, m]
@@ -214,74 +223,74 @@ def settle(n, low, high, tolerance, x, basis, upper, active, mark, work):
             for k in range(n):
                 x[k] += d[m] * basis[m, k]
             u[m] = d[m]
-        solve_upper(active[WHICH, last], upper, u)
+        solve_upper(active[ACTIVE_WHICH, last], upper, u)
         worst, leaving = -tolerance, -1
-        for m in range(active[WHICH, last]):
-            if mark[active[WHICH, m]] != PINNED and u[m] < worst:
+        for m in range(active[ACTIVE_WHICH, last]):
+            if mark[active[ACTIVE_WHICH, m]] != PINNED and u[m] < worst:
                 worst, leaving = u[m], m
         if leaving >= 0:
-            drop(n, leaving, basis, upper, active, mark, u)
-    for m in range(active[WHICH, last]):
-        which = active[WHICH, m]
+            drop_constraint(n, leaving, basis, upper, active, mark, u)
+    for m in range(active[ACTIVE_WHICH, last]):
+        which = active[ACTIVE_WHICH, m]
         if mark[which] != PINNED:
             u[m] = max(u[m], 0.0)
         if which < n:
-            x[which] = low[which] if active[SIDE, m] > 0 else high[which]
+            x[which] = low[which] if active[ACTIVE_SIDE, m] > 0 else high[which]
 
 
 # Linear programmes on a polyhedron: the point of least cost, and of all such points the one nearest to zero.
 
-REACH = 10.0
+DOWNHILL_REACH = 10.0
 """How far downhill a step looks, in sizes of the problem: far enough for one step to do, most often."""
 KEPT = 1e-12
 """Constraints are kept to this part of the size of the problem."""
 PRICED = 1e-11
 """Prices of constraints below this part of the cost are none."""
-STEPS = 200
+MOST_COST_STEPS = 200
 IDLE = 8
 """Steps without gain after which the point is taken for an optimum."""
 
 
 @merged
 def least_cost(n, rows, G, low, high, cost, size, x, basis, upper, active, mark, work):
-    """Write x with the least cost.x, and among those the least |x|; FOUND, EMPTY or STALLED (see `polyhedron`).
+    """Write x with the least cost.x, and among those the least |x|; FOUND, EMPTY or UNDECIDED.
 
     `size`: of the numbers in x. `active` lists constraints to start with. x <- nearest(x - step cost) ends, after
     finitely many steps and exactly, in an optimum; from zero with a long step it is the optimum nearest to zero. The
     prices of its constraints tell which of them every optimum keeps, so the nearest point to zero on these is that one,
     whatever the step was.
     """
-    point, before, price, tolerance = work[POINT], work[BEFORE], work[STEP], KEPT * size
+    point, before, price, tolerance = work[WORK_POINT], work[WORK_BEFORE], work[WORK_STEP], KEPT * size
     steepest = 1e-300
     for k in range(n):
         steepest = max(steepest, abs(cost[k]))
         x[k] = 0.0
-    step = REACH * size / steepest
-    rebuild(n, rows, G, low, high, basis, upper, active, mark, work)
+    step = DOWNHILL_REACH * size / steepest
+    rebuild_factors(n, rows, G, low, high, basis, upper, active, mark, work)
     reached, idle, least = False, 0, 0.0
-    for turn in range(STEPS):
+    for turn in range(MOST_COST_STEPS):
         for k in range(n):
             before[k] = x[k]
             point[k] = 0.0 if reached else x[k] - step * cost[k]
-        status = nearest(n, rows, G, low, high, tolerance, x, basis, upper, active, mark, work)
+        status = nearest_point(n, rows, G, low, high, tolerance, x, basis, upper, active, mark, work)
         if reached or (turn == 0 and status != FOUND):
             break
-        reached = all_paid(n, cost, PRICED * steepest, basis, upper, active, mark, price) or idle == IDLE
-        value = dot_product(n, cost, x)
+        reached = prices_balance_cost(n, cost, PRICED * steepest, basis, upper, active, mark, price) or idle == IDLE
+        value = dot_of(n, cost, x)
         if reached:
             least = value
-            for m in range(active[WHICH, active.shape[1] - 1]):
+            for m in range(active[ACTIVE_WHICH, active.shape[1] - 1]):
                 if price[m] > PRICED * steepest:
-                    mark[active[WHICH, m]] = PINNED
+                    mark[active[ACTIVE_WHICH, m]] = PINNED
         else:
             # Between constraints that are all but parallel, steps go on below what the constraints are kept to.
             idle = idle + 1 if turn > 0 and value > least - KEPT * size * steepest else 0
             least = min(value, least) if turn > 0 else value
             if turn > 0:
-                stretch(n, rows, G, low, high, x, before, tolerance)
-        status = STALLED
+                extend_step(n, rows, G, low, high, x, before, tolerance)
+        status = UNDECIDED
     if reached:
-        if status != FOUND or dot_product(n, cost, x) > least + 2.0 * PRICED * size * steepest:
+        if status != FOUND or dot_of(n, cost, x) > least + 2.0 * PRICED * size * steepest:
             # Round-off has left the face of the optimum without a point, or tilted it; the optimum itself is one.
             for k in range(n):
                 x[k] = before[k]
@@ -290,7 +299,7 @@ def least_cost(n, rows, G, low, high, cost, size, x, basis, upper, active, mark,
 
 
 @inner
-def dot_product(n, a, b):
+def dot_of(n, a, b):
     total = 0.0
     for k in range(n):
         total += a[k] * b[k]
@@ -298,9 +307,9 @@ def dot_product(n, a, b):
 
 
 @inner
-def all_paid(n, cost, least, basis, upper, active, mark, price):
+def prices_balance_cost(n, cost, least, basis, upper, active, mark, price):
     """Whether the active constraints balance the cost, none with a negative price: then x is an optimum."""
-    count, rest = active[WHICH, active.shape[1] - 1], 0.0
+    count, rest = active[ACTIVE_WHICH, active.shape[1] - 1], 0.0
     for i in range(n):
         part = 0.0
         for k in range(n):
@@ -312,13 +321,13 @@ def all_paid(n, cost, least, basis, upper, active, mark, price):
     solve_upper(count, upper, price)
     paid = rest <= least * least
     for m in range(count):
-        if price[m] < -least and mark[active[WHICH, m]] != PINNED:
+        if price[m] < -least and mark[active[ACTIVE_WHICH, m]] != PINNED:
             paid = False
     return paid
 
 
 @inner
-def stretch(n, rows, G, low, high, x, before, tolerance):
+def extend_step(n, rows, G, low, high, x, before, tolerance):
     """Go on from `before` through x until a constraint stops it: down a face that is all but level, steps are short."""
     most, moved = math.inf, 0.0
     for k in range(n):

@@ -9,6 +9,7 @@ import math
 from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.kernels.algebra import combined, dot, read, tilt_and_heading, turn_in_place, write
 from vertebra.mechanics.kernels.joints import place_ball, place_mirror, place_universal
+from vertebra.mechanics.layout import FACTOR_AXIS, FACTOR_GAIN, FACTOR_INVERSE, FACTOR_OFFSET
 from vertebra.robot.tables import BALL, PIN
 
 MOST_STEPS = 30
@@ -16,16 +17,12 @@ SMALL_STEP = 1e-6
 """rad: where no step is larger, the next one is far below what a sensor can tell."""
 LARGEST_STEP = 1.0
 """rad."""
-NEAR = 0.02
+NEAR_FIT = 0.02
 """rad: from steps of this size on, what contradicts the others is an outlier."""
 LIMIT_WEIGHT = 1e10
 """1/rad^2, against leaving the range of a joint."""
 BASE_PRIOR = 0.1
 """1/rad^2, keeps the base where it was when no sensor tells its orientation."""
-
-# Columns of `factors`, one row a joint: the axes B (three rows), the gain H^-1 B^T outer (three rows), the offset
-# H^-1 g, and H^-1 (its upper half) with H = B^T outer B + prior. The last row has the covariance of the base there.
-AXIS, GAIN, OFFSET, INVERSE, FACTORS = 0, 9, 18, 21, 27
 
 
 @kernel
@@ -46,21 +43,21 @@ def fit_chain(
     step = 0
     open_gate = True
     while step < MOST_STEPS and (largest > SMALL_STEP or open_gate):
-        place_links(joints, links, q, twist, frames, axes)
+        place_twisted_chain(joints, links, q, twist, frames, axes)
         # A start far off, as when the robot has just been switched on, would make outliers of all sensors.
-        open_gate = open_gate and largest > NEAR and step < MOST_STEPS // 3
-        weigh(measured, information, math.inf if open_gate else gate, frames, residuals, weights)
-        pull = eliminate(
+        open_gate = open_gate and largest > NEAR_FIT and step < MOST_STEPS // 3
+        weigh_residuals(measured, information, math.inf if open_gate else gate, frames, residuals, weights)
+        pull = eliminate_fit(
             joints, information, soft, straight, q, twist, frames, axes, residuals, weights, base_known, factors
         )
-        largest = insert_all(joints, base_known, soft > 0.0, pull, factors, frames, q, twist)
+        largest = substitute_fit(joints, base_known, soft > 0.0, pull, factors, frames, q, twist)
         step += 1
     keep_in_range(joints, q)
     return step if largest <= SMALL_STEP else -step
 
 
 @inner
-def place_links(joints, links, q, twist, frames, axes):
+def place_twisted_chain(joints, links, q, twist, frames, axes):
     """Frames and axes beyond frames[0]; each joint then twists its link about the link's own z axis."""
     for j in range(joints.shape[0]):
         joint = joints[j]
@@ -79,7 +76,7 @@ def place_links(joints, links, q, twist, frames, axes):
 
 
 @inner
-def weigh(measured, information, gate, frames, residuals, weights):
+def weigh_residuals(measured, information, gate, frames, residuals, weights):
     """Residuals (tilt about x and y, heading); what lies beyond the gate gets the weight (gate / size)^2."""
     for i in range(measured.shape[0]):
         weights[i, 0] = weights[i, 1] = 1.0
@@ -96,7 +93,7 @@ def weigh(measured, information, gate, frames, residuals, weights):
 
 
 @inner
-def eliminate(joints, information, soft, straight, q, twist, frames, axes, residuals, weights, base_known, factors):
+def eliminate_fit(joints, information, soft, straight, q, twist, frames, axes, residuals, weights, base_known, factors):
     """From tip to base: what the sensors beyond each joint say about the link before it. Returns `pull` at the base.
 
     `outer` is kept as its upper half, (xx, xy, xz, yy, yz, zz): rounding must not make it unsymmetric.
@@ -113,22 +110,26 @@ def eliminate(joints, information, soft, straight, q, twist, frames, axes, resid
             break
         joint = joints[i - 1]
         fill_axes(joint, i - 1, soft > 0.0, frames, axes, factors)
-        prior, wish = wishes(joint, q, soft, straight[i - 1], twist[i - 1])
-        a, b, c = read(factors, i - 1, AXIS), read(factors, i - 1, AXIS + 3), read(factors, i - 1, AXIS + 6)
-        u, v, w = times(outer, a), times(outer, b), times(outer, c)
-        inverse = inverted(
+        prior, wish = prior_and_wish(joint, q, soft, straight[i - 1], twist[i - 1])
+        a, b, c = (
+            read(factors, i - 1, FACTOR_AXIS),
+            read(factors, i - 1, FACTOR_AXIS + 3),
+            read(factors, i - 1, FACTOR_AXIS + 6),
+        )
+        u, v, w = times_upper_half(outer, a), times_upper_half(outer, b), times_upper_half(outer, c)
+        inverse = inverse_upper_half(
             prior[0] + dot(a, u), prior[1] + dot(a, v), dot(a, w), prior[2] + dot(b, v), dot(b, w), prior[3] + dot(c, w)
         )
-        offset = times(inverse, (wish[0] + dot(a, pull), wish[1] + dot(b, pull), wish[2] + dot(c, pull)))
+        offset = times_upper_half(inverse, (wish[0] + dot(a, pull), wish[1] + dot(b, pull), wish[2] + dot(c, pull)))
         first = combined(inverse[0], u, inverse[1], v, inverse[2], w)
         second = combined(inverse[1], u, inverse[3], v, inverse[4], w)
         third = combined(inverse[2], u, inverse[4], v, inverse[5], w)
-        write(factors, i - 1, GAIN, first)
-        write(factors, i - 1, GAIN + 3, second)
-        write(factors, i - 1, GAIN + 6, third)
-        write(factors, i - 1, OFFSET, offset)
+        write(factors, i - 1, FACTOR_GAIN, first)
+        write(factors, i - 1, FACTOR_GAIN + 3, second)
+        write(factors, i - 1, FACTOR_GAIN + 6, third)
+        write(factors, i - 1, FACTOR_OFFSET, offset)
         for k in range(6):
-            factors[i - 1, INVERSE + k] = inverse[k]
+            factors[i - 1, FACTOR_INVERSE + k] = inverse[k]
         outer = (
             outer[0] - (u[0] * first[0] + v[0] * second[0] + w[0] * third[0]),
             outer[1] - (u[0] * first[1] + v[0] * second[1] + w[0] * third[1]),
@@ -141,11 +142,11 @@ def eliminate(joints, information, soft, straight, q, twist, frames, axes, resid
         pull = (pull[0] - spent[0], pull[1] - spent[1], pull[2] - spent[2])
     held = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     if not base_known:
-        held = inverted(
+        held = inverse_upper_half(
             outer[0] + BASE_PRIOR, outer[1], outer[2], outer[3] + BASE_PRIOR, outer[4], outer[5] + BASE_PRIOR
         )
     for k in range(6):
-        factors[n, INVERSE + k] = held[k]
+        factors[n, FACTOR_INVERSE + k] = held[k]
     return pull
 
 
@@ -155,15 +156,15 @@ def fill_axes(joint, j, twists, frames, axes, factors):
     for f in range(3):
         for k in range(3):
             if f < joint.freedoms:
-                factors[j, AXIS + 3 * f + k] = axes[joint.first + f, k]
+                factors[j, FACTOR_AXIS + 3 * f + k] = axes[joint.first + f, k]
             elif f == joint.freedoms and twists:
-                factors[j, AXIS + 3 * f + k] = frames[j + 1, k, 2]
+                factors[j, FACTOR_AXIS + 3 * f + k] = frames[j + 1, k, 2]
             else:
-                factors[j, AXIS + 3 * f + k] = 0.0
+                factors[j, FACTOR_AXIS + 3 * f + k] = 0.0
 
 
 @inner
-def wishes(joint, q, soft, straight, twist):
+def prior_and_wish(joint, q, soft, straight, twist):
     """Prior information (xx, xy, yy, zz) on a joint's steps and the vector that goes with it.
 
     A weak wish to stay decides where no sensor does; a strong one is against leaving the range; a soft twist wants to
@@ -174,7 +175,7 @@ def wishes(joint, q, soft, straight, twist):
     back = 1.0 / soft if soft > 0.0 else 1.0
     pulled = -twist / soft if soft > 0.0 else 0.0
     if joint.freedoms == 1:
-        excess = beyond(q[first], limit)
+        excess = beyond_limit(q[first], limit)
         if excess != 0.0:
             stay += LIMIT_WEIGHT
         return (stay, 0.0, back, 1.0), (-straight * q[first] - LIMIT_WEIGHT * excess, pulled, 0.0)
@@ -187,7 +188,7 @@ def wishes(joint, q, soft, straight, twist):
         strong = (stay + LIMIT_WEIGHT * x * x, LIMIT_WEIGHT * x * y, stay + LIMIT_WEIGHT * y * y, back)
         force = LIMIT_WEIGHT * (limit - bend) - straight * bend
         return strong, (force * x, force * y, pulled)
-    x, y = beyond(q[first], limit), beyond(q[first + 1], limit)
+    x, y = beyond_limit(q[first], limit), beyond_limit(q[first + 1], limit)
     stay_x = stay + LIMIT_WEIGHT if x != 0.0 else stay
     stay_y = stay + LIMIT_WEIGHT if y != 0.0 else stay
     wish = (-straight * q[first] - LIMIT_WEIGHT * x, -straight * q[first + 1] - LIMIT_WEIGHT * y, pulled)
@@ -195,13 +196,13 @@ def wishes(joint, q, soft, straight, twist):
 
 
 @inner
-def beyond(q, limit):
+def beyond_limit(q, limit):
     """How far an angle is outside its range, with its sign."""
     return q - min(max(q, -limit), limit)
 
 
 @inner
-def times(m, v):
+def times_upper_half(m, v):
     """Symmetric matrix, as its upper half, times a vector."""
     return (
         m[0] * v[0] + m[1] * v[1] + m[2] * v[2],
@@ -211,7 +212,7 @@ def times(m, v):
 
 
 @inner
-def inverted(xx, xy, xz, yy, yz, zz):
+def inverse_upper_half(xx, xy, xz, yy, yz, zz):
     """Inverse of a positive definite matrix, both as the upper half, by its factors L D L^T."""
     p, q = xy / xx, xz / xx
     middle = yy - p * xy
@@ -223,23 +224,33 @@ def inverted(xx, xy, xz, yy, yz, zz):
 
 
 @inner
-def insert_all(joints, base_known, twists, pull, factors, frames, q, twist):
+def substitute_fit(joints, base_known, twists, pull, factors, frames, q, twist):
     """From base to tip: turn the base and step every joint; returns the largest step, rad."""
     n = joints.shape[0]
     turn = (0.0, 0.0, 0.0)
     largest = 0.0
     if not base_known:
         f = factors[n]
-        turn = times((f[INVERSE], f[INVERSE + 1], f[INVERSE + 2], f[INVERSE + 3], f[INVERSE + 4], f[INVERSE + 5]), pull)
+        turn = times_upper_half(
+            (
+                f[FACTOR_INVERSE],
+                f[FACTOR_INVERSE + 1],
+                f[FACTOR_INVERSE + 2],
+                f[FACTOR_INVERSE + 3],
+                f[FACTOR_INVERSE + 4],
+                f[FACTOR_INVERSE + 5],
+            ),
+            pull,
+        )
         turn_in_place(turn, frames[0])
         largest = max(abs(turn[0]), abs(turn[1]), abs(turn[2]))
     for j in range(n):
         joint = joints[j]
         before = turn
         for f in range(joint.freedoms + 1 if twists else joint.freedoms):
-            step = factors[j, OFFSET + f] - dot(read(factors, j, GAIN + 3 * f), before)
+            step = factors[j, FACTOR_OFFSET + f] - dot(read(factors, j, FACTOR_GAIN + 3 * f), before)
             step = min(max(step, -LARGEST_STEP), LARGEST_STEP)
-            axis = read(factors, j, AXIS + 3 * f)
+            axis = read(factors, j, FACTOR_AXIS + 3 * f)
             turn = (turn[0] + step * axis[0], turn[1] + step * axis[1], turn[2] + step * axis[2])
             if f < joint.freedoms:
                 q[joint.first + f] += step
@@ -281,17 +292,19 @@ def spread_covariance(joints, frames, axes, points, factors, scratch, variances,
     for row in range(6):
         for column in range(6):
             turns = row > 2 and column > 2
-            covariances[0, row, column] = upper_half(factors[n], row - 3, column - 3) if turns else 0.0
-    move(covariances[0], end(frames[0], points[0]), covariances[0])
+            covariances[0, row, column] = inverse_element(factors[n], row - 3, column - 3) if turns else 0.0
+    move_covariance(covariances[0], point_on_axis(frames[0], points[0]), covariances[0])
     for j in range(n):
-        before, after = end(frames[j], points[j]), end(frames[j + 1], points[j + 1])
-        move(covariances[j], (after[0] - before[0], after[1] - before[1], after[2] - before[2]), covariances[j + 1])
+        before, after = point_on_axis(frames[j], points[j]), point_on_axis(frames[j + 1], points[j + 1])
+        move_covariance(
+            covariances[j], (after[0] - before[0], after[1] - before[1], after[2] - before[2]), covariances[j + 1]
+        )
         fill_screws(joints[j], j, after, frames, axes, factors, screws)
         cross_joint(covariances[j + 1], factors[j], screws, shared, sides, variances[j])
 
 
 @inner
-def end(frame, along):
+def point_on_axis(frame, along):
     """World coordinates of the point (0, 0, along) of a link."""
     return (
         frame[0, 3] + along * frame[0, 2],
@@ -301,14 +314,14 @@ def end(frame, along):
 
 
 @inner
-def upper_half(factors, row, column):
+def inverse_element(factors, row, column):
     """Element of H^-1, which `factors` holds as its upper half: xx, xy, xz, yy, yz, zz."""
     low, high = min(row, column), max(row, column)
-    return factors[INVERSE + low + high + (1 if low > 0 else 0)]
+    return factors[FACTOR_INVERSE + low + high + (1 if low > 0 else 0)]
 
 
 @inner
-def move(p, by, out):
+def move_covariance(p, by, out):
     """Covariance of the pose at another point of the same link: its displacement is v + d x by."""
     x, y, z = by
     for k in range(6):
@@ -328,7 +341,11 @@ def move(p, by, out):
 def fill_screws(joint, j, point, frames, axes, factors, screws):
     """What a unit step of each freedom does to a point beyond the joint and to its link: displacement, turn."""
     for f in range(3):
-        a, b, c = factors[j, AXIS + 3 * f], factors[j, AXIS + 3 * f + 1], factors[j, AXIS + 3 * f + 2]
+        a, b, c = (
+            factors[j, FACTOR_AXIS + 3 * f],
+            factors[j, FACTOR_AXIS + 3 * f + 1],
+            factors[j, FACTOR_AXIS + 3 * f + 2],
+        )
         if f < joint.freedoms:
             x, y, z = axes[joint.first + f, 3], axes[joint.first + f, 4], axes[joint.first + f, 5]
         else:
@@ -342,16 +359,16 @@ def fill_screws(joint, j, point, frames, axes, factors, screws):
 def cross_joint(p, factors, screws, shared, sides, variances):
     """P of the link beyond a joint, x' = x + S u, and the variances of u."""
     for f in range(3):
-        a, b, c = factors[GAIN + 3 * f], factors[GAIN + 3 * f + 1], factors[GAIN + 3 * f + 2]
+        a, b, c = factors[FACTOR_GAIN + 3 * f], factors[FACTOR_GAIN + 3 * f + 1], factors[FACTOR_GAIN + 3 * f + 2]
         for k in range(6):
             shared[f, k] = a * p[3, k] + b * p[4, k] + c * p[5, k]  # covariance of (gain d) and x
     for f in range(3):
         for k in range(6):
             sides[f, k] = -shared[f, k]
         for g in range(3):
-            both = upper_half(factors, f, g)
+            both = inverse_element(factors, f, g)
             for k in range(3):
-                both += shared[f, 3 + k] * factors[GAIN + 3 * g + k]
+                both += shared[f, 3 + k] * factors[FACTOR_GAIN + 3 * g + k]
             if f == g:
                 variances[f] = both
             for k in range(6):

@@ -4,35 +4,12 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.kernels.algebra import tilt_and_heading, turn_in_place, write_euler, write_quaternion
 from vertebra.mechanics.kernels.joints import place_base
-from vertebra.mechanics.kernels.sensed_chain import fit_chain, place_links, spread_covariance
+from vertebra.mechanics.kernels.sensed_chain import fit_chain, place_twisted_chain, spread_covariance
 from vertebra.robot.tables import BALL, PIN
 
-SENSOR = np.dtype(
-    [
-        ("link", np.int64),
-        ("mount", np.float64, (3, 3)),  # sensor axes to link axes
-        ("heading_cos", np.float64),  # of the heading offset
-        ("heading_sin", np.float64),
-        ("bias", np.float64, (3,)),  # of the gyro, sensor axes, rad/s
-        ("noise", np.float64, (3,)),  # standard deviations about the world's axes, rad
-        ("rotation", np.float64, (3, 3)),  # orientation of the link at its last accepted sample
-        ("time", np.float64),  # of that sample, s; -inf before the first
-        ("tilt_variance", np.float64, (2,)),  # of that orientation about the world's x and y, rad^2
-        ("rate", np.float64, (3,)),  # last angular velocity of the link, link axes, rad/s
-        ("rate_time", np.float64),  # s; -inf before the first
-        ("rate_slope", np.float64, (3,)),  # how it changed since the one before, rad/s^2; 0 when that is long ago
-        ("has_trend", np.int64),  # 1 when it is not
-        ("heading_trust", np.float64),  # factor on the information of that sample's heading
-        ("samples", np.int64),  # accepted
-        ("outliers", np.int64),  # refused because they jump
-        ("run", np.int64),  # refused since the last accepted one
-    ]
-)
 ACCEPTED, OLD, OUTLIER = range(3)
 ANGLES, QUATERNION, MATRIX = range(3)
 
@@ -82,12 +59,12 @@ def take_orientation(table, row, form, values, time, tilt_trust, heading_trust, 
             turn_in_place(world_turn(sensor, sensor.time, time), carried)
             drift, motion = rate_error(sensor) * elapsed, 0.0
         x, y, z = tilt_and_heading(carried, measured)
-        if jumps(sensor, x, y, drift, motion, gate):
+        if tilt_jumps(sensor, x, y, drift, motion, gate):
             sensor.outliers += 1
             sensor.run += 1
             return OUTLIER
         if smoothed:
-            smooth(sensor, x, y, z, drift, tilt_trust, carried)
+            smooth_tilt(sensor, x, y, z, drift, tilt_trust, carried)
             copy_rotation(carried, sensor.rotation)
     if not smoothed:
         copy_rotation(measured, sensor.rotation)
@@ -99,7 +76,7 @@ def take_orientation(table, row, form, values, time, tilt_trust, heading_trust, 
 
 
 @inner
-def jumps(sensor, x, y, drift, motion, gate):
+def tilt_jumps(sensor, x, y, drift, motion, gate):
     """Whether a tilt has changed by more than noise, drift of the gyro and motion allow, rad. Headings may jump:
     magnets do that."""
     allowed = 2.0 * gate * (sensor.noise[0] + sensor.noise[1] + drift) + motion
@@ -107,7 +84,7 @@ def jumps(sensor, x, y, drift, motion, gate):
 
 
 @inner
-def smooth(sensor, x, y, z, drift, trust, carried):
+def smooth_tilt(sensor, x, y, z, drift, trust, carried):
     """Turn the carried orientation by its share of the tilt (x, y) and all of the heading z that the sample adds."""
     share = (tilt_share(sensor, 0, drift, trust), tilt_share(sensor, 1, drift, trust))
     turn_in_place((share[0] * x, share[1] * y, 0.0), carried)
@@ -278,7 +255,7 @@ def fill_pair_angles(joints, measured, relative, q):
 def place_sensed(joints, links, origin, base, q, twist, frames, axes):
     """Frames of all links for a given orientation of the base."""
     start_base(origin, base, frames)
-    place_links(joints, links, q, twist, frames, axes)
+    place_twisted_chain(joints, links, q, twist, frames, axes)
 
 
 @inner
@@ -315,6 +292,6 @@ def sense_chain(
     )  # fmt: skip
     copy_rotation(frames[0], base)
     start_base(origin, base, frames)
-    place_links(joints, links, q, twist, frames, axes)
+    place_twisted_chain(joints, links, q, twist, frames, axes)
     spread_covariance(joints, frames, axes, points, factors, scratch, variances, covariances)
     return steps

@@ -7,44 +7,57 @@ from __future__ import annotations
 import math
 
 from vertebra.mechanics.compiled import inner, kernel
-from vertebra.mechanics.kernels.algebra import factor, solve_factored
+from vertebra.mechanics.kernels.algebra import factor_dense, solve_dense
 from vertebra.mechanics.kernels.articulated import pull_joints, solve_motion
 from vertebra.mechanics.kernels.cables import across_mirror, mirror_segment
 from vertebra.mechanics.kernels.equilibrium import gather_tensions, gather_weights
-from vertebra.mechanics.kernels.friction import DRAW, commit, rub
+from vertebra.mechanics.kernels.friction import commit_slip, pull_with_friction
 from vertebra.mechanics.kernels.joints import walk_chain, world
 from vertebra.mechanics.kernels.newton import linearise
-from vertebra.mechanics.kernels.newton_euler import (
-    COS_HALF,
-    HEIGHT,
-    HEIGHT1,
-    HEIGHT2,
-    SIN_HALF,
-    carry_in,
-    carry_out,
-    fill_mass_matrix,
-    gather_bodies,
+from vertebra.mechanics.kernels.newton_euler import fill_mass_matrix, gather_bodies, inward_pass, outward_pass
+from vertebra.mechanics.layout import (
+    ENERGY_FIRST_POWER,
+    ENERGY_WIDTH,
+    GRIP_DRAW,
+    MOTION_COS_HALF,
+    MOTION_HEIGHT,
+    MOTION_HEIGHT1,
+    MOTION_HEIGHT2,
+    MOTION_SIN_HALF,
+    POWER_WIDTH,
+    STAGE_AT_Q,
+    STAGE_AT_QD,
+    STAGE_FIRST_Q,
+    STAGE_FIRST_QD,
+    STAGE_KEPT_Q,
+    STAGE_KEPT_QD,
+    STAGE_RIGHT,
+    STAGE_RISE,
+    STAGE_START_Q,
+    STAGE_START_QD,
+    STAGE_SUM_Q,
+    STAGE_SUM_QD,
+    STATE_OWN,
+    WIDE_U,
+    WIDE_U_LOW,
+    WIDE_V,
+    WIDE_V_LOW,
 )
-from vertebra.mechanics.kernels.sweep import U_LOW, V_LOW, U, V
-from vertebra.mechanics.layout import OWN
-
-# What `drive_joints` returns, and columns of the record of a simulation: energies in J, then powers in W (in a record,
-# their integrals in J): of the actuators, of the cables on the joints, lost in damping, of loads, of mass drawn in.
-KINETIC, POTENTIAL, STORED, ACTUATOR, JOINTS, DAMPED, LOADS, DRAWN = range(8)
-ENERGIES = 8
-FIRST_POWER = 3
-POWERS = ENERGIES - FIRST_POWER
 
 
 @inner
-def stretch_cables(cables, segments, rest, axial, motion, tensions):
+def pull_by_unstretched_lengths(cables, segments, rest, axial, motion, tensions):
     """Tensions T = EA (l - L0) / L0 of elastic cables, 0 where slack; returns the energy stored in them, J."""
     stored = 0.0
     for k in range(cables.shape[0]):
         length = cables[k].inside
         for j in range(cables[k].last_link):
-            segment, s1, s2 = segments[k, j], motion[j, HEIGHT1], motion[j, HEIGHT2]
-            height, sin_half, cos_half = motion[j, HEIGHT] + segment.recess, motion[j, SIN_HALF], motion[j, COS_HALF]
+            segment, s1, s2 = segments[k, j], motion[j, MOTION_HEIGHT1], motion[j, MOTION_HEIGHT2]
+            height, sin_half, cos_half = (
+                motion[j, MOTION_HEIGHT] + segment.recess,
+                motion[j, MOTION_SIN_HALF],
+                motion[j, MOTION_COS_HALF],
+            )
             length += across_mirror(1.0, height, s1, s2, segment.offset, sin_half, cos_half)[0]
         excess = max(length - rest[k], 0.0)
         tensions[k] = axial[k] * excess / rest[k]
@@ -72,17 +85,19 @@ def pull_cables(joints, links, cables, segments, drive, friction, pull, winding,
         for k in range(rest.shape[0]):
             rest[k] = pull[k]
         # `rest` is empty where tensions are given.
-        stored, _, _ = rub(joints, links, cables, segments, rest, rate, friction, 1.0, tensions, q, state, wide)
+        stored, _, _ = pull_with_friction(
+            joints, links, cables, segments, rest, rate, friction, 1.0, tensions, q, state, wide
+        )
         if not by_length:
             stored = 0.0
             for k in range(cables.shape[0]):
                 drawn = 0.0
                 for j in range(cables[k].last_link):
-                    drawn += friction.grip[DRAW, k, j] * qd[j]
+                    drawn += friction.grip[GRIP_DRAW, k, j] * qd[j]
                 power -= tensions[k] * drawn
     else:
         if by_length:
-            stored = stretch_cables(cables, segments, pull, axial, motion, tensions)
+            stored = pull_by_unstretched_lengths(cables, segments, pull, axial, motion, tensions)
         if changed:
             gather_tensions(joints, cables, segments, tensions, state)
     if by_length:
@@ -98,14 +113,14 @@ def drive_joints(system, drive, friction, pull, winding, q, qd, work, tensions, 
     joints, links, cables, segments, gravity, loads, bodies, heavy_gaps = system
     by_length, rubs, _, damping, least, most, bumper, bump = drive
     scratch, statics, moments, still = work
-    kinetic, potential, load_power, drawn = carry_out(
+    kinetic, potential, load_power, drawn = outward_pass(
         joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q, qd, still, scratch
     )
     stored, actuator = pull_cables(
         joints, links, cables, segments, drive, friction, pull, winding, q, qd, scratch[0], statics, tensions
     )
     pull_joints(scratch[0], statics[0], moments)
-    carry_in(joints, loads, heavy_gaps, scratch, qdd)
+    inward_pass(joints, loads, heavy_gaps, scratch, qdd)
     by_joints = damped = 0.0
     for j in range(joints.shape[0]):
         k, loss = joints[j].stiffness, damping[j]
@@ -138,9 +153,6 @@ HALF_TURN = 3.14159
 GAMMA = 1.0 - math.sqrt(0.5)
 """Of the two-stage Rosenbrock method: with it, stiff parts die out and the order stays 2 for any approximation of the
 derivatives, so that velocity terms may be left out of them."""
-# Rows of `stages`.
-START_Q, START_QD, AT_Q, AT_QD, RISE, FIRST_Q, FIRST_QD, RIGHT, SUM_Q, SUM_QD, KEPT_Q, KEPT_QD = range(12)
-STAGES = 12
 
 
 @inner
@@ -159,8 +171,8 @@ def sample_inputs(samples, step, dt, pulls, windings):
 
 @inner
 def add_work(works, weight, powers):
-    for i in range(POWERS):
-        works[i] += weight * powers[FIRST_POWER + i]
+    for i in range(POWER_WIDTH):
+        works[i] += weight * powers[ENERGY_FIRST_POWER + i]
 
 
 @inner
@@ -169,27 +181,36 @@ def rk4_step(system, drive, friction, dt, inputs, work, tensions, stages, works,
     pulls, windings = inputs
     n = q.shape[0]
     for j in range(n):
-        stages[START_Q, j], stages[START_QD, j] = q[j], qd[j]
-        stages[SUM_Q, j], stages[SUM_QD, j] = qd[j], qdd[j]
-        stages[RISE, j], stages[AT_QD, j] = qdd[j], qd[j]
+        stages[STAGE_START_Q, j], stages[STAGE_START_QD, j] = q[j], qd[j]
+        stages[STAGE_SUM_Q, j], stages[STAGE_SUM_QD, j] = qd[j], qdd[j]
+        stages[STAGE_RISE, j], stages[STAGE_AT_QD, j] = qdd[j], qd[j]
     add_work(works, dt / 6.0, powers)
     for i in range(1, 4):
         ahead, weight = (0.5, 2.0) if i < 3 else (1.0, 1.0)
         for j in range(n):
-            stages[AT_Q, j] = stages[START_Q, j] + ahead * dt * stages[AT_QD, j]
+            stages[STAGE_AT_Q, j] = stages[STAGE_START_Q, j] + ahead * dt * stages[STAGE_AT_QD, j]
         for j in range(n):
-            stages[AT_QD, j] = stages[START_QD, j] + ahead * dt * stages[RISE, j]
+            stages[STAGE_AT_QD, j] = stages[STAGE_START_QD, j] + ahead * dt * stages[STAGE_RISE, j]
         at = 1 if i < 3 else 2
         found = drive_joints(
-            system, drive, friction, pulls[at], windings[at], stages[AT_Q], stages[AT_QD], work, tensions, stages[RISE]
+            system,
+            drive,
+            friction,
+            pulls[at],
+            windings[at],
+            stages[STAGE_AT_Q],
+            stages[STAGE_AT_QD],
+            work,
+            tensions,
+            stages[STAGE_RISE],
         )
         add_work(works, weight * dt / 6.0, found)
         for j in range(n):
-            stages[SUM_Q, j] += weight * stages[AT_QD, j]
-            stages[SUM_QD, j] += weight * stages[RISE, j]
+            stages[STAGE_SUM_Q, j] += weight * stages[STAGE_AT_QD, j]
+            stages[STAGE_SUM_QD, j] += weight * stages[STAGE_RISE, j]
     for j in range(n):
-        q[j] = stages[START_Q, j] + dt / 6.0 * stages[SUM_Q, j]
-        qd[j] = stages[START_QD, j] + dt / 6.0 * stages[SUM_QD, j]
+        q[j] = stages[STAGE_START_Q, j] + dt / 6.0 * stages[STAGE_SUM_Q, j]
+        qd[j] = stages[STAGE_START_QD, j] + dt / 6.0 * stages[STAGE_SUM_QD, j]
 
 
 @inner
@@ -209,14 +230,14 @@ def fill_stiffness(system, drive, friction, kind, pull, tensions, q, statics, ba
         linearise(at_rest, None, kind, tensions, q, room)
     n = q.shape[0]
     for j in range(n):
-        K[j, j] = state[j, OWN]
+        K[j, j] = state[j, STATE_OWN]
         if bumper > 0.0 and (q[j] > most[j] or q[j] < least[j]):
             K[j, j] += bumper
         for i in range(j):
             upper = lower = 0.0
             for m in range(wide.shape[2]):
-                upper += wide[U, i, m] * wide[V, j, m]
-                lower += wide[U_LOW, i, m] * wide[V_LOW, j, m]
+                upper += wide[WIDE_U, i, m] * wide[WIDE_V, j, m]
+                lower += wide[WIDE_U_LOW, i, m] * wide[WIDE_V_LOW, j, m]
             K[i, j], K[j, i] = upper, lower
 
 
@@ -240,26 +261,38 @@ def implicit_step(
         for i in range(n):
             matrix[i, j] = M[i, j] + h * h * K[i, j]
         matrix[j, j] += h * (damping[j] + (bump if q[j] > most[j] or q[j] < least[j] else 0.0))
-    if not factor(matrix, order):
+    if not factor_dense(matrix, order):
         return False
     for j in range(n):
-        stages[AT_Q, j], stages[AT_QD, j] = qd[j], qdd[j]
+        stages[STAGE_AT_Q, j], stages[STAGE_AT_QD, j] = qd[j], qdd[j]
     solve_stage(M, K, matrix, order, h, stages)
     for j in range(n):
-        stages[FIRST_Q, j], stages[FIRST_QD, j] = stages[AT_Q, j], stages[RIGHT, j]
-        stages[START_Q, j], stages[START_QD, j] = q[j] + dt * stages[AT_Q, j], qd[j] + dt * stages[RIGHT, j]
+        stages[STAGE_FIRST_Q, j], stages[STAGE_FIRST_QD, j] = stages[STAGE_AT_Q, j], stages[STAGE_RIGHT, j]
+        stages[STAGE_START_Q, j], stages[STAGE_START_QD, j] = (
+            q[j] + dt * stages[STAGE_AT_Q, j],
+            qd[j] + dt * stages[STAGE_RIGHT, j],
+        )
     found = drive_joints(
-        system, drive, friction, pulls[2], windings[2], stages[START_Q], stages[START_QD], work, tensions, stages[RISE]
+        system,
+        drive,
+        friction,
+        pulls[2],
+        windings[2],
+        stages[STAGE_START_Q],
+        stages[STAGE_START_QD],
+        work,
+        tensions,
+        stages[STAGE_RISE],
     )
     add_work(works, 0.5 * dt, powers)
     add_work(works, 0.5 * dt, found)
     for j in range(n):
-        stages[AT_Q, j] = stages[START_QD, j] - 2.0 * stages[FIRST_Q, j]
-        stages[AT_QD, j] = stages[RISE, j] - 2.0 * stages[FIRST_QD, j]
+        stages[STAGE_AT_Q, j] = stages[STAGE_START_QD, j] - 2.0 * stages[STAGE_FIRST_Q, j]
+        stages[STAGE_AT_QD, j] = stages[STAGE_RISE, j] - 2.0 * stages[STAGE_FIRST_QD, j]
     solve_stage(M, K, matrix, order, h, stages)
     for j in range(n):
-        q[j] += dt * (1.5 * stages[FIRST_Q, j] + 0.5 * stages[AT_Q, j])
-        qd[j] += dt * (1.5 * stages[FIRST_QD, j] + 0.5 * stages[RIGHT, j])
+        q[j] += dt * (1.5 * stages[STAGE_FIRST_Q, j] + 0.5 * stages[STAGE_AT_Q, j])
+        qd[j] += dt * (1.5 * stages[STAGE_FIRST_QD, j] + 0.5 * stages[STAGE_RIGHT, j])
     return True
 
 
@@ -270,15 +303,15 @@ def solve_stage(M, K, matrix, order, h, stages):
     for i in range(n):
         total = 0.0
         for j in range(n):
-            total += M[i, j] * stages[AT_QD, j] - h * K[i, j] * stages[AT_Q, j]
-        stages[RIGHT, i] = total
-    solve_factored(matrix, order, stages[RIGHT])
+            total += M[i, j] * stages[STAGE_AT_QD, j] - h * K[i, j] * stages[STAGE_AT_Q, j]
+        stages[STAGE_RIGHT, i] = total
+    solve_dense(matrix, order, stages[STAGE_RIGHT])
     for i in range(n):
-        stages[AT_Q, i] += h * stages[RIGHT, i]
+        stages[STAGE_AT_Q, i] += h * stages[STAGE_RIGHT, i]
 
 
 @inner
-def record(cables, step, q, qd, qdd, tensions, powers, works, records, filled):
+def record_step(cables, step, q, qd, qdd, tensions, powers, works, records, filled):
     """Write one row, or write the last one again if it is of the same step."""
     steps, angles, rates, rises, pulled, energies = records
     row = filled[0]
@@ -290,8 +323,8 @@ def record(cables, step, q, qd, qdd, tensions, powers, works, records, filled):
         angles[row, j], rates[row, j], rises[row, j] = q[j], qd[j], qdd[j]
     for k in range(cables.shape[0]):
         pulled[row, k] = tensions[k]
-    for i in range(ENERGIES):
-        energies[row, i] = powers[i] if i < FIRST_POWER else works[i - FIRST_POWER]
+    for i in range(ENERGY_WIDTH):
+        energies[row, i] = powers[i] if i < ENERGY_FIRST_POWER else works[i - ENERGY_FIRST_POWER]
 
 
 @inner
@@ -311,7 +344,7 @@ def first_to_leave(bumper, least, most, kept, q, qd):
 
 
 @kernel
-def run(
+def run_steps(
     system, drive, friction, kind, implicit, dt, first, last, steps, every, samples, inputs, work, tensions, stages,
     balance, matrices, order, works, q, qd, qdd, records, filled,
 ):  # fmt: skip
@@ -334,14 +367,14 @@ def run(
         at = 0 if samples.shape[0] == 1 or 2 * step < samples.shape[0] - 1 else 2
         powers = drive_joints(system, drive, friction, pulls[at], windings[at], q, qd, work, tensions, qdd)
         if rubs:
-            commit(cables, friction.laws, tensions, friction.grip, friction.history)
+            commit_slip(cables, friction.laws, tensions, friction.grip, friction.history)
         if step == steps or step % every == 0:
-            record(cables, step, q, qd, qdd, tensions, powers, works[0], records, filled)
+            record_step(cables, step, q, qd, qdd, tensions, powers, works[0], records, filled)
         if step == last:
             break
         for j in range(q.shape[0]):
-            stages[KEPT_Q, j], stages[KEPT_QD, j] = q[j], qd[j]
-        for i in range(POWERS):
+            stages[STAGE_KEPT_Q, j], stages[STAGE_KEPT_QD, j] = q[j], qd[j]
+        for i in range(POWER_WIDTH):
             works[1, i] = works[0, i]
         regular = True
         if implicit:
@@ -351,23 +384,23 @@ def run(
             )  # fmt: skip
         else:
             rk4_step(system, drive, friction, dt, inputs, work, tensions, stages, works[0], q, qd, qdd, powers)
-        ended, joint, way = first_to_leave(bumper, least, most, stages[KEPT_Q], q, qd)
+        ended, joint, way = first_to_leave(bumper, least, most, stages[STAGE_KEPT_Q], q, qd)
         if not regular:
             ended, way = DIVERGED, 0.0
         if ended != RUNNING:
             angle = q[joint]
             for j in range(q.shape[0]):
-                q[j], qd[j] = stages[KEPT_Q, j], stages[KEPT_QD, j]
-            for i in range(POWERS):
+                q[j], qd[j] = stages[STAGE_KEPT_Q, j], stages[STAGE_KEPT_QD, j]
+            for i in range(POWER_WIDTH):
                 works[0, i] = works[1, i]
             powers = drive_joints(system, drive, friction, pulls[at], windings[at], q, qd, work, tensions, qdd)
-            record(cables, step, q, qd, qdd, tensions, powers, works[0], records, filled)
+            record_step(cables, step, q, qd, qdd, tensions, powers, works[0], records, filled)
             return ended, step, joint, way, angle
     return ended, last, joint, way, angle
 
 
 @kernel
-def trace(joints, links, cables, segments, origin, angles, tip_point, frames, twists, tips, lengths):
+def trace_tips(joints, links, cables, segments, origin, angles, tip_point, frames, twists, tips, lengths):
     """Tips (N, 3) and cable lengths (N, cables) of N poses, m."""
     x, y, z = tip_point[0], tip_point[1], tip_point[2]
     for i in range(angles.shape[0]):

@@ -11,45 +11,46 @@ from __future__ import annotations
 from vertebra.mechanics.compiled import inner, kernel, merged
 from vertebra.mechanics.kernels.algebra import added, cross_product, dot, moved, read, write
 from vertebra.mechanics.layout import (
-    AXIS,
-    CENTRE,
-    DRIFT,
-    KAPPA,
-    LINE,
-    LOWER,
-    OWN,
-    PIVOT,
-    SHARE,
-    STEP,
-    TAU,
-    TENSION_LEVER,
-    UPPER,
+    STATE_AXIS,
+    STATE_CENTRE,
+    STATE_DRIFT,
+    STATE_KAPPA,
+    STATE_LINE,
+    STATE_LOWER,
+    STATE_OWN,
+    STATE_PIVOT,
+    STATE_SHARE,
+    STATE_STEP,
+    STATE_TAU,
+    STATE_TENSION_LEVER,
+    STATE_UPPER,
+    WIDE_CABLE_COLUMN,
+    WIDE_DRIFT_COLUMN,
+    WIDE_L,
+    WIDE_R,
+    WIDE_U,
+    WIDE_U_LOW,
+    WIDE_V,
+    WIDE_V_LOW,
 )
 
 NONE = -1
 """No joint: every pivot is positive."""
 NEUTRAL = 1e-12
 """A pivot below this part of what it is made of is round-off."""
-NOTHING = 1e-15
+NO_STIFFNESS = 1e-15
 """N*m/rad; less holds no joint."""
 FLOOR = 1e-6
 """Smallest pivot that a modified step divides by, relative to what it is made of."""
-U, V, U_LOW, V_LOW, R, L = range(6)
-WIDE_PLANES = 6
-"""Planes of `wide`: the factors of either triangle, and what the elimination leaves."""
-DRIFT_COLUMN = 3
-CABLE_COLUMN = 4
-"""In a row of `wide`: 0-2 the axis, 3 the weight of cables, 4 on one column a cable that rubs, then one a cable of
-given length; the last cable first, which ends farthest out."""
 
 
 @inner
 def usable_pivot(pivot, own, coupling, lever):
     """The pivot itself, or a positive stand-in for one that is not: (pivot to divide by, whether it was positive)."""
     made_of = abs(own) + coupling + lever
-    if pivot > NEUTRAL * made_of + NOTHING:
+    if pivot > NEUTRAL * made_of + NO_STIFFNESS:
         return pivot, True
-    return max(abs(pivot), FLOOR * made_of, NOTHING), False
+    return max(abs(pivot), FLOOR * made_of, NO_STIFFNESS), False
 
 
 NO_MEMORY = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -57,7 +58,7 @@ NO_MEMORY = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @inner
-def absorb(state, j, a, b, tau, own, memory, weak):
+def absorb_joint(state, j, a, b, tau, own, memory, weak):
     """One joint of the narrow sweep: writes its pivot, kappa and l; returns what goes on to the joint before it."""
     p00, p01, p02, p11, p12, p22, w0, w1, w2 = memory
     pa = (
@@ -67,13 +68,13 @@ def absorb(state, j, a, b, tau, own, memory, weak):
     )
     line = added(b, pa)
     coupling = dot(a, pa)
-    pivot, positive = usable_pivot(own + coupling, own, abs(coupling), state[j, TENSION_LEVER])
+    pivot, positive = usable_pivot(own + coupling, own, abs(coupling), state[j, STATE_TENSION_LEVER])
     if not positive and weak == NONE:
         weak = j
     kappa = tau + (a[0] * w0 + a[1] * w1 + a[2] * w2)
     share = 1.0 / pivot
-    state[j, PIVOT], state[j, SHARE], state[j, KAPPA] = pivot, share, kappa
-    write(state, j, LINE, line)
+    state[j, STATE_PIVOT], state[j, STATE_SHARE], state[j, STATE_KAPPA] = pivot, share, kappa
+    write(state, j, STATE_LINE, line)
     s0, s1, s2 = line[0] * share, line[1] * share, line[2] * share
     return (
         p00 - line[0] * s0,
@@ -89,35 +90,35 @@ def absorb(state, j, a, b, tau, own, memory, weak):
 
 
 @kernel
-def eliminate(state, shift):
+def eliminate_narrow(state, shift):
     """Narrow sweep of H + shift from tip to base. Returns the joint nearest the tip whose pivot is not positive, or
     NONE."""
     memory, weak = NO_MEMORY, NONE
     for j in range(state.shape[0] - 1, -1, -1):
-        a, b = read(state, j, AXIS), read(state, j, UPPER)
-        memory, weak = absorb(state, j, a, b, state[j, TAU], state[j, OWN] + shift, memory, weak)
+        a, b = read(state, j, STATE_AXIS), read(state, j, STATE_UPPER)
+        memory, weak = absorb_joint(state, j, a, b, state[j, STATE_TAU], state[j, STATE_OWN] + shift, memory, weak)
     return weak
 
 
 @kernel
-def substitute(state):
+def substitute_narrow(state):
     """Newton step from base to tip, into column STEP."""
     x = (0.0, 0.0, 0.0)
     for j in range(state.shape[0]):
-        step = -(state[j, KAPPA] + dot(read(state, j, LINE), x)) * state[j, SHARE]
-        state[j, STEP] = step
-        x = moved(x, step, read(state, j, AXIS))
+        step = -(state[j, STATE_KAPPA] + dot(read(state, j, STATE_LINE), x)) * state[j, STATE_SHARE]
+        state[j, STATE_STEP] = step
+        x = moved(x, step, read(state, j, STATE_AXIS))
 
 
 @kernel
-def bend_at(state, weak):
+def bend_from(state, weak):
     """The direction of negative curvature that starts at joint `weak`, into column STEP: the joints beyond it give way
     in the softest manner, those before it stand still."""
     x = (0.0, 0.0, 0.0)
     for j in range(state.shape[0]):
-        step = 0.0 if j < weak else 1.0 if j == weak else -dot(read(state, j, LINE), x) / state[j, PIVOT]
-        state[j, STEP] = step
-        x = moved(x, step, read(state, j, AXIS))
+        step = 0.0 if j < weak else 1.0 if j == weak else -dot(read(state, j, STATE_LINE), x) / state[j, STATE_PIVOT]
+        state[j, STATE_STEP] = step
+        x = moved(x, step, read(state, j, STATE_AXIS))
 
 
 @inner
@@ -125,108 +126,108 @@ def widen(gravity, heavy_cables, state, wide):
     """Write the first columns of the wide factors from `state`; cables of given length have theirs already."""
     g = (gravity[0], gravity[1], gravity[2])
     for j in range(state.shape[0]):
-        a = read(state, j, AXIS)
+        a = read(state, j, STATE_AXIS)
         for i in range(3):
-            wide[U, j, i] = wide[U_LOW, j, i] = a[i]
-            wide[V, j, i] = state[j, UPPER + i]
-            wide[V_LOW, j, i] = state[j, LOWER + i]
+            wide[WIDE_U, j, i] = wide[WIDE_U_LOW, j, i] = a[i]
+            wide[WIDE_V, j, i] = state[j, STATE_UPPER + i]
+            wide[WIDE_V_LOW, j, i] = state[j, STATE_LOWER + i]
         # Weight that the turning joint j draws into its gap presses on all joints before it, not on those beyond.
-        press = dot(a, cross_product(read(state, j, CENTRE), g)) if heavy_cables else 0.0
-        wide[U, j, DRIFT_COLUMN] = wide[U_LOW, j, DRIFT_COLUMN] = press
-        wide[V, j, DRIFT_COLUMN] = state[j, DRIFT] if heavy_cables else 0.0
-        wide[V_LOW, j, DRIFT_COLUMN] = 0.0
+        press = dot(a, cross_product(read(state, j, STATE_CENTRE), g)) if heavy_cables else 0.0
+        wide[WIDE_U, j, WIDE_DRIFT_COLUMN] = wide[WIDE_U_LOW, j, WIDE_DRIFT_COLUMN] = press
+        wide[WIDE_V, j, WIDE_DRIFT_COLUMN] = state[j, STATE_DRIFT] if heavy_cables else 0.0
+        wide[WIDE_V_LOW, j, WIDE_DRIFT_COLUMN] = 0.0
 
 
 @inner
-def clear(table):
+def clear_table(table):
     for i in range(table.shape[0]):
         for m in range(table.shape[1]):
             table[i, m] = 0.0
 
 
 @merged
-def first_use(wide, column):
+def first_reader(wide, column):
     """Joint nearest the base that reads a column of what the sweep carries; the number of joints if none does. That of
     a cable that slips in all its holes goes unread."""
     j, n = 0, wide.shape[1]
-    while j < n and wide[U, j, column] == 0.0:
+    while j < n and wide[WIDE_U, j, column] == 0.0:
         j += 1
     return j
 
 
 @merged
-def reaching(wide, j, active):
+def columns_in_use(wide, j, active):
     """Number of columns up to the last that anything from joint j on has put something into: cables that end farther
     out come first."""
     for i in range(wide.shape[2] - 1, active - 1, -1):
-        if wide[V, j, i] != 0.0 or wide[V_LOW, j, i] != 0.0:
+        if wide[WIDE_V, j, i] != 0.0 or wide[WIDE_V_LOW, j, i] != 0.0:
             return i + 1
     return active
 
 
 @kernel
 def eliminate_wide(state, wide, memory, shift, symmetric_part):
-    """`eliminate` with any number of columns; r and l are kept in `wide`. `memory`: (d + 2, d) scratch.
+    """`eliminate_narrow` with any number of columns; r and l are kept in `wide`. `memory`: (d + 2, d) scratch.
 
     With `symmetric_part` the sweep is of (H + H^T) / 2, whose pivots tell whether the robot resists every displacement;
     it needs u = u', so cables that do not rub.
     """
     n, d = wide.shape[1], wide.shape[2]
-    weak, active = NONE, CABLE_COLUMN
-    clear(memory)
+    weak, active = NONE, WIDE_CABLE_COLUMN
+    clear_table(memory)
     for i in range(d):
-        memory[d + 1, i] = first_use(wide, i)
+        memory[d + 1, i] = first_reader(wide, i)
     for j in range(n - 1, -1, -1):
-        active = reaching(wide, j, active)
-        kappa, coupling = state[j, TAU], 0.0
+        active = columns_in_use(wide, j, active)
+        kappa, coupling = state[j, STATE_TAU], 0.0
         for i in range(active):
-            right, left, carried = wide[V, j, i], wide[V_LOW, j, i], 0.0
+            right, left, carried = wide[WIDE_V, j, i], wide[WIDE_V_LOW, j, i], 0.0
             if symmetric_part:
                 right = left = 0.5 * (right + left)
             if memory[d + 1, i] <= j:
                 for m in range(active):
-                    carried += memory[i, m] * wide[U_LOW, j, m]
-                kappa += wide[U, j, i] * memory[d, i]
-                coupling += wide[U, j, i] * carried
-            wide[R, j, i], wide[L, j, i] = right + carried, left
+                    carried += memory[i, m] * wide[WIDE_U_LOW, j, m]
+                kappa += wide[WIDE_U, j, i] * memory[d, i]
+                coupling += wide[WIDE_U, j, i] * carried
+            wide[WIDE_R, j, i], wide[WIDE_L, j, i] = right + carried, left
         for m in range(active):
-            u = wide[U, j, m]
+            u = wide[WIDE_U, j, m]
             if u != 0.0:
                 for i in range(active):
-                    wide[L, j, i] += memory[m, i] * u
-        own = state[j, OWN] + shift
-        pivot, positive = usable_pivot(own + coupling, own, abs(coupling), state[j, TENSION_LEVER])
+                    wide[WIDE_L, j, i] += memory[m, i] * u
+        own = state[j, STATE_OWN] + shift
+        pivot, positive = usable_pivot(own + coupling, own, abs(coupling), state[j, STATE_TENSION_LEVER])
         if not positive and weak == NONE:
             weak = j
-        state[j, PIVOT], state[j, KAPPA] = pivot, kappa
+        state[j, STATE_PIVOT], state[j, STATE_KAPPA] = pivot, kappa
         for i in range(active):
             if memory[d + 1, i] < j:
-                share = wide[R, j, i] / pivot
+                share = wide[WIDE_R, j, i] / pivot
                 memory[d, i] -= share * kappa
                 for m in range(active):
-                    memory[i, m] -= share * wide[L, j, m]
+                    memory[i, m] -= share * wide[WIDE_L, j, m]
         for i in range(active, d):
-            wide[R, j, i] = wide[L, j, i] = 0.0
+            wide[WIDE_R, j, i] = wide[WIDE_L, j, i] = 0.0
     return weak
 
 
 @kernel
 def substitute_wide(state, wide, memory, weak):
-    """`substitute`, or with a joint `weak` `bend_at`, after the wide sweep."""
+    """`substitute_narrow`, or with a joint `weak` `bend_from`, after the wide sweep."""
     n, d = wide.shape[1], wide.shape[2]
     for i in range(d):
         memory[d + 1, i] = 0.0
     for j in range(n):
         past = 0.0
         for i in range(d):
-            past += wide[L, j, i] * memory[d + 1, i]
+            past += wide[WIDE_L, j, i] * memory[d + 1, i]
         if weak == NONE:
-            step = -(state[j, KAPPA] + past) / state[j, PIVOT]
+            step = -(state[j, STATE_KAPPA] + past) / state[j, STATE_PIVOT]
         else:
-            step = 0.0 if j < weak else 1.0 if j == weak else -past / state[j, PIVOT]
-        state[j, STEP] = step
+            step = 0.0 if j < weak else 1.0 if j == weak else -past / state[j, STATE_PIVOT]
+        state[j, STATE_STEP] = step
         for i in range(d):
-            memory[d + 1, i] += wide[U_LOW, j, i] * step
+            memory[d + 1, i] += wide[WIDE_U_LOW, j, i] * step
 
 
 @kernel
@@ -238,29 +239,29 @@ def tip_response(state, wide, tip, narrow, right, memory, response):
     """
     d = 3 if narrow else wide.shape[2]
     m = right.shape[1]
-    clear(memory)
-    clear(response)
+    clear_table(memory)
+    clear_table(response)
     point = (tip[0], tip[1], tip[2])
     # Rows 2 i and 2 i + 1 of `memory`: what the i-th number that the sweep carries says of y and of z; then y and z.
     y, z = 2 * d, 2 * d + 1
     for j in range(state.shape[0] - 1, -1, -1):
-        a = read(state, j, AXIS)
-        velocity = cross_product(a, moved(point, -1.0, read(state, j, CENTRE)))
+        a = read(state, j, STATE_AXIS)
+        velocity = cross_product(a, moved(point, -1.0, read(state, j, STATE_CENTRE)))
         for row in range(3):
             memory[z, row], memory[z, row + 3] = velocity[row], a[row]
         for column in range(m):
             memory[y, column] = right[j, column]
         for i in range(d):
-            u = state[j, AXIS + i] if narrow else wide[U, j, i]
-            low = state[j, AXIS + i] if narrow else wide[U_LOW, j, i]
+            u = state[j, STATE_AXIS + i] if narrow else wide[WIDE_U, j, i]
+            low = state[j, STATE_AXIS + i] if narrow else wide[WIDE_U_LOW, j, i]
             for column in range(m):
                 memory[y, column] += u * memory[2 * i, column]
             for row in range(6):
                 memory[z, row] += low * memory[2 * i + 1, row]
-        share = 1.0 / state[j, PIVOT]
+        share = 1.0 / state[j, STATE_PIVOT]
         for i in range(d):
-            r = share * (state[j, LINE + i] if narrow else wide[R, j, i])
-            left = share * (state[j, LINE + i] if narrow else wide[L, j, i])
+            r = share * (state[j, STATE_LINE + i] if narrow else wide[WIDE_R, j, i])
+            left = share * (state[j, STATE_LINE + i] if narrow else wide[WIDE_L, j, i])
             for column in range(m):
                 memory[2 * i, column] -= r * memory[y, column]
             for row in range(6):
