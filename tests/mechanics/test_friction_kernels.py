@@ -263,7 +263,7 @@ def test_friction_at_the_base_disc_counts():
 @pytest.mark.parametrize("law", range(len(LAWS)))
 def test_the_compiled_law_is_the_law_and_its_slope(law):
     make, mu = LAWS[law]
-    rubbing = Problem.of(ROBOTS["a"], None, (), [make(1e-5), *[vb.FrictionLaw.constant(0.1)] * 3]).rubbing()
+    rubbing = Problem.of(ROBOTS["a"], None, (), [make(1e-5), *[vb.FrictionLaw.constant(0.1)] * 3]).cable_friction()
     rng = np.random.default_rng(1)
     for theta in [0.0, LAST_ANGLE, *rng.uniform(0.0, LAST_ANGLE, 300)]:
         value, slope = friction_at(rubbing.laws, rubbing.curves, 0, theta)
@@ -306,9 +306,9 @@ def test_kernels_for_friction_agree_with_the_others_when_nothing_rubs(name):
     rng = np.random.default_rng(3)
     gravity, q, pull = rng.normal(0.0, 7.0, 3), rng.uniform(-0.5, 0.5, n), rng.uniform(0.0, 9.0, c)
     plain = Problem.of(robot, gravity, LOADS["dead moments"], 0.0)
-    assert not plain.rubs
+    assert not plain.has_friction
     rubbing = Problem(robot, plain.gravity, plain.loads, plain.table, (vb.FrictionLaw.none(),) * c)
-    assert rubbing.rubs
+    assert rubbing.has_friction
     rest = vb.cable_lengths(robot, q) - rng.uniform(-1e-4, 3e-4, c)
     for lengths, rate in ((NO_CABLES, NO_CABLES), (rest, 2e4 / rest)):
         by_length = len(lengths) > 0
@@ -329,7 +329,7 @@ def test_kernels_for_friction_agree_with_the_others_when_nothing_rubs(name):
 def test_committed_work_is_the_integral_of_friction_over_the_slip():
     """One disc, steps of any size and sense; the friction force at full slip changes linearly within a step."""
     robot = robots.robot("one", robots.section(1, robots.ROLLING, azimuth=["0 deg"], cables=robots.cables("5 mm", 0.0)))
-    rubbing = Problem.of(robot, None, (), vb.FrictionLaw.constant(0.3, 1e-4)).rubbing()
+    rubbing = Problem.of(robot, None, (), vb.FrictionLaw.constant(0.3, 1e-4)).cable_friction()
     rng = np.random.default_rng(2)
     history = np.zeros((3, 1, 1))
     slip = drawn = 0.0

@@ -8,13 +8,21 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, lsq_linear
 
-from vertebra.mechanics.kernels.programmes import EMPTY, FOUND, least_cost, nearest_point, rebuild_factors
+from vertebra.mechanics.kernels.programmes import (
+    EMPTY,
+    FOUND,
+    ActiveSet,
+    Polyhedron,
+    least_cost,
+    nearest_point,
+    rebuild_factors,
+)
 from vertebra.mechanics.layout import ACTIVE_SIDE, ACTIVE_WHICH, WORK_POINT, WORK_ROWS, WORK_U
 
 COUNT = 3000 if os.environ.get("VERTEBRA_SOAK") == "1" else 300
 
 
-class Polyhedron:
+class Problem:
     """low <= x <= high for the first n limits, low <= G x <= high for the others."""
 
     def __init__(self, G, low, high):
@@ -25,27 +33,25 @@ class Polyhedron:
         self.G, self.low, self.high = np.ascontiguousarray(G / length[:, None]), low / scale, high / scale
         self.x, self.active = np.zeros(self.n), np.zeros((2, self.n + 1), np.int64)
         self.work = np.zeros((WORK_ROWS, self.n + 1))
-        self.factors = np.zeros((self.n, self.n)), np.zeros((self.n, self.n)), self.active
-        self.mark = np.zeros(self.n + self.rows, np.int64)
+        mark = np.zeros(self.n + self.rows, np.int64)
+        square = np.zeros((self.n, self.n)), np.zeros((self.n, self.n))
+        self.given = Polyhedron(int(self.n), int(self.rows), self.G, self.low, self.high)
+        self.factors = ActiveSet(*square, self.active, mark, self.work)
 
     def nearest(self, point):
-        given = self.n, self.rows, self.G, self.low, self.high
-        rebuild_factors(*given, *self.factors, self.mark, self.work)
+        rebuild_factors(self.given, self.factors)
         self.work[WORK_POINT, : self.n] = point
-        return nearest_point(*given, 1e-10, self.x, *self.factors, self.mark, self.work)
+        return nearest_point(self.given, 1e-10, self.x, self.factors)
 
     def least_cost(self, cost):
-        return least_cost(
-            self.n, self.rows, self.G, self.low, self.high, cost, 100.0, self.x, *self.factors, self.mark, self.work
-        )
+        return least_cost(self.given, cost, 100.0, self.x, self.factors)
 
     def normals(self):
         """Normals of the active constraints, pointing into the polyhedron, and their multipliers."""
         count = self.active[ACTIVE_WHICH, -1]
         every = np.vstack([np.eye(self.n), self.G])
-        return (every[self.active[ACTIVE_WHICH, :count]].T * self.active[ACTIVE_SIDE, :count]).T, self.work[
-            WORK_U, :count
-        ]
+        normals = every[self.active[ACTIVE_WHICH, :count]].T * self.active[ACTIVE_SIDE, :count]
+        return normals.T, self.work[WORK_U, :count]
 
     def worst(self):
         values = np.concatenate([self.x, self.G @ self.x])
@@ -79,7 +85,7 @@ def random_polyhedron(rng):
             low[n + row] = value - rng.choice([0.0, 1.0, 10.0])
         else:
             high[n + row] = value
-    return Polyhedron(G, low, high)
+    return Problem(G, low, high)
 
 
 def test_nearest_points_prove_themselves():
@@ -106,7 +112,7 @@ def test_nearest_points_prove_themselves():
 def test_a_box_clips():
     rng = np.random.default_rng(2)
     low, high = np.array([-1.0, 0.0, 2.0, 3.0]), np.array([1.0, 5.0, 2.0, np.inf])
-    box = Polyhedron(np.empty((0, 4)), low, high)
+    box = Problem(np.empty((0, 4)), low, high)
     for point in rng.normal(0.0, 5.0, (50, 4)):
         assert box.nearest(point) == FOUND
         np.testing.assert_array_equal(box.x, np.clip(point, low, high))
@@ -117,7 +123,7 @@ def test_against_bounded_least_squares():
     for _ in range(50):
         normal, level = rng.normal(size=5), rng.normal()
         limits = np.append(np.full(5, -1.0), level), np.append(np.full(5, 1.0), level)
-        plane, point = Polyhedron(normal[None], *limits), rng.normal(0.0, 3.0, 5)
+        plane, point = Problem(normal[None], *limits), rng.normal(0.0, 3.0, 5)
         if plane.nearest(point) == FOUND:
             heavy = lsq_linear(
                 np.vstack([np.eye(5), 1e4 * normal]), np.append(point, 1e4 * level), (-1.0, 1.0), "bvls", tol=1e-14
@@ -144,14 +150,14 @@ def test_least_cost_is_that_of_linprog_and_the_smallest_point_of_it():
 
 def test_ties_are_broken_by_the_least_squares():
     # x + y = 10 costs the same everywhere; z is free to be zero.
-    tie = Polyhedron(np.array([[1.0, 1.0, 0.0]]), np.array([0.0, 0.0, -5.0, 10.0]), np.array([9.0, 9.0, 5.0, 10.0]))
+    tie = Problem(np.array([[1.0, 1.0, 0.0]]), np.array([0.0, 0.0, -5.0, 10.0]), np.array([9.0, 9.0, 5.0, 10.0]))
     assert tie.least_cost(np.array([1.0, 1.0, 0.0])) == FOUND
     np.testing.assert_allclose(tie.x, [5.0, 5.0, 0.0], atol=1e-12)
 
 
 def test_the_smallest_optimum_is_found_down_a_slope_that_is_all_but_level():
     # From zero, the way to x = 100 begins at x + z = 10 with a z that the end has no need of.
-    slope = Polyhedron(
+    slope = Problem(
         np.array([[1.0, 0.0, 1.0]]), np.array([0.0, 0.0, 0.0, 10.0]), np.array([100.0, 100.0, 100.0, np.inf])
     )
     assert slope.least_cost(np.array([-1e-4, 1.0, 0.0])) == FOUND
@@ -163,10 +169,10 @@ def test_a_start_from_another_problem_changes_nothing():
     G = rng.normal(size=(4, 6))
     low, high = np.append(np.full(6, 5.0), np.full(4, -np.inf)), np.full(10, 100.0)
     high[6:] = G @ rng.uniform(5.0, 100.0, 6)
-    warm = Polyhedron(G, low, high)
+    warm = Problem(G, low, high)
     for step in range(100):
         cost = np.sin(0.05 * step + np.arange(6.0))
-        cold = Polyhedron(G, low, high)
+        cold = Problem(G, low, high)
         assert warm.least_cost(cost) == cold.least_cost(cost) == FOUND
         np.testing.assert_allclose(warm.x, cold.x, atol=1e-9)
 
@@ -175,6 +181,6 @@ def test_a_start_from_another_problem_changes_nothing():
     ("row", "low", "high"), [([0.0, 0.0], 1.0, 2.0), ([1.0, 1.0], 30.0, np.inf), ([1.0, -1.0], -np.inf, -11.0)]
 )
 def test_no_point_is_said_to_be_empty(row, low, high):
-    none = Polyhedron(np.array([row]), np.array([0.0, 0.0, low]), np.array([10.0, 10.0, high]))
+    none = Problem(np.array([row]), np.array([0.0, 0.0, low]), np.array([10.0, 10.0, high]))
     assert none.nearest(np.zeros(2)) == EMPTY
     assert none.least_cost(np.ones(2)) == EMPTY

@@ -29,7 +29,7 @@ YANG = (14.0, 0.70, 0.105)
 
 def compiled(law: vb.FrictionLaw, theta: np.ndarray) -> np.ndarray:
     """(N, 2) mu and its slope as the kernels see them."""
-    rubbing = Problem.of(vb.load("yang2023-a"), None, (), law).rubbing()
+    rubbing = Problem.of(vb.load("yang2023-a"), None, (), law).cable_friction()
     return np.array([friction_at(rubbing.laws, rubbing.curves, 0, angle) for angle in theta])
 
 

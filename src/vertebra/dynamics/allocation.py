@@ -261,7 +261,7 @@ def nearest_accelerations(moving: Moving, motion: States, needs: JointNeeds, low
     """
     count, n = motion.q.shape
     M = np.empty((count, n, n))
-    mass_matrices(*moving.system, motion.q, np.zeros(n), moving.scratch(), M)
+    mass_matrices(*moving.system, motion.q, np.zeros(n), *moving.scratch(), M)
     L = np.linalg.cholesky(M)
     arms = np.linalg.solve(L, needs.arms.transpose(0, 2, 1)).transpose(0, 2, 1)
     moments = np.linalg.solve(L, needs.moments[:, :, None])[:, :, 0]

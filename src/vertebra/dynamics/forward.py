@@ -45,6 +45,6 @@ def forward_dynamics(
     qdd = np.empty((count, n))
     forward_motion(
         *moving.system, motion.q, motion.qd, np.zeros(n), motion.qdd, tensions is not None, pulls,
-        joint_damping(robot, damping), np.empty((n, SUMS_WIDTH)), moving.scratch(), qdd,
+        joint_damping(robot, damping), np.empty((n, SUMS_WIDTH)), *moving.scratch(), qdd,
     )  # fmt: skip
     return motion.shaped(qdd)

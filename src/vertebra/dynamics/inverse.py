@@ -63,7 +63,7 @@ def needed(moving: Moving, motion: States, wrenches: bool) -> tuple[Floats, Floa
     """tau and, if asked for, the wrenches of states that were checked, shaped as the caller's."""
     count, n = motion.q.shape
     tau, all_wrenches = np.empty((count, n)), np.empty((count if wrenches else 0, n, 6))
-    inverse_motion(*moving.system, motion.q, motion.qd, motion.qdd, moving.scratch(), tau, all_wrenches)
+    inverse_motion(*moving.system, motion.q, motion.qd, motion.qdd, *moving.scratch(), tau, all_wrenches)
     return motion.shaped(tau), motion.shaped(all_wrenches) if wrenches else all_wrenches
 
 
@@ -83,7 +83,7 @@ def mass_matrix(robot: Robot, q: ArrayLike) -> Floats:
     moving, poses = Moving.of(robot, None, ()), states(robot, q)
     count, n = poses.q.shape
     M = np.empty((count, n, n))
-    mass_matrices(*moving.system, poses.q, np.zeros(n), moving.scratch(), M)
+    mass_matrices(*moving.system, poses.q, np.zeros(n), *moving.scratch(), M)
     return poses.shaped(M)
 
 

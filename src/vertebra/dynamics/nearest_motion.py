@@ -140,7 +140,7 @@ class MotionEquations:
     def _masses(self, q: Floats) -> Floats:
         count, n = q.shape
         M = np.empty((count, n, n))
-        mass_matrices(*self.moving.system, q, np.zeros(n), self.moving.scratch(), M)
+        mass_matrices(*self.moving.system, q, np.zeros(n), *self.moving.scratch(), M)
         return M
 
     def derivatives(self, q: Floats, tensions: Floats) -> tuple[Any, Any, Floats]:

@@ -17,14 +17,6 @@ from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
 
-class MotionScratch(NamedTuple):
-    """What the passes along the chain write; a thread has its own."""
-
-    motion: Floats
-    particles: Floats
-    load_at: Floats
-
-
 @dataclass(frozen=True, eq=False)
 class Moving:
     """A robot of mirror joints with mass and inertia, under gravity and loads."""
@@ -53,9 +45,10 @@ class Moving:
         """First arguments of the kernels: tables, gravity, loads, room for the bodies, whether gaps hold mass."""
         return *self.statics.system, np.empty((len(self.robot.joints), BODY_WIDTH)), self.heavy_gaps
 
-    def scratch(self) -> MotionScratch:
+    def scratch(self) -> tuple[Floats, Floats, Floats]:
+        """Fields of `MotionWork`, what the passes along the chain write; a thread has its own."""
         n, c = len(self.robot.joints), len(self.robot.cables)
-        return MotionScratch(
+        return (
             np.empty((n, MOTION_WIDTH)),
             np.empty((n * (c + 1), PARTICLE_WIDTH)),
             np.empty((len(self.statics.table), 3)),

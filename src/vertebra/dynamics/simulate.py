@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from vertebra.dynamics.problem import Moving, joint_damping
 from vertebra.errors import Diverged, InputError, OutOfRange
 from vertebra.mechanics.kernels.cables import TOUCH
-from vertebra.mechanics.kernels.stepping import AT_LIMIT, RUNNING, run_steps, trace_tips
+from vertebra.mechanics.kernels.stepping import AT_LIMIT, RUNNING, Records, run_steps, trace_tips
 from vertebra.mechanics.kinematics import measure
 from vertebra.mechanics.layout import (
     ENERGY_ACTUATOR,
@@ -173,7 +173,7 @@ class Run:
     qd: Floats
     least: Floats
     most: Floats
-    rubs: bool
+    has_friction: bool
     records: Records
     filled: NDArray[np.int64]
 
@@ -191,35 +191,30 @@ class Run:
             limit = float(most[row] if q[row] > 0.0 else -least[row])
             raise OutOfRange(row + 1, float(q[row]), limit, "q0 must lie within the limits of the joints")
         stiff, loss = (limits.stiffness, limits.damping) if isinstance(limits, Bumper) else (0.0, 0.0)
-        drive = by_length, moving.statics.rubs, axial, damping, least, most, float(stiff), float(loss)
-        kind = moving.heavy_gaps, bool(robot.cables["linear_density"].any()), False
+        drive = by_length, moving.statics.has_friction, axial, damping, least, most, float(stiff), float(loss)
+        heavy_cables = bool(robot.cables["linear_density"].any())
         work = moving.statics.workspace(by_length)
         work.report[:] = 1.0  # the softness of friction, which only searches change
         springs = np.empty(c if by_length else 0), np.empty(c if by_length else 0)
         size = n if implicit else 0
-        records, filled = Records.empty(steps // every + 3, n, c), np.zeros(1, np.int64)
-        before = moving.system, drive, work.friction or CableFriction.nothing(), kind, implicit, dt
-        after = (
-            (np.empty((3, c)), np.empty((3, c))),
-            (moving.scratch(), (work.state, work.wide, *springs), np.empty(n), np.zeros(n)),
-            np.zeros(c),
-            np.empty((STAGE_ROWS, n)),
-            (work.load_at, work.memory, work.report),
-            (np.empty((size, size)), np.empty((size, size)), np.empty((size, size))),
+        records, filled = empty_records(steps // every + 3, n, c), np.zeros(1, np.int64)
+        before = moving.system, drive, work.friction or CableFriction.nothing(), heavy_cables, implicit, dt
+        room = (  # the fields of `StepWork` after the first two
+            *springs, np.empty(n), np.zeros(n), np.zeros(c), np.empty((STAGE_ROWS, n)), np.empty((3, c)),
+            np.empty((3, c)), np.empty((size, size)), np.empty((size, size)), np.empty((size, size)),
             np.empty(n, np.int64),
-            np.zeros((2, POWER_WIDTH)),
-            q,
-            qd,
-            np.empty(n),
-            records,
+        )  # fmt: skip
+        after = (
+            moving.scratch(), work.scratch[1:], room, np.zeros((2, POWER_WIDTH)), q, qd, np.empty(n), tuple(records),
             filled,
-        )
+        )  # fmt: skip
+        friction = moving.statics.has_friction
         return cls(
-            inputs, by_length, steps, dt, before, after, every, q, qd, least, most, moving.statics.rubs, records, filled
-        )
+            inputs, by_length, steps, dt, before, after, every, q, qd, least, most, friction, records, filled
+        )  # fmt: skip
 
     def advance(self, progress: Progress | None) -> tuple[int, int, int, float, float]:
-        """Run to the end; returns how it ended, as the kernel `stepping.run` does."""
+        """Run to the end; returns how it ended, as the kernel `run_steps` does."""
         step, samples = 0, self.inputs.samples
         chunk = 1 if self.inputs.controller else max(1, CHUNK // len(self.q))
         outcome = (RUNNING, 0, 0, 0.0, 0.0)
@@ -276,32 +271,22 @@ def energy_imbalance(run: Mapping[Any, Any]) -> Floats:
     return gained - (change("cable_work") + change("load_work") + change("drawn") - change("dissipated"))
 
 
-class Records(NamedTuple):
-    """What the kernel writes, one row a recorded step."""
-
-    steps: NDArray[np.int64]
-    angles: Floats
-    rates: Floats
-    rises: Floats
-    tensions: Floats
-    energies: Floats
-
-    @classmethod
-    def empty(cls, rows: int, joints: int, cables: int) -> Records:
-        return cls(
-            np.zeros(rows, np.int64),
-            np.empty((rows, joints)),
-            np.empty((rows, joints)),
-            np.empty((rows, joints)),
-            np.empty((rows, cables)),
-            np.empty((rows, ENERGY_WIDTH)),
-        )
+def empty_records(rows: int, joints: int, cables: int) -> Records:
+    """Room for so many recorded steps."""
+    return Records(
+        np.zeros(rows, np.int64),
+        np.empty((rows, joints)),
+        np.empty((rows, joints)),
+        np.empty((rows, joints)),
+        np.empty((rows, cables)),
+        np.empty((rows, ENERGY_WIDTH)),
+    )
 
 
 def trajectory(
-    robot: Robot, records: Records, rows: int, dt: float, rubs: bool, attributes: dict[str, Any]
+    robot: Robot, records: Records, rows: int, dt: float, has_friction: bool, attributes: dict[str, Any]
 ) -> xarray.Dataset:
-    """The first `rows` of a run, in which cables rubbed or not.
+    """The first `rows` of a run, with friction of the cables or without.
 
     Its attribute `energy_error` is the largest gap in the account of energy, as a part of the largest kinetic energy.
     """
@@ -317,8 +302,8 @@ def trajectory(
     )  # fmt: skip
     stored = energies[:, ENERGY_STORED]
     dissipated = energies[:, ENERGY_DAMPED]
-    if rubs:
-        # What actuators gave and neither joints received nor stretched cables keep was rubbed away.
+    if has_friction:
+        # What actuators gave and neither joints received nor stretched cables keep was lost to friction.
         dissipated = dissipated + energies[:, ENERGY_ACTUATOR] - energies[:, ENERGY_JOINTS] - (stored - stored[0])
     values: dict[str, Any] = {
         "q": q,
@@ -421,13 +406,13 @@ def simulate(
     time = (step + way) * dt if how == "limit" else step * dt
     attributes = {"integrator": integrator, "ended": how, "ended_time": time}
     attributes["ended_joint"] = 0 if how == "duration" else joint + 1
-    result = trajectory(robot, run.records, int(run.filled[0]), dt, run.rubs, attributes)
+    result = trajectory(robot, run.records, int(run.filled[0]), dt, run.has_friction, attributes)
     if check and how == "limit":
         limit = float(run.most[joint] if angle > 0.0 else -run.least[joint])
         reason = f"it passed the limit after {time:.6g} s; pull less, let it meet a Bumper, or try a shorter dt"
         raise OutOfRange(joint + 1, angle, limit, reason, result)
     if check and how == "diverged":
-        less = ", or less friction" if run.rubs else ""
+        less = ", or less friction" if run.has_friction else ""
         raise Diverged(time, joint + 1, f'take a shorter dt, integrator="implicit"{less}', result)
     return result
 

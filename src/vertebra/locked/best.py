@@ -284,7 +284,7 @@ class Pushes:
 # Tensions for the largest load as a cone programme: exact on the axes it is built around, and re-centred on them.
 #
 # With an axis a for each contact, nearly along its force, the slip limits are second-order cones in tensions and load
-# (theory 5): |m across a| <= r_o sin(atan mu) f.a, and |2 k m +- (r_o^2 - k^2) (f.a) a| <= (r_o^2 + k^2) f.a, k = mu
+# (theory 5.7): |m across a| <= r_o sin(atan mu) f.a, and |2 k m +- (r_o^2 - k^2) (f.a) a| <= (r_o^2 + k^2) f.a, k = mu
 # r_c.
 
 CONE_ROUNDS = 3

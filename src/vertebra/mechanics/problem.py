@@ -98,7 +98,7 @@ Closure = Literal["virtual-work", "paper"]
 
 
 class CableFriction(NamedTuple):
-    """What the kernels need of cables that rub, scratch included."""
+    """What the kernels need of cables with friction, scratch included."""
 
     laws: Floats
     curves: Floats
@@ -109,7 +109,7 @@ class CableFriction(NamedTuple):
 
     @classmethod
     def nothing(cls) -> CableFriction:
-        """For kernels that are told apart from the laws that no cable rubs, so that they are compiled once."""
+        """For kernels that are told apart from the laws that there is no friction, so that they are compiled once."""
         none = np.zeros((HISTORY_PLANES, 0, 0)), np.zeros((GRIP_PLANES, 0, 0)), np.empty((0, BEND_WIDTH))
         return cls(np.empty((0, LAW_WIDTH)), np.empty((0, 2, 2)), False, *none)
 
@@ -190,13 +190,13 @@ class Problem:
         return robot.joints, robot.links, robot.cables, robot.segments, self.gravity, self.table
 
     @property
-    def rubs(self) -> bool:
-        """Whether the kernels for cables that rub are needed, which serve the paper's closure too."""
+    def has_friction(self) -> bool:
+        """Whether the kernels for cables with friction are needed, which serve the paper's closure too."""
         return bool(self.laws) or self.closure == "paper"
 
-    def rubbing(self, history: Floats | None = None) -> CableFriction | None:
+    def cable_friction(self, history: Floats | None = None) -> CableFriction | None:
         """Laws and scratch for the kernels; `history` (planes of `kernels.friction`) is not copied."""
-        if not self.rubs:
+        if not self.has_friction:
             return None
         n, c = len(self.robot.joints), len(self.robot.cables)
         laws = self.laws or (FrictionLaw.none(),) * c
@@ -212,7 +212,7 @@ class Problem:
 
     def workspace(self, by_length: bool = False, history: Floats | None = None) -> Workspace:
         n, c = len(self.robot.joints), len(self.robot.cables)
-        columns = WIDE_CABLE_COLUMN + (c if by_length else 0) + (c if self.rubs else 0)
+        columns = WIDE_CABLE_COLUMN + (c if by_length else 0) + (c if self.has_friction else 0)
         return Workspace(
             np.empty(n),
             np.empty((n, STATE_WIDTH)),
@@ -220,14 +220,14 @@ class Problem:
             np.empty((WIDE_PLANES, n, columns)),
             np.empty((2 * columns + 2, max(columns, 6, c))),
             np.empty(REPORT_WIDTH),
-            self.rubbing(history),
+            self.cable_friction(history),
         )
 
     def dense_stiffness(self, work: Workspace, by_length: bool = False) -> Floats:
         """H (n, n) in N*m/rad at the pose that `work` belongs to, springs of cables of given length included."""
         state = work.state
         heavy = bool((self.robot.cables["linear_density"] > 0.0).any())
-        if is_conservative(self.gravity, self.table, heavy) and not by_length and not self.rubs:
+        if is_conservative(self.gravity, self.table, heavy) and not by_length and not self.has_friction:
             rows, columns, low_columns = (
                 state[:, first : first + 3] for first in (STATE_AXIS, STATE_UPPER, STATE_LOWER)
             )

@@ -203,7 +203,7 @@ def _collect(
     )  # fmt: skip
 
 
-# Which shape do these cable lengths give? Elastic cables, taut or slack (theory 3).
+# Which shape do these cable lengths give? Elastic cables, taut or slack (theory 3.8).
 
 
 def shape_from_lengths(

@@ -171,7 +171,7 @@ def _remedy(shape: Shape) -> str:
 
 
 def build_shape(problem: Problem, status: int, tensions: Floats, q: Floats, work: Workspace, by_length: bool) -> Shape:
-    """The result object of a pose, from what `settle` or `inspect` left in `work`."""
+    """The result object of a pose, from what `find_shape` or `inspect_pose` left in `work`."""
     robot = problem.robot
     n, c = len(robot.joints), len(robot.cables)
     frames, twists, tip = np.empty((n + 1, 4, 4)), np.empty((n, 6)), np.empty(3)

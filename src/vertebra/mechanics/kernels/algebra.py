@@ -63,7 +63,7 @@ def write(table, row, column, u):
     table[row, column], table[row, column + 1], table[row, column + 2] = u[0], u[1], u[2]
 
 
-# Rotations for kernels: matrices from angles and quaternions, exponential and logarithm (theory 7).
+# Rotations: matrices from angles and quaternions (theory 7.1), the exponential, tilt and heading apart (7.3).
 
 
 @inner

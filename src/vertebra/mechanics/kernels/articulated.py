@@ -1,4 +1,4 @@
-"""Accelerations of a chain of mirror joints in O(n): M x = b solved along the chain by articulated inertia (theory 6).
+"""Accelerations of a chain of mirror joints in O(n): M x = b solved by articulated inertia (theory 6.3).
 
 All that lies beyond a joint resists a motion of the joint's centre C like one body whose inertia couples turning and
 shifting: moment = A alpha + B a, force = B^T alpha + D a. A joint that gives way takes from it what it lets go. About C
@@ -12,6 +12,8 @@ from vertebra.mechanics.kernels.algebra import added, combined, cross_product, d
 from vertebra.mechanics.kernels.cables import across_mirror
 from vertebra.mechanics.kernels.equilibrium import gather_tensions
 from vertebra.mechanics.kernels.newton_euler import (
+    MotionWork,
+    MovingChain,
     added_inertia,
     gather_bodies,
     inward_pass,
@@ -116,7 +118,7 @@ def inertia_let_go(A, B, D, turned, shifted, share):
 @inner
 def solve_motion(heavy_gaps, right, work, x):
     """Write x with M x = `right` at the pose that `work` belongs to (`outward_pass`)."""
-    motion, particles, _ = work
+    motion, particles = work.motion, work.particles
     n = motion.shape[0]
     in_gap = particles.shape[0] // n
     A, B, D = NO_INERTIA, NO_COUPLING, NO_INERTIA
@@ -164,17 +166,19 @@ def solve_motion(heavy_gaps, right, work, x):
 @kernel
 def forward_motion(
     joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q, qd, still, tau, by_cables, tensions,
-    damping, sums, work, qdd,
+    damping, sums, motion, particles, load_at, qdd,
 ):  # fmt: skip
     """`qdd` (N, n) of N states: under `tau` (N, n), or, `by_cables`, under tensions (N, cables) with elastic joints and
     damping (n,); `tau` is then scratch. `still`: zeros (n,)."""
+    chain = MovingChain(joints, links, cables, segments, gravity, loads, bodies, heavy_gaps)
+    work = MotionWork(motion, particles, load_at)
     gather_bodies(links, cables, bodies)
     for i in range(q.shape[0]):
-        outward_pass(joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q[i], qd[i], still, work)
-        inward_pass(joints, loads, heavy_gaps, work, qdd[i])
+        outward_pass(chain, q[i], qd[i], still, work)
+        inward_pass(chain, work, qdd[i])
         if by_cables:
             gather_tensions(joints, cables, segments, tensions[i], sums)
-            pull_joints(work[0], sums, tau[i])
+            pull_joints(motion, sums, tau[i])
             for j in range(joints.shape[0]):
                 tau[i, j] -= joints[j].stiffness * q[i, j] + damping[j] * qd[i, j]
         for j in range(joints.shape[0]):

@@ -5,6 +5,7 @@ the weakest joint for one load or many directions.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.kernels.algebra import added, combined, cross_product, dot, mixed, moved, read, scaled, write
@@ -15,7 +16,7 @@ from vertebra.mechanics.kernels.first_crossing import (
     next_fall,
     polynomial_value,
 )
-from vertebra.mechanics.kernels.joints import walk_chain, world
+from vertebra.mechanics.kernels.joints import Vector, walk_chain, world
 from vertebra.mechanics.layout import (
     BALL_NORMAL,
     BALL_NORMAL_FORCE,
@@ -28,6 +29,7 @@ from vertebra.mechanics.layout import (
     WEAKEST_REENTRY,
     WEAKEST_ROW,
 )
+from vertebra.robot.tables import Floats, Table
 
 
 @kernel
@@ -136,7 +138,7 @@ def from_to(u, v):
     return (v[0] - u[0], v[1] - u[1], v[2] - u[2])
 
 
-# The contact of a ball and its socket: what it carries, and from which load on it slips (theory 5).
+# The contact of a ball and its socket: what it carries, and from which load on it slips (theory 5.3 to 5.5).
 #
 # Vectors are tuples in world axes. The contact supplies the force f and the moment m about the ball's centre, both
 # linear in the size F of the load: f = f0 - F d, m = m0 - F m1.
@@ -263,10 +265,24 @@ def contact_vanishes(f0, m0, d, m1, load):
     return dot(f, f) <= VANISHED**2 * dot(f0, f0) and dot(m, m) <= VANISHED**2 * dot(f0, f0)
 
 
-# The load at which a contact moves onto the rim of its socket; not a polynomial in the load, so found by search.
+# The load at which a contact moves onto the rim of its socket (theory 5.6): no polynomial, so found by search.
 
 RIM_SAMPLES = 64
 """Loads at which the contact normal is compared with the rim."""
+
+
+class Socket(NamedTuple):
+    """A contact under the load F, f = f0 - F d and m = m0 - F m1, in a socket: its ball's radius in m, the axis of the
+    socket, the cosine of its rim, and the largest F that is asked about."""
+
+    f0: Vector
+    m0: Vector
+    d: Vector
+    m1: Vector
+    radius: float
+    axis: Vector
+    rim: float
+    cap: float
 
 
 @kernel
@@ -275,29 +291,31 @@ def rim_limit(f0, m0, d, m1, radius, axis, rim, cap):
 
     Loads are counted by y from 0 to 1: cap y, or |f0| y / (1 - y) without a cap, which ends where F is all there is.
     """
-    if inside_rim(f0, m0, d, m1, radius, axis, rim, cap, 0.0) < 0.0:
+    socket = Socket(f0, m0, d, m1, radius, axis, rim, cap)
+    if inside_rim(socket, 0.0) < 0.0:
         return 0.0
     older, old = math.inf, math.inf
     for i in range(1, RIM_SAMPLES + 1):
         y = i / RIM_SAMPLES
-        margin = inside_rim(f0, m0, d, m1, radius, axis, rim, cap, y)
+        margin = inside_rim(socket, y)
         if margin < 0.0:
-            return _load_on_rim(f0, m0, d, m1, radius, axis, rim, cap, y - 1.0 / RIM_SAMPLES, y)
+            return _load_on_rim(socket, y - 1.0 / RIM_SAMPLES, y)
         # A dip between the samples, also one next to the last.
         left, right = y - 2.0 / RIM_SAMPLES, y
         if i == RIM_SAMPLES and margin < old:
             left = y - 1.0 / RIM_SAMPLES
         if older > old < margin or (i == RIM_SAMPLES and margin < old):
-            lowest = _nearest_to_rim(f0, m0, d, m1, radius, axis, rim, cap, max(left, 0.0), right)
-            if inside_rim(f0, m0, d, m1, radius, axis, rim, cap, lowest) < 0.0:
-                return _load_on_rim(f0, m0, d, m1, radius, axis, rim, cap, max(left, 0.0), lowest)
+            lowest = _nearest_to_rim(socket, max(left, 0.0), right)
+            if inside_rim(socket, lowest) < 0.0:
+                return _load_on_rim(socket, max(left, 0.0), lowest)
         older, old = old, margin
     return math.inf
 
 
 @inner
-def inside_rim(f0, m0, d, m1, radius, axis, rim, cap, y):
+def inside_rim(socket, y):
     """Cosine between contact normal and socket axis, above that of the rim; positive inside."""
+    f0, m0, d, m1, radius, axis, rim, cap = socket
     if cap == math.inf and y == 1.0:
         f, m = scaled(-1.0, d), scaled(-1.0, m1)
     else:
@@ -313,32 +331,32 @@ def _load_of(f0, cap, y):
 
 
 @inner
-def _load_on_rim(f0, m0, d, m1, radius, axis, rim, cap, inside, outside):
+def _load_on_rim(socket, inside, outside):
     """The load between two y at which the normal is on the rim."""
     for _ in range(60):
         middle = 0.5 * (inside + outside)
-        if inside_rim(f0, m0, d, m1, radius, axis, rim, cap, middle) < 0.0:
+        if inside_rim(socket, middle) < 0.0:
             outside = middle
         else:
             inside = middle
-    return _load_of(f0, cap, inside)
+    return _load_of(socket.f0, socket.cap, inside)
 
 
 @inner
-def _nearest_to_rim(f0, m0, d, m1, radius, axis, rim, cap, left, right):
+def _nearest_to_rim(socket, left, right):
     """The y at which the normal comes closest to the rim, by golden section."""
     golden = 0.6180339887498949
     for _ in range(40):
         a, b = right - golden * (right - left), left + golden * (right - left)
-        low = inside_rim(f0, m0, d, m1, radius, axis, rim, cap, a)
-        if low < inside_rim(f0, m0, d, m1, radius, axis, rim, cap, b):
+        low = inside_rim(socket, a)
+        if low < inside_rim(socket, b):
             right = b
         else:
             left = a
     return 0.5 * (left + right)
 
 
-# The load at which a joint of a locked chain of balls gives way: all joints, the weakest, many directions.
+# The load at which a joint of a locked chain of balls gives way (theory 5.5): all joints, the weakest, many directions.
 #
 # A load F acts at the point `at` of a link: the force F d and the moment F `couple`, world axes.
 
@@ -346,38 +364,60 @@ REENTRY_SAMPLES = 512
 """Loads at which a robot with sockets is tried again beyond the first that it does not hold."""
 
 
+class PushedChain(NamedTuple):
+    """A locked chain under a load."""
+
+    joints: Table
+    supply: Floats
+    """What each contact supplies without the load."""
+    frames: Floats
+    guided: int
+    """Joints that sit in a rigid guide."""
+    link: int
+    """The loaded link."""
+    at: Vector
+    """Where the load acts, world, m."""
+    d: Vector
+    """Its direction, world axes."""
+    couple: Vector
+    """Its moment, N*m per N, world axes."""
+
+
 @kernel
 def joint_limits(joints, supply, frames, guided, link, at, d, couple, limits, modes):
     """Load at which each joint gives way, N, and how. Joints in the guide hold any load."""
+    chain = PushedChain(joints, supply, frames, guided, link, at, d, couple)
     for j in range(joints.shape[0]):
         limits[j], modes[j] = math.inf, HOLDS
         if j >= guided:
-            limits[j], modes[j] = _joint_limit(joints, supply, frames, link, at, d, couple, j, math.inf)
+            limits[j], modes[j] = _joint_limit(chain, j, math.inf)
 
 
 @kernel
 def least_limit(joints, supply, frames, guided, link, at, d, couple):
     """The least of `joint_limits`, its row and mode; -1 for the row when every joint holds."""
+    chain = PushedChain(joints, supply, frames, guided, link, at, d, couple)
     least, row, mode = math.inf, -1, HOLDS
     for j in range(guided, joints.shape[0]):
-        limit, _ = _joint_limit(joints, supply, frames, link, at, d, couple, j, least)
+        limit, _ = _joint_limit(chain, j, least)
         if limit < least:
             # Once more without the cap, so that the answer is that of `joint_limits` to the last bit. Where the limit
             # only just touches, the two may disagree.
-            limit, how = _joint_limit(joints, supply, frames, link, at, d, couple, j, math.inf)
+            limit, how = _joint_limit(chain, j, math.inf)
             if limit < least:
                 least, row, mode = limit, j, how
     if least == 0.0:
-        row, mode = _lacks_most(joints, supply, frames, guided, link, at, d, couple)
+        row, mode = _lacks_most(chain)
     return least, row, mode
 
 
 @inner
-def _lacks_most(joints, supply, frames, guided, link, at, d, couple):
+def _lacks_most(chain):
     """Of the joints that give way without load, the one that lacks most friction, and its mode."""
+    joints, supply = chain.joints, chain.supply
     most, row, mode = -1.0, -1, HOLDS
-    for j in range(guided, joints.shape[0]):
-        limit, how = _joint_limit(joints, supply, frames, link, at, d, couple, j, 0.0)
+    for j in range(chain.guided, joints.shape[0]):
+        limit, how = _joint_limit(chain, j, 0.0)
         if limit == 0.0:
             use = math.inf
             if how != SEPARATION:
@@ -415,15 +455,16 @@ def map_limits(
 
 
 @inner
-def reentry(joints, supply, frames, guided, link, at, d, couple, start):
+def reentry(chain, start):
     """Least load beyond `start`, at which some joint gives way, that all joints hold again; infinite without one."""
+    joints, guided = chain.joints, chain.guided
     n = joints.shape[0]
     for j in range(guided, n):
         if joints[j].socket < math.inf:
-            return _sampled_reentry(joints, supply, frames, guided, link, at, d, couple, start)
+            return _sampled_reentry(chain, start)
     load, settled, j = start * (1.0 + 1e-9) + 1e-300, guided, guided
     while True:
-        f0, m0, dj, m1 = _supply_under_load(supply, frames, link, at, d, couple, j)
+        f0, m0, dj, m1 = _supply_under_load(chain, j)
         after = _holds_from(f0, m0, dj, m1, joints[j].friction, joints[j].radius, joints[j].ring_radius, load)
         if after == math.inf:
             return math.inf
@@ -435,19 +476,19 @@ def reentry(joints, supply, frames, guided, link, at, d, couple, start):
 
 
 @inner
-def _sampled_reentry(joints, supply, frames, guided, link, at, d, couple, start):
+def _sampled_reentry(chain, start):
     """`reentry` with sockets: the first of many loads that all joints hold, narrowed down to where that begins."""
-    n, scale = joints.shape[0], start
-    for j in range(guided, n):
-        f0 = read(supply, j, SUPPLY_FORCE)
+    scale = start
+    for j in range(chain.guided, chain.joints.shape[0]):
+        f0 = read(chain.supply, j, SUPPLY_FORCE)
         scale = max(scale, math.sqrt(dot(f0, f0)))
     slips = start * (1.0 + 1e-9)
     for i in range(1, REENTRY_SAMPLES):
         load = slips + scale * i / (REENTRY_SAMPLES - i)
-        if _all_hold(joints, supply, frames, guided, link, at, d, couple, load):
+        if _all_hold(chain, load):
             for _ in range(60):
                 middle = 0.5 * (slips + load)
-                if _all_hold(joints, supply, frames, guided, link, at, d, couple, middle):
+                if _all_hold(chain, middle):
                     load = middle
                 else:
                     slips = middle
@@ -456,15 +497,16 @@ def _sampled_reentry(joints, supply, frames, guided, link, at, d, couple, start)
 
 
 @inner
-def _all_hold(joints, supply, frames, guided, link, at, d, couple, load):
-    for j in range(guided, joints.shape[0]):
-        f0, m0, dj, m1 = _supply_under_load(supply, frames, link, at, d, couple, j)
+def _all_hold(chain, load):
+    joints = chain.joints
+    for j in range(chain.guided, joints.shape[0]):
+        f0, m0, dj, m1 = _supply_under_load(chain, j)
         mu, radius, ring_radius = joints[j].friction, joints[j].radius, joints[j].ring_radius
         if _holds_from(f0, m0, dj, m1, mu, radius, ring_radius, load) > load:
             return False
         if joints[j].socket < math.inf:
             rim = math.cos(joints[j].socket)
-            if inside_rim(f0, m0, dj, m1, radius, _socket_axis(frames, j), rim, load, 1.0) < 0.0:
+            if inside_rim(Socket(f0, m0, dj, m1, radius, _socket_axis(chain.frames, j), rim, load), 1.0) < 0.0:
                 return False
     return True
 
@@ -478,20 +520,21 @@ def find_payload(joints, supply, frames, guided, link, at, d, couple, limits, mo
     for j in range(guided, joints.shape[0]):
         if limits[j] < force:
             force, row = limits[j], j
-    contact_states(joints, supply, frames, link, at, d, couple, force if force < math.inf else 0.0, forces, balls)
+    chain = PushedChain(joints, supply, frames, guided, link, at, d, couple)
+    contact_states(chain, force if force < math.inf else 0.0, forces, balls)
     if force == 0.0:
-        row, _ = _lacks_most(joints, supply, frames, guided, link, at, d, couple)
+        row, _ = _lacks_most(chain)
     weakest[WEAKEST_LOAD], weakest[WEAKEST_ROW], weakest[WEAKEST_REENTRY] = force, row, math.inf
     if row >= 0 and modes[row] != SEPARATION:
-        weakest[WEAKEST_REENTRY] = reentry(joints, supply, frames, guided, link, at, d, couple, force)
+        weakest[WEAKEST_REENTRY] = reentry(chain, force)
 
 
 @inner
-def contact_states(joints, supply, frames, link, at, d, couple, load, forces, balls):
-    """Force and moment (n, 6) that each contact supplies under a load; F_N, F_f, M_t, normal (n, 6), and the used parts
-    of friction and torsional friction, infinite where nothing presses (n, 2)."""
+def contact_states(chain, load, forces, balls):
+    """Force and moment (n, 6) that each contact supplies under a load, and what `balls` (n, 8) says of it."""
+    joints = chain.joints
     for j in range(joints.shape[0]):
-        f0, m0, dj, m1 = _supply_under_load(supply, frames, link, at, d, couple, j)
+        f0, m0, dj, m1 = _supply_under_load(chain, j)
         f, m = moved(f0, -load, dj), moved(m0, -load, m1)
         normal_force, friction, torsion, normal = contact_state(f, m, joints[j].radius)
         write(forces, j, SUPPLY_FORCE, f)
@@ -518,8 +561,9 @@ def _used_part(used, most):
 
 
 @inner
-def _joint_limit(joints, supply, frames, link, at, d, couple, j, cap):
-    f0, m0, dj, m1 = _supply_under_load(supply, frames, link, at, d, couple, j)
+def _joint_limit(chain, j, cap):
+    joints = chain.joints
+    f0, m0, dj, m1 = _supply_under_load(chain, j)
     radius = joints[j].radius
     limit, mode = load_limit(f0, m0, dj, m1, joints[j].friction, radius, joints[j].ring_radius, cap)
     if joints[j].socket < math.inf and limit > 0.0:
@@ -528,19 +572,19 @@ def _joint_limit(joints, supply, frames, link, at, d, couple, j, cap):
             most *= 1.0 - 1e-9  # where there is still a contact
         if dot(dj, dj) == 0.0:
             most = 0.0  # the load does not reach this joint
-        rim = rim_limit(f0, m0, dj, m1, radius, _socket_axis(frames, j), math.cos(joints[j].socket), most)
+        rim = rim_limit(f0, m0, dj, m1, radius, _socket_axis(chain.frames, j), math.cos(joints[j].socket), most)
         if rim < limit:
             return rim, SOCKET
     return limit, mode
 
 
 @inner
-def _supply_under_load(supply, frames, link, at, d, couple, j):
-    """f0, m0, d and m1 of a joint: links beyond the loaded one do not feel the load."""
-    f0, m0 = read(supply, j, SUPPLY_FORCE), read(supply, j, SUPPLY_MOMENT)
-    if j >= link:
+def _supply_under_load(chain, j):
+    """f0, m0, d and m1 of a joint (theory 5.2): links beyond the loaded one do not feel the load."""
+    f0, m0, d = read(chain.supply, j, SUPPLY_FORCE), read(chain.supply, j, SUPPLY_MOMENT), chain.d
+    if j >= chain.link:
         return f0, m0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    return f0, m0, d, added(cross_product(from_to(origin_of(frames, j), at), d), couple)
+    return f0, m0, d, added(cross_product(from_to(origin_of(chain.frames, j), chain.at), d), chain.couple)
 
 
 @inner

@@ -55,13 +55,13 @@ def measure_segments(joints, links, cables, segments, q, lengths, first, second,
 
 @kernel
 def mirror_segment(joint, segment, q):
-    """l = 2 [(s + rho) cos(q/2) - e sin(q/2)] and its two derivatives (theory 2)."""
+    """l = 2 [(s + rho) cos(q/2) - e sin(q/2)] and its two derivatives (theory 2.3)."""
     sin_half, cos_half = math.sin(0.5 * q), math.cos(0.5 * q)
     s, s1, s2 = mirror_law(joint.kind, joint.size, q, sin_half, cos_half)
     return across_mirror(1.0, s + segment.recess, s1, s2, segment.offset, sin_half, cos_half)
 
 
-@kernel
+@inner
 def across_mirror(total, height, s1, s2, offset, sin_half, cos_half):
     """l, l', l'' of one segment (total 1, height s + rho, offset e), or summed over cables with tensions T as weights
     (total sum T, height s sum T + sum T rho, offset sum T e): the law is linear in these."""
@@ -72,7 +72,7 @@ def across_mirror(total, height, s1, s2, offset, sin_half, cos_half):
 
 @inner
 def straight_segment(joint, reach, cable, segment, q1, q2):
-    """Straight line across a joint that turns about a fixed point: l, l_1, l_2, l_11, l_12, l_22.
+    """Straight line across a joint that turns about a fixed point (theory 2.4): l, l_1, l_2, l_11, l_12, l_22.
 
     All vectors in the frame of the link before the joint, from the joint's centre.
     """

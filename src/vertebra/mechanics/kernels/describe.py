@@ -62,7 +62,7 @@ def describe_shape(
     joints, links, cables, segments, gravity, loads, origin, tip, by_length, friction, tensions, q, state, wide, memory,
     report, frames, twists, at_tip, along, lengths, forces, normal_forces, compliance,
 ):  # fmt: skip
-    """Write what `Shape` tells, from a pose and the `state` and `report` that `settle` or `inspect` left for it.
+    """Write what `Shape` tells, from a pose and what `find_shape` or `inspect_pose` left in `state` and `report`.
 
     Frames (n+1, 4, 4); tip (3,); tensions along the cables (c, n) and their lengths (c,); joint forces (n, 3) and
     their part along the common normal (n,); compliance (6, 6), infinite where the pose is not stable. Completes the
@@ -124,7 +124,7 @@ def push_columns(state, friction, tip, columns):
 def joint_forces(joints, gravity, loads, heavy_gaps, q, state, frames, forces, normal_forces):
     """Force that each joint passes to its distal link: what the cables press together less what hangs beyond.
 
-    All cables cross a joint along the bisector normal n (theory 2). Mass in a gap counts half to either side.
+    All cables cross a joint along the bisector normal n (theory 2.3). Mass in a gap counts half to either side.
     """
     mass, fx, fy, fz = 0.0, 0.0, 0.0, 0.0
     last = loads.shape[0] - 1
@@ -223,7 +223,7 @@ def find_tip(
     return status
 
 
-# Where the mass is: links, rods at the centroid of their arc, cables in the gaps, locking devices (theory 4).
+# Where the mass is: links, rods at the centroid of their arc, cables in the gaps, locking devices (theory 4.6).
 
 
 @kernel

@@ -7,11 +7,12 @@ sums what hangs on each joint. Both work on `state`, whose columns are named in 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
-from vertebra.mechanics.compiled import inlined, inner, kernel
+from vertebra.mechanics.compiled import inlined, inner
 from vertebra.mechanics.kernels.algebra import added, combined, cross_product, dot, mixed, moved, read, spread, write
 from vertebra.mechanics.kernels.cables import across_mirror
-from vertebra.mechanics.kernels.joints import arc_centroid_derivatives, mirror_law
+from vertebra.mechanics.kernels.joints import BentJoint, arc_centroid_derivatives, mirror_law
 from vertebra.mechanics.kernels.sweep import NO_MEMORY, NONE, absorb_joint
 from vertebra.mechanics.layout import (
     STATE_AXIS,
@@ -36,10 +37,41 @@ from vertebra.mechanics.layout import (
     STATE_TENSION_RECESS,
     STATE_UPPER,
 )
-from vertebra.robot.tables import FLEXURE
+from vertebra.robot.tables import FLEXURE, Floats, Table
 
 
-@kernel
+class Statics(NamedTuple):
+    """A robot of mirror joints under gravity and loads, and how its equilibrium is sought."""
+
+    joints: Table
+    links: Table
+    cables: Table
+    segments: Table
+    gravity: Floats
+    loads: Table
+    rest: Floats
+    """Unstretched lengths of elastic cables, m; empty where tensions are given."""
+    rate: Floats
+    """EA/L0 of elastic cables, N/m."""
+    heavy_gaps: bool
+    heavy_cables: bool
+    conservative: bool
+    """Whether there is an energy: no friction, no dead moments, no heavy cables."""
+    narrow: bool
+    """Whether the narrow sweep is enough."""
+
+
+class StaticsWork(NamedTuple):
+    """What the kernels of statics write, beside the pose itself."""
+
+    state: Floats
+    load_at: Floats
+    wide: Floats
+    memory: Floats
+    report: Floats
+
+
+@inner
 def gather_tensions(joints, cables, segments, tensions, state):
     """Sums over the cables that cross each joint; the cable law needs no more than these."""
     for j in range(joints.shape[0]):
@@ -80,11 +112,13 @@ def gather_weights(joints, links, cables, state):
 
 
 @inlined
-def place_chain(joints, links, cables, segments, gravity, loads, heavy_gaps, q, state, load_at):
-    """From base to tip: axes, centres, the joint's own moment and stiffness, places of masses and loads.
+def place_chain(problem, q, work):
+    """From base to tip: axes, centres, the joint's own torque and stiffness, places of masses and loads.
 
     Returns the energy of the cables (without their part inside links) and of the elastic joints, J.
     """
+    joints, links, gravity, loads = problem.joints, problem.links, problem.gravity, problem.loads
+    state, load_at = work.state, work.load_at
     g = (gravity[0], gravity[1], gravity[2])
     x, y, z, origin = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
     cable_energy = elastic_energy = 0.0
@@ -112,8 +146,9 @@ def place_chain(joints, links, cables, segments, gravity, loads, heavy_gaps, q, 
         cable_energy += pulled
         elastic_energy += 0.5 * k * angle * angle
         state[j, STATE_TAU], state[j, STATE_OWN] = tau + k * angle, own + k
-        if heavy_gaps:
-            weigh_gap(joints, cables, segments, g, j, angle, crossing, a, z, tangent, normal, s, s1, s2, state)
+        if problem.heavy_gaps:
+            bend = BentJoint(angle, sin_half, cos_half, s, s1, s2, crossing, a, z, tangent, normal)
+            weigh_gap(joints, problem.cables, problem.segments, g, j, bend, state)
 
         # Changes of b and z, added to the axes, keep a straight joint exactly straight (as in `place_mirror`).
         sin_q, versine = 2.0 * sin_half * cos_half, 2.0 * sin_half * sin_half
@@ -133,20 +168,19 @@ def place_chain(joints, links, cables, segments, gravity, loads, heavy_gaps, q, 
 
 
 @inner
-def weigh_gap(joints, cables, segments, g, j, angle, crossing, a, z, tangent, normal, s, s1, s2, state):
+def weigh_gap(joints, cables, segments, g, j, bend, state):
     """Masses inside joint j: rods at the centroid of their arc, cables at the middle of their segment.
 
     Each sits at p = P + u t + y a with its own u(q), so p' = s' z + u' t - (u/2) n and
-    p'' = s'' z + (u'' - u/4) t - u' n: it follows its own joint by less than the distal link does.
+    p'' = s'' z + (u'' - u/4) t - u' n: it follows its own joint by less than the distal link does (theory 4.6).
     """
-    half = 0.5 * angle
-    sin_half, cos_half = math.sin(half), math.cos(half)
+    angle, sin_half, cos_half, s, s1, s2, crossing, a, z, tangent, normal = bend
     # Sums over the masses: of m, m u, m u', m (u'' - u/4), m y; then the same with the change of mass instead of m.
     mass = along = along1 = along2 = aside = 0.0
     drift = drift_along = drift_along1 = drift_aside = 0.0
     if joints[j].kind == FLEXURE and joints[j].mass > 0.0:
         mass = joints[j].mass
-        f, f1, f2 = arc_centroid_derivatives(half, sin_half, cos_half)
+        f, f1, f2 = arc_centroid_derivatives(0.5 * angle, sin_half, cos_half)
         u, u1, u2 = joints[j].size * f, 0.5 * joints[j].size * f1, 0.25 * joints[j].size * f2
         along, along1, along2 = mass * u, mass * u1, mass * (u2 - 0.25 * u)
     for k in range(cables.shape[0]):
@@ -173,13 +207,15 @@ def weigh_gap(joints, cables, segments, g, j, angle, crossing, a, z, tangent, no
 
 
 @inlined
-def balance_chain(joints, gravity, loads, heavy_gaps, narrow, q, state, load_at):
-    """From tip to base: what hangs on each joint completes its moment tau and its stiffness.
+def balance_chain(problem, q, work):
+    """From tip to base: what hangs on each joint completes its torque tau and its stiffness.
 
-    With `narrow`, `eliminate` in the same pass: one waits for memory while the other waits for a division.
-    Returns the energy of weights and forces in J, the largest |tau| and the scale of the moments it is made of, N*m,
-    and the joint nearest the tip whose pivot is not positive, or NONE.
+    Where the narrow sweep is enough, it goes along in the same pass: one waits for memory while the other waits for a
+    division. Returns the energy of weights and forces in J, the largest |tau| and the scale of the torques it is made
+    of in N*m, and the joint nearest the tip whose pivot is not positive, or NONE.
     """
+    joints, gravity, loads = problem.joints, problem.gravity, problem.loads
+    state, load_at = work.state, work.load_at
     g = (gravity[0], gravity[1], gravity[2])
     pull = math.sqrt(dot(g, g))
     mass, first = 0.0, (0.0, 0.0, 0.0)
@@ -221,7 +257,7 @@ def balance_chain(joints, gravity, loads, heavy_gaps, narrow, q, state, load_at)
         own += dot(a, b)
         upper = b
         lower = moved(b, -1.0, cross_product(a, moment))
-        if heavy_gaps:
+        if problem.heavy_gaps:
             slope = read(state, j, STATE_GAP_SLOPE)
             tau -= dot(g, slope)
             size += pull * spread(slope)
@@ -235,6 +271,6 @@ def balance_chain(joints, gravity, loads, heavy_gaps, narrow, q, state, load_at)
         write(state, j, STATE_UPPER, upper)
         write(state, j, STATE_LOWER, lower)
         residual, scale = max(residual, abs(tau)), max(scale, size)
-        if narrow:
+        if problem.narrow:
             memory, weak = absorb_joint(state, j, a, upper, tau, own, memory, weak)
     return energy - dot(g, first), residual, scale, weak

@@ -1,4 +1,4 @@
-"""Where a polynomial of degree four first rises above zero: exact isolation of roots, no matter how close they are.
+"""Where a polynomial of degree four first rises above zero (theory 5.5): exact isolation of roots, no matter how close.
 
 A polynomial is kept by its Bernstein coefficients on 0 <= y <= 1. Between its ends it has at most as many roots as
 its coefficients have changes of sign, and exactly one for one change; halving the interval separates the rest.

@@ -1,8 +1,8 @@
-"""Cables that rub in their holes: tension along each cable, and what it adds to the stiffness (theory 4).
+"""Friction of cables in their holes: tension along each cable, and what it adds to the stiffness (theory 4.1 to 4.4).
 
 Disc j is the face pair before joint j (disc 0 is the base). A cable slips through it by D_j, the change of all its
 segments beyond, with a slip direction s_j between -1 and 1, so that F_j / F_{j-1} = (1 + s_j u_{j-1}) / (1 - s_j u_j).
-F_j depends on the angles before j through u, and on all angles through s: one number a cable carries either.
+F_j depends on the angles before j through u, and on all angles through s: one number per cable carries either.
 """
 
 from __future__ import annotations
@@ -154,9 +154,10 @@ def slip_along(cable, segments, laws, history, k, softness, bends, grip):
 
 @merged
 def grip_along(cable, laws, curves, k, softness, q, bends, grip):
-    """From the base to the end of cable k: tension over that at the base, and the parts of its logarithmic derivative.
+    """From the base to the end of cable k: tension over that at the base, and the parts of its logarithmic
+    derivative (theory 4.3).
 
-    Returns the joint where the law holds the cable fast, or NONE, and the largest change of a joint's moment with s,
+    Returns the joint where the law holds the cable fast, or NONE, and the largest change of a joint's torque with s,
     per tension, m.
     """
     locked, touchy = NONE, 0.0
@@ -191,8 +192,8 @@ def grip_along(cable, laws, curves, k, softness, q, bends, grip):
 def pull_along(cable, segments, k, column, tension, bends, grip, state, wide):
     """Sums of tensions as `gather_tensions` makes them, and the two columns of cable k in the stiffness.
 
-    dR_j / dq_m = F_j arm_j d log F_j / dq_m, with d log F_j / dq_m = l'_m C_j for m > j (through s alone) and
-    l'_m C_m + (what u_m does at its two discs) for m < j.
+    dR_j / dq_m = F_j arm_j d log F_j / dq_m, with d log F_j / dq_m = l'_m climb_j for m > j (through s alone) and
+    l'_m climb_m + here_m + past_m for m < j.
     """
     for j in range(cable.last_link):
         segment = segments[k, j]
@@ -211,7 +212,7 @@ def pull_along(cable, segments, k, column, tension, bends, grip, state, wide):
 @merged
 def stretch_along(cable, k, column, rest, rate, length, bends, grip, wide):
     """Tension at the base of an elastic cable of given length, whose mean tension stretches it; its column in the
-    stiffness. Returns the tension in N, the energy stored in J, and the round-off of joint moments in N*m."""
+    stiffness. Returns the tension in N, the energy stored in J, and the round-off of joint torques in N*m."""
     last = cable.last_link
     ratios = climbed = longest = 0.0
     for j in range(last):
@@ -238,30 +239,28 @@ def stretch_along(cable, k, column, rest, rate, length, bends, grip, wide):
     return tension, 0.5 * tension * excess, 1e-15 * rate * length * longest / mean
 
 
-@kernel
+@inner
 def pull_with_friction(joints, links, cables, segments, rest, rate, friction, softness, tensions, q, state, wide):
     """Tensions along all cables at a pose, into `grip` and the sums of `state`; their columns into `wide`.
 
     Where cables have given lengths, `tensions` receives the outcome. Returns the energy of the cables in J (of hung
-    weights, or stored in elastic cables; without the part inside links), the round-off of joint moments that stiff
+    weights, or stored in elastic cables; without the part inside links), the round-off of joint torques that stiff
     cables make in N*m, and the joint where a cable is held fast, or NONE.
     """
-    laws, curves, at_discs, history, grip, bends = friction  # `Rubbing` of mechanics.problem
+    laws, curves, at_discs, history, grip, bends = friction  # `CableFriction` of mechanics.problem
     fill_bends(joints, links, q, at_discs, bends)
     n, c = joints.shape[0], cables.shape[0]
     for j in range(n):
-        state[j, STATE_TENSION] = state[j, STATE_TENSION_RECESS] = state[j, STATE_TENSION_OFFSET] = state[
-            j, STATE_TENSION_LEVER
-        ] = 0.0
+        state[j, STATE_TENSION] = state[j, STATE_TENSION_RECESS] = 0.0
+        state[j, STATE_TENSION_OFFSET] = state[j, STATE_TENSION_LEVER] = 0.0
     energy = noise = 0.0
     locked = NONE
     for k in range(c):
         last, column = cables[k].last_link, WIDE_CABLE_COLUMN + c - 1 - k
         for there in range(column, wide.shape[2], c):
             for j in range(last, n):
-                wide[WIDE_U, j, there] = wide[WIDE_V, j, there] = wide[WIDE_U_LOW, j, there] = wide[
-                    WIDE_V_LOW, j, there
-                ] = 0.0
+                wide[WIDE_U, j, there] = wide[WIDE_V, j, there] = 0.0
+                wide[WIDE_U_LOW, j, there] = wide[WIDE_V_LOW, j, there] = 0.0
         drawn, straight = slip_along(cables[k], segments, laws, history, k, softness, bends, grip)
         fast, touchy = grip_along(cables[k], laws, curves, k, softness, q, bends, grip)
         if fast != NONE and (locked == NONE or fast < locked):
@@ -282,7 +281,8 @@ def pull_with_friction(joints, links, cables, segments, rest, rate, friction, so
 
 @kernel
 def commit_slip(cables, laws, tensions, grip, history):
-    """Make the slip of a solved pose the history of the next; returns the work done against friction since, J."""
+    """Make the slip of a solved pose the history of the next; returns the work done against friction since, J
+    (theory 4.2)."""
     work = 0.0
     for k in range(cables.shape[0]):
         presliding = laws[k, LAW_PRESLIDING]
@@ -298,13 +298,14 @@ def commit_slip(cables, laws, tensions, grip, history):
 
 # The closure of Yang 2023: moments balanced at the centre of the disc before each joint, instead of virtual work.
 #
-# Not consistent with energy (theory 4), and kept to reproduce the paper. It starts from what `place` and `balance`
-# left and turns the balance about the instantaneous centre C into one about the disc's centre O.
+# Not consistent with energy (theory 4.7), and kept to reproduce the paper. It starts from what `place_chain` and
+# `balance_chain` left and turns the balance about the instantaneous centre C into one about the disc's centre O.
 
 
 @inner
-def balance_at_discs(joints, gravity, loads, heavy_gaps, heavy_cables, bends, state, wide):
+def balance_at_discs(problem, bends, state, wide):
     """Rewrite moments, own stiffness and the lower factors; returns the largest |tau|, N*m."""
+    joints, gravity, loads = problem.joints, problem.gravity, problem.loads
     g = (gravity[0], gravity[1], gravity[2])
     mass, force = 0.0, (0.0, 0.0, 0.0)
     residual = 0.0
@@ -337,7 +338,7 @@ def balance_at_discs(joints, gravity, loads, heavy_gaps, heavy_cables, bends, st
         own -= dot(read(state, j, STATE_SWING), hung)
         lower = mixed(-dot(a, hung), arm, dot(arm, hung), a)
         lower = added(lower, read(state, j, STATE_LOWER))
-        if heavy_gaps:
+        if problem.heavy_gaps:
             slope = read(state, j, STATE_GAP_SLOPE)
             turned = cross_product(slope, g)
             inside = moved(read(state, j, STATE_GAP_FIRST), -state[j, STATE_GAP], disc)
@@ -354,7 +355,7 @@ def balance_at_discs(joints, gravity, loads, heavy_gaps, heavy_cables, bends, st
         write(state, j, STATE_LOWER, lower)
         for i in range(3):
             wide[WIDE_V_LOW, j, i] = lower[i]
-        press = dot(a, cross_product(disc, g)) if heavy_cables else 0.0
+        press = dot(a, cross_product(disc, g)) if problem.heavy_cables else 0.0
         wide[WIDE_U, j, WIDE_DRIFT_COLUMN] = wide[WIDE_U_LOW, j, WIDE_DRIFT_COLUMN] = press
         residual = max(residual, abs(tau))
     return residual

@@ -1,6 +1,7 @@
-"""Tensions that come closest to given joint moments, for a whole trajectory: one a cable, or one a cable and gap.
+"""Tensions that come closest to given joint torques, for a whole trajectory: one per cable, or one per cable and gap
+(theory 6.7).
 
-Moments out of balance, r = m - A T, are variables beside the tensions: r in units of the longest arm, T scaled by
+Torques out of balance, r = m - A T, are variables beside the tensions: r in units of the longest arm, T scaled by
 LIGHT, so that the nearest point to zero of {A T + r = m, bounds} all but ignores T. Steps from the last T take out what
 LIGHT leaves. Then the moments of these best tensions are kept while the tensions become the smallest.
 """
@@ -11,7 +12,7 @@ import math
 
 from vertebra.mechanics.compiled import kernel, merged
 from vertebra.mechanics.kernels.link_tensions import LARGE
-from vertebra.mechanics.kernels.programmes import FOUND, KEPT, nearest_point, rebuild_factors
+from vertebra.mechanics.kernels.programmes import FOUND, KEPT, ActiveSet, Polyhedron, nearest_point, rebuild_factors
 from vertebra.mechanics.layout import ACTIVE_WHICH, WORK_POINT
 
 LIGHT = 1e-4
@@ -53,12 +54,12 @@ def balance_joints(
                     last_links, low, high, arms[i], moments[i], along, grips[i], unit, weight, best, weights, G, lower,
                     upper,
                 )  # fmt: skip
-                rebuild_factors(n, rows, G, lower, upper, basis, triangle, lists[search], mark, work)
+                polyhedron = Polyhedron(n, rows, G, lower, upper)
+                active_set = ActiveSet(basis, triangle, lists[search], mark, work)
+                rebuild_factors(polyhedron, active_set)
                 for k in range(n):
                     point[k] = 0.0
-            status = nearest_point(
-                n, rows, G, lower, upper, KEPT * weight * size, x, basis, triangle, lists[search], mark, work
-            )
+            status = nearest_point(polyhedron, KEPT * weight * size, x, active_set)
             if search == 1:
                 break
             moved = 0.0

@@ -1,13 +1,16 @@
-"""Joint laws and the chain recursion (theory 2 and 5): s(q) of the mirror joints, the bend rotation of a ball joint,
-then the frames of all links and the twist of every freedom, from base to tip in one pass.
+"""Joint laws and the chain recursion (theory 2.1, 2.2 and 2.4): s(q) of the mirror joints, the bend rotation of a ball
+joint, then the frames of all links and the twist of every freedom, from base to tip in one pass.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from vertebra.mechanics.compiled import inner, kernel
 from vertebra.robot.tables import BALL, FLEXURE, PIN, ROLLING
+
+Vector = tuple[float, float, float]
 
 # Below these, the closed forms lose digits and the series keeps all of them.
 _SMALL_HALF_ANGLE = 0.1
@@ -40,6 +43,24 @@ def mirror_law(kind, size, q, sin_half, cos_half):
     return size, 0.0, 0.0
 
 
+class BentJoint(NamedTuple):
+    """A mirror joint at an angle: its law, and its vectors in the world (theory 2.2)."""
+
+    angle: float
+    sin_half: float
+    cos_half: float
+    s: float
+    s1: float
+    s2: float
+    crossing: Vector
+    """P, m."""
+    a: Vector
+    z: Vector
+    """Axis of the link before the joint."""
+    tangent: Vector
+    normal: Vector
+
+
 @inner
 def tangent_ratio(h, sin_h, cos_h):
     """f(h) = tan(h) / h and its first two derivatives."""
@@ -62,7 +83,7 @@ def tangent_ratio(h, sin_h, cos_h):
 
 @kernel
 def arc_centroid(h, sin_h, cos_h):
-    """Centroid of a circular arc of unit length and half angle h, from P toward the bend side (theory 4, weights)."""
+    """Centroid of a circular arc of unit length and half angle h, from P toward the bend side (theory 4.6)."""
     if abs(h) < 0.5 * _SMALL_HALF_ANGLE:
         y = h * h
         c0, c1, c2 = 2 / 3, 1 / 5, 107 / 1260
@@ -168,7 +189,7 @@ def place_base(origin, frames):
 
 @inner
 def place_mirror(joint, reach, q, j, frames, twists):
-    """T = Tz(s) Rot(a, q) Tz(s) (theory 2)."""
+    """T = Tz(s) Rot(a, q) Tz(s) (theory 2.1), and the twist about C (2.2)."""
     sin_half, cos_half = math.sin(0.5 * q), math.cos(0.5 * q)
     sin_q, versine = 2.0 * sin_half * cos_half, 2.0 * sin_half * sin_half
     s, s1, _ = mirror_law(joint.kind, joint.size, q, sin_half, cos_half)

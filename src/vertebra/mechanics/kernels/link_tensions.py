@@ -1,15 +1,16 @@
-"""The tensions of every link on its own (theory 6): the cables that cross a joint against what its contacts can carry,
-and why there is no answer where there is none.
+"""The tensions of every link on its own: the cables that cross a joint against what its contacts can carry, and why
+there is no answer where there is none (theory 6.8 and 6.9).
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from vertebra.mechanics.compiled import inlined, inner, kernel, merged
 from vertebra.mechanics.kernels.algebra import dot, mixed, read
 from vertebra.mechanics.kernels.cables import mirror_segment
-from vertebra.mechanics.kernels.programmes import FOUND, UNDECIDED, least_cost
+from vertebra.mechanics.kernels.programmes import FOUND, UNDECIDED, ActiveSet, Polyhedron, least_cost
 from vertebra.mechanics.layout import (
     ACTIVE_WHICH,
     CONTACT_LEAST_FORCE,
@@ -43,6 +44,7 @@ from vertebra.mechanics.layout import (
     WRENCH_MN,
     WRENCH_MT,
 )
+from vertebra.robot.tables import Floats
 
 CUTS = 80
 """Most tangent planes of one cone."""
@@ -56,41 +58,61 @@ NO_ARM = 1e-12
 """m; smaller arms are round-off."""
 
 
-@kernel
-def solve_programme(wrench, contact, crossing, count, n, rows, size, x, programme, factors):
+class CrossedJoint(NamedTuple):
+    """What a joint asks of the cables that cross it: the wrench of the motion, its contacts, and the cables."""
+
+    wrench: Floats
+    contact: Floats
+    crossing: Floats
+    cables: int
+    """How many cross: columns of `crossing` that are filled."""
+
+
+class Programme(NamedTuple):
+    """Least cost.x for low <= x <= high and low <= G x <= high; the limits of the rows come after those of x."""
+
+    G: Floats
+    low: Floats
+    high: Floats
+    cost: Floats
+
+
+@inner
+def solve_programme(joint, n, rows, size, x, programme, factors):
     """Least cost of a programme of n variables, `count` of them tensions, the others what gives way.
 
-    The true cone is kept by as many tangent planes as it takes. Returns the code of `polyhedron`.
+    The true cone is kept by as many tangent planes as it takes. Returns FOUND, EMPTY or UNDECIDED.
     """
     G, low, high, cost = programme
-    basis, upper, active, mark, work = factors
+    wrench, contact, _, count = joint
+    active = factors.active
     mu, cuts, again = contact[CONTACT_MU], 0, True
     while True:
-        status = least_cost(n, rows + cuts, G, low, high, cost, size, x, basis, upper, active, mark, work)
+        status = least_cost(Polyhedron(n, rows + cuts, G, low, high), cost, size, x, factors)
         if status == UNDECIDED and again:
             # From another start round-off takes another way.
             active[ACTIVE_WHICH, active.shape[1] - 1], again = 0, False
             continue
         if status != FOUND or contact[CONTACT_OFFSET] == 0.0 or contact[CONTACT_TRUE_CONE] == 0.0:
             return status
-        first, second = normal_forces(wrench, contact, crossing, count, x)
+        first, second = normal_forces(joint, x)
         limit_1, limit_2, extra = mu * first, mu * second, 0.0
         if n > count:
             limit_1, limit_2 = limit_1 + x[count + GIVE_ACROSS], limit_2 + x[count + GIVE_ACROSS + 1]
             extra = x[count + GIVE_AXIAL]
-        short, g1, g2, constant = cone_cut(wrench, contact, limit_1, limit_2, extra)
+        short, g1, g2, constant = cone_cut(joint, limit_1, limit_2, extra)
         if short <= 0.0 or short <= CONE_KEPT * size * max(g1, g2):
             return FOUND
         if cuts == CUTS:
             return UNDECIDED
         row = rows + cuts
-        clear_row(n, row, G, low, high)
-        add_normal_forces(contact, crossing, count, row, 0.5 * mu * (g1 + g2), 0.5 * mu * (g1 - g2), G)
+        clear_row(n, row, programme)
+        add_normal_forces(joint, row, 0.5 * mu * (g1 + g2), 0.5 * mu * (g1 - g2), G)
         if n > count:
             G[row, count + GIVE_ACROSS], G[row, count + GIVE_ACROSS + 1], G[row, count + GIVE_AXIAL] = g1, g2, 1.0
         tilt = wrench[WRENCH_MT] / contact[CONTACT_OFFSET]
         low[n + row] = constant - 0.5 * mu * (g1 * (wrench[WRENCH_FN] + tilt) + g2 * (wrench[WRENCH_FN] - tilt))
-        scale_row(n, row, G, low, high)
+        scale_row(n, row, programme)
         cuts += 1
         if short <= CONE_NEAR * size * max(g1, g2):
             # Better planes would be too nearly parallel to tell apart: all of them move in by what is missing.
@@ -102,15 +124,16 @@ def solve_programme(wrench, contact, crossing, count, n, rows, size, x, programm
 
 
 @merged
-def fill_plain(wrench, contact, crossing, count, programme):
+def fill_plain(joint, programme):
     """The programme that nothing gives way in, with the box cone; returns how many rows, and the size of the numbers.
 
     Both contact constraints of a point are one row: the stronger counts.
     """
+    wrench, contact, crossing, count = joint
     G, low, high, cost = programme
     size, rows = 1e-3, PLAIN_ROWS if contact[CONTACT_OFFSET] > 0.0 else 1
     for row in range(rows):
-        clear_row(count, row, G, low, high)
+        clear_row(count, row, programme)
     for k in range(count):
         low[k], high[k], cost[k] = crossing[CROSSING_LEAST, k], crossing[CROSSING_MOST, k], 1.0
         G[PLAIN_MOMENT, k] = crossing[CROSSING_ARM, k]
@@ -118,38 +141,40 @@ def fill_plain(wrench, contact, crossing, count, programme):
     low[count] = high[count] = wrench[WRENCH_MA]
     if contact[CONTACT_OFFSET] > 0.0:
         tilt, least = wrench[WRENCH_MT] / contact[CONTACT_OFFSET], contact[CONTACT_LEAST_FORCE]
-        across = tangential_forces(wrench, contact)
+        across = tangential_forces(joint)
         for point in range(2):
             sign, row = 0.5 - point, PLAIN_CONTACT + point
-            add_normal_forces(contact, crossing, count, row, 0.5, sign, G)
+            add_normal_forces(joint, row, 0.5, sign, G)
             needed = max(least, abs(across[0] if point == 0 else across[1]) / contact[CONTACT_MU])
             low[count + row] = needed - 0.5 * wrench[WRENCH_FN] - sign * tilt
-        add_normal_forces(contact, crossing, count, PLAIN_AXIAL, 1.0, 0.0, G)
+        add_normal_forces(joint, PLAIN_AXIAL, 1.0, 0.0, G)
         low[count + PLAIN_AXIAL] = abs(wrench[WRENCH_FA]) / contact[CONTACT_MU] - wrench[WRENCH_FN]
     for row in range(rows):
-        scale_row(count, row, G, low, high)
+        scale_row(count, row, programme)
         size = max(size, abs(low[count + row]))
     return rows, size
 
 
-@kernel
-def clear_row(n, row, G, low, high):
+@inner
+def clear_row(n, row, programme):
     """An empty row without limits."""
+    G, low, high, _ = programme
     for k in range(n):
         G[row, k] = 0.0
     low[n + row], high[n + row] = -math.inf, math.inf
 
 
-@kernel
-def add_normal_forces(contact, crossing, count, row, total, difference, G):
+@inner
+def add_normal_forces(joint, row, total, difference, G):
     """Add total (N_1 + N_2) + difference (N_1 - N_2), as far as the tensions make them, to a row."""
-    for k in range(count):
-        G[row, k] += total + difference * crossing[CROSSING_ALONG, k] / contact[CONTACT_OFFSET]
+    for k in range(joint.cables):
+        G[row, k] += total + difference * joint.crossing[CROSSING_ALONG, k] / joint.contact[CONTACT_OFFSET]
 
 
-@kernel
-def scale_row(n, row, G, low, high):
+@inner
+def scale_row(n, row, programme):
     """Unit length, limits with it; coefficients that are round-off go."""
+    G, low, high, _ = programme
     square = 0.0
     for k in range(n):
         square += G[row, k] * G[row, k]
@@ -161,16 +186,17 @@ def scale_row(n, row, G, low, high):
         high[n + row] *= factor
 
 
-@kernel
-def tangential_forces(wrench, contact):
+@inner
+def tangential_forces(joint):
     """S_1t, S_2t, N."""
-    turn = wrench[WRENCH_MN] / contact[CONTACT_OFFSET]
+    wrench, turn = joint.wrench, joint.wrench[WRENCH_MN] / joint.contact[CONTACT_OFFSET]
     return 0.5 * (wrench[WRENCH_FT] - turn), 0.5 * (wrench[WRENCH_FT] + turn)
 
 
 @inner
-def normal_forces(wrench, contact, crossing, count, x):
+def normal_forces(joint, x):
     """N_1, N_2, N."""
+    wrench, contact, crossing, count = joint
     total, turn = wrench[WRENCH_FN], wrench[WRENCH_MT]
     for k in range(count):
         total += x[k]
@@ -180,13 +206,14 @@ def normal_forces(wrench, contact, crossing, count, x):
 
 
 @merged
-def cone_cut(wrench, contact, limit_1, limit_2, extra):
+def cone_cut(joint, limit_1, limit_2, extra):
     """Tangent plane of the true cone at friction limits mu N_i: by how much the axial force is missed, N, and g_1, g_2,
     h of the half space g_1 mu N_1 + g_2 mu N_2 >= h that holds the cone but not this point.
 
     `extra`: friction along the axis beyond the cone's, N.
     """
-    s1, s2 = tangential_forces(wrench, contact)
+    wrench = joint.wrench
+    s1, s2 = tangential_forces(joint)
     s1, s2 = abs(s1), abs(s2)
     along_1 = math.sqrt(max(limit_1 * limit_1 - s1 * s1, 0.0))
     along_2 = math.sqrt(max(limit_2 * limit_2 - s2 * s2, 0.0))
@@ -208,9 +235,9 @@ def cone_tangent(limit, across, short):
     return at / root, across * across / root
 
 
-# Why a link's tension programme has no answer: by how much which constraint must give way.
+# Why a link's tension programme has no answer: by how much which constraint must give way (theory 6.9).
 #
-# The programme of `link_programme` with a variable, in N, for every kind of constraint, by which it gives way. One
+# The programme of `fill_plain` with a variable, in N, for every kind of constraint, by which it gives way. One
 # kind at a time may give way, as little as possible; where none alone is enough, all may, with the least sum.
 
 NO_GIVE = 1e-9
@@ -218,16 +245,15 @@ NO_GIVE = 1e-9
 
 
 @merged
-def relax_link(wrench, contact, crossing, count, size, x, amounts, programme, factors):
-    """Write `amounts` (KINDS,), N and N*m, by which constraints must give way, and the nearest tensions, x.
+def relax_link(joint, size, x, amounts, programme, factors):
+    """Write `amounts` (8,), N and N*m, by which constraints must give way, and the nearest tensions, x.
 
     The tensions are those for which all that gives way but their bounds adds up to the least; a moment counts by the
     length of all arms together, so that it is in N.
     """
-    _, _, high, cost = programme
-    active = factors[2]
-    rows, lever = fill_relaxed(wrench, contact, crossing, count, programme)
-    n, contacts = count + GIVE_WIDTH, contact[CONTACT_OFFSET] > 0.0
+    high, cost, active, count = programme.high, programme.cost, factors.active, joint.cables
+    rows, lever = fill_relaxed(joint, programme)
+    n, contacts = count + GIVE_WIDTH, joint.contact[CONTACT_OFFSET] > 0.0
     for kind in range(GIVE_WIDTH):
         amounts[kind] = 0.0
     # One kind after another; all of them; all but the bounds of the tensions.
@@ -241,7 +267,7 @@ def relax_link(wrench, contact, crossing, count, size, x, amounts, programme, fa
                 allowed = attempt in (kind, everything) or (attempt == within and kind >= GIVE_CONTACT)
                 cost[count + kind], high[count + kind] = (1.0, math.inf) if allowed else (0.0, 0.0)
             active[ACTIVE_WHICH, active.shape[1] - 1] = 0
-            status = solve_programme(wrench, contact, crossing, count, n, rows, size, x, programme, factors)
+            status = solve_programme(joint, n, rows, size, x, programme, factors)
             if attempt <= everything and status == FOUND:
                 for kind in range(GIVE_WIDTH):
                     give = x[count + kind] if x[count + kind] > NO_GIVE else 0.0
@@ -252,9 +278,10 @@ def relax_link(wrench, contact, crossing, count, size, x, amounts, programme, fa
 
 
 @merged
-def fill_relaxed(wrench, contact, crossing, count, programme):
+def fill_relaxed(joint, programme):
     """Rows and bounds; returns how many rows, and the length in m that turns the moment's give-way into N*m."""
     G, low, high, _ = programme
+    wrench, contact, crossing, count = joint
     n = count + GIVE_WIDTH
     square = 0.0
     for k in range(count):
@@ -264,7 +291,7 @@ def fill_relaxed(wrench, contact, crossing, count, programme):
         low[count + kind] = 0.0
     lever = math.sqrt(square) if square > NO_ARM * NO_ARM else 1.0
     for row in range(RELAXED_ROWS + 2 * count):
-        clear_row(n, row, G, low, high)
+        clear_row(n, row, programme)
     for k in range(count):
         G[0, k] = G[1, k] = crossing[CROSSING_ARM, k] / lever
     G[0, count + GIVE_MOMENT], G[1, count + GIVE_MOMENT] = 1.0, -1.0
@@ -276,28 +303,28 @@ def fill_relaxed(wrench, contact, crossing, count, programme):
         rows += 2
     if contact[CONTACT_OFFSET] > 0.0:
         mu, tilt = contact[CONTACT_MU], wrench[WRENCH_MT] / contact[CONTACT_OFFSET]
-        across = tangential_forces(wrench, contact)
+        across = tangential_forces(joint)
         for point in range(2):
             sign = 0.5 - point
             fixed = 0.5 * wrench[WRENCH_FN] + sign * tilt
-            add_normal_forces(contact, crossing, count, rows, 0.5, sign, G)
+            add_normal_forces(joint, rows, 0.5, sign, G)
             G[rows, count + GIVE_CONTACT + point], low[n + rows] = 1.0, contact[CONTACT_LEAST_FORCE] - fixed
-            add_normal_forces(contact, crossing, count, rows + 1, 0.5 * mu, sign * mu, G)
+            add_normal_forces(joint, rows + 1, 0.5 * mu, sign * mu, G)
             G[rows + 1, count + GIVE_ACROSS + point] = 1.0
             low[n + rows + 1] = abs(across[0] if point == 0 else across[1]) - mu * fixed
             rows += 2
-        add_normal_forces(contact, crossing, count, rows, mu, 0.0, G)
+        add_normal_forces(joint, rows, mu, 0.0, G)
         G[rows, count + GIVE_AXIAL], low[n + rows] = 1.0, abs(wrench[WRENCH_FA]) - mu * wrench[WRENCH_FN]
         if contact[CONTACT_TRUE_CONE] > 0.0:
             # Whatever friction a point is granted beyond its cone can act along the axis too.
             G[rows, count + GIVE_ACROSS] = G[rows, count + GIVE_ACROSS + 1] = 1.0
         rows += 1
     for row in range(rows):
-        scale_row(n, row, G, low, high)
+        scale_row(n, row, programme)
     return rows, lever
 
 
-# What given tensions do at every joint: moment left out of balance, forces at the two contact points (theory 6).
+# What given tensions do at every joint: torque left out of balance, forces at the two contact points (theory 6.8).
 
 
 @kernel
@@ -327,26 +354,22 @@ def weigh_joints(joints, cables, contacts, low, high, arms, wrenches, tensions, 
                 if j < cables[k].last_link:
                     x[count] = tensions[i, k, j]
                     count += 1
-            contact_forces(wrench, contact, normal_forces(wrench, contact, crossing, count, x), forces[:, i, j])
+            contact_forces(CrossedJoint(wrench, contact, crossing, count), x, forces[:, i, j])
 
 
 @inner
-def contact_forces(wrench, contact, normal, forces):
-    """Forces at the two points of one joint."""
-    across, mu, true_cone = tangential_forces(wrench, contact), contact[CONTACT_MU], contact[CONTACT_TRUE_CONE] > 0.0
-    share = axial_share(
-        abs(wrench[WRENCH_FA]), mu * normal[0], mu * normal[1], abs(across[0]), abs(across[1]), true_cone
-    )
+def contact_forces(joint, x, forces):
+    """Forces at the two points of one joint under the tensions x."""
+    normal, across, total = normal_forces(joint, x), tangential_forces(joint), joint.wrench[WRENCH_FA]
+    mu, true_cone = joint.contact[CONTACT_MU], joint.contact[CONTACT_TRUE_CONE] > 0.0
+    share = axial_share(abs(total), mu * normal[0], mu * normal[1], abs(across[0]), abs(across[1]), true_cone)
     for point in range(2):
-        axial = wrench[WRENCH_FA] * (share if point == 0 else 1.0 - share)
+        axial = total * (share if point == 0 else 1.0 - share)
         friction = max(abs(across[point]), abs(axial))
         if true_cone:
             friction = math.sqrt(across[point] ** 2 + axial * axial)
-        forces[FORCE_NORMAL, point], forces[FORCE_TANGENTIAL, point], forces[FORCE_AXIAL, point] = (
-            normal[point],
-            across[point],
-            axial,
-        )
+        forces[FORCE_NORMAL, point], forces[FORCE_TANGENTIAL, point] = normal[point], across[point]
+        forces[FORCE_AXIAL, point] = axial
         if friction > 0.0:
             limit = mu * normal[point]
             forces[FORCE_USE, point] = friction / limit if limit > 0.0 else math.inf
@@ -419,24 +442,25 @@ def turn_wrenches(joints, cables, segments, q, tau, wrenches, arms):
 def allocate_links(
     joints, cables, contacts, low, high, arms, wrenches, lists, crossing, x, programme, factors, tensions, amounts
 ):  # fmt: skip
-    """Tensions (N, cables, n) of all links, and by how much which constraints must give way, `amounts` (N, n, KINDS).
+    """Tensions (N, cables, n) of all links, and by how much which constraints must give way, `amounts` (N, n, 8).
 
-    `lists`: (n, 2, ...) active constraints of each joint, with which the next step begins.
+    `programme`, `factors`: plain tuples with the fields of `Programme` and `ActiveSet`; `lists`: (n, 2, ...) active
+    constraints of each joint, with which the next step begins.
     """
-    basis, upper, active, mark, work = factors
-    last = active.shape[1] - 1
+    programme, factors = Programme(*programme), ActiveSet(*factors)
+    last = factors.active.shape[1] - 1
     for j in range(joints.shape[0]):
         lists[j, ACTIVE_WHICH, last] = 0
     for i in range(arms.shape[0]):
         for j in range(joints.shape[0]):
-            wrench, contact = wrenches[i, j], contacts[j]
             count = gather_crossing(joints, cables, low, high, arms[i], j, crossing)
-            own = basis, upper, lists[j], mark, work
-            rows, size = fill_plain(wrench, contact, crossing, count, programme)
-            status = solve_programme(wrench, contact, crossing, count, count, rows, size, x, programme, own)
+            joint = CrossedJoint(wrenches[i, j], contacts[j], crossing, count)
+            own = ActiveSet(factors.basis, factors.upper, lists[j], factors.mark, factors.work)
+            rows, size = fill_plain(joint, programme)
+            status = solve_programme(joint, count, rows, size, x, programme, own)
             if status != FOUND:
                 lists[j, ACTIVE_WHICH, last] = 0
-                relax_link(wrench, contact, crossing, count, size, x, amounts[i, j], programme, factors)
+                relax_link(joint, size, x, amounts[i, j], programme, factors)
             scatter_tensions(cables, low, high, j, x, tensions[i])
 
 

@@ -1,9 +1,9 @@
-"""Equilibrium of a chain of mirror joints: Newton's method on the energy, made safe (theory 3).
+"""Equilibrium of a chain of mirror joints: Newton's method on the energy, made safe (theory 3.4 to 3.6).
 
 Steps are exact Newton steps. Where the energy curves down, equal springs stiffen all joints; steps are capped and
 shortened until the energy falls; on a saddle the search leaves along negative curvature. Without an energy (dead
-moments, heavy cables) the work along the step, by the trapezoidal rule, takes its place; where cables rub, the norm of
-the moments does (theory 4).
+moments, heavy cables) the work along the step, by the trapezoidal rule, takes its place; with friction the norm of the
+torques does (theory 4.5).
 """
 
 from __future__ import annotations
@@ -12,7 +12,14 @@ import math
 
 from vertebra.mechanics.compiled import inner, kernel, merged
 from vertebra.mechanics.kernels.cables import TOUCH, across_mirror, mirror_segment
-from vertebra.mechanics.kernels.equilibrium import balance_chain, gather_tensions, gather_weights, place_chain
+from vertebra.mechanics.kernels.equilibrium import (
+    Statics,
+    StaticsWork,
+    balance_chain,
+    gather_tensions,
+    gather_weights,
+    place_chain,
+)
 from vertebra.mechanics.kernels.friction import balance_at_discs, point_ahead, pull_with_friction
 from vertebra.mechanics.kernels.joints import mirror_law
 from vertebra.mechanics.kernels.sweep import (
@@ -61,7 +68,7 @@ MOST_CLAMPED = 12
 MOST_SLOW = 4
 """Steps in a row, near a saddle, that do not halve the residual; then the search leaves it."""
 STEP_CAP = 0.7
-"""rad a joint; theory 3."""
+"""rad per joint (theory 3.4)."""
 FARTHEST = 3.1
 """rad; the search stays within the half turn at which joint laws end."""
 ROUND_OFF = 2e-15
@@ -107,11 +114,12 @@ def load_free_flexure(joint, total, recess, offset):
 
 
 @inner
-def pull_by_lengths(joints, cables, segments, rest, rate, q, tensions, wide):
-    """Tensions of elastic cables at a pose: T = rate (l - rest) where taut, 0 where slack; writes l' into `wide`.
+def pull_by_lengths(problem, q, tensions, wide):
+    """Tensions of elastic cables at a pose (theory 3.8): T = rate (l - rest) where taut, 0 where slack; l' into `wide`.
 
-    Returns the energy stored in the cables, J, and the round-off that stiff cables make of joint moments, N*m.
+    Returns the energy stored in the cables, J, and the round-off that stiff cables make of joint torques, N*m.
     """
+    joints, cables, rest, rate = problem.joints, problem.cables, problem.rest, problem.rate
     energy = noise = 0.0
     for k in range(cables.shape[0]):
         column = WIDE_CABLE_COLUMN + cables.shape[0] - 1 - k
@@ -119,7 +127,7 @@ def pull_by_lengths(joints, cables, segments, rest, rate, q, tensions, wide):
         for j in range(joints.shape[0]):
             length1 = 0.0
             if j < cables[k].last_link:
-                gap, length1, _ = mirror_segment(joints[j], segments[k, j], q[j])
+                gap, length1, _ = mirror_segment(joints[j], problem.segments[k, j], q[j])
                 length += gap
             wide[WIDE_U, j, column] = wide[WIDE_U_LOW, j, column] = length1
             longest = max(longest, abs(length1))
@@ -135,45 +143,45 @@ def pull_by_lengths(joints, cables, segments, rest, rate, q, tensions, wide):
 
 
 @inner
-def linearise(system, friction, kind, tensions, q, work):
-    """Energy, moments and the eliminated stiffness at a pose, into `work`. `friction`: None, or `CableFriction`."""
-    joints, links, cables, segments, gravity, loads, rest, rate = system
-    heavy_gaps, heavy_cables, narrow = kind
-    state, load_at, wide, memory, report = work
-    by_length = rest.shape[0] > 0
+def linearise(problem, friction, tensions, q, work):
+    """Energy, torques and the eliminated stiffness at a pose, into `work`. `friction`: None, or `CableFriction`.
+
+    It is an argument of its own everywhere, for numba leaves out branches by arguments that are None, not by fields.
+    """
+    state, wide, report = work.state, work.wide, work.report
+    by_length = problem.rest.shape[0] > 0
     stored = noise = 0.0
     if friction is not None:
         stored, noise, locked = pull_with_friction(
-            joints, links, cables, segments, rest, rate, friction, report[REPORT_SOFTNESS], tensions, q, state, wide
-        )
+            problem.joints, problem.links, problem.cables, problem.segments, problem.rest, problem.rate, friction,
+            report[REPORT_SOFTNESS], tensions, q, state, wide,
+        )  # fmt: skip
         report[REPORT_LOCKED] = locked
     elif by_length:
-        stored, noise = pull_by_lengths(joints, cables, segments, rest, rate, q, tensions, wide)
-        gather_tensions(joints, cables, segments, tensions, state)
-    pulled, elastic = place_chain(joints, links, cables, segments, gravity, loads, heavy_gaps, q, state, load_at)
-    hung, residual, scale, weak = balance_chain(joints, gravity, loads, heavy_gaps, narrow, q, state, load_at)
+        stored, noise = pull_by_lengths(problem, q, tensions, wide)
+        gather_tensions(problem.joints, problem.cables, problem.segments, tensions, state)
+    pulled, elastic = place_chain(problem, q, work)
+    hung, residual, scale, weak = balance_chain(problem, q, work)
     if by_length or friction is not None:
         pulled = stored
     report[REPORT_ENERGY] = pulled + elastic + hung
     report[REPORT_RESIDUAL], report[REPORT_SCALE], report[REPORT_GOOD_ENOUGH] = residual, scale, GOOD * scale + noise
     report[REPORT_WEAK] = weak
-    if narrow:
+    if problem.narrow:
         return
-    widen(gravity, heavy_cables, state, wide)
+    widen(problem.gravity, problem.heavy_cables, state, wide)
     if friction is not None:
         bends = friction.bends
         if friction.at_discs:
-            point_ahead(joints, bends, wide)
-            report[REPORT_RESIDUAL] = balance_at_discs(
-                joints, gravity, loads, heavy_gaps, heavy_cables, bends, state, wide
-            )
-        for j in range(joints.shape[0]):
+            point_ahead(problem.joints, bends, wide)
+            report[REPORT_RESIDUAL] = balance_at_discs(problem, bends, state, wide)
+        for j in range(state.shape[0]):
             state[j, STATE_OWN] += bends[j, BEND_STIFFNESS]
-    for k in range(rest.shape[0] if friction is None else 0):
-        for j in range(joints.shape[0]):
+    for k in range(problem.rest.shape[0] if friction is None else 0):
+        for j in range(state.shape[0]):
             state[j, STATE_OWN] += wide[WIDE_U, j, WIDE_CABLE_COLUMN + k] * wide[WIDE_V, j, WIDE_CABLE_COLUMN + k]
-    symmetric_part = narrow  # false here; the sweep would be compiled once more for a literal
-    report[REPORT_WEAK] = eliminate_wide(state, wide, memory, 0.0, symmetric_part)
+    symmetric_part = problem.narrow  # false here; the sweep would be compiled once more for a literal
+    report[REPORT_WEAK] = eliminate_wide(state, wide, work.memory, 0.0, symmetric_part)
 
 
 @inner
@@ -255,7 +263,7 @@ def try_step(start, fraction, state, q):
 def stiffen_joints(narrow, shift, work):
     """Where the energy curves down: the sweep again with the smallest of a row of equal springs on all joints that
     makes every pivot positive. Returns their stiffness, N*m/rad; `shift` is that of the last time."""
-    state, _, wide, memory, _ = work
+    state, wide, memory = work.state, work.wide, work.memory
     largest = 0.0
     for j in range(state.shape[0]):
         largest = max(largest, abs(state[j, STATE_OWN]))
@@ -280,9 +288,21 @@ def is_conservative(gravity, loads, heavy_cables):
 
 
 @merged
-def search_along_step(system, friction, kind, conservative, exact, leaving, slope, tensions, q, start, work):
-    """Go along the step in STEP as far as pays; returns (whether it did, whether a joint met its half turn)."""
-    state, _, _, _, report = work
+def statics_problem(joints, links, cables, segments, gravity, loads, rest, rate, friction, state):
+    """The problem that entry kernels receive as flat arguments, since groups made in Python cost more than a solve;
+    writes the masses of the links into `state`."""
+    heavy_gaps, heavy_cables = gather_weights(joints, links, cables, state)
+    conservative = friction is None and is_conservative(gravity, loads, heavy_cables)
+    return Statics(
+        joints, links, cables, segments, gravity, loads, rest, rate, heavy_gaps, heavy_cables, conservative,
+        conservative and rest.shape[0] == 0,
+    )  # fmt: skip
+
+
+@merged
+def search_along_step(problem, friction, exact, leaving, slope, tensions, q, start, work):
+    """Go along the step in `state` as far as pays; returns (whether it did, whether a joint met its half turn)."""
+    state, report = work.state, work.report
     energy, residual, scale, good = (
         report[REPORT_ENERGY],
         report[REPORT_RESIDUAL],
@@ -296,9 +316,9 @@ def search_along_step(system, friction, kind, conservative, exact, leaving, slop
     fraction, clamped = 1.0, False
     for _ in range(MOST_HALVINGS):
         clamped = try_step(start, fraction, state, q)
-        linearise(system, friction, kind, tensions, q, work)
+        linearise(problem, friction, tensions, q, work)
         end_slope = slope_along_step(state)
-        change = report[REPORT_ENERGY] - energy if conservative else 0.5 * fraction * (slope + end_slope)
+        change = report[REPORT_ENERGY] - energy if problem.conservative else 0.5 * fraction * (slope + end_slope)
         if leaving:
             accepted = change < -noise
         elif residual <= good:
@@ -316,36 +336,29 @@ def search_along_step(system, friction, kind, conservative, exact, leaving, slop
             return True, clamped
         fraction *= 0.5
     copy_pose(start, q)
-    linearise(system, friction, kind, tensions, q, work)
+    linearise(problem, friction, tensions, q, work)
     return False, clamped
 
 
 @merged
-def find_equilibrium(
-    joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, by_norm, use_start,
-    q, start, state, load_at, wide, memory, report,
-):  # fmt: skip
+def find_equilibrium(problem, friction, tensions, by_norm, use_start, q, start, work):
     """Find an equilibrium, into `q` (from `q` itself with `use_start`); returns SETTLED, STALLED or BEYOND.
 
     Cables pull with `tensions`, or, when `rest` is not empty, like springs of `rate` N/m beyond their `rest` lengths;
-    `tensions` then receives the outcome. With friction, steps are judged `by_norm` of the moments, or by their work,
+    `tensions` then receives the outcome. With friction, steps are judged `by_norm` of the torques, or by their work,
     which leads a robot that nothing holds to where it falls. On return `state` and `report` belong to `q`.
     """
-    heavy_gaps, heavy_cables = gather_weights(joints, links, cables, state)
-    conservative, by_length = friction is None and is_conservative(gravity, loads, heavy_cables), rest.shape[0] > 0
-    system = joints, links, cables, segments, gravity, loads, rest, rate
-    narrow = conservative and not by_length
-    kind = heavy_gaps, heavy_cables, narrow
-    work = state, load_at, wide, memory, report
+    state, report, narrow = work.state, work.report, problem.narrow
+    by_length = problem.rest.shape[0] > 0
     if not by_length:
-        gather_tensions(joints, cables, segments, tensions, state)
+        gather_tensions(problem.joints, problem.cables, problem.segments, tensions, state)
     report[REPORT_LOCKED] = NONE
     if not use_start:
         if by_length:
             straighten(q)
         else:
-            load_free_pose(joints, state, q)
-    linearise(system, friction, kind, tensions, q, work)
+            load_free_pose(problem.joints, state, q)
+    linearise(problem, friction, tensions, q, work)
     status, iteration, escapes, clamps, slow, before, shift = STALLED, 0, 0, 0, 0, math.inf, 0.0
     most, enough = MOST_ITERATIONS, ROUND_OFF
     if friction is not None:
@@ -364,15 +377,13 @@ def find_equilibrium(
             shift = stiffen_joints(narrow, shift, work)
             weak = NONE
         if not narrow:
-            substitute_wide(state, wide, memory, weak)
+            substitute_wide(state, work.wide, work.memory, weak)
         elif leaving:
             bend_from(state, weak)
         else:
             substitute_narrow(state)
         slope = downhill_step(leaving, state)
-        moved_on, clamped = search_along_step(
-            system, friction, kind, conservative, exact, leaving, slope, tensions, q, start, work
-        )
+        moved_on, clamped = search_along_step(problem, friction, exact, leaving, slope, tensions, q, start, work)
         if leaving:
             slow, before = 0, math.inf
             if at_rest:
@@ -389,7 +400,7 @@ def find_equilibrium(
                 status = BEYOND
     report[REPORT_ITERATIONS] = iteration
     if status == SETTLED:
-        judge_stability(conservative or friction is not None, work)
+        judge_stability(problem.conservative or friction is not None, work)
     return status
 
 
@@ -397,12 +408,11 @@ def find_equilibrium(
 def judge_stability(by_pivots, work):
     """Stable means that every small displacement is resisted: the symmetric part of the stiffness decides, or, with
     `by_pivots` (an energy, or friction that opposes any slip), the pivots already there."""
-    state, _, wide, memory, report = work
-    if not by_pivots and report[REPORT_WEAK] == NONE:
+    if not by_pivots and work.report[REPORT_WEAK] == NONE:
         for symmetric_part in (True, False):  # the exact sweep last, since the compliance is read from it
-            weak = eliminate_wide(state, wide, memory, 0.0, symmetric_part)
+            weak = eliminate_wide(work.state, work.wide, work.memory, 0.0, symmetric_part)
             if symmetric_part:
-                report[REPORT_WEAK] = weak
+                work.report[REPORT_WEAK] = weak
 
 
 @kernel
@@ -411,21 +421,19 @@ def inspect_pose(
     q, state, load_at, wide, memory, report,
 ):  # fmt: skip
     """Torques and stiffness at a given pose, into `state` and `report`; the pose need not be an equilibrium."""
-    heavy_gaps, heavy_cables = gather_weights(joints, links, cables, state)
-    conservative, by_length = friction is None and is_conservative(gravity, loads, heavy_cables), rest.shape[0] > 0
-    kind = heavy_gaps, heavy_cables, conservative and not by_length
-    work = state, load_at, wide, memory, report
-    if not by_length:
+    problem = statics_problem(joints, links, cables, segments, gravity, loads, rest, rate, friction, state)
+    work = StaticsWork(state, load_at, wide, memory, report)
+    if rest.shape[0] == 0:
         gather_tensions(joints, cables, segments, tensions, state)
     report[REPORT_ITERATIONS], report[REPORT_LOCKED], report[REPORT_SOFTNESS] = 0.0, NONE, 1.0
-    linearise((joints, links, cables, segments, gravity, loads, rest, rate), friction, kind, tensions, q, work)
-    judge_stability(conservative or friction is not None, work)
+    linearise(problem, friction, tensions, q, work)
+    judge_stability(problem.conservative or friction is not None, work)
 
 
-# From a search to an answer: several starts, and friction led in by degrees where a single search fails.
+# From a search to an answer: several starts, and continuation in the presliding where one search fails (theory 4.5).
 
 USUAL, STRAIGHTENED, AGAIN, LED = range(4)
-"""What `find_shape` tries: the start that was given or is usual; the straight pose; the first again; led there."""
+"""What `find_shape` tries: the start that was given or is usual; the straight pose; the first again; continuation."""
 SOFTEST, BOLDEST, TIMID = 1e4, 0.1, 0.9
 """Times its own presliding: the slip over which friction builds up where the search has to be led; the factor from one
 to the next, and that at which it is given up."""
@@ -473,14 +481,13 @@ def find_shape(
     status, spent, from_q, phase = STALLED, 0.0, use_start, USUAL
     only_start = use_start or rest.shape[0] > 0
     softness, held, firmer = 1.0, math.inf, BOLDEST
+    problem = statics_problem(joints, links, cables, segments, gravity, loads, rest, rate, friction, state)
+    work = StaticsWork(state, load_at, wide, memory, report)
     if friction is not None:
         exchange_pose(q, state, STATE_GIVEN, KEEP)
     for attempt in range(MOST_ATTEMPTS):
         report[REPORT_SOFTNESS] = softness
-        status = find_equilibrium(
-            joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, phase != AGAIN, from_q,
-            q, start, state, load_at, wide, memory, report,
-        )  # fmt: skip
+        status = find_equilibrium(problem, friction, tensions, phase != AGAIN, from_q, q, start, work)
         settled = status == SETTLED
         solved = settled and report[REPORT_WEAK] == NONE and all_in_range(joints, cables, segments, q)
         if solved and softness == 1.0:

@@ -1,15 +1,16 @@
-"""What a motion needs, by Newton-Euler recursion, and the mass matrix (theory 6): the bodies that move, forces from the
-tip back to the base, and all that lies beyond a joint as one composite body.
+"""What a motion needs, by Newton-Euler recursion, and the mass matrix (theory 6.1 and 6.2): the bodies that move,
+forces from the tip back to the base, and all that lies beyond a joint as one composite body.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.kernels.algebra import added, combined, cross_product, dot, mixed, moved, read, scaled, write
 from vertebra.mechanics.kernels.cables import across_mirror
-from vertebra.mechanics.kernels.joints import arc_centroid_derivatives, mirror_law
+from vertebra.mechanics.kernels.joints import BentJoint, Vector, arc_centroid_derivatives, mirror_law
 from vertebra.mechanics.layout import (
     BODY_CENTRE,
     BODY_INERTIA,
@@ -33,7 +34,38 @@ from vertebra.mechanics.layout import (
     PARTICLE_PUSH,
     PARTICLE_SLOPE,
 )
-from vertebra.robot.tables import FLEXURE
+from vertebra.robot.tables import FLEXURE, Floats, Table
+
+
+class MovingChain(NamedTuple):
+    """A robot of mirror joints with mass and inertia, under gravity and loads."""
+
+    joints: Table
+    links: Table
+    cables: Table
+    segments: Table
+    gravity: Floats
+    loads: Table
+    bodies: Floats
+    heavy_gaps: bool
+
+
+class MotionWork(NamedTuple):
+    """What the passes along the chain write."""
+
+    motion: Floats
+    particles: Floats
+    load_at: Floats
+
+
+class LinkMotion(NamedTuple):
+    """How a link moves: velocity `speed` and acceleration `lift` of its origin, `spin` and `turn` the angular ones."""
+
+    origin: Vector
+    spin: Vector
+    turn: Vector
+    speed: Vector
+    lift: Vector
 
 
 @inner
@@ -71,14 +103,15 @@ def add_point_inertia(bodies, i, mass, r):
 
 
 @inner
-def move_particles(joints, cables, segments, j, before, bend, rate, rise, g, particles):
-    """Write the particles in the gap of joint j. `before`: how the link before it moves; `bend`: half angle and law.
+def move_particles(chain, j, before, bend, rate, rise, g, particles):
+    """Write the particles in the gap of joint j. `before`: how the link before it moves.
 
-    Each sits at p = P + u t + y a with its own u(q) (theory 4), so p' = s' z + u' t - (u/2) n and
+    Each sits at p = P + u t + y a with its own u(q) (theory 4.6), so p' = s' z + u' t - (u/2) n and
     p'' = s'' z + (u'' - u/4) t - u' n. The mass of a cable segment follows its length; that change of mass is left out
     of the forces, as in statics. Returns kinetic energy and potential in J, and the power in W that mass drawn into
     the gap brings.
     """
+    joints, cables, segments = chain.joints, chain.cables, chain.segments
     origin, spin, turn, speed, lift = before
     angle, sin_half, cos_half, s, s1, s2, crossing, a, z, tangent, normal = bend
     kinetic = potential = drawn = 0.0
@@ -124,7 +157,7 @@ def half_angle(q):
     return math.sin(0.5 * q), math.cos(0.5 * q)
 
 
-# Newton-Euler recursion of a chain of mirror joints (theory 6): what a motion needs, in two passes.
+# Newton-Euler recursion of a chain of mirror joints (theory 6.1): what a motion needs, in two passes.
 #
 # `outward_pass` walks from base to tip and writes how every body moves, `inward_pass` walks back and sums what must
 # push it. Gravity is an acceleration of the base, -g. Both work on `motion`, a row per joint.
@@ -163,12 +196,13 @@ def times_inertia(m, v):
 
 
 @inner
-def outward_pass(joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q, qd, qdd, work):
+def outward_pass(chain, q, qd, qdd, work):
     """From base to tip: places, velocities and accelerations, and what must act on each body.
 
     Returns kinetic energy and potential of gravity in J, power of the loads and of mass drawn into gaps in W.
     """
-    motion, particles, load_at = work
+    joints, links, gravity, loads, bodies = chain.joints, chain.links, chain.gravity, chain.loads, chain.bodies
+    motion, load_at = work.motion, work.load_at
     g = (gravity[0], gravity[1], gravity[2])
     x, y, z, origin = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
     spin = turn = speed = (0.0, 0.0, 0.0)
@@ -190,11 +224,11 @@ def outward_pass(joints, links, cables, segments, gravity, loads, bodies, heavy_
         to_centre = mixed(links[j].reach + s, z, lam, tangent)
         # a x C' as in `equilibrium.place`.
         swing = combined(s1, b, -lam1, normal, -0.5 * lam, tangent)
-        if heavy_gaps:
+        if chain.heavy_gaps:
             crossing = moved(origin, links[j].reach + s, z)
-            before = origin, spin, turn, speed, lift
-            bend = q[j], sin_half, cos_half, s, s1, s2, crossing, a, z, tangent, normal
-            more = move_particles(joints, cables, segments, j, before, bend, rate, rise, g, particles)
+            before = LinkMotion(origin, spin, turn, speed, lift)
+            bend = BentJoint(q[j], sin_half, cos_half, s, s1, s2, crossing, a, z, tangent, normal)
+            more = move_particles(chain, j, before, bend, rate, rise, g, work.particles)
             kinetic, potential, drawn_power = kinetic + more[0], potential + more[1], drawn_power + more[2]
         swept = cross_product(spin, to_centre)
         speed = added(speed, swept)
@@ -247,8 +281,9 @@ def outward_pass(joints, links, cables, segments, gravity, loads, bodies, heavy_
 
 
 @inner
-def inward_pass(joints, loads, heavy_gaps, work, tau):
-    """From tip to base: `tau`, the moment about its axis that each joint must give, and the outboard wrench about C."""
+def inward_pass(chain, work, tau):
+    """From tip to base: `tau`, the torque about its axis that each joint must give, and the outboard wrench about C."""
+    joints, loads = chain.joints, chain.loads
     motion, particles, load_at = work
     force = moment = point = (0.0, 0.0, 0.0)
     last = loads.shape[0] - 1
@@ -268,7 +303,7 @@ def inward_pass(joints, loads, heavy_gaps, work, tau):
         needed = dot(a, moment)
         write(motion, j, MOTION_WRENCH, force)
         write(motion, j, MOTION_WRENCH + 3, moment)
-        if heavy_gaps:
+        if chain.heavy_gaps:
             for row in range(j * in_gap, (j + 1) * in_gap):
                 push = read(particles, row, PARTICLE_PUSH)
                 needed += dot(read(particles, row, PARTICLE_SLOPE), push)
@@ -279,23 +314,23 @@ def inward_pass(joints, loads, heavy_gaps, work, tau):
 
 @kernel
 def inverse_motion(
-    joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q, qd, qdd, work, tau, wrenches
+    joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q, qd, qdd, motion, particles, load_at,
+    tau, wrenches,
 ):  # fmt: skip
     """`tau` (N, n) of N states, and `wrenches` (N, n, 6) unless it is empty."""
+    chain = MovingChain(joints, links, cables, segments, gravity, loads, bodies, heavy_gaps)
+    work = MotionWork(motion, particles, load_at)
     gather_bodies(links, cables, bodies)
-    motion = work[0]
     for i in range(q.shape[0]):
-        outward_pass(
-            joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q[i], qd[i], qdd[i], work
-        )  # fmt: skip
-        inward_pass(joints, loads, heavy_gaps, work, tau[i])
+        outward_pass(chain, q[i], qd[i], qdd[i], work)
+        inward_pass(chain, work, tau[i])
         if wrenches.shape[0] > 0:
             for j in range(joints.shape[0]):
                 for column in range(6):
                     wrenches[i, j, column] = motion[j, MOTION_WRENCH + column]
 
 
-# The mass matrix of a chain of mirror joints from composite bodies: all that lies beyond a joint as one (theory 6).
+# The mass matrix of a chain of mirror joints from composite bodies: all that lies beyond a joint as one (theory 6.2).
 
 NOTHING_BEYOND = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
@@ -329,7 +364,7 @@ def added_inertia(m, k):
 @inner
 def fill_mass_matrix(heavy_gaps, work, M):
     """Write M (n, n) in kg*m^2 at the pose that `work` belongs to."""
-    motion, particles, _ = work
+    motion, particles = work.motion, work.particles
     n = motion.shape[0]
     in_gap = particles.shape[0] // n
     mass, first, inertia, point = 0.0, (0.0, 0.0, 0.0), NOTHING_BEYOND, (0.0, 0.0, 0.0)
@@ -358,9 +393,13 @@ def fill_mass_matrix(heavy_gaps, work, M):
 
 
 @kernel
-def mass_matrices(joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q, still, work, M):
+def mass_matrices(
+    joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q, still, motion, particles, load_at, M
+):
     """M (N, n, n) of N poses; `still`: zeros (n,)."""
+    chain = MovingChain(joints, links, cables, segments, gravity, loads, bodies, heavy_gaps)
+    work = MotionWork(motion, particles, load_at)
     gather_bodies(links, cables, bodies)
     for i in range(q.shape[0]):
-        outward_pass(joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q[i], still, still, work)
+        outward_pass(chain, q[i], still, still, work)
         fill_mass_matrix(heavy_gaps, work, M[i])

@@ -1,10 +1,14 @@
-"""Small programmes on a polyhedron: its nearest point, by the dual active-set method of Goldfarb and Idnani for the
-unit metric, and its point of least cost.
+"""Small programmes on a polyhedron (theory 6.10): its nearest point, by the dual active-set method of Goldfarb and
+Idnani for the unit metric, and its point of least cost.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from vertebra.mechanics.compiled import inner, kernel, merged
 from vertebra.mechanics.layout import (
@@ -18,6 +22,7 @@ from vertebra.mechanics.layout import (
     WORK_U,
     WORK_Z,
 )
+from vertebra.robot.tables import Floats
 
 FOUND, EMPTY, UNDECIDED = range(3)
 """What `nearest_point` returns: the answer; no point keeps all constraints; round-off kept it from an answer."""
@@ -32,25 +37,47 @@ STARTING = 1e-12
 SMALLEST_STEP = 1e-13
 
 
+class Polyhedron(NamedTuple):
+    """All x with low <= x <= high for the first n limits, and low <= G x <= high for the `rows` others."""
+
+    n: int
+    rows: int
+    G: Floats
+    low: Floats
+    high: Floats
+
+
+class ActiveSet(NamedTuple):
+    """Active constraints with their factors: normals = basis^T upper^T, `basis` orthogonal, `upper` triangular."""
+
+    basis: Floats
+    upper: Floats
+    active: NDArray[np.int64]
+    mark: NDArray[np.int64]
+    """FREE, ACTIVE or PINNED, of every constraint."""
+    work: Floats
+
+
 @kernel
-def nearest_point(n, rows, G, low, high, tolerance, x, basis, upper, active, mark, work):
+def nearest_point(polyhedron, tolerance, x, factors):
     """Write into `x` the point of the polyhedron nearest to work[WORK_POINT]; returns FOUND, EMPTY or UNDECIDED.
 
     Starts from the active constraints that the last call, or `rebuild_factors`, left. Constraints are kept to
     `tolerance`, active ones to round-off. work[WORK_U] holds the multipliers of the active ones.
     """
+    n, rows, active, mark, work = polyhedron.n, polyhedron.rows, factors.active, factors.mark, factors.work
     last = active.shape[1] - 1
-    nearest_on_active(n, low, high, tolerance, x, basis, upper, active, mark, work)
+    nearest_on_active(polyhedron, tolerance, x, factors)
     status = UNDECIDED
     z, step, u = work[WORK_Z], work[WORK_STEP], work[WORK_U]
     for _ in range(100 + 20 * (n + rows)):
-        which, side, gap = most_violated(n, rows, G, low, high, tolerance, mark, x)
+        which, side, gap = most_violated(polyhedron, tolerance, mark, x)
         if which < 0:
             status = FOUND
             break
         multiplier, leaving = 0.0, 0
         while leaving >= 0:
-            independent = resolve_normal(n, G, which, side, basis, upper, active, work)
+            independent = resolve_normal(polyhedron, which, side, factors)
             length, leaving = gap / independent if independent > DEPENDENT else math.inf, -1
             for i in range(active[ACTIVE_WHICH, last]):
                 if step[i] > SMALLEST_STEP and mark[active[ACTIVE_WHICH, i]] != PINNED and u[i] < length * step[i]:
@@ -65,17 +92,18 @@ def nearest_point(n, rows, G, low, high, tolerance, x, basis, upper, active, mar
                 for k in range(n):
                     x[k] += length * z[k]
             if leaving >= 0:
-                drop_constraint(n, leaving, basis, upper, active, mark, u)
+                drop_constraint(n, leaving, factors)
         u[active[ACTIVE_WHICH, last]] = multiplier
-        add_constraint(n, which, side, low, high, basis, upper, active, mark, work)
+        add_constraint(polyhedron, which, side, factors)
     # Once more from the point itself: without the round-off of the way.
-    nearest_on_active(n, low, high, tolerance, x, basis, upper, active, mark, work)
+    nearest_on_active(polyhedron, tolerance, x, factors)
     return status
 
 
 @merged
-def most_violated(n, rows, G, low, high, tolerance, mark, x):
+def most_violated(polyhedron, tolerance, mark, x):
     """Number, side and distance of the constraint that x breaks most; -1 where it breaks none."""
+    n, rows, G, low, high = polyhedron
     which, side, gap = -1, 1, tolerance
     for i in range(n + rows):
         if mark[i] == FREE:
@@ -93,11 +121,12 @@ def most_violated(n, rows, G, low, high, tolerance, mark, x):
 
 
 @inner
-def resolve_normal(n, G, which, side, basis, upper, active, work):
+def resolve_normal(polyhedron, which, side, factors):
     """Parts of a constraint's normal: WORK_D in the basis, WORK_Z beyond the active ones, WORK_STEP in terms of these.
 
     Returns |z|^2.
     """
+    n, G, basis, active, work = polyhedron.n, polyhedron.G, factors.basis, factors.active, factors.work
     d, z, step, count = work[WORK_D], work[WORK_Z], work[WORK_STEP], active[ACTIVE_WHICH, active.shape[1] - 1]
     independent = 0.0
     for k in range(n):
@@ -116,7 +145,7 @@ def resolve_normal(n, G, which, side, basis, upper, active, work):
             independent += d[i] * d[i]
             for k in range(n):
                 z[k] += d[i] * basis[i, k]
-    solve_upper(count, upper, step)
+    solve_upper(count, factors.upper, step)
     return independent
 
 
@@ -130,9 +159,10 @@ def solve_upper(count, upper, values):
 
 
 @inner
-def add_constraint(n, which, side, low, high, basis, upper, active, mark, work):
+def add_constraint(polyhedron, which, side, factors):
     """Make the resolved constraint active: one reflection turns the basis so that its next vector takes all of z."""
-    d, z, last = work[WORK_D], work[WORK_Z], active.shape[1] - 1
+    n, basis, upper, active = polyhedron.n, factors.basis, factors.upper, factors.active
+    d, z, last = factors.work[WORK_D], factors.work[WORK_Z], active.shape[1] - 1
     count = active[ACTIVE_WHICH, last]
     square = 0.0
     for i in range(count, n):
@@ -150,15 +180,16 @@ def add_constraint(n, which, side, low, high, basis, upper, active, mark, work):
         for k in range(n):
             basis[i, k] -= d[i] * z[k]
     active[ACTIVE_WHICH, count], active[ACTIVE_SIDE, count], active[ACTIVE_WHICH, last] = which, side, count + 1
-    mark[which] = PINNED if low[which] == high[which] else ACTIVE
+    factors.mark[which] = PINNED if polyhedron.low[which] == polyhedron.high[which] else ACTIVE
 
 
 @inner
-def drop_constraint(n, leaving, basis, upper, active, mark, u):
+def drop_constraint(n, leaving, factors):
     """Take one active constraint out; rotations make R triangular again."""
+    basis, upper, active, u = factors.basis, factors.upper, factors.active, factors.work[WORK_U]
     last = active.shape[1] - 1
     count = active[ACTIVE_WHICH, last] - 1
-    mark[active[ACTIVE_WHICH, leaving]] = FREE
+    factors.mark[active[ACTIVE_WHICH, leaving]] = FREE
     active[ACTIVE_WHICH, last] = count
     for m in range(leaving, count):
         active[ACTIVE_WHICH, m], active[ACTIVE_SIDE, m], u[m] = (
@@ -181,30 +212,33 @@ def drop_constraint(n, leaving, basis, upper, active, mark, u):
 
 
 @kernel
-def rebuild_factors(n, rows, G, low, high, basis, upper, active, mark, work):
+def rebuild_factors(polyhedron, factors):
     """Factors of the listed constraints, as far as they exist, are limited on their side, and independent.
 
     A list of none is a start from nothing.
     """
+    n, rows, basis, active = polyhedron.n, polyhedron.rows, factors.basis, factors.active
     last = active.shape[1] - 1
     for i in range(n):
         for k in range(n):
             basis[i, k] = 1.0 if i == k else 0.0
     for i in range(n + rows):
-        mark[i] = FREE
+        factors.mark[i] = FREE
     listed = active[ACTIVE_WHICH, last]
     active[ACTIVE_WHICH, last] = 0
     for m in range(listed):
         which, side = active[ACTIVE_WHICH, m], active[ACTIVE_SIDE, m]
         if which < n + rows and active[ACTIVE_WHICH, last] < n:
-            limit = low[which] if side > 0 else high[which]
-            if abs(limit) < math.inf and resolve_normal(n, G, which, side, basis, upper, active, work) > STARTING:
-                add_constraint(n, which, side, low, high, basis, upper, active, mark, work)
+            limit = polyhedron.low[which] if side > 0 else polyhedron.high[which]
+            if abs(limit) < math.inf and resolve_normal(polyhedron, which, side, factors) > STARTING:
+                add_constraint(polyhedron, which, side, factors)
 
 
 @inner
-def nearest_on_active(n, low, high, tolerance, x, basis, upper, active, mark, work):
+def nearest_on_active(polyhedron, tolerance, x, factors):
     """Nearest point on the active constraints alone, and their multipliers; those that would have to pull go."""
+    n, low, high = polyhedron.n, polyhedron.low, polyhedron.high
+    basis, upper, active, mark, work = factors
     point, d, target, u = work[WORK_POINT], work[WORK_D], work[WORK_TARGET], work[WORK_U]
     last, leaving = active.shape[1] - 1, 0
     while leaving >= 0:
@@ -229,7 +263,7 @@ def nearest_on_active(n, low, high, tolerance, x, basis, upper, active, mark, wo
             if mark[active[ACTIVE_WHICH, m]] != PINNED and u[m] < worst:
                 worst, leaving = u[m], m
         if leaving >= 0:
-            drop_constraint(n, leaving, basis, upper, active, mark, u)
+            drop_constraint(n, leaving, factors)
     for m in range(active[ACTIVE_WHICH, last]):
         which = active[ACTIVE_WHICH, m]
         if mark[which] != PINNED:
@@ -238,7 +272,8 @@ def nearest_on_active(n, low, high, tolerance, x, basis, upper, active, mark, wo
             x[which] = low[which] if active[ACTIVE_SIDE, m] > 0 else high[which]
 
 
-# Linear programmes on a polyhedron: the point of least cost, and of all such points the one nearest to zero.
+# Linear programmes on a polyhedron: the point of least cost, and of all such points the one nearest to zero (theory
+# 6.10).
 
 DOWNHILL_REACH = 10.0
 """How far downhill a step looks, in sizes of the problem: far enough for one step to do, most often."""
@@ -252,7 +287,7 @@ IDLE = 8
 
 
 @merged
-def least_cost(n, rows, G, low, high, cost, size, x, basis, upper, active, mark, work):
+def least_cost(polyhedron, cost, size, x, factors):
     """Write x with the least cost.x, and among those the least |x|; FOUND, EMPTY or UNDECIDED.
 
     `size`: of the numbers in x. `active` lists constraints to start with. x <- nearest(x - step cost) ends, after
@@ -260,22 +295,23 @@ def least_cost(n, rows, G, low, high, cost, size, x, basis, upper, active, mark,
     prices of its constraints tell which of them every optimum keeps, so the nearest point to zero on these is that one,
     whatever the step was.
     """
+    n, active, mark, work = polyhedron.n, factors.active, factors.mark, factors.work
     point, before, price, tolerance = work[WORK_POINT], work[WORK_BEFORE], work[WORK_STEP], KEPT * size
     steepest = 1e-300
     for k in range(n):
         steepest = max(steepest, abs(cost[k]))
         x[k] = 0.0
     step = DOWNHILL_REACH * size / steepest
-    rebuild_factors(n, rows, G, low, high, basis, upper, active, mark, work)
+    rebuild_factors(polyhedron, factors)
     reached, idle, least = False, 0, 0.0
     for turn in range(MOST_COST_STEPS):
         for k in range(n):
             before[k] = x[k]
             point[k] = 0.0 if reached else x[k] - step * cost[k]
-        status = nearest_point(n, rows, G, low, high, tolerance, x, basis, upper, active, mark, work)
+        status = nearest_point(polyhedron, tolerance, x, factors)
         if reached or (turn == 0 and status != FOUND):
             break
-        reached = prices_balance_cost(n, cost, PRICED * steepest, basis, upper, active, mark, price) or idle == IDLE
+        reached = prices_balance_cost(n, cost, PRICED * steepest, factors) or idle == IDLE
         value = dot_of(n, cost, x)
         if reached:
             least = value
@@ -287,7 +323,7 @@ def least_cost(n, rows, G, low, high, cost, size, x, basis, upper, active, mark,
             idle = idle + 1 if turn > 0 and value > least - KEPT * size * steepest else 0
             least = min(value, least) if turn > 0 else value
             if turn > 0:
-                extend_step(n, rows, G, low, high, x, before, tolerance)
+                extend_step(polyhedron, x, before, tolerance)
         status = UNDECIDED
     if reached:
         if status != FOUND or dot_of(n, cost, x) > least + 2.0 * PRICED * size * steepest:
@@ -307,8 +343,9 @@ def dot_of(n, a, b):
 
 
 @inner
-def prices_balance_cost(n, cost, least, basis, upper, active, mark, price):
+def prices_balance_cost(n, cost, least, factors):
     """Whether the active constraints balance the cost, none with a negative price: then x is an optimum."""
+    basis, active, price = factors.basis, factors.active, factors.work[WORK_STEP]
     count, rest = active[ACTIVE_WHICH, active.shape[1] - 1], 0.0
     for i in range(n):
         part = 0.0
@@ -318,17 +355,18 @@ def prices_balance_cost(n, cost, least, basis, upper, active, mark, price):
             price[i] = part
         else:
             rest += part * part
-    solve_upper(count, upper, price)
+    solve_upper(count, factors.upper, price)
     paid = rest <= least * least
     for m in range(count):
-        if price[m] < -least and mark[active[ACTIVE_WHICH, m]] != PINNED:
+        if price[m] < -least and factors.mark[active[ACTIVE_WHICH, m]] != PINNED:
             paid = False
     return paid
 
 
 @inner
-def extend_step(n, rows, G, low, high, x, before, tolerance):
+def extend_step(polyhedron, x, before, tolerance):
     """Go on from `before` through x until a constraint stops it: down a face that is all but level, steps are short."""
+    n, rows, G, low, high = polyhedron
     most, moved = math.inf, 0.0
     for k in range(n):
         moved = max(moved, abs(x[k] - before[k]))

@@ -1,16 +1,17 @@
 """Joint angles that fit measured orientations of links: Gauss-Newton along the chain, O(n), with their covariance
-(theory 7).
+(theory 7.4 and 7.5).
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.kernels.algebra import combined, dot, read, tilt_and_heading, turn_in_place, write
 from vertebra.mechanics.kernels.joints import place_ball, place_mirror, place_universal
 from vertebra.mechanics.layout import FACTOR_AXIS, FACTOR_GAIN, FACTOR_INVERSE, FACTOR_OFFSET
-from vertebra.robot.tables import BALL, PIN
+from vertebra.robot.tables import BALL, PIN, Floats, Table
 
 MOST_STEPS = 30
 SMALL_STEP = 1e-6
@@ -23,6 +24,31 @@ LIMIT_WEIGHT = 1e10
 """1/rad^2, against leaving the range of a joint."""
 BASE_PRIOR = 0.1
 """1/rad^2, keeps the base where it was when no sensor tells its orientation."""
+
+
+class SensedChain(NamedTuple):
+    """A robot, what sensors say of its links, and how far to believe them and it."""
+
+    joints: Table
+    links: Table
+    measured: Floats
+    information: Floats
+    gate: float
+    soft: float
+    straight: Floats
+    base_known: bool
+
+
+class ChainFit(NamedTuple):
+    """The shape that is fitted, and what a step of the fit writes."""
+
+    q: Floats
+    twist: Floats
+    frames: Floats
+    axes: Floats
+    factors: Floats
+    residuals: Floats
+    weights: Floats
 
 
 @kernel
@@ -39,6 +65,8 @@ def fit_chain(
     Writes the residuals (n+1, 3) rad and weights (n+1, 2) of tilt and heading. Returns the number of steps, negative
     when the last one was still large.
     """
+    chain = SensedChain(joints, links, measured, information, gate, soft, straight, base_known)
+    fit = ChainFit(q, twist, frames, axes, factors, residuals, weights)
     largest = math.inf
     step = 0
     open_gate = True
@@ -47,10 +75,8 @@ def fit_chain(
         # A start far off, as when the robot has just been switched on, would make outliers of all sensors.
         open_gate = open_gate and largest > NEAR_FIT and step < MOST_STEPS // 3
         weigh_residuals(measured, information, math.inf if open_gate else gate, frames, residuals, weights)
-        pull = eliminate_fit(
-            joints, information, soft, straight, q, twist, frames, axes, residuals, weights, base_known, factors
-        )
-        largest = substitute_fit(joints, base_known, soft > 0.0, pull, factors, frames, q, twist)
+        pull = eliminate_fit(chain, fit)
+        largest = substitute_fit(chain, pull, fit)
         step += 1
     keep_in_range(joints, q)
     return step if largest <= SMALL_STEP else -step
@@ -93,11 +119,13 @@ def weigh_residuals(measured, information, gate, frames, residuals, weights):
 
 
 @inner
-def eliminate_fit(joints, information, soft, straight, q, twist, frames, axes, residuals, weights, base_known, factors):
+def eliminate_fit(chain, fit):
     """From tip to base: what the sensors beyond each joint say about the link before it. Returns `pull` at the base.
 
     `outer` is kept as its upper half, (xx, xy, xz, yy, yz, zz): rounding must not make it unsymmetric.
     """
+    joints, information, soft = chain.joints, chain.information, chain.soft
+    q, twist, factors, residuals, weights = fit.q, fit.twist, fit.factors, fit.residuals, fit.weights
     n = joints.shape[0]
     outer = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     pull = (0.0, 0.0, 0.0)
@@ -109,13 +137,10 @@ def eliminate_fit(joints, information, soft, straight, q, twist, frames, axes, r
         if i == 0:
             break
         joint = joints[i - 1]
-        fill_axes(joint, i - 1, soft > 0.0, frames, axes, factors)
-        prior, wish = prior_and_wish(joint, q, soft, straight[i - 1], twist[i - 1])
-        a, b, c = (
-            read(factors, i - 1, FACTOR_AXIS),
-            read(factors, i - 1, FACTOR_AXIS + 3),
-            read(factors, i - 1, FACTOR_AXIS + 6),
-        )
+        fill_axes(joint, i - 1, soft > 0.0, fit.frames, fit.axes, factors)
+        prior, wish = prior_and_wish(joint, q, soft, chain.straight[i - 1], twist[i - 1])
+        a, b = read(factors, i - 1, FACTOR_AXIS), read(factors, i - 1, FACTOR_AXIS + 3)
+        c = read(factors, i - 1, FACTOR_AXIS + 6)
         u, v, w = times_upper_half(outer, a), times_upper_half(outer, b), times_upper_half(outer, c)
         inverse = inverse_upper_half(
             prior[0] + dot(a, u), prior[1] + dot(a, v), dot(a, w), prior[2] + dot(b, v), dot(b, w), prior[3] + dot(c, w)
@@ -141,7 +166,7 @@ def eliminate_fit(joints, information, soft, straight, q, twist, frames, axes, r
         spent = combined(offset[0], u, offset[1], v, offset[2], w)
         pull = (pull[0] - spent[0], pull[1] - spent[1], pull[2] - spent[2])
     held = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    if not base_known:
+    if not chain.base_known:
         held = inverse_upper_half(
             outer[0] + BASE_PRIOR, outer[1], outer[2], outer[3] + BASE_PRIOR, outer[4], outer[5] + BASE_PRIOR
         )
@@ -224,25 +249,16 @@ def inverse_upper_half(xx, xy, xz, yy, yz, zz):
 
 
 @inner
-def substitute_fit(joints, base_known, twists, pull, factors, frames, q, twist):
+def substitute_fit(chain, pull, fit):
     """From base to tip: turn the base and step every joint; returns the largest step, rad."""
+    joints, twists, factors = chain.joints, chain.soft > 0.0, fit.factors
     n = joints.shape[0]
     turn = (0.0, 0.0, 0.0)
     largest = 0.0
-    if not base_known:
-        f = factors[n]
-        turn = times_upper_half(
-            (
-                f[FACTOR_INVERSE],
-                f[FACTOR_INVERSE + 1],
-                f[FACTOR_INVERSE + 2],
-                f[FACTOR_INVERSE + 3],
-                f[FACTOR_INVERSE + 4],
-                f[FACTOR_INVERSE + 5],
-            ),
-            pull,
-        )
-        turn_in_place(turn, frames[0])
+    if not chain.base_known:
+        f, k = factors[n], FACTOR_INVERSE
+        turn = times_upper_half((f[k], f[k + 1], f[k + 2], f[k + 3], f[k + 4], f[k + 5]), pull)
+        turn_in_place(turn, fit.frames[0])
         largest = max(abs(turn[0]), abs(turn[1]), abs(turn[2]))
     for j in range(n):
         joint = joints[j]
@@ -253,9 +269,9 @@ def substitute_fit(joints, base_known, twists, pull, factors, frames, q, twist):
             axis = read(factors, j, FACTOR_AXIS + 3 * f)
             turn = (turn[0] + step * axis[0], turn[1] + step * axis[1], turn[2] + step * axis[2])
             if f < joint.freedoms:
-                q[joint.first + f] += step
+                fit.q[joint.first + f] += step
             else:
-                twist[j] += step
+                fit.twist[j] += step
             largest = max(largest, abs(step))
     return largest
 
@@ -276,7 +292,7 @@ def keep_in_range(joints, q):
                 q[f] = min(max(q[f], -limit), limit)
 
 
-# Covariance of joint angles and link poses from the factors of `fit_chain`, base to tip, O(n).
+# Covariance of joint angles and link poses from the factors of `fit_chain`, base to tip, O(n) (theory 7.5).
 
 
 @inner

@@ -1,4 +1,6 @@
-"""What sensors have said, kept ready for `fit_chain`: samples checked as they come, brought to a common time."""
+"""What sensors have said, kept ready for `fit_chain`: samples checked as they come, brought to a common time
+(theory 7.6).
+"""
 
 from __future__ import annotations
 
@@ -218,7 +220,7 @@ def start_angles(joints, measured, information, least, relative, q):
 
 @inner
 def pair_angles(joint, before, after, relative, q):
-    """Angles of a joint from C = before^T after, whatever it twists in addition; `relative` is room for C."""
+    """Angles of a joint from C = before^T after (theory 7.2), whatever its twist; `relative` is room for C."""
     for row in range(3):
         for column in range(3):
             total = 0.0

@@ -1,20 +1,31 @@
-"""Time steps of a moving robot that its cables drive (theory 6): Runge-Kutta of order 4, and linearly implicit steps
-for stiff cables.
+"""Time steps of a moving robot that its cables drive (theory 6.4 and 6.5): Runge-Kutta of order 4, and linearly
+implicit steps for stiff cables.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.kernels.algebra import factor_dense, solve_dense
 from vertebra.mechanics.kernels.articulated import pull_joints, solve_motion
 from vertebra.mechanics.kernels.cables import across_mirror, mirror_segment
-from vertebra.mechanics.kernels.equilibrium import gather_tensions, gather_weights
+from vertebra.mechanics.kernels.equilibrium import Statics, StaticsWork, gather_tensions, gather_weights
 from vertebra.mechanics.kernels.friction import commit_slip, pull_with_friction
 from vertebra.mechanics.kernels.joints import walk_chain, world
 from vertebra.mechanics.kernels.newton import linearise
-from vertebra.mechanics.kernels.newton_euler import fill_mass_matrix, gather_bodies, inward_pass, outward_pass
+from vertebra.mechanics.kernels.newton_euler import (
+    MotionWork,
+    MovingChain,
+    fill_mass_matrix,
+    gather_bodies,
+    inward_pass,
+    outward_pass,
+)
 from vertebra.mechanics.layout import (
     ENERGY_FIRST_POWER,
     ENERGY_WIDTH,
@@ -43,37 +54,91 @@ from vertebra.mechanics.layout import (
     WIDE_V,
     WIDE_V_LOW,
 )
+from vertebra.robot.tables import Floats
+
+
+class Drive(NamedTuple):
+    """What moves the joints and what holds them back."""
+
+    by_length: bool
+    has_friction: bool
+    axial: Floats
+    """(cables,) EA, N."""
+    damping: Floats
+    """(n,) N*m*s/rad."""
+    least: Floats
+    """(n,) rad, where the range of a joint ends."""
+    most: Floats
+    bumper: float
+    """N*m/rad beyond the range; 0 where a run ends there."""
+    bump: float
+    """N*m*s/rad beyond the range."""
+
+
+class StepWork(NamedTuple):
+    """What time steps write, beside the state of the robot."""
+
+    moving: MotionWork
+    resting: StaticsWork
+    rest: Floats
+    """(cables,) unstretched lengths, m; empty where tensions are given."""
+    rate: Floats
+    """(cables,) EA/L0, N/m."""
+    torques: Floats
+    """(n,) of the cables, N*m."""
+    still: Floats
+    """(n,) zeros."""
+    tensions: Floats
+    """(cables,) at the base, N."""
+    stages: Floats
+    pulls: Floats
+    """(3, cables) inputs at the start, middle and end of a step: tensions in N or unstretched lengths in m."""
+    windings: Floats
+    """(3, cables) their rates, 1/s."""
+    M: Floats
+    K: Floats
+    matrix: Floats
+    """M + h damping + h^2 K, factored; all three empty for explicit steps."""
+    order: NDArray[np.int64]
+
+
+class Records(NamedTuple):
+    """What a run keeps: a row per recorded step."""
+
+    steps: NDArray[np.int64]
+    angles: Floats
+    rates: Floats
+    rises: Floats
+    tensions: Floats
+    energies: Floats
 
 
 @inner
-def pull_by_unstretched_lengths(cables, segments, rest, axial, motion, tensions):
+def pull_by_unstretched_lengths(chain, pull, axial, motion, tensions):
     """Tensions T = EA (l - L0) / L0 of elastic cables, 0 where slack; returns the energy stored in them, J."""
     stored = 0.0
-    for k in range(cables.shape[0]):
-        length = cables[k].inside
-        for j in range(cables[k].last_link):
-            segment, s1, s2 = segments[k, j], motion[j, MOTION_HEIGHT1], motion[j, MOTION_HEIGHT2]
-            height, sin_half, cos_half = (
-                motion[j, MOTION_HEIGHT] + segment.recess,
-                motion[j, MOTION_SIN_HALF],
-                motion[j, MOTION_COS_HALF],
-            )
+    for k in range(chain.cables.shape[0]):
+        length = chain.cables[k].inside
+        for j in range(chain.cables[k].last_link):
+            segment, s1, s2 = chain.segments[k, j], motion[j, MOTION_HEIGHT1], motion[j, MOTION_HEIGHT2]
+            height = motion[j, MOTION_HEIGHT] + segment.recess
+            sin_half, cos_half = motion[j, MOTION_SIN_HALF], motion[j, MOTION_COS_HALF]
             length += across_mirror(1.0, height, s1, s2, segment.offset, sin_half, cos_half)[0]
-        excess = max(length - rest[k], 0.0)
-        tensions[k] = axial[k] * excess / rest[k]
+        excess = max(length - pull[k], 0.0)
+        tensions[k] = axial[k] * excess / pull[k]
         stored += 0.5 * tensions[k] * excess
     return stored
 
 
 @inner
-def pull_cables(joints, links, cables, segments, drive, friction, pull, winding, q, qd, motion, statics, tensions):
+def pull_cables(chain, drive, friction, pull, winding, q, qd, work):
     """Tensions and their sums at every joint. `pull`: tensions, or rest lengths that change by `winding` m/s.
 
     Returns the energy stored in elastic cables in J, and the power of the actuators in W (of cables with given
-    tensions that do not rub, zero: it is that of their joint moments).
+    tensions and without friction, zero: it is that of their joint torques).
     """
-    state, wide, rest, rate = statics
-    by_length, rubs, axial = drive[0], drive[1], drive[2]
+    cables, tensions, rest, rate, axial = chain.cables, work.tensions, work.rest, work.rate, drive.axial
+    state, by_length = work.resting.state, drive.by_length
     stored = power = 0.0
     changed = by_length
     for k in range(cables.shape[0]):
@@ -81,13 +146,14 @@ def pull_cables(joints, links, cables, segments, drive, friction, pull, winding,
             rate[k] = axial[k] / pull[k]
         elif tensions[k] != pull[k]:
             tensions[k], changed = pull[k], True
-    if rubs:
+    if drive.has_friction:
         for k in range(rest.shape[0]):
             rest[k] = pull[k]
         # `rest` is empty where tensions are given.
         stored, _, _ = pull_with_friction(
-            joints, links, cables, segments, rest, rate, friction, 1.0, tensions, q, state, wide
-        )
+            chain.joints, chain.links, cables, chain.segments, rest, rate, friction, 1.0, tensions, q, state,
+            work.resting.wide,
+        )  # fmt: skip
         if not by_length:
             stored = 0.0
             for k in range(cables.shape[0]):
@@ -97,9 +163,9 @@ def pull_cables(joints, links, cables, segments, drive, friction, pull, winding,
                 power -= tensions[k] * drawn
     else:
         if by_length:
-            stored = pull_by_unstretched_lengths(cables, segments, pull, axial, motion, tensions)
+            stored = pull_by_unstretched_lengths(chain, pull, axial, work.moving.motion, tensions)
         if changed:
-            gather_tensions(joints, cables, segments, tensions, state)
+            gather_tensions(chain.joints, cables, chain.segments, tensions, state)
     if by_length:
         for k in range(cables.shape[0]):
             # d/dL0 of EA (l - L0)^2 / (2 L0): what is wound in leaves with its strain.
@@ -108,39 +174,33 @@ def pull_cables(joints, links, cables, segments, drive, friction, pull, winding,
 
 
 @inner
-def drive_joints(system, drive, friction, pull, winding, q, qd, work, tensions, qdd):
-    """Write `qdd` and `tensions` at one instant; returns energies and powers (KINETIC ..). `drive`: `Drive`."""
-    joints, links, cables, segments, gravity, loads, bodies, heavy_gaps = system
-    by_length, rubs, _, damping, least, most, bumper, bump = drive
-    scratch, statics, moments, still = work
-    kinetic, potential, load_power, drawn = outward_pass(
-        joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q, qd, still, scratch
-    )
-    stored, actuator = pull_cables(
-        joints, links, cables, segments, drive, friction, pull, winding, q, qd, scratch[0], statics, tensions
-    )
-    pull_joints(scratch[0], statics[0], moments)
-    inward_pass(joints, loads, heavy_gaps, scratch, qdd)
+def drive_joints(chain, drive, friction, pull, winding, q, qd, work, qdd):
+    """Write `qdd` and the tensions at one instant; returns energies and powers (columns of `energies`; theory 6.4)."""
+    joints, torques, least, most, bumper = chain.joints, work.torques, drive.least, drive.most, drive.bumper
+    kinetic, potential, load_power, drawn = outward_pass(chain, q, qd, work.still, work.moving)
+    stored, actuator = pull_cables(chain, drive, friction, pull, winding, q, qd, work)
+    pull_joints(work.moving.motion, work.resting.state, torques)
+    inward_pass(chain, work.moving, qdd)
     by_joints = damped = 0.0
     for j in range(joints.shape[0]):
-        k, loss = joints[j].stiffness, damping[j]
+        k, loss = joints[j].stiffness, drive.damping[j]
         potential += 0.5 * k * q[j] * q[j]
-        moment = moments[j] - k * q[j]
+        torque = torques[j] - k * q[j]
         beyond = q[j] - most[j] if q[j] > most[j] else q[j] - least[j] if q[j] < least[j] else 0.0
         if bumper > 0.0 and beyond != 0.0:
             potential += 0.5 * bumper * beyond * beyond
-            moment -= bumper * beyond
-            loss += bump
-        by_joints += moments[j] * qd[j]
+            torque -= bumper * beyond
+            loss += drive.bump
+        by_joints += torques[j] * qd[j]
         damped += loss * qd[j] * qd[j]
-        qdd[j] = moment - loss * qd[j] - qdd[j]
-    solve_motion(heavy_gaps, qdd, scratch, qdd)
-    if not by_length and not rubs:
+        qdd[j] = torque - loss * qd[j] - qdd[j]
+    solve_motion(chain.heavy_gaps, qdd, work.moving, qdd)
+    if not drive.by_length and not drive.has_friction:
         actuator = by_joints
     return kinetic, potential, stored, actuator, by_joints, damped, load_power, drawn
 
 
-# Time steps of a moving robot: Runge-Kutta of order 4, and linearly implicit steps for stiff cables (theory 6).
+# Time steps of a moving robot: Runge-Kutta of order 4, and linearly implicit steps for stiff cables (theory 6.5).
 
 RUNNING, AT_LIMIT, DIVERGED = range(3)
 """How a run ends: its steps are done; a joint passed its limit; a joint left every bound."""
@@ -176,9 +236,9 @@ def add_work(works, weight, powers):
 
 
 @inner
-def rk4_step(system, drive, friction, dt, inputs, work, tensions, stages, works, q, qd, qdd, powers):
+def rk4_step(chain, drive, friction, dt, work, works, q, qd, qdd, powers):
     """One step of the classical method; `qdd` and `powers` belong to its start."""
-    pulls, windings = inputs
+    pulls, windings, stages = work.pulls, work.windings, work.stages
     n = q.shape[0]
     for j in range(n):
         stages[STAGE_START_Q, j], stages[STAGE_START_QD, j] = q[j], qd[j]
@@ -193,17 +253,9 @@ def rk4_step(system, drive, friction, dt, inputs, work, tensions, stages, works,
             stages[STAGE_AT_QD, j] = stages[STAGE_START_QD, j] + ahead * dt * stages[STAGE_RISE, j]
         at = 1 if i < 3 else 2
         found = drive_joints(
-            system,
-            drive,
-            friction,
-            pulls[at],
-            windings[at],
-            stages[STAGE_AT_Q],
-            stages[STAGE_AT_QD],
-            work,
-            tensions,
+            chain, drive, friction, pulls[at], windings[at], stages[STAGE_AT_Q], stages[STAGE_AT_QD], work,
             stages[STAGE_RISE],
-        )
+        )  # fmt: skip
         add_work(works, weight * dt / 6.0, found)
         for j in range(n):
             stages[STAGE_SUM_Q, j] += weight * stages[STAGE_AT_QD, j]
@@ -214,25 +266,25 @@ def rk4_step(system, drive, friction, dt, inputs, work, tensions, stages, works,
 
 
 @inner
-def fill_stiffness(system, drive, friction, kind, pull, tensions, q, statics, balance, K):
-    """Write K (n, n), the derivative of the joint moments at rest, bumpers included."""
-    joints, links, cables, segments, gravity, loads, _, _ = system
-    rubs, least, most, bumper = drive[1], drive[4], drive[5], drive[6]
-    state, wide, rest, rate = statics
+def fill_stiffness(chain, drive, friction, heavy_cables, q, work):
+    """Write K (n, n), the derivative of the joint torques at rest, bumpers included."""
+    rest, K, least, most = work.rest, work.K, drive.least, drive.most
+    state, wide = work.resting.state, work.resting.wide
     for k in range(rest.shape[0]):
-        rest[k] = pull[k]
-    load_at, memory, report = balance
-    at_rest = joints, links, cables, segments, gravity, loads, rest, rate
-    room = state, load_at, wide, memory, report
-    if rubs:
-        linearise(at_rest, friction, kind, tensions, q, room)
+        rest[k] = work.pulls[0, k]
+    at_rest = Statics(
+        chain.joints, chain.links, chain.cables, chain.segments, chain.gravity, chain.loads, rest, work.rate,
+        chain.heavy_gaps, heavy_cables, False, False,
+    )  # fmt: skip
+    if drive.has_friction:
+        linearise(at_rest, friction, work.tensions, q, work.resting)
     else:
-        linearise(at_rest, None, kind, tensions, q, room)
+        linearise(at_rest, None, work.tensions, q, work.resting)
     n = q.shape[0]
     for j in range(n):
         K[j, j] = state[j, STATE_OWN]
-        if bumper > 0.0 and (q[j] > most[j] or q[j] < least[j]):
-            K[j, j] += bumper
+        if drive.bumper > 0.0 and (q[j] > most[j] or q[j] < least[j]):
+            K[j, j] += drive.bumper
         for i in range(j):
             upper = lower = 0.0
             for m in range(wide.shape[2]):
@@ -242,54 +294,39 @@ def fill_stiffness(system, drive, friction, kind, pull, tensions, q, statics, ba
 
 
 @inner
-def implicit_step(
-    system, drive, friction, kind, dt, inputs, work, tensions, stages, balance, matrices, order, works, q, qd, qdd,
-    powers,
-):  # fmt: skip
+def implicit_step(chain, drive, friction, heavy_cables, dt, work, works, q, qd, qdd, powers):
     """One step of the two-stage Rosenbrock method; each stage solves (M + h C + h^2 K) with h = gamma dt.
 
     `qdd` and `powers` belong to its start, and so does `work`. Returns whether the matrix was regular.
     """
-    pulls, windings = inputs
-    scratch, statics, _, _ = work
-    M, K, matrix = matrices
-    damping, least, most, bump = drive[3], drive[4], drive[5], drive[7]
+    M, K, matrix, stages = work.M, work.K, work.matrix, work.stages
+    least, most = drive.least, drive.most
     n, h = q.shape[0], GAMMA * dt
-    fill_mass_matrix(system[7], scratch, M)
-    fill_stiffness(system, drive, friction, kind, pulls[0], tensions, q, statics, balance, K)
+    fill_mass_matrix(chain.heavy_gaps, work.moving, M)
+    fill_stiffness(chain, drive, friction, heavy_cables, q, work)
     for j in range(n):
         for i in range(n):
             matrix[i, j] = M[i, j] + h * h * K[i, j]
-        matrix[j, j] += h * (damping[j] + (bump if q[j] > most[j] or q[j] < least[j] else 0.0))
-    if not factor_dense(matrix, order):
+        matrix[j, j] += h * (drive.damping[j] + (drive.bump if q[j] > most[j] or q[j] < least[j] else 0.0))
+    if not factor_dense(matrix, work.order):
         return False
     for j in range(n):
         stages[STAGE_AT_Q, j], stages[STAGE_AT_QD, j] = qd[j], qdd[j]
-    solve_stage(M, K, matrix, order, h, stages)
+    solve_stage(h, work)
     for j in range(n):
-        stages[STAGE_FIRST_Q, j], stages[STAGE_FIRST_QD, j] = stages[STAGE_AT_Q, j], stages[STAGE_RIGHT, j]
-        stages[STAGE_START_Q, j], stages[STAGE_START_QD, j] = (
-            q[j] + dt * stages[STAGE_AT_Q, j],
-            qd[j] + dt * stages[STAGE_RIGHT, j],
-        )
+        rate, rise = stages[STAGE_AT_Q, j], stages[STAGE_RIGHT, j]
+        stages[STAGE_FIRST_Q, j], stages[STAGE_FIRST_QD, j] = rate, rise
+        stages[STAGE_START_Q, j], stages[STAGE_START_QD, j] = q[j] + dt * rate, qd[j] + dt * rise
     found = drive_joints(
-        system,
-        drive,
-        friction,
-        pulls[2],
-        windings[2],
-        stages[STAGE_START_Q],
-        stages[STAGE_START_QD],
-        work,
-        tensions,
+        chain, drive, friction, work.pulls[2], work.windings[2], stages[STAGE_START_Q], stages[STAGE_START_QD], work,
         stages[STAGE_RISE],
-    )
+    )  # fmt: skip
     add_work(works, 0.5 * dt, powers)
     add_work(works, 0.5 * dt, found)
     for j in range(n):
         stages[STAGE_AT_Q, j] = stages[STAGE_START_QD, j] - 2.0 * stages[STAGE_FIRST_Q, j]
         stages[STAGE_AT_QD, j] = stages[STAGE_RISE, j] - 2.0 * stages[STAGE_FIRST_QD, j]
-    solve_stage(M, K, matrix, order, h, stages)
+    solve_stage(h, work)
     for j in range(n):
         q[j] += dt * (1.5 * stages[STAGE_FIRST_Q, j] + 0.5 * stages[STAGE_AT_Q, j])
         qd[j] += dt * (1.5 * stages[STAGE_FIRST_QD, j] + 0.5 * stages[STAGE_RIGHT, j])
@@ -297,46 +334,48 @@ def implicit_step(
 
 
 @inner
-def solve_stage(M, K, matrix, order, h, stages):
-    """(1 - h J) k = r for r in AT_Q, AT_QD: k into AT_Q and RIGHT."""
+def solve_stage(h, work):
+    """(1 - h J) k = r for r in AT_Q, AT_QD of the stages: k into AT_Q and RIGHT."""
+    M, K, stages = work.M, work.K, work.stages
     n = M.shape[0]
     for i in range(n):
         total = 0.0
         for j in range(n):
             total += M[i, j] * stages[STAGE_AT_QD, j] - h * K[i, j] * stages[STAGE_AT_Q, j]
         stages[STAGE_RIGHT, i] = total
-    solve_dense(matrix, order, stages[STAGE_RIGHT])
+    solve_dense(work.matrix, work.order, stages[STAGE_RIGHT])
     for i in range(n):
         stages[STAGE_AT_Q, i] += h * stages[STAGE_RIGHT, i]
 
 
 @inner
-def record_step(cables, step, q, qd, qdd, tensions, powers, works, records, filled):
+def record_step(step, q, qd, qdd, tensions, powers, works, records, filled):
     """Write one row, or write the last one again if it is of the same step."""
-    steps, angles, rates, rises, pulled, energies = records
+    steps, energies = records.steps, records.energies
     row = filled[0]
     if row > 0 and (steps[row - 1] == step or row == steps.shape[0]):
         row -= 1
     filled[0] = row + 1
     steps[row] = step
     for j in range(q.shape[0]):
-        angles[row, j], rates[row, j], rises[row, j] = q[j], qd[j], qdd[j]
-    for k in range(cables.shape[0]):
-        pulled[row, k] = tensions[k]
+        records.angles[row, j], records.rates[row, j], records.rises[row, j] = q[j], qd[j], qdd[j]
+    for k in range(tensions.shape[0]):
+        records.tensions[row, k] = tensions[k]
     for i in range(ENERGY_WIDTH):
         energies[row, i] = powers[i] if i < ENERGY_FIRST_POWER else works[i - ENERGY_FIRST_POWER]
 
 
 @inner
-def first_to_leave(bumper, least, most, kept, q, qd):
+def first_to_leave(drive, kept, q, qd):
     """How a step ended, the joint to blame, and the part of the step it took to get to its limit."""
+    least, most = drive.least, drive.most
     for j in range(q.shape[0]):
         if not (abs(q[j]) < HALF_TURN and abs(q[j] - kept[j]) < FARTHEST_STEP and abs(qd[j]) < FASTEST):
             return DIVERGED, j, 1.0
     ended, joint, soonest = RUNNING, 0, 2.0
     for j in range(q.shape[0]):
         limit = most[j] if q[j] > most[j] else least[j]
-        if bumper == 0.0 and (q[j] > most[j] or q[j] < least[j]):
+        if drive.bumper == 0.0 and (q[j] > most[j] or q[j] < least[j]):
             way = (limit - kept[j]) / (q[j] - kept[j])
             if way < soonest:
                 ended, joint, soonest = AT_LIMIT, j, max(way, 0.0)
@@ -345,31 +384,33 @@ def first_to_leave(bumper, least, most, kept, q, qd):
 
 @kernel
 def run_steps(
-    system, drive, friction, kind, implicit, dt, first, last, steps, every, samples, inputs, work, tensions, stages,
-    balance, matrices, order, works, q, qd, qdd, records, filled,
+    chain, drive, friction, heavy_cables, implicit, dt, first, last, steps, every, samples, moving, resting, room,
+    works, q, qd, qdd, records, filled,
 ):  # fmt: skip
     """Steps `first` to `last` of a run of so many `steps`, from the state in `q`, `qd`; `every` so many are recorded,
     and the last of all.
 
-    `records`: step, angles, rates, accelerations, tensions, energies; `filled`: rows written so far; `works` (2, ..):
-    work so far, and at the start of the step. Returns how it ended, after which step (its state is in `q` and `qd`),
-    the joint to blame, the part of the next step it took to get to its limit, and its angle at the end of that.
+    Plain tuples with the fields of `MovingChain`, `Drive`, `MotionWork`, `StaticsWork`, the rest of `StepWork` and
+    `Records`; `filled`: rows written so far; `works` (2, ..): work so far, and at the start of the step. Returns how it
+    ended, after which step (its state is in `q` and `qd`), the joint to blame, the part of the next step it took to get
+    to its limit, and its angle at the end of that.
     """
-    joints, links, cables, _, _, _, bodies, _ = system
-    rubs, least, most, bumper = drive[1], drive[4], drive[5], drive[6]
-    pulls, windings = inputs
-    gather_bodies(links, cables, bodies)
-    gather_weights(joints, links, cables, work[1][0])
-    gather_tensions(joints, cables, system[3], tensions, work[1][0])
+    chain, drive, records = MovingChain(*chain), Drive(*drive), Records(*records)
+    work = StepWork(MotionWork(*moving), StaticsWork(*resting), *room)
+    joints, links, cables, tensions, stages = chain.joints, chain.links, chain.cables, work.tensions, work.stages
+    pulls, windings = work.pulls, work.windings
+    gather_bodies(links, cables, chain.bodies)
+    gather_weights(joints, links, cables, work.resting.state)
+    gather_tensions(joints, cables, chain.segments, tensions, work.resting.state)
     ended, joint, way, angle = RUNNING, 0, 0.0, 0.0
     for step in range(first, last + 1):
         sample_inputs(samples, min(step, (samples.shape[0] - 3) // 2), dt, pulls, windings)
         at = 0 if samples.shape[0] == 1 or 2 * step < samples.shape[0] - 1 else 2
-        powers = drive_joints(system, drive, friction, pulls[at], windings[at], q, qd, work, tensions, qdd)
-        if rubs:
+        powers = drive_joints(chain, drive, friction, pulls[at], windings[at], q, qd, work, qdd)
+        if drive.has_friction:
             commit_slip(cables, friction.laws, tensions, friction.grip, friction.history)
         if step == steps or step % every == 0:
-            record_step(cables, step, q, qd, qdd, tensions, powers, works[0], records, filled)
+            record_step(step, q, qd, qdd, tensions, powers, works[0], records, filled)
         if step == last:
             break
         for j in range(q.shape[0]):
@@ -378,13 +419,10 @@ def run_steps(
             works[1, i] = works[0, i]
         regular = True
         if implicit:
-            regular = implicit_step(
-                system, drive, friction, kind, dt, inputs, work, tensions, stages, balance, matrices, order, works[0],
-                q, qd, qdd, powers,
-            )  # fmt: skip
+            regular = implicit_step(chain, drive, friction, heavy_cables, dt, work, works[0], q, qd, qdd, powers)
         else:
-            rk4_step(system, drive, friction, dt, inputs, work, tensions, stages, works[0], q, qd, qdd, powers)
-        ended, joint, way = first_to_leave(bumper, least, most, stages[STAGE_KEPT_Q], q, qd)
+            rk4_step(chain, drive, friction, dt, work, works[0], q, qd, qdd, powers)
+        ended, joint, way = first_to_leave(drive, stages[STAGE_KEPT_Q], q, qd)
         if not regular:
             ended, way = DIVERGED, 0.0
         if ended != RUNNING:
@@ -393,8 +431,8 @@ def run_steps(
                 q[j], qd[j] = stages[STAGE_KEPT_Q, j], stages[STAGE_KEPT_QD, j]
             for i in range(POWER_WIDTH):
                 works[0, i] = works[1, i]
-            powers = drive_joints(system, drive, friction, pulls[at], windings[at], q, qd, work, tensions, qdd)
-            record_step(cables, step, q, qd, qdd, tensions, powers, works[0], records, filled)
+            powers = drive_joints(chain, drive, friction, pulls[at], windings[at], q, qd, work, qdd)
+            record_step(step, q, qd, qdd, tensions, powers, works[0], records, filled)
             return ended, step, joint, way, angle
     return ended, last, joint, way, angle
 

@@ -1,9 +1,9 @@
-"""The Newton step in O(n): elimination along the chain of a stiffness matrix with a short memory (theory 3).
+"""The Newton step in O(n): elimination along the chain of a stiffness matrix with a short memory (theory 3.2 and 3.3).
 
 Off the diagonal H_ij = u_i . v_j for i < j, and H_ji = u'_i . v'_j: a few numbers carry all that the distal part of the
 chain does to the proximal one. With tensions given, u is the axis a (three numbers) and H is symmetric: the narrow
-sweep. Dead moments, heavy cables (one more number), cables that rub and cables of given length (one more each) take the
-wide sweep.
+sweep. Dead moments, heavy cables (one more number), cables with friction and cables of given length (one more each)
+take the wide sweep.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def eliminate_narrow(state, shift):
 
 @kernel
 def substitute_narrow(state):
-    """Newton step from base to tip, into column STEP."""
+    """Newton step from base to tip, into column STATE_STEP."""
     x = (0.0, 0.0, 0.0)
     for j in range(state.shape[0]):
         step = -(state[j, STATE_KAPPA] + dot(read(state, j, STATE_LINE), x)) * state[j, STATE_SHARE]
@@ -112,8 +112,8 @@ def substitute_narrow(state):
 
 @kernel
 def bend_from(state, weak):
-    """The direction of negative curvature that starts at joint `weak`, into column STEP: the joints beyond it give way
-    in the softest manner, those before it stand still."""
+    """The direction of negative curvature that starts at joint `weak`, into column STATE_STEP: the joints beyond it
+    give way in the softest manner, those before it stand still (theory 3.4)."""
     x = (0.0, 0.0, 0.0)
     for j in range(state.shape[0]):
         step = 0.0 if j < weak else 1.0 if j == weak else -dot(read(state, j, STATE_LINE), x) / state[j, STATE_PIVOT]
@@ -170,7 +170,7 @@ def eliminate_wide(state, wide, memory, shift, symmetric_part):
     """`eliminate_narrow` with any number of columns; r and l are kept in `wide`. `memory`: (d + 2, d) scratch.
 
     With `symmetric_part` the sweep is of (H + H^T) / 2, whose pivots tell whether the robot resists every displacement;
-    it needs u = u', so cables that do not rub.
+    it needs u = u', so cables without friction.
     """
     n, d = wide.shape[1], wide.shape[2]
     weak, active = NONE, WIDE_CABLE_COLUMN
@@ -232,7 +232,7 @@ def substitute_wide(state, wide, memory, weak):
 
 @kernel
 def tip_response(state, wide, tip, narrow, right, memory, response):
-    """Write J H^-1 B (6, m), with J the Jacobian at a point `tip` (world) of the last link and B = `right` (n, m).
+    """Write J H^-1 B (6, m), J the Jacobian at a point `tip` (world) of the last link, B = `right` (n, m) (theory 3.7).
 
     One pass from tip to base after a sweep: with z_j the column of J and y_j the row of B as they are seen past the
     elimination, the answer is the sum of z_j y_j^T / pivot_j. `memory`: (2 d + 2, >= max(6, m)) scratch.
