@@ -194,7 +194,7 @@ def test_yaml_and_json_files(vertebra, slips: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "arguments", "says"),
     [
-        ("slip_force_N", "slip_force_mN", [], "give it in N and name it slip_force_N"),
+        ("slip_force_N", "slip_force_kg", [], "'kg' is not a unit of force; let the name end in _N"),
         ("\n5,", "\n-5,", [], "a cable cannot push"),
         ("", "", ["--out", "a.txt"], "must end in .html"),
         ("", "", ["--sigma", "-1"], "sigma: must be"),

@@ -196,7 +196,7 @@ def test_wrong_cell_as_json(vertebra, shapes: str) -> None:
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:4], "x" + lines[4], *lines[5:]]))
     error = vertebra("identify", "shape", shapes, "yang2023-a", "--fit", "EI", "--json").json["error"]
-    assert (error["type"], error["row"], error["column"]) == ("MeasurementError", 3, "t1")
+    assert (error["type"], error["row"], error["column"]) == ("MeasurementError", 3, "t1_N")
 
 
 def test_notes_go_to_stderr(vertebra, shapes: str) -> None:

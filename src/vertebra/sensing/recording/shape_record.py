@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 import numpy as np
 
+from vertebra.robot.table_file import TIME, TIP, angle_columns, column_names, spread_columns
 from vertebra.robot.tables import Floats
 from vertebra.sensing.sensed_shape import SensorState
 
@@ -122,15 +123,13 @@ def _health_row(
     return HealthRow(sensor, name, known_age, int(samples), int(outliers), heading, tilt)
 
 
-# Sensed shapes as a CSV table: t_s, angles in degrees, the tip in mm, and their standard deviations.
+# Sensed shapes as a CSV table: the time, angles in degrees, the tip in mm, and their standard deviations.
 
 
 def columns(freedoms: int) -> list[str]:
-    """Names of the columns; t_s is the SYNC clock, the tip is in world axes."""
-    angles = [f"q{j}_deg" for j in range(1, freedoms + 1)]
-    sigmas = [f"q{j}_sigma_deg" for j in range(1, freedoms + 1)]
-    tip = [f"tip_{axis}_mm" for axis in "xyz"] + [f"tip_{axis}_sigma_mm" for axis in "xyz"]
-    return ["t_s", *angles, *tip, *sigmas]
+    """Names of the columns; time_s is the SYNC clock, the tip is in world axes."""
+    angles = angle_columns(freedoms)
+    return column_names(TIME, angles, TIP, spread_columns(TIP), spread_columns(angles))
 
 
 def row(time: float, angles: Floats, sigmas: Floats, tip: Floats, covariance: Floats) -> str:
