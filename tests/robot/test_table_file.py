@@ -128,6 +128,11 @@ def test_everything_wrong_with_cells_is_listed() -> None:
     assert found[7][3] == "0.5 s does not come after 1 s of the row before; sort the rows, without repeats"
 
 
+def test_a_number_that_no_column_has() -> None:
+    long = "t" + "9" * 5000  # longer than Python turns into an integer
+    assert read(f"{HEADER},{long}\n0,1,1,1\n").unused == (long,)
+
+
 def test_many_problems_are_counted() -> None:
     with pytest.raises(MeasurementError, match="and 10 more"):
         read(HEADER + "\n" + "".join(f"{i},x,1\n" for i in range(30)))

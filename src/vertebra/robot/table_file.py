@@ -104,7 +104,7 @@ class Column:
         Numbered parts that the robot does not have count as well.
         """
         if self.count is not None:
-            found = re.fullmatch(rf"{self.name}(\d+)(?:_(.+))?", name)
+            found = re.fullmatch(rf"{self.name}(\d{{1,6}})(?:_(.+))?", name)
             return None if found is None else (int(found[1]) - 1, found[2] or "")
         for stem in (*self.also, *self.stems):
             if name == stem or (self.unit and name.startswith(f"{stem}_")):
