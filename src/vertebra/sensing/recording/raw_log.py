@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import BinaryIO, Protocol, Self
 
 from vertebra.errors import InputError, RecordingError
-from vertebra.sensing.recording import blf
+from vertebra.sensing.recording.blf import BlfLog, BlfReader
 from vertebra.sensing.recording.files import BILLION, TimedFlush, WholeFile, from_ns, to_ns
 from vertebra.sensing.wire.can import Frame
 
@@ -119,7 +119,7 @@ class LogReader:
             raise RecordingError(self.path, f"cannot be read ({error.strerror}); name a recording") from None
         with file:
             reader = (
-                blf.BlfReader(self.path, file)
+                BlfReader(self.path, file)
                 if self.suffix == ".blf"
                 else TextLogReader(self.path, file, csv=self.suffix == ".csv")
             )
@@ -142,7 +142,7 @@ class RawLogWriter:
         self._lock = threading.Lock()
         self._fault: RecordingError | None = None
         file = WholeFile(path)
-        self._log: _Log = _BlfLog(file) if suffix == ".blf" else _TextLog(file, csv=suffix == ".csv")
+        self._log: _Log = BlfLog(file) if suffix == ".blf" else _TextLog(file, csv=suffix == ".csv")
         self._clock = TimedFlush(self._flush_by_the_clock)
 
     def write(self, frame: Frame) -> None:
@@ -214,29 +214,3 @@ class _TextLog:
 
     def append(self, frames: list[Frame]) -> None:
         self.file.append(b"".join(map(self._line, frames)))
-
-
-class _BlfLog:
-    """A header that is right after every container, so that any reader opens the file at any time."""
-
-    def __init__(self, file: WholeFile) -> None:
-        self.file = file
-        self._messages = self._unpacked = 0
-        self._start: int | None = None
-        file.append(blf.header(blf.HEADER_SIZE, 0, 0, 0, 0))
-
-    def append(self, frames: list[Frame]) -> None:
-        if self._start is None:
-            # Before the first container: with it alone in the file, its times would have no date.
-            self._start = blf.start_of(frames[0].time)
-            self._rewrite_head(self._start)
-        start = self._start
-        messages = b"".join([blf.message(frame, start) for frame in frames])
-        self.file.append(blf.container(messages))
-        self._messages += len(frames)
-        self._unpacked += len(messages) + blf.container_overhead()
-        self._rewrite_head(to_ns(frames[-1].time))
-
-    def _rewrite_head(self, end: int) -> None:
-        head = blf.header(self.file.size, self._unpacked, self._messages, self._start or 0, end)
-        self.file.rewrite_head(head)
