@@ -4,8 +4,8 @@ import dataclasses
 import json
 import os
 import random
-import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,9 +15,11 @@ from mcap.reader import NonSeekingReader, SeekingReader
 from scipy.spatial.transform import Rotation
 from tests.oracles.protobuf_wire import fields, vector
 from tests.sensing.networks import long_robot, one_shape
+from tests.waiting import wait_until
 
 import vertebra as vb
 from vertebra.errors import RecordingError
+from vertebra.sensing.recording import shape_log
 from vertebra.sensing.recording.shape_log import DerivedLogWriter, robot_contents
 from vertebra.sensing.recording.shape_reader import copy_mcap, read_shapes
 from vertebra.sensing.recording.shape_record import ShapeRecord, record
@@ -164,9 +166,7 @@ def test_a_file_that_nobody_closed_can_be_read(tmp_path):
     with DerivedLogWriter(path, robot_contents(ROBOT)) as writer:
         for shape in given:
             writer.write(shape)
-        end = time.monotonic() + 0.5
-        while len(read_shapes(path).times) < 40 and time.monotonic() < end:
-            time.sleep(0.02)
+        wait_until(lambda: len(read_shapes(path).times) == 40)
         found = read_shapes(path)
         assert len(found.times) == 40
         assert not found.complete
@@ -235,12 +235,14 @@ def test_what_is_no_recording_is_refused(tmp_path):
         read_shapes(tmp_path / "none.mcap")
 
 
-def test_an_hour_needs_a_small_index(tmp_path):
-    """A chunk a quarter of a second, not a chunk a message."""
+def test_an_hour_needs_a_small_index(tmp_path, monkeypatch):
+    """A chunk per flush, not a chunk per message."""
+    flushes = []
+    monkeypatch.setattr(shape_log, "TimedFlush", lambda flush: flushes.append(flush) or SimpleNamespace(stop=int))
     with DerivedLogWriter(tmp_path / "a.mcap", robot_contents(long_robot())) as writer:
-        for shape in shapes(100, long_robot()):
+        for number, shape in enumerate(shapes(100, long_robot())):
             writer.write(shape)
-            time.sleep(0.005)
+            if number % 25 == 24:
+                flushes[0]()
     with open(tmp_path / "a.mcap", "rb") as file:
-        chunks = len(SeekingReader(file).get_summary().chunk_indexes)
-    assert 2 <= chunks <= 8
+        assert len(SeekingReader(file).get_summary().chunk_indexes) == 4

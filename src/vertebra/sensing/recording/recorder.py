@@ -82,7 +82,7 @@ class RecorderCounters(NamedTuple):
     shapes_given: int
     shapes_written: int
     waiting: int
-    """Frames and shapes in the memory of this process."""
+    """Frames and shapes that are not in the pipe to the recording process yet."""
     fault: str
     """What went wrong; empty if nothing did."""
 
@@ -105,6 +105,7 @@ class Recorder:
         self._keeps_frames, self._keeps_shapes = raw is not None, derived is not None
         self._frames: deque[Frame] = deque()
         self._shapes: deque[tuple[SensedShape, float]] = deque()
+        self._in_hand = 0
         self._given = {"frames": 0, "shapes": 0}
         self._told: dict[str, Any] = {"frames": 0, "shapes": 0, "fault": ""}
         self._ready, self._closing = threading.Event(), threading.Event()
@@ -146,7 +147,7 @@ class Recorder:
         """How the recording stands."""
         return RecorderCounters(
             self._given["frames"], self._told["frames"], self._given["shapes"], self._told["shapes"],
-            len(self._frames) + len(self._shapes), self._told["fault"],
+            len(self._frames) + len(self._shapes) + self._in_hand, self._told["fault"],
         )  # fmt: skip
 
     def close(self, timeout: float = 60.0) -> RecorderCounters:
@@ -185,11 +186,14 @@ class Recorder:
 
     def _send_waiting(self, pipe: IO[bytes]) -> None:
         if self._frames:
-            frames = [self._frames.popleft() for _ in range(len(self._frames))]
+            self._in_hand = len(self._frames)
+            frames = [self._frames.popleft() for _ in range(self._in_hand)]
             _send(pipe, block(FRAMES, frames_to_bytes(frames)))
         while self._shapes:
+            self._in_hand = 1
             shape, arrival = self._shapes.popleft()
             _send(pipe, block(SHAPE, packed(shape, arrival)))
+        self._in_hand = 0
 
     def _listen(self) -> None:
         pipe = cast(IO[bytes], self._process.stdout)
