@@ -59,10 +59,10 @@ def test_joints_that_move_too_little_are_named():
     sizes[2:4] = 0.0
     still = Motion(motion.middle, sizes, motion.frequencies, motion.phases)
     frames = simulated_frames(ROBOT, still, MODEL, 12.0, 1).frames
-    watch = guided.BendWatch(ROBOT)
-    assert watch.unbent() == [1, 2, 3, 4]
-    watch.add(guided.read_readings(frames, [0, 1, 2, 3, 4]))
-    assert watch.unbent() == [2]
+    bent = guided.BendRange(ROBOT)
+    assert bent.unbent() == [1, 2, 3, 4]
+    bent.add(guided.read_readings(frames, [0, 1, 2, 3, 4]))
+    assert bent.unbent() == [2]
 
 
 def test_motion_is_recorded_with_a_count_down(player):

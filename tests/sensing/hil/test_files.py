@@ -10,12 +10,11 @@ from tests.waiting import SetClock
 import vertebra as vb
 from vertebra.sensing.hil import virtual_robot
 from vertebra.sensing.hil.estimate import SensedRun
-from vertebra.sensing.hil.setup import Account, HilSetup, load_truth, read_frames, save_frames, save_truth
-from vertebra.sensing.hil.virtual_robot import Pacer
+from vertebra.sensing.hil.setup import Account, HilSetup, load_truth, save_truth
+from vertebra.sensing.hil.virtual_robot import TickClock
 from vertebra.sensing.simulated.motion import tilted_base
 from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import simulated_frames
-from vertebra.sensing.wire.can import Frame
 
 
 def test_setup():
@@ -31,12 +30,6 @@ def test_setup():
 def test_setup_refuses(wrong):
     with pytest.raises(vb.InputError, match=next(iter(wrong))):
         small_setup(**wrong)
-
-
-@pytest.mark.parametrize("frames", [[], [Frame(0x80, bytes(8), 1.5), Frame(0x101, b"", 2.5), Frame(0x102, b"ab", 3.0)]])
-def test_frames(frames, tmp_path):
-    save_frames(tmp_path / "frames.npz", frames)
-    assert read_frames(tmp_path / "frames.npz") == frames
 
 
 def test_truth(tmp_path):
@@ -68,8 +61,8 @@ def test_shapes(tmp_path):
 def test_pace_is_kept_from_the_start_and_lateness_is_counted(monkeypatch):
     clock = SetClock(50.0)
     monkeypatch.setattr(virtual_robot, "time", clock)
-    pacer, begun = Pacer(5e-3, 50.02), []
-    for tick in pacer.ticks(20):
+    ticking, begun = TickClock(5e-3, 50.02), []
+    for tick in ticking.ticks(20):
         begun.append(clock.now - 50.02)
         if tick == 4:
             clock.sleep(0.022)
@@ -77,5 +70,5 @@ def test_pace_is_kept_from_the_start_and_lateness_is_counted(monkeypatch):
     wanted = np.arange(20) * 5e-3
     wanted[5:9] = 0.042
     assert begun == pytest.approx(wanted, abs=1e-9)
-    assert pacer.overruns == 3
-    assert pacer.worst == pytest.approx(0.017)
+    assert ticking.overruns == 3
+    assert ticking.worst == pytest.approx(0.017)
