@@ -11,7 +11,7 @@ from tests.sensing.networks import go, network, sender
 from tests.sensing.wire.bench import child, free_group
 
 import vertebra as vb
-from vertebra.cli.sense_dashboard import dashboard
+from vertebra.cli.sense_live import dashboard
 from vertebra.sensing.estimator import ShapeEstimator
 from vertebra.sensing.live import LiveSession
 from vertebra.sensing.recording.raw_log import LogReader, read_frames

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vertebra.cli.output import CommandError, say
-from vertebra.cli.statics_options import Quantity
+from vertebra.cli.answer import CommandError, say
+from vertebra.cli.options import Quantity
 from vertebra.errors import VertebraError
 
 MAX_BYTES = 50_000_000
