@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import vertebra as vb
+from vertebra.cli.answer import CommandError
 from vertebra.cli.ball_shape_text import ball_shape
-from vertebra.cli.output import CommandError
 
 ROBOT = "cai2023"
 DEG = math.pi / 180

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import vertebra as vb
-from vertebra.cli.terminal_plot import EIGHTHS, strips
+from vertebra.cli.dynamics import EIGHTHS, strips
 from vertebra.dynamics.sampled_motion import read_trajectory
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ from tests.sensing.wire.bench import child, free_group
 from tests.waiting import DEADLINE, wait_until
 
 import vertebra as vb
-from vertebra.cli.sense_dashboard import dashboard
+from vertebra.cli.sense_live import dashboard
 from vertebra.sensing import live
 from vertebra.sensing.estimator import ShapeEstimator
 from vertebra.sensing.live import LiveSession

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from vertebra.cli.output import CommandError
-from vertebra.cli.statics_options import ANGLE, quantities
+from vertebra.cli.answer import CommandError
+from vertebra.cli.options import ANGLE, quantities
 
 if TYPE_CHECKING:
     from vertebra.locked.ball_shape import BallShape

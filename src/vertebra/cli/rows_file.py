@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vertebra.cli.output import CommandError, say
-from vertebra.cli.statics_options import Quantity
+from vertebra.cli.answer import CommandError, say
+from vertebra.cli.options import Quantity
 from vertebra.errors import MeasurementError, VertebraError
 
 if TYPE_CHECKING:
