@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import vertebra as vb
+from vertebra.cli.answer import CommandError
 from vertebra.cli.ball_shape_text import ball_shape
-from vertebra.cli.output import CommandError
 
 ROBOT = "cai2023"
 DEG = math.pi / 180
@@ -70,12 +70,12 @@ def test_azimuths_of_a_file_are_zero_unless_given(vertebra, robot: vb.Robot, tmp
 
 
 FILES = {
-    "rows": ("bend_deg\n" + "4\n" * 18, "has 18 rows, but cai2023 has 19 joints; write a row a joint"),
-    "column": ("azimuth_deg\n" + "4\n" * 19, "column bend is missing"),
+    "rows": ("bend_deg\n" + "4\n" * 18, "has 18 rows, but cai2023 has 19 joints; write one row per joint"),
+    "column": ("azimuth_deg\n" + "4\n" * 19, "column bend_deg: is missing"),
     "number": ("bend_deg\n" + "4\n" * 18 + "x\n", "row 19 (line 20), column bend_deg: must be a finite plain number"),
-    "unit": ("bend_mm\n" + "4\n" * 19, "'mm' is no unit of angle"),
-    "empty": ("", "write a header bend_deg,azimuth_deg and one row a joint"),
-    "no header": ("1,2\n" * 20, "name the columns first"),
+    "unit": ("bend_mm\n" + "4\n" * 19, "'mm' is not a unit of angle"),
+    "empty": ("", "write a header bend_deg and one row per joint"),
+    "no header": ("1,2\n" * 20, "has numbers where the names of columns should be"),
     "limit": ("bend_deg\n" + "4\n" * 7 + "99\n" + "4\n" * 11, "joint 8: angle 99 deg is outside +-90 deg"),
 }
 

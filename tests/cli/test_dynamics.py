@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import vertebra as vb
-from vertebra.cli.terminal_plot import EIGHTHS, strips
+from vertebra.cli.dynamics import EIGHTHS, strips
 from vertebra.dynamics.sampled_motion import read_trajectory
 
 ROOT = Path(__file__).parents[2]
@@ -254,11 +254,11 @@ def test_a_bad_cell_is_named(vertebra, tmp_path: Path) -> None:
     path.write_text("t_s,q1_deg,q2_deg,q3_deg,q4_deg,q5_deg,q6_deg\n0,0,0,0,0,0,0\n0.1,0,0,oops,0,95,0\n")
     ran = vertebra(*asked(path, "--json"))
     assert ran.code == 2
-    assert f"{path}: row 2 (line 3), column q3_deg: must be a finite plain number, not 'oops'" in ran.err
+    assert f"{path}:" in ran.err
+    assert "row 2 (line 3), column q3_deg: must be a finite plain number, not 'oops'" in ran.err
+    assert "row 2 (line 3), column q5_deg: 95 deg is beyond the limit of joint 5, +-90 deg" in ran.err
     assert ran.json["error"]["type"] == "MeasurementError"
     assert ran.json["error"]["column"] == "q3_deg"
-    path.write_text(path.read_text().replace("oops", "0"))
-    assert "column q5_deg: 95 deg is beyond the limit of joint 5, +-90 deg" in vertebra(*asked(path)).err
 
 
 def test_methods_that_do_not_exist(vertebra, few: Path) -> None:

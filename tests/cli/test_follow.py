@@ -131,13 +131,13 @@ def test_what_does_not_hold_is_refused_by_joint(call, files) -> None:
     [
         (("--path", "{path}", "--commands", "{commands}"), "give only one of --path, --commands or --steps"),
         ((), "give one of --path, --commands or --steps"),
-        (("--path", "{commands}"), "column x is missing"),
-        (("--commands", "{path}"), "column bend is missing"),
+        (("--path", "{commands}"), "column x_mm: is missing"),
+        (("--commands", "{path}"), "column bend_deg: is missing"),
         (("--path", "{path}", "--tip-load", "1,2"), "give three force components"),
         (("--path", "{path}", "--out", "a.pdf"), "must end in"),
         (("--path", "{path}", "--gravity", "moon"), "ground"),
         (("--path", "nowhere.csv"), "No such file"),
-        (("--steps", "{path}"), "column step is missing"),
+        (("--steps", "{path}"), "column step: is missing"),
     ],
 )
 def test_wrong_questions(call, files, arguments: tuple, words: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 KEPT = """
 import psutil
 import sys
-from vertebra.cli.freed_memory import give_back_freed_memory
+from vertebra.cli.studio import give_back_freed_memory
 if sys.argv[1] == "1":
     give_back_freed_memory()
 held = psutil.Process().memory_info

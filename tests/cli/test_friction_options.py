@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import vertebra as vb
-from vertebra.cli.friction_options import ClosureName, friction_rules
-from vertebra.cli.shape_lines import friction_free, load_free, shape_title
+from vertebra.cli.options import ClosureName, friction_rules
+from vertebra.report.shape import friction_free, load_free, shape_title
 
 ROBOT = "yang2023-b"
 PULL = "14,14,10,10"

@@ -134,7 +134,7 @@ def test_yaml_and_json_files(vertebra, rig: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "arguments", "says"),
     [
-        ("force_N", "force_mN", [], "give it in N and name it force_N"),
+        ("force_N", "force_kg", [], "'kg' is not a unit of force; let the name end in _N"),
         ("pull", "left", [], "column direction"),
         ("", "", ["--out", "a.txt"], "must end in .html"),
         ("", "", ["--sigma", "-1"], "sigma: must be"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from tests.report.looking import Reader
+from tests.report.looking import Reader, page_of
 
 import vertebra as vb
 from vertebra.identify.slip_fit import fit_slips
@@ -16,14 +16,14 @@ from vertebra.identify.slip_model import simulate_slips
 from vertebra.identify.slips import read_slips
 from vertebra.report.slip_fit import (
     families,
-    fit_facts,
+    fit_summary,
     force_picture,
     line_of,
     mu_picture,
     residual_picture,
-    row_facts,
-    setting_facts,
-    slip_fit_page,
+    row_table,
+    setting_table,
+    slip_report,
 )
 
 ROBOT = vb.load("cai2023")
@@ -115,7 +115,7 @@ def test_page_of_measured_tests_with_warnings() -> None:
     data = simulate_slips(ROBOT, tensions_N=[20], repeats=4)
     words = {"source": "slips.csv, 4 measured slip tests", "simulated": False}
     fit = fit_slips(ROBOT, type(data)(**{**vars(data), **words}))
-    shown = " ".join(Reader(slip_fit_page(fit)).shown)
+    shown = " ".join(Reader(page_of(slip_report(fit))).shown)
     assert "measured loads hollow" in shown
     assert "simulated" not in shown
     assert "cannot be told apart" in shown
@@ -151,7 +151,7 @@ def test_settings_of_all_kinds_are_named_and_drawn() -> None:
     names = ("tensions", "force", "bend", "azimuth", "direction", "point", "step", "held")
     lists = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
     fit = fit_slips(ROBOT, type(parts[0])(*lists, simulated=True))
-    table = setting_facts(fit)
+    table = setting_table(fit)
     cells = " ".join(cell for row in table.rows for cell in row)
     for part in (
         "straight",
@@ -165,19 +165,21 @@ def test_settings_of_all_kinds_are_named_and_drawn() -> None:
     assert [len(family.places) for family in families(fit)] == [2, 2, 1]
     assert families(fit)[0].name.startswith("equal tensions, straight")
     assert len([trace for trace in force_picture(fit).data if trace.fill == "toself"]) == 2
-    assert len(row_facts(fit).rows) == len(fit.data)
+    assert len(row_table(fit).rows) == len(fit.data)
 
 
 def test_facts_tell_of_steps_and_doubt() -> None:
-    texts = dict(fit_facts(fit_slips(ROBOT, simulate_slips(ROBOT, step_N=0.03))).rows)
+    texts = dict(fit_summary(fit_slips(ROBOT, simulate_slips(ROBOT, step_N=0.03))).rows)
     assert texts["loads"] == "in steps of 0.03 N; half a step taken off the first that slipped"
-    texts = dict(fit_facts(fit_slips(ROBOT, simulate_slips(ROBOT, step_N=2.0, noise_N=0.05, recorded="held"))).rows)
+    texts = dict(fit_summary(fit_slips(ROBOT, simulate_slips(ROBOT, step_N=2.0, noise_N=0.05, recorded="held"))).rows)
     assert texts["loads"] == "in steps of 2 N; half a step added to the last that held"
     assert "steps hide how repeats scatter" in texts["one mu for all?"]
-    texts = dict(fit_facts(fit_slips(ROBOT, simulate_slips(ROBOT, offset_N=2.0))).rows)
+    texts = dict(fit_summary(fit_slips(ROBOT, simulate_slips(ROBOT, offset_N=2.0))).rows)
     assert texts["one mu for all?"].startswith("no: lack of fit")
     assert texts["robot file"] == "mu = 0.58, above the interval"
-    texts = dict(fit_facts(fit_slips(ROBOT, simulate_slips(ROBOT, repeats=1), sigma=0.03, scatter="proportional")).rows)
+    texts = dict(
+        fit_summary(fit_slips(ROBOT, simulate_slips(ROBOT, repeats=1), sigma=0.03, scatter="proportional")).rows
+    )
     assert texts["scatter"].startswith("3 % of the force a test, as stated")
     assert "too few repeats" in texts["one mu for all?"]
 
@@ -194,7 +196,7 @@ def test_yaml_and_json_files(vertebra, slips: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "arguments", "says"),
     [
-        ("slip_force_N", "slip_force_mN", [], "give it in N and name it slip_force_N"),
+        ("slip_force_N", "slip_force_kg", [], "'kg' is not a unit of force; let the name end in _N"),
         ("\n5,", "\n-5,", [], "a cable cannot push"),
         ("", "", ["--out", "a.txt"], "must end in .html"),
         ("", "", ["--sigma", "-1"], "sigma: must be"),

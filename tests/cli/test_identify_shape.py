@@ -11,8 +11,8 @@ import pytest
 from tests.report.looking import Reader
 
 import vertebra as vb
-from vertebra.cli import identify_shape
-from vertebra.cli.identify_shape import watching
+from vertebra.cli import identify
+from vertebra.cli.identify import watching
 from vertebra.identify.shape_fit import fit_shapes, simulate_shapes
 from vertebra.identify.shapes import read_shapes, shape_csv
 from vertebra.report.shape_fit import correlation_picture, row_picture, tip_picture
@@ -196,7 +196,7 @@ def test_wrong_cell_as_json(vertebra, shapes: str) -> None:
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:4], "x" + lines[4], *lines[5:]]))
     error = vertebra("identify", "shape", shapes, "yang2023-a", "--fit", "EI", "--json").json["error"]
-    assert (error["type"], error["row"], error["column"]) == ("MeasurementError", 3, "t1")
+    assert (error["type"], error["row"], error["column"]) == ("MeasurementError", 3, "t1_N")
 
 
 def test_notes_go_to_stderr(vertebra, shapes: str) -> None:
@@ -210,7 +210,7 @@ def test_notes_go_to_stderr(vertebra, shapes: str) -> None:
 
 def test_long_fits_say_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
-    monkeypatch.setattr(identify_shape, "PATIENCE", -1.0)
+    monkeypatch.setattr(identify, "PATIENCE", -1.0)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     monkeypatch.setattr("rich.status.Status.update", lambda self, text: shown.append(text))
     monkeypatch.setattr("rich.status.Status.start", lambda self: None)

@@ -179,18 +179,24 @@ def test_a_row_without_a_shape_is_named(vertebra, tmp_path: Path) -> None:
 
 
 WRONG_FILES = {
-    "missing column": ("t1,t2,t3\n1,2,3\n", "column t4 is missing; the header needs t1,t2,t3,t4 (found t1, t2, t3)"),
+    "missing column": ("t1,t2,t3\n1,2,3\n", "column t4_N: is missing; the robot has 4 cables"),
     "word": ("t1,t2,t3,t4\n1,2,3,4\n1,x,3,4\n", "row 2 (line 3), column t2: must be a finite plain number, not 'x'"),
     "infinite": ("t1,t2,t3,t4\n1,inf,3,4\n", "column t2: must be a finite plain number"),
-    "short row": ("t1,t2,t3,t4\n1,2,3\n", "row 1 (line 2) has 3 cells where the header has 4"),
+    "short row": ("t1,t2,t3,t4\n1,2,3\n", "row 1 (line 2): has 3 cells where the header has 4"),
     "decimal commas": ("t1,t2,t3,t4\n1,5,2,3,4\n", "write numbers with a decimal point"),
-    "semicolons": ("t1;t2;t3;t4\n1;2;3;4\n", "separate columns by commas"),
-    "no header": ("1,2,3,4\n1,2,3,5\n", "line 1 has numbers; name the columns first: t1,t2,t3,t4"),
-    "no rows": ("t1,t2,t3,t4\n", "has no rows; write a header t1,t2,t3,t4"),
+    "semicolons": ("t1;t2;t3;t4\n1,5;2;3;4\n", "not '1,5'; write it with a decimal point"),
+    "no header": (
+        "1,2,3,4\n1,2,3,5\n",
+        "line 1: has numbers where the names of columns should be; write t1_N",
+    ),
+    "no rows": ("t1,t2,t3,t4\n", "has a header but no rows"),
     "empty": ("", "has no rows"),
-    "twice": ("t1,t1_N,t2,t3,t4\n1,1,2,3,4\n", "column t1 stands there 2 times"),
-    "mass": ("t1_kg,t2,t3,t4\n1,2,3,4\n", "column t1_kg: 'kg' is no unit of tension; give t1 in N"),
-    "push": ("t1,t2,t3,t4\n1,2,3,4\n1,2,-3,4\n", "row 2 (line 3): t3 is -3 N, but a cable cannot push"),
+    "twice": ("t1,t1_N,t2,t3,t4\n1,1,2,3,4\n", "column t1_N: appears twice; keep one"),
+    "mass": ("t1_kg,t2,t3,t4\n1,2,3,4\n", "column t1_kg: 'kg' is not a unit of force; let the name end in _N"),
+    "push": (
+        "t1,t2,t3,t4\n1,2,3,4\n1,2,-3,4\n",
+        "row 2 (line 3), column t3: must be a tension of 0 N or more, not -3",
+    ),
 }
 
 

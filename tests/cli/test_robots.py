@@ -11,8 +11,9 @@ import pytest
 import yaml
 
 import vertebra as vb
-from vertebra.cli.output import CommandError, finite, plain
-from vertebra.cli.robot_files import parse_bend
+from vertebra.cli.answer import CommandError, plain
+from vertebra.cli.robots import parse_bend
+from vertebra.report.document import finite
 from vertebra.robot.reading import preset_text
 
 

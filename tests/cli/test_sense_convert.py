@@ -44,10 +44,10 @@ def test_frames_become_shapes_and_shapes_a_table(vertebra, recording, tmp_path):
     assert ran.json["complete"]
     assert vertebra("sense", "convert", str(mcap), str(table)).code == 0
     rows = np.genfromtxt(table, delimiter=",", names=True)
-    assert np.allclose(rows["t_s"], shapes.times, atol=1e-6)
+    assert np.allclose(rows["time_s"], shapes.times, atol=1e-6)
     assert np.allclose(rows["q3_deg"], np.degrees(shapes.angles[:, 2]), rtol=1e-8)
-    assert np.allclose(rows["tip_z_mm"], shapes.tips[:, 2] * 1e3, rtol=1e-8)
-    assert np.allclose(rows["tip_x_sigma_mm"], np.sqrt(shapes.tip_covariances[:, 0, 0]) * 1e3, rtol=1e-8)
+    assert np.allclose(rows["z_mm"], shapes.tips[:, 2] * 1e3, rtol=1e-8)
+    assert np.allclose(rows["x_sigma_mm"], np.sqrt(shapes.tip_covariances[:, 0, 0]) * 1e3, rtol=1e-8)
 
 
 def test_a_cut_file_is_mended(vertebra, recording, tmp_path):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import vertebra as vb
-from vertebra.cli.shape_lines import load_free
+from vertebra.report.shape import load_free
 
 ROBOT = "hu2023-prototype"
 PULL = "0.98,0.98,0.98,3.92"

@@ -267,7 +267,7 @@ def test_mistakes_in_a_file_of_tensions(vertebra, tmp_path: Path) -> None:
         ("0,1,2,3,x\n", "row 1 (line 2), column t4_N: must be a finite plain number, not 'x'"),
         ("0.5,1,2,3,4\n1,1,2,3,4\n", "the first row is at 0.5 s; let it be at 0"),
         ("0,1,2,3,4\n", "has one row only; say how long to simulate"),
-        ("0,1,2,3,-4\n", "column t4_N: -4 N would be a cable that pushes"),
+        ("0,1,2,3,-4\n", "column t4_N: must be a tension of 0 N or more, not -4"),
     ):
         path.write_text(header + text)
         ran = vertebra("simulate", ROBOT, "--tensions-file", str(path))

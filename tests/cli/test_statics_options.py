@@ -7,8 +7,8 @@ import math
 import pytest
 
 import vertebra as vb
-from vertebra.cli import statics_options as read
-from vertebra.cli.output import CommandError
+from vertebra.cli import options as read
+from vertebra.cli.answer import CommandError
 
 
 @pytest.fixture(scope="module")

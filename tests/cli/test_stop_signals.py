@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from tests.waiting import DEADLINE
 
 from vertebra.cli.stop_signals import stop_signals
 
@@ -43,7 +44,7 @@ def test_the_first_is_a_wish_and_the_second_interrupts(name: signal.Signals) -> 
     with stop_signals() as stop:
         assert not stop.is_set()
         os.kill(os.getpid(), name)
-        assert stop.wait(10)
+        assert stop.wait(DEADLINE)
         with pytest.raises(KeyboardInterrupt if name == signal.SIGINT else TerminatedError):
             _send_and_look(name)
 
@@ -66,4 +67,4 @@ def test_a_signal_while_the_event_is_looked_at_does_not_block() -> None:
     for _ in range(50):
         with stop_signals() as stop, stop._cond:
             os.kill(os.getpid(), signal.SIGINT)
-        assert stop.wait(10)
+        assert stop.wait(DEADLINE)

@@ -52,6 +52,13 @@ def test_degrees_and_radians_in_any_order(robot: vb.Robot, tmp_path: Path) -> No
     )
 
 
+def test_milliseconds_and_the_old_name_of_time(robot: vb.Robot, tmp_path: Path) -> None:
+    for header, times in (("time_ms", "0,500"), ("t_s", "0,0.5"), ("time_s", "0,0.5")):
+        first, second = times.split(",")
+        text = f"{header};q1_deg;q2_deg\n{first};0;0\n{second};1;1\n"
+        np.testing.assert_array_equal(read_trajectory(written(tmp_path, text), robot).motion.time, [0.0, 0.5])
+
+
 def test_given_rates(robot: vb.Robot, tmp_path: Path) -> None:
     header = "t_s,q1_deg,q2_deg,qd1_deg_s,qd2_rad_s,qdd1_rad_s2,qdd2_deg_s2\n"
     motion, notes = read_trajectory(written(tmp_path, header + "0,0,0,90,2,3,180\n1,1,1,0,0,0,0\n"), robot)
@@ -86,21 +93,23 @@ WRONG = {
     "time": ("t_s,q1_deg,q2_deg\n0,0,0\n0,0,0\n", "row 2 (line 3), column t_s: 0 s does not come after 0 s of the row"),
     "short": ("t_s,q1_deg,q2_deg\n0,0\n", "row 1 (line 2): has 2 cells where the header has 3"),
     "decimal comma": ("t_s,q1_deg,q2_deg\n0,5,0,0\n", "write numbers with a decimal point"),
-    "semicolons": ("t_s;q1_deg;q2_deg\n0;0;0\n", "line 1: separate columns by commas"),
-    "no header": ("0,0,0\n1,0,0\n", "line 1: has numbers where the names of columns should be; write t_s,q1_deg,..."),
-    "no rows": ("t_s,q1_deg,q2_deg\n", "has no rows; write a header t_s,q1_deg,... and one row a moment"),
-    "nothing": ("", "has no rows"),
+    "no header": (
+        "0,0,0\n1,0,0\n",
+        "line 1: has numbers where the names of columns should be; write time_s,q1",
+    ),
+    "no rows": ("t_s,q1_deg,q2_deg\n", "has a header but no rows; write one row per time step"),
+    "nothing": ("", "has no rows; write a header time_s,q1_deg,q2_deg and one row per time step"),
     "missing": ("t_s,q1_deg\n0,0\n", "line 1, column q2_deg: is missing; the robot has 2 joints"),
-    "no time": ("time,q1_deg,q2_deg\n0,0,0\n", "column t_s: is missing; found 'time': give it in s and name it t_s"),
-    "no time at all": ("q1_deg,q2_deg\n0,0\n", "column t_s: is missing; give the time of each row in s"),
-    "time twice": ("t_s,t_s,q1_deg,q2_deg\n0,0,0,0\n", "column t_s: stands there twice; keep one"),
-    "too many": ("t_s,q1_deg,q2_deg,q3_deg\n0,0,0,0\n", "column q3_deg: this robot has q1_deg to q2_deg"),
-    "twice": ("t_s,q1_deg,q1_rad,q2_deg\n0,0,0,0\n", "column q1_deg: stands there twice; keep one"),
+    "no time": ("time,q1_deg,q2_deg\n0,0,0\n", "column time: has no unit; let the name end in _s"),
+    "no time at all": ("q1_deg,q2_deg\n0,0\n", "column time_s: is missing; give the time of each row in s"),
+    "time twice": ("t_s,time_ms,q1_deg,q2_deg\n0,0,0,0\n", "column time_s: appears twice; keep one"),
+    "too many": ("t_s,q1_deg,q2_deg,q3_deg\n0,0,0,0\n", "column q3_deg: the robot has 2 joints; give q1_deg, q2_deg"),
+    "twice": ("t_s,q1_deg,q1_rad,q2_deg\n0,0,0,0\n", "column q1_deg: appears twice; keep one"),
     "no unit": ("t_s,q1,q2_deg\n0,0,0\n", "column q1: has no unit; let the name end in _deg or _rad"),
-    "unit": ("t_s,q1_grad,q2_deg\n0,0,0\n", "column q1_grad: the unit 'grad' is not known; let the name end in"),
+    "unit": ("t_s,q1_grad,q2_deg\n0,0,0\n", "column q1_grad: 'grad' is not a unit of angle; let the name end in"),
     "half the rates": (
         "t_s,q1_deg,q2_deg,qd1_deg_s\n0,0,0,0\n",
-        "column qd2_deg_s: is missing; the robot has 2 joints, or leave out all columns of qd",
+        "column qd2_deg_s: is missing; the robot has 2 joints, or leave out all of qd1_deg_s, qd2_deg_s",
     ),
     "limit": (
         "t_s,q1_deg,q2_deg\n0,0,0\n1,0,-41\n",
@@ -147,7 +156,7 @@ def test_tensions_over_time(robot: vb.Robot, tmp_path: Path) -> None:
 
 
 def test_a_cable_that_pushes(robot: vb.Robot, tmp_path: Path) -> None:
-    with pytest.raises(MeasurementError, match=r"row 2 \(line 3\), column t3_N: -1 N would be a cable that pushes"):
+    with pytest.raises(MeasurementError, match=r"row 2 \(line 3\), column t3_N: must be a tension of 0 N or"):
         read_tensions(written(tmp_path, "t_s,t1_N,t2_N,t3_N\n0,1,1,1\n1,1,1,-1\n"), robot)
 
 

@@ -1,4 +1,4 @@
-"""Steps written and read back, to the last bit."""
+"""Steps written and read back, to the last bit; and paths to follow."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from tests.follow.snakes import machine, random_commands
 import vertebra as vb
 from vertebra.follow.plan import cycle_steps
 from vertebra.follow.steps import (
+    MOST_POINTS,
     Bend,
     Loosen,
     Steer,
+    read_path,
     read_steps,
     steps_from_csv,
     steps_from_json,
@@ -64,12 +66,15 @@ def test_degrees_and_comments() -> None:
     ("text", "words"),
     [
         ("", "has no rows"),
-        ("snake\nouter\n", "column step is missing"),
-        ("step,snake\nadvance\n", "step 1: has 1 cells where the header has 2"),
+        ("snake\nouter\n", "column step: is missing; the header needs step"),
+        ("step,snake\nadvance\n", r"step 1: row 1 \(line 2\): has 1 cell where the header has 2"),
         ("step,snake\nfly,outer\n", "step 1: must have a step: loosen, tighten, advance, retract or steer, not 'fly'"),
         ("step,snake\nadvance,\n", "step 1: advance needs snake"),
         ("step,snake\nadvance,middle\n", "must be outer or inner"),
-        ("step,snake,bend_deg,azimuth_deg\nsteer,,1,x\n", "step 1: azimuth_deg must be a plain number, not 'x'"),
+        (
+            "step,snake,bend_deg,azimuth_deg\nsteer,,1,x\n",
+            "step 1: .*azimuth_deg: must be a finite plain number, not 'x'",
+        ),
         ("step,bend_deg\nsteer,1\n", "step 1: steer needs azimuth"),
         ("step,snake,bend_rad,azimuth_rad\nloosen,outer,,\nsteer,,nan,0\n", "step 2: .*finite"),
     ],
@@ -102,3 +107,19 @@ def test_files_of_another_kind(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(vb.InputError, match="not UTF-8"):
         read_steps(path)
+
+
+def test_a_path_of_points(tmp_path: Path) -> None:
+    file = tmp_path / "path.csv"
+    file.write_text("# ours\nz_m,note,x_mm,y\n0,a,0,0\n0.01,b,2,0.003\n")
+    np.testing.assert_allclose(read_path(file), [[0, 0, 0], [0.002, 0.003, 0.01]], rtol=1e-15)
+    for text, told in (
+        ("", "has no rows; write a header x_mm,y_mm,z_mm and one row per point"),
+        ("x_mm,y_mm,z_mm\n0,0,0\n", "a path needs two or more"),
+        ("x_mm,y_mm\n0,0\n1,1\n", "column z_mm: is missing"),
+        ("x,y,z\n" + "0,0,0\n" * (MOST_POINTS + 1), "has more than 100000 rows"),
+    ):
+        file.write_text(text)
+        with pytest.raises(vb.MeasurementError, match=told) as error:
+            read_path(file)
+        assert str(tmp_path) not in str(error.value), "the pages of the studio need not tell where the file is"

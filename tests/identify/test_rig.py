@@ -104,6 +104,12 @@ def test_words_for_directions(tmp_path: Path, word: str, sign: int) -> None:
     assert data.direction[0] == sign
 
 
+def test_units_stand_in_the_header(tmp_path: Path) -> None:
+    data = read_rig(written(tmp_path, "theta_rad,load_kg,force_mN,direction,g_cm_s2\n0.1,0.3,2980,pull,981\n"))
+    found = np.concatenate([data.theta, data.mass, data.force, data.g])
+    np.testing.assert_allclose(found, [0.1, 0.3, 2.98, 9.81], rtol=1e-15)
+
+
 def test_comments_blank_lines_and_spreadsheet_habits(tmp_path: Path) -> None:
     text = "\ufeff# a rig\r\n\r\n" + GOOD.replace("\n", "\r\n").replace(",", ", ") + ",,,\r\n# end\r\n"
     assert len(read_rig(written(tmp_path, text))) == 2
@@ -142,14 +148,15 @@ def test_bent_side(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "row", "column", "says"),
     [
-        ("force_N", "force_mN", 0, "force_N", "found 'force_mN': give it in N and name it force_N"),
-        ("theta_deg", "theta_rad", 0, "theta_deg", "give it in deg"),
-        ("load_g,", "", 0, "load_g", "is missing"),
-        ("load_g", "force_N", 0, "load_g", "is missing"),
+        ("force_N", "force_g", 0, "force_g", "'g' is not a unit of force; let the name end in _N"),
+        ("theta_deg", "theta", 0, "theta", "has no unit; let the name end in _deg or _rad"),
+        ("load_g,", "", 0, "load_g", "is missing; the header needs theta_deg,load_g,force_N,direction"),
+        ("load_g", "force_N", 0, "force_N", "column load_g: is missing"),
+        ("direction", "Direktion", 0, "Direktion", "is not a known column; is it direction?"),
         ("2.98", "2,98", 1, "", "5 cells where the header has 4; write numbers with a decimal point"),
-        ("2.98", "nan", 1, "force_N", "must be a finite plain number in N, not 'nan'"),
+        ("2.98", "nan", 1, "force_N", "must be a finite plain number, not 'nan'"),
         ("2.98", "inf", 1, "force_N", "finite"),
-        ("2.98", "2.98 N", 1, "force_N", "plain number in N, not '2.98 N'"),
+        ("2.98", "2.98 N", 1, "force_N", "plain number, not '2.98 N'"),
         ("2.98", "", 1, "force_N", "the cell is empty"),
         ("4.5", "-4.5", 2, "force_N", "turn its sign"),
         ("4.5", "1e300", 2, "force_N", "tension"),
@@ -158,7 +165,6 @@ def test_bent_side(tmp_path: Path) -> None:
         ("\n9,", "\n90,", 2, "theta_deg", "below 90 deg"),
         ("release", "left", 2, "direction", "pull (up, +1"),
         ("release", "0", 2, "direction", "release (down, -1"),
-        (",", ";", 0, "theta_deg", "separate columns by commas"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, row: int, column: str, says: str) -> None:
@@ -182,8 +188,8 @@ def test_a_column_twice(tmp_path: Path) -> None:
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
-    assert "has no readings" in str(refused(tmp_path, "# nothing\n"))
-    assert "header but no readings" in str(refused(tmp_path, GOOD.splitlines()[0]))
+    assert "has no rows; write a header theta_deg,load_g,force_N,direction" in str(refused(tmp_path, "# nothing\n"))
+    assert "header but no rows; write one row per reading" in str(refused(tmp_path, GOOD.splitlines()[0]))
     with pytest.raises(MeasurementError, match="cannot be read: No such file"):
         read_rig(tmp_path / "none.csv")
     (tmp_path / "x.csv").write_bytes(b"\xff\xfe\x00")

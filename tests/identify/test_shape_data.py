@@ -35,6 +35,13 @@ def test_tips_in_mm(tmp_path: Path) -> None:
     assert (data.has_tips, data.has_angles) == (True, False)
 
 
+def test_units_stand_in_the_header(tmp_path: Path) -> None:
+    data = read(tmp_path, "t1_N,t2_mN,t3,t4,z_m,q1_rad,sigma_m,sigma_rad\n1,2000,3,4,0.07,0.1,1e-3,0.2\n")
+    np.testing.assert_allclose(data.tensions, [[1, 2, 3, 4]], rtol=1e-15)
+    found = (data.tips[0, 2], data.angles[0, 0], data.sigma_tip[0], data.sigma_angle[0])
+    np.testing.assert_allclose(found, (0.07, 0.1, 1e-3, 0.2), rtol=1e-15)
+
+
 def test_any_subset_of_angles_and_coordinates(tmp_path: Path) -> None:
     data = read(tmp_path, "q2_deg,t4,t3,t2,t1,z_mm,q6_deg\n10,4,3,2,1,,\n,4,3,2,1,70,-20\n")
     np.testing.assert_allclose(data.tensions, [[1, 2, 3, 4]] * 2)
@@ -94,14 +101,20 @@ def test_file_is_read_back_as_it_was_written(tmp_path: Path) -> None:
         (HEAD + "1,1,1,1,nan,0,70\n", 1, "x_mm", "finite plain number"),
         (HEAD + "1,1,1,1,0,0\n", 1, "", "has 6 cells where the header has 7"),
         (HEAD + "1,1,1,1,,,\n", 1, "", "has neither a tip nor a joint angle"),
-        (HEAD, 0, "", "no shapes"),
-        ("", 0, "", "has no shapes"),
-        ("t1,t2,t3,x_mm\n1,1,1,0\n", 0, "t4", "yang2023-a has 4 cables"),
-        ("t1,t2,t3,t4,t5,x_mm\n1,1,1,1,1,0\n", 0, "t5", "has 4 cables; give t1 to t4"),
-        ("t1;t2;t3;t4;x_mm\n1;1;1;1;0\n", 0, "t1", "separate columns by commas"),
-        ("t1_N,t2,t3,t4,x_mm\n1,1,1,1,0\n", 0, "t1", "found 't1_N': name it t1 and give it in N"),
-        ("m1_kg,m2_kg,m3_kg,m4_kg,t1,x_mm\n1,1,1,1,1,0\n", 0, "t1", "not both"),
-        ("t1,t2,t3,t4,t4,x_mm\n1,1,1,1,1,0\n", 0, "t4", "stands there twice"),
+        (HEAD, 0, "", "has a header but no rows; write one row per shape"),
+        ("", 0, "", "has no rows; write a header t1_N,t2_N,... and one row per shape"),
+        ("t1,t2,t3,x_mm\n1,1,1,0\n", 0, "t4_N", "the robot has 4 cables"),
+        (
+            "t1,t2,t3,t4,t5,x_mm\n1,1,1,1,1,0\n",
+            0,
+            "t5",
+            "give t1_N to t4_N",
+        ),
+        ("t1_kg,t2,t3,t4,x_mm\n1,1,1,1,0\n", 0, "t1_kg", "'kg' is not a unit of force; let the name end in _N"),
+        ("t1,t2,t3,t4,x\n1,1,1,1,0\n", 0, "x", "has no unit; let the name end in _mm or _m"),
+        ("t1,t2,t3,t4,x_mm,wieght\n1,1,1,1,0,1\n", 0, "wieght", "is not a known column; is it weight?"),
+        ("m1_kg,m2_kg,m3_kg,m4_kg,t1,x_mm\n1,1,1,1,1,0\n", 0, "t1_N", "not both"),
+        ("t1,t2,t3,t4,t4,x_mm\n1,1,1,1,1,0\n", 0, "t4_N", "appears twice"),
         ("t1,t2,t3,t4,q7_deg\n1,1,1,1,0\n", 0, "q7_deg", "has 6 joints"),
         ("t1,t2,t3,t4\n1,1,1,1\n", 0, "", "has nothing measured"),
         (HEAD[:-1] + ",weight\n1,1,1,1,0,0,70,0\n", 1, "weight", "must be above 0"),

@@ -97,18 +97,17 @@ def test_without_gravity_a_direction_is_needed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "row", "column", "says"),
     [
-        ("slip_force_N", "slip_force_g", 0, "slip_force_N", "found 'slip_force_g': give it in N and name it"),
-        ("tension_N", "tension_kg", 0, "tension_N", "found 'tension_kg': give it in N"),
+        ("slip_force_N", "slip_force_g", 0, "slip_force_g", "'g' is not a unit of force"),
+        ("tension_N", "tension_kg", 0, "tension_kg", "'kg' is not a unit of force"),
         ("tension_N", "t1_N", 0, "t2_N", "the rig has 3 cables"),
-        ("tension_N", "t1", 0, "t1_N", "is missing"),
+        ("tension_N", "pull", 0, "tension_N", "is missing; one for all cables, or t1_N, t2_N, t3_N"),
         ("tension_N", "tension_N,t1_N", 0, "tension_N", "not both"),
         ("tension_N", "dx,tension_N", 0, "dy", "give all of dx, dy, dz"),
         ("tension_N", "tension_N,tension_N", 0, "tension_N", "twice"),
-        (",", ";", 0, "", "separate columns by commas"),
         ("6.1", "6,1", 1, "", "3 cells where the header has 2; write numbers with a decimal point"),
         ("6.1", "nan", 1, "slip_force_N", "finite plain number, not 'nan'"),
         ("6.1", "", 1, "slip_force_N", "the cell is empty"),
-        ("12.2", "-12.2", 3, "slip_force_N", "its direction stands in dx, dy, dz"),
+        ("12.2", "-12.2", 3, "slip_force_N", "its direction is in dx, dy, dz"),
         ("\n10,", "\n-10,", 3, "tension_N", "a cable cannot push"),
         ("\n10,", "\n0,", 3, "tension_N", "nothing presses the links together"),
     ],
@@ -132,7 +131,11 @@ def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, row: int, co
         ("tension_N,slip_force_N,recorded\n5,6,maybe\n", "recorded", "slipped (the first load that slipped) or held"),
         ("tension_N,slip_force_N,bend_deg\n5,6,9999\n", "bend_deg", "an angle in degrees"),
         ("tension_N,slip_force_N,arm_mm\n5,6,1e300\n", "arm_mm", "finite"),
-        ("tension_N,slip_force_N,arm_mm,px_mm,py_mm,pz_mm\n5,6,8,0,0,0\n", "arm_mm", "give one of them"),
+        (
+            "tension_N,slip_force_N,arm_mm,px_mm,py_mm,pz_mm\n5,6,8,0,0,0\n",
+            "arm_mm",
+            "arm_mm or px_mm, py_mm, pz_mm, not both",
+        ),
     ],
 )
 def test_optional_columns_are_checked_too(tmp_path: Path, text: str, column: str, says: str) -> None:
@@ -146,8 +149,8 @@ def test_one_wrong_tension_for_all_cables_is_one_problem(tmp_path: Path) -> None
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
-    assert "has no slip tests" in str(refused(tmp_path, "# nothing\n"))
-    assert "header but no slip tests" in str(refused(tmp_path, GOOD.splitlines()[0]))
+    assert "has no rows; write a header tension_N,slip_force_N and" in str(refused(tmp_path, "# nothing\n"))
+    assert "header but no rows" in str(refused(tmp_path, GOOD.splitlines()[0]))
     with pytest.raises(MeasurementError, match="cannot be read: No such file"):
         read_slips(tmp_path / "none.csv", ROBOT)
 

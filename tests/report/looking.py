@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
+
+from vertebra.report.document import Report
 
 
 class Reader(HTMLParser):
@@ -38,3 +41,19 @@ def has_clean_border(path: Path) -> bool:
     inner = pixels.copy()
     inner[6:-6, 6:-6] = 255
     return bool(inner.min() == 255 and pixels.min() < 100)
+
+
+def page_of(report: Report, title: str = "") -> str:
+    """HTML text of the page, under another title if there is one."""
+    from vertebra.report.html import report_page
+
+    return report_page(replace(report, title=title or report.title))
+
+
+def picture_of(report: Report, path: Path) -> Path:
+    """Write the still picture."""
+    from vertebra.report.still import draw
+
+    assert report.picture is not None
+    draw(report.picture(), path, report.title)
+    return path

@@ -20,7 +20,7 @@ from vertebra.robot.units import UnitError, to_si
 
 UNBOUNDED_FIELDS = {"stiffness_EA", "max_tension", "socket"}
 
-# 1,000 examples, and 10,000 in the soak; every example below the second of the profile's deadline.
+# 1,000 examples, and 10,000 in the soak; no example hangs: the profile has a deadline.
 thoroughly = settings(max_examples=10 * settings().max_examples)
 
 

@@ -74,7 +74,10 @@ def measure_load(seconds: float, gyro: bool, folder: Path) -> LoadFigures:
                 began = time.process_time()
                 go(sending)
                 sent, late = sending.stdout.readline().split()
-                time.sleep(0.3)
+                # Frames that the computer dropped never come: then this ends by itself, and the caller tries again.
+                end = time.monotonic() + 20
+                while session.statistics.frames < int(sent) and time.monotonic() < end:
+                    time.sleep(0.01)
             figures, counters = session.statistics, session.network.counters
             processor = time.process_time() - began
     gc.unfreeze()

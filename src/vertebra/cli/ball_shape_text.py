@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from vertebra.cli.output import CommandError
-from vertebra.cli.statics_options import ANGLE, quantities
+from vertebra.cli.answer import CommandError
+from vertebra.cli.options import ANGLE, quantities
 
 if TYPE_CHECKING:
     from vertebra.locked.ball_shape import BallShape
@@ -88,25 +89,15 @@ def _notice_degrees(option: str, text: str, bend: float, robot: Robot) -> None:
 
 
 def _from_file(option: str, file: Path, robot: Robot) -> NamedShape:
-    from vertebra.cli.rows_file import read_rows
+    from vertebra.cli.rows_file import read_columns
     from vertebra.locked.ball_shape import BallShape
+    from vertebra.robot.table_file import Column
 
-    columns = ["bend", "azimuth"] if _has_azimuths(option, file) else ["bend"]
-    rows = read_rows(option, file, columns, ANGLE)
-    joints = len(robot.joints)
-    if len(rows.values) != joints:
+    bend = Column(name="bend", unit="rad", written="deg", bare=True)
+    table = read_columns(option, file, [bend, replace(bend, name="azimuth", needed=False)], per="joint")
+    if len(table) != len(robot.joints):
         raise CommandError(
-            f"{option} {file}: has {len(rows.values)} rows, but {robot.name} has {joints} joints; write a row a joint, "
-            "from the base on"
+            f"{option} {file}: has {len(table)} rows, but {robot.name} has {len(robot.joints)} joints; write one row "
+            "per joint, from the base on"
         )
-    bends, *azimuths = (list(column) for column in zip(*rows.values, strict=True))
-    return NamedShape(BallShape.of(robot, bends, azimuths[0] if azimuths else 0.0), file.name)
-
-
-def _has_azimuths(option: str, file: Path) -> bool:
-    """Whether the header names azimuths; they are 0 otherwise."""
-    with file.open(encoding="utf-8-sig", errors="replace") as lines:
-        header = next((line for line in lines if line.strip(" ,;\t\n") and line[0] != "#"), None)
-    if header is None:
-        raise CommandError(f"{option} {file}: is empty; write a header bend_deg,azimuth_deg and one row a joint")
-    return any(re.fullmatch(r"azimuth(_.*)?", cell.strip().strip('"')) for cell in header.split(","))
+    return NamedShape(BallShape.of(robot, table.values["bend"], table.get("azimuth", 0.0)), file.name)

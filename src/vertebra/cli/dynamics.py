@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vertebra.cli import statics_options as read
-from vertebra.cli.dynamics_options import (
-    FILES,
+from vertebra.cli import options as read
+from vertebra.cli.answer import AsJson, CommandError, answer, console, require_suffix, say
+from vertebra.cli.options import (
+    ClosureName,
     FillInertiaOption,
+    GravityOption,
+    LoadOption,
     MotionOutOption,
+    RobotArgument,
+    friction_rules,
     motion_notes,
     motion_robot,
 )
-from vertebra.cli.friction_options import ClosureName, friction_rules
-from vertebra.cli.output import AsJson, CommandError, print_json, require_suffix, say
-from vertebra.cli.statics_options import GravityOption, LoadOption, RobotArgument
 from vertebra.errors import InputError
 
 if TYPE_CHECKING:
     from vertebra.report.dynamics import DynamicsCase
     from vertebra.robot.robot import Robot
+    from vertebra.robot.tables import Floats
 
 
 class MethodName(StrEnum):
@@ -109,8 +113,9 @@ def dynamics(
 
     vertebra dynamics dantuono2023 --trajectory examples/sway.csv --method per_link --out sway.html
     """
-    if out is not None:
-        require_suffix(out, FILES)
+    from vertebra.report.document import MOTION_FILES
+
+    require_suffix(out, MOTION_FILES)
     if plot and as_json:
         raise CommandError("--plot: cannot be combined with --json, which prints one document")
     model = motion_robot(robot, fill_inertia)
@@ -131,7 +136,7 @@ def dynamics(
     if method is MethodName.PROJECT and motion.dt is None and len(motion) > 1:
         notes = (*notes, "steps of the rows differ: accelerations are changed moment by moment, not the path")
     found = _allocate(model, motion, pull, loads, asked)
-    from vertebra.report.dynamics import DynamicsCase
+    from vertebra.report.dynamics import DynamicsCase, dynamics_report
     from vertebra.robot.arguments import gravity_vector
     from vertebra.robot.friction import laws_for
 
@@ -142,7 +147,11 @@ def dynamics(
     more = (*_notes(model, asked), *motion_notes(model, fill_inertia, loads))
     laws = model.friction_laws if asked["friction"] is None else laws_for(len(model.cables), asked["friction"])
     case = DynamicsCase(model, motion, found, gravity_vector(model, pull), more, told, all(law.is_none for law in laws))
-    _answer(case, out, as_json, plot)
+    try:
+        answer(dynamics_report(case), out, as_json)
+    finally:  # also of a motion that is not feasible
+        if plot:
+            print_plot(case)
 
 
 def _force(text: str) -> float:
@@ -186,22 +195,57 @@ def _one_or_list(values: Any) -> str:
     return texts[0] if len(set(texts)) == 1 else f"({', '.join(texts)})"
 
 
-def _answer(case: DynamicsCase, out: Path | None, as_json: bool, plot: bool) -> None:
-    from vertebra.cli import dynamics_output as output
-    from vertebra.report.dynamics import INFEASIBLE, dynamics_warnings
+def print_plot(case: DynamicsCase) -> None:
+    """Tensions at the base over time, in blocks."""
+    from rich.text import Text
 
-    if out is not None:
-        output.write(case, out)
-    if as_json:
-        print_json(output.record(case) | ({"out": str(out)} if out is not None else {}))
-    elif out is None:
-        output.print_case(case)
-    if plot:
-        output.print_plot(case)
-    if out is not None and not as_json:
-        say(f"wrote {out}")
-    good = bool(case.feasible.all())
-    for text in dynamics_warnings(case):
-        say(text if text.startswith(INFEASIBLE) else f"warning: {text}")
-    if not good:
-        raise typer.Exit(2)
+    base = case.allocation.base_tensions
+    top, out = float(base.max()), console()
+    curves = {f"cable {k}": pull for k, pull in enumerate(base.T, 1)}
+    out.print()
+    span = f"{case.time[0]:g} to {case.time[-1]:g} s"
+    out.print(Text(f"Tensions at the base over {span}, 0 to {top:.4g} N", style="bold"))
+    for line in strips(curves, "N", 0.0, top, getattr(sys.stdout, "encoding", None)):
+        out.print(line, soft_wrap=True)
+
+
+# Curves in a terminal: one strip of block characters per curve, all to one scale.
+
+EIGHTHS = " ▁▂▃▄▅▆▇█"
+PLAIN = " .:-=+*#%"
+"""The same nine levels for terminals that have no blocks."""
+WIDTH, HEIGHT = 60, 3
+
+
+def strips(curves: Mapping[str, Floats], unit: str, low: float, high: float, encoding: str | None = None) -> list[str]:
+    """Lines of text; each curve fills from the bottom up to its largest value within every column, `low` to `high`."""
+    levels = _levels(encoding)
+    height = HEIGHT if levels is EIGHTHS else 1
+    wide = max(len(name) for name in curves)
+    lines: list[str] = []
+    for name, values in curves.items():
+        said = f"{values.min():.4g} to {values.max():.4g} {unit}"
+        rows = _strip(values, low, high, height, levels)
+        for place, row in enumerate(rows):
+            last = place == len(rows) - 1
+            lines.append(f"{name if last else '':<{wide}} |{row}|{' ' + said if last else ''}")
+    return lines
+
+
+def _strip(values: Floats, low: float, high: float, height: int, levels: str) -> Sequence[str]:
+    import numpy as np
+
+    span = high - low if high > low else 1.0
+    parts = np.array_split(values, min(WIDTH, len(values)))
+    # A value at the lower end still shows as the thinnest block, so that a cable is never taken for missing.
+    filled = [max(1, round(8 * height * (float(part.max()) - low) / span)) for part in parts]
+    columns = [[levels[min(max(fill - 8 * row, 0), 8)] for row in range(height)] for fill in filled]
+    return ["".join(column[row] for column in columns) for row in reversed(range(height))]
+
+
+def _levels(encoding: str | None) -> str:
+    try:
+        EIGHTHS.encode(encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return PLAIN
+    return EIGHTHS

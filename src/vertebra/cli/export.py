@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from vertebra.cli.output import AsJson, print_json, say, write_text
+from vertebra.cli.answer import AsJson, answer
 
 
 class Format(StrEnum):
@@ -25,6 +25,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write a robot as a MuJoCo (MJCF) or URDF model."""
+    from vertebra.report.document import Report
     from vertebra.robot.robot import load
 
     model = load(robot)
@@ -36,11 +37,6 @@ def export(
         from vertebra.robot.export.urdf import to_urdf
 
         xml = to_urdf(model)
-    if out is not None:
-        write_text(out, xml)
-    if as_json:
-        print_json({"robot": model.name, "format": to.value, **({"xml": xml} if out is None else {"out": str(out)})})
-    elif out is None:
-        print(xml, end="" if xml.endswith("\n") else "\n")
-    else:
-        say(f"wrote {out}: {model.name} as {to.value.upper()}")
+    record = {"robot": model.name, "format": to.value} | ({"xml": xml} if out is None else {})
+    words = f"{model.name} as {to.value.upper()}"
+    answer(Report(model.name, lambda: record, text=lambda: xml, file_words=words), out, as_json)

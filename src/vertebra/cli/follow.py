@@ -7,23 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vertebra.cli import statics_options as read
-from vertebra.cli import statics_output as write
-from vertebra.cli.output import (
-    AsJson,
-    CommandError,
-    print_facts,
-    print_json,
-    print_table,
-    require_suffix,
-    say,
-    write_text,
-)
+from vertebra.cli import options as read
+from vertebra.cli.answer import AsJson, CommandError, answer, require_suffix
+from vertebra.cli.options import GravityOption
 from vertebra.cli.rows_file import read_rows
-from vertebra.cli.statics_options import GravityOption
 
 if TYPE_CHECKING:
-    from vertebra.follow.journey import Journey
     from vertebra.robot.robot import Robot
 
 
@@ -76,10 +65,10 @@ def follow(
 
     vertebra follow cai2023 --inner inner.yaml --commands bends.csv -t 35,35,35 --inner-tensions 60 --tip-load 0,-0.3,0
     """
+    from vertebra.report.document import FILES
     from vertebra.robot.robot import load
 
-    if out is not None:
-        require_suffix(out, write.FILES)
+    require_suffix(out, FILES)
     read.only_one(path=path, commands=commands, steps=steps)
     outer_robot, inner_robot = load(outer), load(inner)
     question: dict[str, Any] = {
@@ -92,8 +81,9 @@ def follow(
         **_way(outer_robot, path, commands, steps),
     }
     from vertebra.follow.journey import follow_the_leader
+    from vertebra.report.follow import journey_report
 
-    _answer(follow_the_leader(outer_robot, inner_robot, **question), out, as_json)
+    answer(journey_report(follow_the_leader(outer_robot, inner_robot, **question)), out, as_json)
 
 
 def _way(robot: Robot, path: Path | None, commands: Path | None, steps: Path | None) -> dict[str, Any]:
@@ -111,78 +101,3 @@ def _way(robot: Robot, path: Path | None, commands: Path | None, steps: Path | N
     from vertebra.follow.steps import read_steps
 
     return {} if steps is None else {"steps": read_steps(steps)}
-
-
-def _answer(journey: Journey, out: Path | None, as_json: bool) -> None:
-    from vertebra.report.follow import journey_summary, journey_title, journey_warnings, link_facts
-
-    for text in journey_warnings(journey):
-        say(f"warning: {text}")
-    if out is not None:
-        _write(journey, out)
-    if as_json:
-        print_json(journey_record(journey) | ({"out": str(out)} if out is not None else {}))
-    elif out is not None:
-        say(f"wrote {out}")
-    else:
-        print_facts(journey_summary(journey, journey_title(journey)))
-        print_table(link_facts(journey))
-
-
-def _write(journey: Journey, out: Path) -> None:
-    from vertebra.report.follow import journey_title
-
-    suffix, title = out.suffix.lower(), journey_title(journey)
-    if suffix == ".json":
-        write.write_json(out, journey_record(journey))
-    elif suffix == ".csv":
-        from vertebra.follow.steps import steps_to_csv
-
-        write_text(out, steps_to_csv(journey.steps))
-    elif suffix == ".html":
-        from vertebra.report.follow import follow_page
-
-        write_text(out, follow_page(journey, title))
-    else:
-        from vertebra.report.follow import journey_figure_static
-
-        journey_figure_static(journey, out, title)
-
-
-def journey_record(journey: Journey) -> dict[str, Any]:
-    """A journey as JSON, SI; the list `steps` can be read back by --steps."""
-    from vertebra.follow.steps import step_record
-
-    pair, plan = journey.pair, journey.plan
-    return {
-        "outer": pair.outer.name,
-        "inner": pair.inner.name,
-        "link_length": pair.link_length,
-        "outer_tensions": pair.outer_tensions.tolist(),
-        "inner_tensions": pair.inner_tensions.tolist(),
-        "gravity": pair.gravity.tolist(),
-        "tip_load": pair.tip_load.tolist(),
-        "holds": journey.holds,
-        "commands": [list(bend) for bend in journey.commands],
-        "steps": [step_record(step) for step in journey.steps],
-        "states": [
-            {"lock": str(state.lock), "outer": len(state.outer), "inner": len(state.inner)} for state in journey.states
-        ],
-        "holdings": [None if found is None else _holding_record(found) for found in journey.holdings],
-        "heads": journey.heads.tolist(),
-        "path": None
-        if plan is None
-        else {"vertices": plan.vertices.tolist(), "along": plan.along.tolist(), "leftover": plan.leftover},
-        "deviation": {
-            "tip_path": vars(journey.tip_path_deviation),
-            "sliding": vars(journey.corner_cut),
-            "wanted": None if journey.wanted_deviation is None else vars(journey.wanted_deviation),
-            "tip_path_by_state": journey.tip_path_deviations.tolist(),
-            "sliding_by_step": journey.corner_cuts.tolist(),
-        },
-    }
-
-
-def _holding_record(found: Any) -> dict[str, Any]:
-    names = ("force", "margin", "wanted", "weight", "joint", "holds")
-    return {"rigid": str(found.rigid), "mode": found.payload.mode} | {name: getattr(found, name) for name in names}

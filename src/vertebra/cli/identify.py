@@ -1,34 +1,171 @@
-"""`vertebra identify`: parameters from measurements."""
+"""`vertebra identify`: parameters from measurements: friction of cables from a rig, of ball joints from slip tests, and
+anything else from measured shapes.
+"""
 
 from __future__ import annotations
 
-import contextlib
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from vertebra.cli.identify_mu import mu, simulate_slips
-from vertebra.cli.output import (
-    AsJson,
-    CommandError,
-    print_facts,
-    print_json,
-    print_table,
-    require_suffix,
-    say,
-    write_text,
-)
-
-if TYPE_CHECKING:
-    from vertebra.identify.friction import Estimate, FrictionFit
+from vertebra.cli import options as read
+from vertebra.cli.answer import AsJson, CommandError, answer, console, require_suffix, say
+from vertebra.cli.options import ClosureName, ClosureOption, GravityOption, Quantity, vector
 
 app = typer.Typer(help="Identify parameters from measurements.", no_args_is_help=True)
-app.command("mu")(mu)
-app.command("simulate-slips")(simulate_slips)
 
-FILES = (".html", ".png", ".svg", ".json", ".yaml")
+
+@app.callback()
+def _options() -> None:
+    """Identify parameters from measurements."""
+
+
+def _answer_simulated(out: Path, text: str, words: str) -> None:
+    """Write simulated measurements."""
+    from vertebra.report.document import Report
+
+    answer(Report(words, lambda: {}, text=lambda: text, file_words=words), out)
+
+
+# Friction of ball joints from slip tests of two links.
+
+
+class Scatter(StrEnum):
+    """How the scatter of tests goes with their force."""
+
+    CONSTANT = "constant"
+    PROPORTIONAL = "proportional"
+
+
+class Recorded(StrEnum):
+    """Which load of a test is written down."""
+
+    SLIPPED = "slipped"
+    HELD = "held"
+
+
+RigRobotOption = Annotated[
+    str, typer.Option("--robot", help="Preset name or path of a robot file; its first joint is the rig.")
+]
+DirectionOption = Annotated[
+    str | None, typer.Option("--direction", help='Of the load, "x,y,z" in the world; default: that of gravity.')
+]
+
+
+@app.command("mu")
+def mu(
+    slips: Annotated[Path, typer.Argument(metavar="SLIPS.CSV", help="Tests: tension_N (or t1_N,...),slip_force_N")],
+    robot: RigRobotOption = "cai2023",
+    direction: DirectionOption = None,
+    step: Annotated[
+        float | None, typer.Option("--step-N", help="Steps in which the load grew; half of one is put right.")
+    ] = None,
+    recorded: Annotated[
+        Recorded | None,
+        typer.Option("--recorded", help="With steps: the first load that slipped (default), or the last that held."),
+    ] = None,
+    scatter: Annotated[
+        Scatter, typer.Option("--scatter", help="The same for all tests, or proportional to the force.")
+    ] = Scatter.CONSTANT,
+    sigma: Annotated[
+        float | None,
+        typer.Option("--sigma", help="Known scatter of a test, N or share of the force; default: from residuals."),
+    ] = None,
+    offset: Annotated[bool, typer.Option("--offset", help="Fit an error common to all forces too.")] = False,
+    level: Annotated[float, typer.Option("--level", help="Probability of the interval.")] = 0.95,
+    check: Annotated[
+        int, typer.Option("--check", min=0, help="Check the interval by so many simulated calibrations.")
+    ] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Page (.html), robot file with the fitted mu (.yaml), or .json.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Friction of ball joints from slip tests of two links: mu with its interval.
+
+    One link is clamped, the cables hold the next one on its ball, and a load at its tip grows until it slips. Each row
+    of the file is one test. Ball, ring, link, cables, mass and gravity are those of the robot file.
+
+    vertebra identify simulate-slips --out slips.csv
+
+    vertebra identify mu slips.csv --out mu.html
+
+    vertebra identify mu slips.csv --robot my-robot.yaml --step-N 0.03 --check 200
+    """
+    from vertebra.identify.slip_fit import check_coverage, fit_slips
+    from vertebra.identify.slips import read_slips
+    from vertebra.report.document import FIT_FILES
+    from vertebra.report.slip_fit import slip_report
+    from vertebra.robot.robot import load
+
+    require_suffix(out, FIT_FILES)
+    model = load(robot)
+    data = read_slips(slips, model, direction=_direction(direction), step=step, recorded=recorded)
+    for note in data.notes:
+        say(f"note: {note}")
+    fit = fit_slips(model, data, sigma=sigma, scatter=scatter.value, offset=offset, level=level)
+    answer(slip_report(fit, check_coverage(fit, check) if check else None), out, as_json)
+
+
+@app.command("simulate-slips")
+def simulate_slips(
+    out: Annotated[Path, typer.Option("--out", help="File to write, .csv.")],
+    robot: RigRobotOption = "cai2023",
+    mu: Annotated[float | None, typer.Option("--mu", help="Default: as in the robot file.")] = None,
+    tensions: Annotated[
+        str, typer.Option("--tensions", help='Settings in N: "5,10,20"; one a cable as "5/10/10,10/15/15".')
+    ] = "5,10,15,20,25,30,35",
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Of every setting.")] = 3,
+    noise: Annotated[float, typer.Option("--noise", help="Standard deviation of a test in N.")] = 0.3,
+    noise_share: Annotated[
+        float, typer.Option("--noise-share", help="Further scatter, as a share of the force: 0.05.")
+    ] = 0.0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Another seed, another noise.")] = 0,
+    bend_deg: Annotated[float, typer.Option("--bend-deg", help="Of the joint.")] = 0.0,
+    azimuth_deg: Annotated[float, typer.Option("--azimuth-deg", help="Where the joint bends to.")] = 0.0,
+    direction: DirectionOption = None,
+    step: Annotated[float, typer.Option("--step-N", help="Steps in which the load grows; 0: smoothly.")] = 0.0,
+    recorded: Annotated[
+        Recorded, typer.Option("--recorded", help="With steps: the first load that slips, or the last that holds.")
+    ] = Recorded.SLIPPED,
+) -> None:
+    """Write simulated slip tests of two links; the file says that they are simulated.
+
+    Tensions are those of Cai et al. 2023, three tests each as there; the scatter is ours, the paper states none.
+    """
+    from vertebra.identify.slip_model import simulate_slips as simulate
+    from vertebra.identify.slips import slip_csv
+    from vertebra.robot.robot import load
+
+    require_suffix(out, (".csv",))
+    data = simulate(
+        load(robot), mu, _settings(tensions), repeats, noise, seed, noise_share=noise_share, bend_deg=bend_deg,
+        azimuth_deg=azimuth_deg, direction=_direction(direction), step_N=step, recorded=recorded.value,
+    )  # fmt: skip
+    _answer_simulated(out, slip_csv(data), f"{len(data)} simulated slip tests")
+
+
+def _direction(text: str | None) -> tuple[float, float, float] | None:
+    return None if text is None else vector("--direction", text, Quantity("", "-1", "component"), "0,-1,0")
+
+
+def _settings(text: str) -> list[list[float]]:
+    try:
+        return [[float(part) for part in setting.split("/")] for setting in text.split(",")]
+    except ValueError:
+        raise CommandError(
+            f'--tensions {text!r}: give plain numbers in N, "5,10,20", or one a cable, "5/10/10"'
+        ) from None
+
+
+# Friction of a cable in its hole, from a rig with one disc.
 
 
 class Model(StrEnum):
@@ -54,14 +191,9 @@ class Direction(StrEnum):
     RELEASE = "release"
 
 
-GravityOption = Annotated[
+RigGravityOption = Annotated[
     float | None, typer.Option("--g", help="m/s^2; default 9.8, or the column g_m_s2 of the file.")
 ]
-
-
-@app.callback()
-def _options() -> None:
-    """Identify parameters from measurements."""
 
 
 @app.command()
@@ -71,7 +203,7 @@ def friction(
     sigma: Annotated[
         float | None, typer.Option("--sigma", help="Known scatter of a reading in N; default: from the residuals.")
     ] = None,
-    g: GravityOption = None,
+    g: RigGravityOption = None,
     bent: Annotated[
         Side | None,
         typer.Option("--bent", help="Which side of the cable is at theta to the disc's normal; default payload."),
@@ -95,26 +227,18 @@ def friction(
     """
     from vertebra.identify.friction import fit_friction
     from vertebra.identify.rig import read_rig
+    from vertebra.report.friction_fit import FILES, friction_report
 
-    suffix = require_suffix(out, FILES) if out is not None else ""
+    require_suffix(out, FILES)
     data = read_rig(rig, g=g, bent=bent)
     for note in data.notes:
         say(f"note: {note}")
     fit = fit_friction(data, model.value, sigma=sigma, sensor_offset=sensor_offset, sensor_gain=sensor_gain)
-    for text in fit.warnings:
-        say(f"warning: {text}")
-    if out is not None:
-        _write(fit, out, suffix)
-    if as_json:
-        print_json(record(fit) | ({"out": str(out)} if out is not None else {}))
-    elif out is not None:
-        say(f"wrote {out}")
-    else:
-        _print(fit)
+    answer(friction_report(fit), out, as_json)
 
 
 @app.command("simulate-rig")
-def simulate(
+def simulate_rig(
     out: Annotated[Path, typer.Option("--out", help="File to write, .csv.")],
     law: Annotated[
         str, typer.Option("--law", help="a,b,c of mu = a theta^2 + b theta + c with theta in rad; one number: c.")
@@ -125,7 +249,7 @@ def simulate(
     noise: Annotated[float, typer.Option("--noise", help="Standard deviation of a reading in N.")] = 0.005,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Another seed, another noise.")] = 0,
     direction: Annotated[Direction, typer.Option("--direction", help="Which way the cable moves.")] = Direction.BOTH,
-    g: GravityOption = None,
+    g: RigGravityOption = None,
     bent: Annotated[
         Side, typer.Option("--bent", help="The side of the cable at theta to the disc's normal.")
     ] = Side.PAYLOAD,
@@ -134,11 +258,12 @@ def simulate(
 
     Defaults are the angles and payloads of Yang et al. 2023 and the friction law of the yang2023 presets.
     """
-    from vertebra.identify.rig import checked_g, rig_csv, simulate_rig
+    from vertebra.identify.rig import checked_g, rig_csv
+    from vertebra.identify.rig import simulate_rig as simulate
 
     require_suffix(out, (".csv",))
     both = ("pull", "release")
-    data = simulate_rig(
+    data = simulate(
         _numbers("--law", law, (1, 3)),
         _numbers("--angles", angles),
         _numbers("--loads", loads),
@@ -149,8 +274,7 @@ def simulate(
         g=checked_g(g),
         bent=bent,
     )
-    write_text(out, rig_csv(data))
-    say(f"wrote {out}: {len(data)} simulated readings")
+    _answer_simulated(out, rig_csv(data), f"{len(data)} simulated readings")
 
 
 def _numbers(option: str, text: str, counts: tuple[int, ...] = ()) -> list[float]:
@@ -164,66 +288,105 @@ def _numbers(option: str, text: str, counts: tuple[int, ...] = ()) -> list[float
     return values
 
 
-def _print(fit: FrictionFit) -> None:
-    from vertebra.cli.output import console
-    from vertebra.errors import InputError
-    from vertebra.report.friction_fit import coefficient_facts, fit_facts, friction_tables
+# Parameters of a robot from measured shapes.
 
-    print_facts(fit_facts(fit))
-    for facts in (coefficient_facts(fit), *friction_tables(fit)):
-        print_table(facts)
-    # Without the lines where robot files refuse the law; a warning says so.
-    with contextlib.suppress(InputError):
-        snippet = fit.snippet()
-        console().print(f"\nFor the cables of a robot file:\n\n{snippet}", end="", soft_wrap=True)
+PATIENCE = 1.0
+"""s; a fit that takes longer shows how far it is."""
 
 
-def _write(fit: FrictionFit, out: Path, suffix: str) -> None:
-    if suffix == ".yaml":
-        write_text(out, fit.snippet())
-    elif suffix == ".json":
-        from vertebra.cli.statics_output import write_json
+@app.command("shape")
+def shape(
+    data: Annotated[Path, typer.Argument(metavar="DATA.CSV", help="Shapes: t1,t2,...,x_mm,y_mm,z_mm or q1_deg,...")],
+    robot: Annotated[
+        str | None, typer.Argument(metavar="[ROBOT]", help="Preset name or path of a robot file; or --robot.")
+    ] = None,
+    robot_option: Annotated[str | None, typer.Option("--robot", help="The same as ROBOT.")] = None,
+    fit: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fit",
+            metavar="NAME[=START][:LOW..HIGH]",
+            help="What to fit, once for each: friction (a, b, c or mu), EI, stiffness, mass, radius, linear_density, "
+            "lock_mass, tilt, frame, offset, or one of a group such as c or tilt_x.",
+        ),
+    ] = None,
+    prior: Annotated[
+        list[str] | None,
+        typer.Option("--prior", metavar="NAME=MEAN+-SD", help="What is known beforehand: EI=1+-0.05. Repeat for more."),
+    ] = None,
+    sigma_mm: Annotated[
+        float | None,
+        typer.Option("--sigma-mm", help="Standard deviation of a coordinate; default: from the residuals."),
+    ] = None,
+    sigma_deg: Annotated[
+        float | None, typer.Option("--sigma-deg", help="Standard deviation of an angle; default: from the residuals.")
+    ] = None,
+    gravity: GravityOption = None,
+    closure: ClosureOption = ClosureName.VIRTUAL_WORK,
+    g: Annotated[float | None, typer.Option("--g", help="m/s^2 for hung masses m1_kg, ...; default 9.8.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Page (.html), robot file with the fitted values (.yaml), or .json.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Parameters of a robot from measured shapes: values, errors, and what the measurements cannot tell.
 
-        write_json(out, record(fit))
-    elif suffix == ".html":
-        from vertebra.report.friction_fit import friction_page
+    Each row of the file has the tension of every cable (t1, t2, ... in N, or m1_kg, ...) and what was measured: the tip
+    (x_mm, y_mm, z_mm), joint angles (q1_deg, ...), or some of them. Rows with the same name in a column `sequence`
+    are steps of one path, which counts where cables rub.
 
-        write_text(out, friction_page(fit))
-    else:
-        from vertebra.report.friction_fit import friction_figure_static, title
+    vertebra identify shape data.csv yang2023-b --fit friction --fit EI:0.5..2 --sigma-mm 0.3
 
-        friction_figure_static(fit, out, title(fit))
+    vertebra identify shape data.csv yang2023-b --fit EI --fit tilt --out robot.yaml
+    """
+    from vertebra.identify.shape_fit import fit_shapes
+    from vertebra.identify.shapes import read_shapes
+    from vertebra.report.document import FIT_FILES
+    from vertebra.report.shape_fit import shape_fit_report
+    from vertebra.robot.robot import load
 
-
-def record(fit: FrictionFit) -> dict[str, Any]:
-    """The fit as JSON, SI; the band is that of the whole curve, at the angles of the rig."""
-    band = fit.band([angle.theta for angle in fit.angles])
-    columns = zip(fit.angles, band.mu.tolist(), band.low.tolist(), band.high.tolist(), strict=True)
-    return {
-        "source": fit.data.source,
-        "simulated": fit.data.simulated,
-        "readings": len(fit.data),
-        "bent": str(fit.data.bent),
-        "g": sorted(set(fit.data.g.tolist())),
-        "model": fit.model,
-        "coefficients": fit.coefficients.tolist(),
-        "covariance": fit.covariance.tolist(),
-        "estimates": {item.name: _estimate(item) for item in (*fit.estimates, *fit.sensor)},
-        "level": fit.level,
-        "sigma": fit.sigma,
-        "sigma_known": fit.sigma_known,
-        "degrees_of_freedom": fit.degrees_of_freedom,
-        "range": list(fit.range),
-        "angles": [
-            {"theta": at.theta, "readings": at.readings, "mu": mu, "band": [low, high], "alone": _estimate(at.mu)}
-            for at, mu, low, high in columns
-        ],
-        "models": [test._asdict() for test in fit.orders],
-        "supported": fit.supported,
-        "residuals": fit.residuals.tolist(),
-        "warnings": list(fit.warnings),
-    }
+    require_suffix(out, FIT_FILES)
+    if (robot is None) == (robot_option is None):
+        raise CommandError("give one robot, a preset name or the path of a robot file, behind DATA.CSV or with --robot")
+    if not fit:
+        raise CommandError("--fit: name what to fit, such as --fit friction --fit EI:0.5..2 --fit tilt")
+    model = load(robot or robot_option or "")
+    shapes = read_shapes(data, model, g=g)
+    for note in shapes.notes:
+        say(f"note: {note}")
+    with watching() as watch:
+        found = fit_shapes(
+            model,
+            shapes,
+            fit,
+            priors=prior or (),
+            sigma_tip=_si(sigma_mm, 1e-3),
+            sigma_angle=_si(sigma_deg, math.radians(1.0)),
+            gravity=read.gravity(gravity),
+            closure=closure.value,
+            watch=watch,
+        )
+    answer(shape_fit_report(found), out, as_json)
 
 
-def _estimate(item: Estimate) -> dict[str, Any]:
-    return {"value": item.value, "standard_error": item.error, "interval": [item.low, item.high]}
+def _si(value: float | None, unit: float) -> float | None:
+    return None if value is None else unit * value
+
+
+@contextmanager
+def watching() -> Iterator[Callable[[int, float], None]]:
+    """A line on a terminal's stderr that says how far a long fit is."""
+    from rich.status import Status
+
+    began, status = time.monotonic(), Status("fitting", console=console(stderr=True))
+    shown = sys.stderr.isatty()
+
+    def watch(iteration: int, squares: float) -> None:
+        if shown and time.monotonic() - began > PATIENCE:
+            status.update(f"step {iteration + 1}, sum of squares {squares:.6g}")
+            status.start()
+
+    try:
+        yield watch
+    finally:
+        status.stop()

@@ -11,12 +11,11 @@ from typing import Annotated
 import typer
 
 from vertebra import __version__
+from vertebra.cli.answer import error_record, print_json
 from vertebra.cli.dynamics import dynamics
 from vertebra.cli.export import export
 from vertebra.cli.follow import follow
 from vertebra.cli.identify import app as identify
-from vertebra.cli.identify_shape import shape as identify_shape
-from vertebra.cli.output import error_record, print_json
 from vertebra.cli.papers import app as papers
 from vertebra.cli.payload import payload
 from vertebra.cli.robots import app as robots
@@ -42,7 +41,6 @@ app.add_typer(robots, name="robots")
 app.add_typer(papers, name="papers")
 app.add_typer(identify, name="identify")
 app.add_typer(sense, name="sense")
-identify.command("shape")(identify_shape)
 app.command()(shape)
 app.command()(tensions)
 app.command()(payload)

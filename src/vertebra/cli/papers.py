@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from vertebra.cli.output import CommandError, print_json, require_suffix, say
+from vertebra.cli.answer import CommandError, print_json, require_suffix, say
 from vertebra.cli.papers_files import write_comparison
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text; units are in the names.")]

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vertebra.cli.output import console, print_json, print_table, say, write_text
+from vertebra.cli.answer import console, print_json, print_table, say, write_text
 from vertebra.cli.progress import progress_bar
 
 if TYPE_CHECKING:

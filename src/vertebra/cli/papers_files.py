@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from vertebra.cli.output import write_text
+from vertebra.cli.answer import write_text
 
 
 def write_comparison(paper: str, comparison: Any, path: Path, suffix: str) -> None:

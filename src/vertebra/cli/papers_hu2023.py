@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vertebra.cli.output import console, print_table
+from vertebra.cli.answer import console, print_table
 
 if TYPE_CHECKING:
     from vertebra.papers.hu2023.comparison import Comparison

@@ -2,76 +2,58 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from vertebra.cli import statics_output as write
-from vertebra.cli.output import print_facts, print_json, say, write_text
-from vertebra.cli.path_state import restore_state, save_state
-from vertebra.cli.rows_file import RowError
+import typer
+
+from vertebra.cli import options as read
+from vertebra.cli.answer import CommandError, answer, say, write_text
+from vertebra.cli.rows_file import RowError, read_rows
 
 if TYPE_CHECKING:
-    from vertebra.report.document import Facts
-    from vertebra.report.path import Wanted
+    from vertebra.report.path import Walked
     from vertebra.robot.robot import Robot
     from vertebra.statics.path import ShapePath, Walk
     from vertebra.statics.shape import Shape
 
-FILES = write.FILES
+FromStateOption = Annotated[
+    Path | None,
+    typer.Option("--from-state", help="Go on from where --save-state left off; default: from the straight robot."),
+]
+SaveStateOption = Annotated[
+    Path | None, typer.Option("--save-state", help="Write where the path ends, with the history of its cables: .json.")
+]
 
 
-@dataclass(frozen=True)
-class PathFiles:
-    """Where a path comes from and where its answer goes."""
-
-    out: Path | None
-    as_json: bool
-    from_state: Path | None
-    save_state: Path | None
-
-
-@dataclass(frozen=True, eq=False)
-class Walked:
-    """A path after its rows."""
-
-    walk: Walk
-    last: Shape
-    before: float
-    """Work against friction before the first row, J."""
-    substeps: int = 1
-    wanted: Wanted | None = None
-
-    @property
-    def title(self) -> str:
-        count = len(self.walk)
-        return f"{self.walk.robot.name} along {count} row{'' if count == 1 else 's'}"
-
-    def summary(self) -> Facts:
-        from vertebra.report.path import walk_summary
-
-        facts = walk_summary(self.walk, self.title, self.before, self.substeps)
-        if self.wanted is None:
-            return facts
-        reached, farthest = sum(self.wanted.reached), float(self.wanted.errors(self.walk).max())
-        row = ("reached", f"{reached} of {len(self.walk)} tips, off by {farthest * 1e3:.3g} mm at most")
-        return facts._replace(rows=(facts.rows[0], row, *facts.rows[1:]))
-
-
-def open_path(robot: Robot, rules: dict[str, Any], files: PathFiles) -> ShapePath:
+def open_path(robot: Robot, rules: dict[str, Any], from_state: Path | None) -> ShapePath:
     """At the straight robot, or where the state file says."""
     import vertebra
 
     path = vertebra.ShapePath(robot, **rules)
-    if files.from_state is not None:
-        restore_state(path, files.from_state)
+    if from_state is not None:
+        restore_state(path, from_state)
     return path
+
+
+def answer_path(
+    path: ShapePath, walked: Walked, state: Path | None, out: Path | None, as_json: bool
+) -> None:  # fmt: skip
+    """Keep the state, then answer."""
+    from vertebra.report.path import path_report
+
+    report = path_report(walked)
+    if state is not None:
+        save_state(path, state)
+    answer(report, out, as_json)
 
 
 def walk_rows(path: ShapePath, rows: Sequence[dict[str, Any]], names: Sequence[str], substeps: int) -> Walked:
     """Step through arguments of `ShapePath.step`; a row without a shape is named."""
     from vertebra.errors import VertebraError
+    from vertebra.report.path import Walked
 
     before, pulls, shapes, works = path.friction_work, [], [], []
     for number, (row, name) in enumerate(zip(rows, names, strict=True), 1):
@@ -101,74 +83,78 @@ def collect(robot: Robot, pulls: Sequence[Any], shapes: Sequence[Shape], works: 
     )
 
 
-def answer(path: ShapePath, walked: Walked, files: PathFiles) -> None:
-    """Write, print, and keep the state."""
-    write.warn(walked.last)
-    if files.out is not None:
-        _write(walked, files.out)
-        say(f"wrote {files.out}")
-    if files.save_state is not None:
-        save_state(path, files.save_state)
-    if files.as_json:
-        print_json(record(walked) | ({"out": str(files.out)} if files.out is not None else {}))
-    elif files.out is None:
-        print_facts(walked.summary())
-        write.print_shape(walked.last, "After the last row")
-
-
-def record(walked: Walked) -> dict[str, Any]:
-    """Every row as JSON, SI, and the last shape."""
-    from vertebra.report.path import widest_gap
-
-    walk, gap, last = walked.walk, widest_gap(walked.walk), walked.last
-    names = ("tensions", "tip", "angles", "lengths", "friction_work", "iterations")
-    found: dict[str, Any] = {"robot": walk.robot.name, "rows": len(walk), "substeps": walked.substeps}
-    found |= {name: write.as_plain(getattr(walk, name)) for name in names}
-    found["friction_work_before"] = walked.before
-    found["hysteresis"] = None if gap is None else {"distance": gap.distance, "rows": list(gap.rows)}
-    if walked.wanted is not None:
-        found["wanted"] = write.as_plain(walked.wanted.tips)
-        found["error"] = write.as_plain(walked.wanted.errors(walk))
-        found["reached"] = list(walked.wanted.reached)
-    return found | {"last": write.shape_record(last)}
-
-
-def _write(walked: Walked, out: Path) -> None:
-    suffix, walk, wanted = out.suffix.lower(), walked.walk, walked.wanted
-    if suffix == ".json":
-        write.write_json(out, record(walked))
-    elif suffix == ".csv":
-        write.write_csv(out, list(_columns(walked)), _csv_rows(walked))
-    elif suffix == ".html":
-        from vertebra.report.path import path_page
-
-        write_text(out, path_page(walk, walked.last, walked.title, walked.summary(), wanted))
-    else:
-        from vertebra.report.path import path_figure_static
-
-        path_figure_static(walk, out, walked.title, wanted)
-
-
-def _columns(walked: Walked) -> Iterator[str]:
-    cables, joints = walked.walk.tensions.shape[1], walked.walk.angles.shape[1]
-    yield "row"
-    yield from (f"t{k}" for k in range(1, cables + 1))
-    yield from ("x_mm", "y_mm", "z_mm")
-    if walked.wanted is not None:
-        yield from ("wanted_x_mm", "wanted_y_mm", "wanted_z_mm", "error_mm", "reached")
-    yield from (f"q{j}_deg" for j in range(1, joints + 1))
-    yield from (f"length{k}_mm" for k in range(1, cables + 1))
-    yield "friction_work_mJ"
-
-
-def _csv_rows(walked: Walked) -> Iterator[list[Any]]:
+def lead(path: ShapePath, tips: Sequence[Sequence[float]], names: Sequence[str], goal: dict[str, Any]) -> Walked:
+    """Each tip from where the one before has left the robot; a row out of reach goes as near as it can."""
     import numpy as np
 
-    walk, wanted = walked.walk, walked.wanted
-    angles, errors = np.degrees(walk.angles), None if wanted is None else wanted.errors(walk)
-    for i in range(len(walk)):
-        row = [i + 1, *walk.tensions[i].tolist(), *(1e3 * walk.tip[i]).tolist()]
-        if wanted is not None and errors is not None:
-            row += [*(1e3 * wanted.tips[i]).tolist(), 1e3 * float(errors[i]), wanted.reached[i]]
-        row += [*angles[i].tolist(), *(1e3 * walk.lengths[i]).tolist(), 1e3 * float(walk.friction_work[i])]
-        yield row
+    import vertebra
+    from vertebra.report.path import Walked, Wanted
+    from vertebra.statics.shape import Status
+
+    before = path.friction_work
+    pulls: list[Any] = []
+    shapes: list[Shape] = []
+    works: list[float] = []
+    reached: list[bool] = []
+    for tip, name in zip(tips, names, strict=True):
+        found = vertebra.tensions_for_tip(path.robot, tip, path=path, **goal, check=False)
+        if found.shape.status != Status.SOLVED:
+            raise CommandError(f"{name}: no tensions within the bounds give a stable shape; change --lower and --upper")
+        shapes.append(path.step(found.tensions))
+        pulls.append(found.tensions)
+        works.append(path.friction_work)
+        reached.append(found.reached)
+    wanted = Wanted(np.array(tips, dtype=np.float64), tuple(reached))
+    return Walked(collect(path.robot, pulls, shapes, works), shapes[-1], before, wanted=wanted, names=names)
+
+
+def places(robot: Robot, tip: str | None, file: Path | None) -> Iterator[tuple[str, list[float]]]:
+    """Name and place of every wanted tip, m; one, unless a file is given."""
+    if file is None:
+        yield "--tip", read.position("--tip", tip or "", robot)
+        return
+    rows = read_rows("--tip-path", file, "xyz", read.LENGTH)
+    for i, values in enumerate(rows.values):
+        if max(map(abs, values)) > 3 * robot.length:
+            raise CommandError(
+                f"{rows.name(i)}: the robot is only {robot.length * 1e3:.4g} mm long; columns x,y,z are in m, write "
+                "x_mm,y_mm,z_mm for mm"
+            )
+        yield rows.name(i), values
+
+
+# Where a path has come to, as a JSON file.
+
+
+def save_state(path: ShapePath, file: Path) -> None:
+    """Angles, slip and last command; `PathState.of` reads it in Python too."""
+    from vertebra.report.document import json_text
+    from vertebra.report.shape import friction_record
+
+    problem = path.problem
+    head: dict[str, Any] = {"robot": path.robot.name, "friction": friction_record(problem.laws)}
+    write_text(file, json_text(head | path.save().to_mapping()))
+    say(f"wrote {file}")
+
+
+def restore_state(path: ShapePath, file: Path) -> None:
+    """Put the path where the file says, or name what is wrong with the file."""
+    from vertebra.errors import InputError
+    from vertebra.report.shape import friction_record
+    from vertebra.statics.path import PathState
+
+    try:
+        mapping = json.loads(file.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise CommandError(f"--from-state {file}: is not a JSON file that --save-state wrote: {error}") from None
+    if not isinstance(mapping, dict) or "history" not in mapping:
+        raise CommandError(f"--from-state {file}: is not a state; write one with --save-state")
+    name = mapping.get("robot", path.robot.name)
+    if name != path.robot.name:
+        raise CommandError(f"--from-state {file}: is of {name}, not of {path.robot.name}")
+    try:
+        path.restore(PathState.of(mapping))
+    except InputError as error:
+        raise CommandError(f"--from-state {file}: {error.message}") from None
+    if mapping.get("friction", friction_record(path.problem.laws)) != friction_record(path.problem.laws):
+        say(f"note: {file} was made with another friction law; its slip is taken over as it is")

@@ -1,36 +1,82 @@
-"""`vertebra payload`: how much load until a link of a friction-locked robot slips."""
+"""`vertebra payload`: how much load until a link of a friction-locked robot slips, in one direction or in all."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from vertebra.cli import payload_map as maps
-from vertebra.cli import payload_options as options
-from vertebra.cli import statics_options as read
-from vertebra.cli import statics_output as write
+from vertebra.cli import options as read
+from vertebra.cli.answer import AsJson, CommandError, answer, require_suffix, write
 from vertebra.cli.ball_shape_text import NamedShape, ball_shape
-from vertebra.cli.friction_options import ClosureName, FrictionOption, friction_rules
-from vertebra.cli.output import AsJson, CommandError, print_json, require_suffix, say
-from vertebra.cli.payload_answer import Answer
-from vertebra.cli.payload_options import (
-    CoupleOption,
-    DirectionOption,
-    LinkOption,
-    PointOption,
-    ShapeOption,
-    SocketOption,
+from vertebra.cli.options import (
+    ClosureName,
+    FrictionOption,
+    GravityOption,
+    LoadOption,
+    OutOption,
+    RobotArgument,
+    friction_rules,
 )
-from vertebra.cli.statics_options import GravityOption, LoadOption, OutOption, RobotArgument
 
 if TYPE_CHECKING:
     from vertebra.locked.best import BestTensions
     from vertebra.locked.payload import Payload
     from vertebra.report.payload import PayloadCase
+    from vertebra.report.payload_map import PayloadMap
     from vertebra.robot.robot import Robot
+    from vertebra.robot.tables import Floats
+
+WORST = "worst"
+LEAST_DIRECTIONS, MOST_DIRECTIONS = 20, 100_000
+MOST_LINKS = 40
+"""Bodies beyond this number would make a page that no browser likes."""
+
+ShapeOption = Annotated[
+    str,
+    typer.Option(
+        "--shape",
+        metavar="SHAPE",
+        help='straight, "arc BEND [AZIMUTH]", "S BEND [AZIMUTH]", "spiral BEND [FROM TO]" with angles such as '
+        '"2.85 deg", or a CSV file: bend_deg,azimuth_deg, a row a joint.',
+    ),
+]
+DirectionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--direction",
+        metavar="X,Y,Z",
+        help="Of the load on the robot, in the world; or worst, the direction that holds least. Default: as gravity.",
+    ),
+]
+LinkOption = Annotated[
+    str,
+    typer.Option(
+        "--link", metavar="LINK", help="The loaded link, 0 (base) to the last; -1 is the last. With --map, a list."
+    ),
+]
+PointOption = Annotated[
+    str | None,
+    typer.Option(
+        "--point", help='Where on the link, in its frame: "0,0,5 mm"; default: the tip, or the centre of mass.'
+    ),
+]
+CoupleOption = Annotated[
+    str | None,
+    typer.Option("--moment-per-force", help='Moment that comes with each N of load, N*m a N in the world: "0,5,0 mm".'),
+]
+SocketOption = Annotated[
+    str | None,
+    typer.Option(
+        "--socket-limit",
+        help='Angle of the socket\'s rim from the axis of its link: "40 deg"; default: as in the file.',
+    ),
+]
+LENGTH_PER_N = read.Quantity("m", "5 mm", "component")
 
 
 def payload(
@@ -85,28 +131,28 @@ def payload(
 
     vertebra payload cai2023 --shape shape.csv --best --upper 35 --direction worst
     """
+    from vertebra.report.document import FILES, MAP_FILES
     from vertebra.robot.robot import load as load_robot
 
-    for name, path, allowed in (("--out", out, write.FILES), ("--map", map_, maps.FILES)):
-        if path is not None:
-            require_suffix(path, allowed, name)
+    require_suffix(out, FILES)
+    require_suffix(map_, MAP_FILES, "--map")
     model = load_robot(robot)
     given = ball_shape("--shape", shape, model)
     rules = {
-        "point": options.point(point, model),
-        "moment_per_force": options.couple(moment_per_force, model),
+        "point": _point(point, model),
+        "moment_per_force": _couple(moment_per_force, model),
         "gravity": read.gravity(gravity),
         "loads": read.loads(load, model),
         "friction": friction_rules(friction, None, ClosureName.VIRTUAL_WORK, model)["friction"],
-        "socket_limit": options.socket_limit(socket_limit, model),
+        "socket_limit": _socket_limit(socket_limit, model),
         "guided": guided,
     }
-    links = options.links(link, model)
+    links = _links(link, model)
     if len(links) > 1 and (map_ is None or out is not None or best):
         raise CommandError(f"--link {link}: several links belong to --map, without --best and --out; give one link")
-    notes = tuple(options.notes(rules, friction))
-    question = Question(model, given, rules, links, options.directions(directions), notes)
-    aim, aimed = options.direction(direction, question.gravity, map_ is not None)
+    notes = tuple(_notes(rules, friction))
+    question = Question(model, given, rules, links, _count(directions), notes)
+    aim, aimed = _direction(direction, question.gravity, map_ is not None)
     if best:
         if tensions is not None and upper is not None:
             raise CommandError(
@@ -115,28 +161,33 @@ def payload(
         most = ("--upper", upper) if tensions is None else ("--tensions", tensions)
         bounds = tuple(None if text is None else read.tensions(name, text, model)
                        for name, text in (("--lower", lower), most))  # fmt: skip
-        answer = question.best(aim, aimed, bounds)
+        found = question.best(aim, aimed, bounds)
     else:
         if lower is not None or upper is not None:
             raise CommandError(f"{'--lower' if lower is not None else '--upper'}: belongs to --best")
         if tensions is None:
             raise CommandError("--tensions: give the tension of each cable in N, or --best to look for them")
-        answer = question.one(read.tensions("--tensions", tensions, model), aim, aimed)
-    written = {}
-    if out is not None:
-        answer.write(out)
-        written["out"] = str(out)
+        found = question.one(read.tensions("--tensions", tensions, model), aim, aimed)
     if map_ is not None:
-        question.map(answer, direction is not None and aim is not None).write(map_)
-        written["map"] = str(map_)
-    if as_json:
-        print_json(answer.record() | written)
-    elif not written:
-        answer.print(all_joints)
-    else:
-        for file in written.values():
-            say(f"wrote {file}")
-    answer.warn()
+        from vertebra.report.payload_map import map_report
+
+        drawn = map_report(question.map(found, direction is not None and aim is not None))
+        write(drawn, map_)
+    from vertebra.report.payload import payload_report
+
+    report = payload_report(found.case, found.payload, found.aimed, found.best, all_joints)
+    answer(report, out, as_json, also={} if map_ is None else {"map": map_})
+
+
+class Found(NamedTuple):
+    """The payload of one question."""
+
+    case: PayloadCase
+    payload: Payload
+    aimed: str
+    """Where the direction came from, where the reader did not give it."""
+    best: BestTensions | None = None
+    """Where tensions were sought."""
 
 
 @dataclass(frozen=True)
@@ -160,20 +211,20 @@ class Question:
 
         return gravity_vector(self.robot, self.rules["gravity"])
 
-    def one(self, tensions: list[float], aim: tuple[float, float, float] | None, aimed: str) -> Answer:
+    def one(self, tensions: list[float], aim: tuple[float, float, float] | None, aimed: str) -> Found:
         """The payload of given tensions."""
         if aim is None:
             aim, aimed = self._weakest(tensions), f"the weakest of {self.count} directions"
-        return Answer(self._case(tensions), self._payload(tensions, aim, self.links[0]), aimed)
+        return Found(self._case(tensions), self._payload(tensions, aim, self.links[0]), aimed)
 
-    def best(self, aim: tuple[float, float, float] | None, aimed: str, bounds: tuple[Any, ...]) -> Answer:
+    def best(self, aim: tuple[float, float, float] | None, aimed: str, bounds: tuple[Any, ...]) -> Found:
         """The tensions that hold most."""
         import vertebra
         from vertebra.errors import InputError
 
         try:
-            found: BestTensions = vertebra.best_tensions(
-                self.robot, self.given.shape, options.WORST if aim is None else aim, bounds, self.links[0], **self.rules
+            best: BestTensions = vertebra.best_tensions(
+                self.robot, self.given.shape, WORST if aim is None else aim, bounds, self.links[0], **self.rules
             )
         except InputError as error:
             if error.argument in ("bounds", "upper", "lower"):
@@ -181,24 +232,25 @@ class Question:
                 raise CommandError(f"--{name}: {error.message}") from None
             raise
         aimed = aimed if aim is not None else "in which these tensions hold least"
-        return Answer(self._case(found.tensions), found.payload, aimed, found)
+        return Found(self._case(best.tensions), best.payload, aimed, best)
 
-    def map(self, answer: Answer, asked: bool) -> maps.Map:
+    def map(self, found: Found, asked: bool) -> PayloadMap:
         """Every direction, with the tensions of the answer, and with equal ones where it looked for the best."""
         import vertebra
+        from vertebra.report.payload_map import BEST, EQUAL, GIVEN, PayloadMap
 
-        best = answer.best
-        sets = {maps.GIVEN: answer.case.tensions.tolist()}
+        best = found.best
+        sets = {GIVEN: found.case.tensions.tolist()}
         if best is not None:
-            sets = {maps.BEST: best.tensions.tolist(), maps.EQUAL: best.equal_tensions.tolist()}
+            sets = {BEST: best.tensions.tolist(), EQUAL: best.equal_tensions.tolist()}
         pulls = list(sets.values())
-        found = vertebra.payload_map(self.robot, *self.given.shape, pulls, self.count, self.links, **self.rules)
+        payloads = vertebra.payload_map(self.robot, *self.given.shape, pulls, self.count, self.links, **self.rules)
         special: tuple[Payload, ...] = ()
         if asked:
             special = tuple(
-                self._payload(pull, answer.found.direction, link) for link in self.links for pull in pulls
+                self._payload(pull, found.payload.direction, link) for link in self.links for pull in pulls
             )  # fmt: skip
-        return maps.Map(answer.case, found, sets, special, best)
+        return PayloadMap(found.case, payloads, sets, special, best)
 
     def _payload(self, tensions: Any, direction: Any, link: int) -> Payload:
         import vertebra
@@ -219,3 +271,94 @@ class Question:
 
         more = self.rules["point"], self.rules["loads"], self.notes
         return payload_case(self.robot, self.given.shape, self.given.words, tensions, self.gravity, *more)
+
+
+# What a person types.
+
+
+def _direction(
+    text: str | None, gravity: Floats, of_a_map: bool = False
+) -> tuple[tuple[float, float, float] | None, str]:
+    """The direction, none for the worst one, and where it came from; a map can do without."""
+    if text is None:
+        if not gravity.any():
+            if of_a_map:
+                return None, ""
+            raise CommandError('--direction: there is no gravity to tell it; give "x,y,z" in the world, or worst')
+        x, y, z = gravity.tolist()
+        return (x, y, z), "where gravity pulls"
+    if text.strip().lower() == WORST:
+        return None, ""
+    if not any(letter.isdigit() for letter in text):
+        raise CommandError(f'--direction {text!r}: give "x,y,z" in the world, such as "0,0,-1", or {WORST}')
+    found = read.vector("--direction", text, read.Quantity("", "1", "component"), "0,0,-1")
+    if not any(found):
+        raise CommandError(f'--direction {text!r}: has no length; give "x,y,z" in the world, such as "0,0,-1"')
+    return found, ""
+
+
+def _links(text: str, robot: Robot) -> list[int]:
+    """Loaded links, counted from 0, each once."""
+    from vertebra.errors import InputError
+    from vertebra.robot.arguments import link_index
+
+    try:
+        found = [link_index(robot, int(part)) for part in text.strip("[]() ").split(",")]
+    except (ValueError, InputError):
+        last = len(robot.links) - 1
+        raise CommandError(
+            f"--link {text!r}: give 0 (base) to {last}, or -1 for the last; several as 5,10,-1"
+        ) from None
+    if len(found) > MOST_LINKS:
+        raise CommandError(f"--link: give {MOST_LINKS} links at most (found {len(found)})")
+    return list(dict.fromkeys(found))
+
+
+def _point(text: str | None, robot: Robot) -> tuple[float, float, float] | None:
+    """In the link's frame, m."""
+    if text is None:
+        return None
+    found = read.vector("--point", text, read.Quantity("m", "5 mm", "coordinate"), "0,0,5 mm")
+    read.notice_missing_unit("--point", text, list(found), robot)
+    return found
+
+
+def _couple(text: str | None, robot: Robot) -> tuple[float, float, float] | None:
+    """Moment per force, m."""
+    if text is None:
+        return None
+    found = read.vector("--moment-per-force", text, LENGTH_PER_N, "0,5,0 mm")
+    read.notice_missing_unit("--moment-per-force", text, list(found), robot)
+    return found
+
+
+def _socket_limit(text: str | None, robot: Robot) -> Any:
+    """One angle a joint, rad; none for the robot's own."""
+    if text is None:
+        return None
+    values = read.one_or_each("--socket-limit", text, read.ANGLE, len(robot.joints), "joint")
+    for value in values:
+        if not 0 < value <= math.pi:
+            raise CommandError(f'--socket-limit {text!r}: give angles above 0 up to half a turn, such as "40 deg"')
+    return values
+
+
+def _count(count: int) -> int:
+    """How many directions a map has."""
+    if not LEAST_DIRECTIONS <= count <= MOST_DIRECTIONS:
+        raise CommandError(f"--directions {count}: give a count from {LEAST_DIRECTIONS} to {MOST_DIRECTIONS}")
+    return count
+
+
+def _notes(rules: dict[str, Any], friction: str) -> Iterator[tuple[str, str]]:
+    """What was asked for beside the usual, as rows of a table of facts."""
+    if rules["moment_per_force"] is not None:
+        x, y, z = (f"{1e3 * value:g}" for value in rules["moment_per_force"])
+        yield "with a moment", f"of ({x}, {y}, {z}) N*mm a N"
+    if rules["socket_limit"] is not None:
+        angles = sorted({round(math.degrees(angle), 9) for angle in rules["socket_limit"]})
+        yield "rim of sockets", f"{angles[0]:g}{f' to {angles[-1]:g}' if len(angles) > 1 else ''} deg from the axis"
+    if rules["guided"]:
+        yield "in a guide", f"joints 1 to {rules['guided']}, which cannot slip" if rules["guided"] > 1 else "joint 1"
+    if rules["friction"] is not None:
+        yield "cable friction", friction.strip()

@@ -17,7 +17,7 @@ PATIENCE = 1.0
 @contextmanager
 def progress_bar(words: str) -> Iterator[Callable[[int, int], None]]:
     """A function to be told (done, all); from the second second on it draws a bar on stderr, if that is a terminal."""
-    from vertebra.cli.output import console
+    from vertebra.cli.answer import console
 
     screen = console(stderr=True)
     began, bars = time.monotonic(), list[Any]()

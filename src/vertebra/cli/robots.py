@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vertebra.cli.output import AsJson, CommandError, print_facts, print_json, say, write_text
+from vertebra.cli.answer import (
+    AsJson,
+    CommandError,
+    answer,
+    console,
+    new_table,
+    plain,
+    print_json,
+    problem_records,
+    require_suffix,
+)
+from vertebra.errors import DescriptionError
 
 if TYPE_CHECKING:
     from vertebra.robot.robot import Robot
@@ -26,34 +40,17 @@ def list_presets(context: typer.Context, as_json: AsJson = False) -> None:
                 f"write --json after the command: vertebra robots {context.invoked_subcommand} ... --json"
             )
         return
+    from vertebra.report.robot import preset_record
     from vertebra.robot.robot import load, presets
 
     robots = [load(name) for name in presets()]
     if as_json:
-        print_json([_preset_record(robot) for robot in robots])
+        print_json([preset_record(robot) for robot in robots])
     else:
         _print_presets(robots)
 
 
-def _preset_record(robot: Robot) -> dict[str, Any]:
-    kinds = list(dict.fromkeys(section.joint.kind for section in robot.description.sections))
-    return {"name": robot.name, "kinds": kinds, **totals(robot), "source": robot.source}
-
-
-def totals(robot: Robot) -> dict[str, Any]:
-    """Derived numbers of a robot, SI."""
-    return {
-        "joints": len(robot.joints),
-        "freedoms": robot.freedoms,
-        "links": len(robot.links),
-        "cables": len(robot.cables),
-        "length": robot.length,
-        "mass": robot.mass,
-    }
-
-
 def _print_presets(robots: list[Robot]) -> None:
-    from vertebra.cli.output import console, new_table
     from vertebra.report.document import number
     from vertebra.report.robot import joints_text, mass_text, short_source
 
@@ -83,35 +80,48 @@ def show(
 
     Start a robot of your own from a preset: vertebra robots show hu2023-prototype --file --out mine.yaml
     """
-    from vertebra.cli import robot_files
+    from vertebra.report.document import PICTURES
+    from vertebra.report.robot import FILES, robot_report
     from vertebra.robot.robot import load
 
     model = load(robot)
-    if bend is not None and (out is None or file or out.suffix.lower() not in robot_files.PICTURES):
-        raise CommandError(
-            f"--bend is the pose of a picture: add --out with a name in {', '.join(robot_files.PICTURES)}"
-        )
-    text = robot_files.text_of(robot) if file else None
-    if out is not None:
-        robot_files.write(model, out, bend, text, robot)
-    if as_json:
-        record: dict[str, Any] = {"robot": model.to_mapping(), "totals": totals(model)}
-        record |= {"text": text} if text is not None else {}
-        print_json(record | ({"out": str(out)} if out is not None else {}))
-    elif out is not None:
-        say(f"wrote {out}")
-    elif text is not None:
-        print(text, end="" if text.endswith("\n") else "\n")
-    else:
-        _print_robot(model)
+    if bend is not None and (out is None or file or out.suffix.lower() not in PICTURES):
+        raise CommandError(f"--bend is the pose of a picture: add --out with a name in {', '.join(PICTURES)}")
+    if file:
+        text = _text_of(robot)
+        require_suffix(out, (".json",) if robot.lower().endswith(".json") else (".yaml", ".yml"))
+        report = robot_report(model)
+        record = report.record() | {"text": text}
+        answer(replace(report, record=lambda: record, texts={}, tables=tuple, text=lambda: text), out, as_json)
+        return
+    require_suffix(out, FILES)
+    angles = None if bend is None else parse_bend(bend, model.freedoms)
+    words = f", bent {bend.strip()}" if bend is not None and len(bend) < 40 else ""
+    answer(robot_report(model, angles, model.name + words), out, as_json)
 
 
-def _print_robot(robot: Robot) -> None:
-    from vertebra.report.robot import cables, links, overview, sections
+def _text_of(name_or_file: str) -> str:
+    """The robot file of a preset or a path, with its comments."""
+    from vertebra.robot.reading import preset_names, preset_text
 
-    for facts in (overview(robot), sections(robot), links(robot), cables(robot)):
-        if facts.rows:
-            print_facts(facts)
+    if name_or_file in preset_names():
+        return preset_text(name_or_file)
+    return Path(name_or_file).read_text(encoding="utf-8-sig")
+
+
+def parse_bend(text: str, count: int) -> list[float]:
+    """Joint coordinates in rad from "15 deg" (for all) or a comma-separated list of `count`."""
+    from vertebra.robot.units import UnitError, to_si
+
+    try:
+        angles = [to_si(part.strip(), "rad", "15 deg") for part in text.split(",")]
+    except UnitError as error:
+        raise CommandError(f"--bend {text!r}: {error}") from None
+    if len(angles) == 1:
+        return angles * count
+    if len(angles) != count:
+        raise CommandError(f"--bend: give one angle for all, or {count} separated by commas; found {len(angles)}")
+    return angles
 
 
 @app.command()
@@ -120,8 +130,6 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Check robot files: every wrong field with its path, what is allowed and what was found."""
-    from vertebra.cli.checking import check_file, print_check
-
     results = [check_file(file) for file in files]
     if as_json:
         print_json([result.record() for result in results])
@@ -132,22 +140,79 @@ def check(
         raise typer.Exit(2)
 
 
+@dataclass(frozen=True)
+class Check:
+    """Outcome for one file."""
+
+    file: str
+    summary: str
+    """One line about the robot; empty when the file is wrong."""
+    error: DescriptionError | None
+    notes: tuple[str, ...]
+    """What is allowed but may be a slip of the pen."""
+
+    @property
+    def ok(self) -> bool:
+        return self.error is None
+
+    def record(self) -> dict[str, Any]:
+        """The outcome as JSON."""
+        problems = problem_records(self.error) if self.error else []
+        return {"file": self.file, "ok": self.ok, "problems": problems, "notes": list(self.notes)}
+
+
+def check_file(file: str) -> Check:
+    """Read and validate one robot file or preset."""
+    from vertebra.robot.robot import load
+
+    try:
+        robot = load(file)
+    except DescriptionError as error:
+        return Check(file, "", error, ())
+    return Check(file, repr(robot), None, tuple(shared_holes(robot)))
+
+
+def shared_holes(robot: Robot) -> Iterator[str]:
+    """A note for each pair of cables of one section at the same radius and azimuth."""
+    first = 1
+    for index, section in enumerate(robot.description.sections):
+        if section.cables is None:
+            continue
+        azimuths = section.cables.azimuth
+        for b in range(len(azimuths)):
+            for a in range(b):
+                if abs(math.remainder(azimuths[a] - azimuths[b], 2 * math.pi)) < 1e-9:
+                    where = f"{math.degrees(azimuths[b]):g} deg"
+                    yield f"sections[{index}].cables: cables {first + a} and {first + b} share the hole at {where}"
+                    break
+        first += len(azimuths)
+
+
+def print_check(result: Check) -> None:
+    """One line for a good file, a table of problems for a wrong one."""
+    out = console()
+    if result.error is None:
+        out.print(plain(f"ok: {result.summary}"), soft_wrap=True)
+        for note in result.notes:
+            out.print(plain(f"note: {note}"), soft_wrap=True)
+        return
+    count = len(result.error.problems)
+    out.print(plain(f"wrong: {result.file}: {count} problem{'s' if count > 1 else ''}"), soft_wrap=True)
+    table = new_table(("path", "problem", "found"))
+    for problem in result.error.problems:
+        table.add_row(plain(problem.path), plain(problem.message), plain(problem.found))
+    out.print(table)
+
+
 @app.command()
 def schema(
     out: Annotated[Path | None, typer.Option("--out", help="Write this file instead of printing it.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the JSON Schema of the robot file, for editors that complete and check while you type."""
-    import json
-
+    from vertebra.report.document import Report, json_text
     from vertebra.robot.description import json_schema
 
-    value = json_schema()
-    if out is None:
-        print_json(value)
-        return
-    write_text(out, json.dumps(value, indent=2) + "\n")
-    if as_json:
-        print_json({"out": str(out)})
-    else:
-        say(f"wrote {out}")
+    schema = json_schema()
+    record = schema if out is None else {}
+    answer(Report("robot file", lambda: record, text=lambda: json_text(schema)), out, as_json)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
+from vertebra.cli.answer import answer, require_suffix
 from vertebra.cli.sense_calibrate import calibrate
 from vertebra.cli.sense_convert import convert
-from vertebra.cli.sense_dbc import dbc
 from vertebra.cli.sense_gateway import gateway
 from vertebra.cli.sense_hil import hil
 from vertebra.cli.sense_live import live
@@ -21,9 +24,25 @@ app.command("live")(live)
 app.command("record")(record)
 app.command("replay")(replay)
 app.command("convert")(convert)
-app.command("dbc")(dbc)
 
 
 @app.callback()
 def _options() -> None:
     """Sense the shape of a robot with orientation sensors on a CAN bus."""
+
+
+@app.command()
+def dbc(
+    sensors: Annotated[int, typer.Option("--sensors", help="For sensors 0 to this number less one, at most 128.")] = 32,
+    out: Annotated[Path | None, typer.Option("--out", help="Write a .dbc file instead of printing.")] = None,
+) -> None:
+    """The DBC file of the network, for cantools, SavvyCAN, CANalyzer and the like.
+
+    vertebra sense dbc --out network.dbc
+    """
+    from vertebra.report.document import Report
+    from vertebra.sensing.wire.dbc import dbc_text
+
+    require_suffix(out, (".dbc",))
+    text = dbc_text(sensors)
+    answer(Report("network", lambda: {}, text=lambda: text), out)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vertebra.cli.output import AsJson, CommandError, print_facts, print_json, require_suffix, say
+from vertebra.cli.answer import AsJson, CommandError, answer, require_suffix, say
 from vertebra.cli.sense_options import RAW_FILES, new_file
 from vertebra.errors import InputError
 
 if TYPE_CHECKING:
-    from vertebra.report.document import Facts
     from vertebra.robot.robot import Robot
-    from vertebra.sensing.calibration.calibration import Calibration
     from vertebra.sensing.calibration.unknowns import Tolerances
     from vertebra.sensing.wire.can import Frame
 
@@ -66,11 +64,11 @@ def calibrate(
 
     vertebra sense calibrate lapusan2022 --bus socketcan://can0 --keep poses --out calibration.yaml
     """
+    from vertebra.report.calibration import calibration_report
     from vertebra.robot.robot import load
     from vertebra.sensing.calibration.calibrate import calibrate as fit
 
-    if out is not None:
-        require_suffix(out, FILES)
+    require_suffix(out, FILES)
     files = {"straight": straight, "tilted": tilted, "motion": motion}
     _require_one_source(files, bus, keep)
     model = load(robot)
@@ -81,13 +79,7 @@ def calibrate(
     )  # fmt: skip
     if out is not None:
         found.save(out)
-    if as_json:
-        print_json(calibration_json(found) | ({"out": str(out)} if out is not None else {}))
-    else:
-        for facts in calibration_facts(found):
-            print_facts(facts)
-    if out is not None:
-        say(f"wrote {out}")
+    answer(calibration_report(found), None, as_json, also={} if out is None else {"out": out}, show=True)
 
 
 def _require_one_source(files: dict[str, Path | None], bus: str | None, keep: Path | None) -> None:
@@ -98,8 +90,7 @@ def _require_one_source(files: dict[str, Path | None], bus: str | None, keep: Pa
     if bus is None and keep is not None:
         raise CommandError("--keep is for what --bus records")
     for name, path in files.items():
-        if path is not None:
-            require_suffix(path, RAW_FILES, f"--{name}")
+        require_suffix(path, RAW_FILES, f"--{name}")
 
 
 def _tolerances(fixture_deg: float, level_deg: float) -> Tolerances:
@@ -155,62 +146,3 @@ def _write(path: Path, frames: list[Frame]) -> None:
     with RawLogWriter(path) as log:
         for frame in frames:
             log.write(frame)
-
-
-def calibration_facts(calibration: Calibration) -> tuple[Facts, ...]:
-    """Tables for people: values with standard deviations, what is missing, how good the data are."""
-    from vertebra.report.document import Facts
-    from vertebra.sensing.calibration.solve import verdicts
-
-    rows = verdicts(calibration)
-    cells = [
-        [_cell(row.value, row.sigma, row.word) for row in rows if row.sensor == sensor]
-        for sensor in calibration.sensors.tolist()
-    ]
-    sensors = [str(sensor) for sensor in calibration.sensors]
-    mounts = ("sensor", "mount x [deg]", "mount y [deg]", "mount z [deg]", "heading [deg]")
-    gyros = ("sensor", "x [deg/s]", "y [deg/s]", "z [deg/s]")
-    title = f"Calibration of {calibration.robot} from {', '.join(calibration.poses)}"
-    parts = [
-        Facts(title, mounts, tuple((sensor, *row[:4]) for sensor, row in zip(sensors, cells, strict=True))),
-        Facts("Gyro bias", gyros, tuple((sensor, *row[4:]) for sensor, row in zip(sensors, cells, strict=True))),
-    ]
-    lost = tuple((str(row.sensor), row.parameter, row.remedy) for row in rows if row.word == "not identifiable")
-    if lost:
-        parts.append(Facts("Not identifiable from these recordings", ("sensor", "what", "would be told by"), lost))
-    numbers = tuple((name, f"{value:.4g}") for name, value in calibration.quality.items())
-    parts.append(Facts("Data", ("", ""), numbers))
-    return tuple(parts)
-
-
-def _cell(value: float, sigma: float, word: str) -> str:
-    if word == "not identifiable":
-        return "-"
-    if word == "by definition":
-        return "0 by definition"
-    digits = min(max(1 - math.floor(math.log10(max(math.degrees(sigma), 1e-6))), 0), 4)
-    return f"{math.degrees(value):+.{digits}f} ± {math.degrees(sigma):.{digits}f}"
-
-
-def calibration_json(calibration: Calibration) -> dict[str, Any]:
-    """The calibration in SI."""
-    from vertebra.sensing.calibration.solve import verdicts
-
-    return {
-        "robot": calibration.robot,
-        "date": calibration.date,
-        "poses": list(calibration.poses),
-        "quality": dict(calibration.quality),
-        "sensors": calibration.sensors.tolist(),
-        "mounts": calibration.mounts.tolist(),
-        "headings": calibration.headings.tolist(),
-        "gyro_biases": calibration.gyro_biases.tolist(),
-        "mount_sigmas": calibration.mount_sigmas.tolist(),
-        "heading_sigmas": calibration.heading_sigmas.tolist(),
-        "gyro_bias_sigmas": calibration.gyro_bias_sigmas.tolist(),
-        "not_identifiable": [
-            {"sensor": row.sensor, "parameter": row.parameter, "remedy": row.remedy}
-            for row in verdicts(calibration)
-            if row.word == "not identifiable"
-        ],
-    }

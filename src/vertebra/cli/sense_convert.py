@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from vertebra.cli.output import AsJson, CommandError, print_json, require_suffix, say
+from vertebra.cli.answer import AsJson, CommandError, answer, require_suffix
 from vertebra.cli.sense_options import (
     RAW_FILES,
     SHAPE_FILES,
@@ -60,7 +60,18 @@ def convert(
         found, fault = {"shapes": played.shapes, "complete": played.replay.reader.complete}, played.fault
     else:
         found, fault = _frames(source, out)
-    _answer(source, out, found, fault, as_json)
+    from vertebra.report.document import Report
+
+    counts = ", ".join(f"{value} {name}" for name, value in found.items() if name != "complete" and value)
+    cut = f"{source} was cut off; {out.name} has everything up to there"
+    report = Report(
+        "",
+        record=lambda: {"out": str(out)} | found,
+        notes=() if fault is not None or found["complete"] else (cut,),
+        fault=fault,
+        file_words=counts or "nothing in it",
+    )
+    answer(report, None, as_json, also={"out": out})
 
 
 def _frames(source: Path, out: Path) -> tuple[dict[str, Any], RecordingError | None]:
@@ -93,15 +104,3 @@ def _from_shapes(source: Path, out: Path, want: str) -> tuple[dict[str, Any], Re
                 shapes.tip_covariances[row],
             )  # fmt: skip
     return {"shapes": len(shapes.times), "complete": shapes.complete}, None
-
-
-def _answer(source: Path, out: Path, found: dict[str, Any], fault: RecordingError | None, as_json: bool) -> None:
-    if as_json and fault is None:
-        print_json({"out": str(out)} | found)
-    else:
-        counts = ", ".join(f"{value} {name}" for name, value in found.items() if name != "complete" and value)
-        say(f"wrote {out}: {counts or 'nothing in it'}")
-    if fault is not None:
-        raise fault
-    if not found["complete"]:
-        say(f"note: {source} was cut off; {out.name} has everything up to there")

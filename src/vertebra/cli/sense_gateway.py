@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vertebra.cli.output import AsJson, CommandError, print_json, say
+from vertebra.cli.answer import AsJson, CommandError, answer, say
 from vertebra.cli.sense_options import BusOption, DurationOption, duration_seconds
 from vertebra.cli.stop_signals import stop_signals
 from vertebra.sensing.wire.can import ANGLES, GYRO, QUATERNION
 
 if TYPE_CHECKING:
+    from vertebra.report.document import Report
     from vertebra.sensing.wire.can import Heartbeat
     from vertebra.sensing.wire.gateway import Gateway
 
@@ -63,7 +64,7 @@ def gateway(
         say(f"node {node}: {serial} at {baud} baud to {bus}; stop with Ctrl-C")
         with stop_signals() as stop:
             worker.run(stop, limit)
-    _report(worker, as_json)
+    answer(gateway_report(worker), None, as_json)
 
 
 def _kinds(text: str) -> list[int]:
@@ -94,13 +95,14 @@ def _watch() -> Callable[[Heartbeat], None]:
     return look
 
 
-def _report(worker: Gateway, as_json: bool) -> None:
+def gateway_report(worker: Gateway) -> Report:
+    """How it went."""
+    from vertebra.report.document import Report
+
     counters, board = worker.board.counters, worker.board
-    if as_json:
-        record = {"node": board.node, "answers": board.answers, "heartbeats": worker.heartbeats}
-        print_json(record | counters._asdict())
-    else:
-        say(
-            f"node {board.node}: {counters.packets} packets, {board.answers} answers, {worker.heartbeats} heartbeats, "
-            f"{counters.checksum_errors} checksum errors, {counters.skipped} bytes skipped"
-        )
+    record = {"node": board.node, "answers": board.answers, "heartbeats": worker.heartbeats} | counters._asdict()
+    closing = (
+        f"node {board.node}: {counters.packets} packets, {board.answers} answers, {worker.heartbeats} heartbeats, "
+        f"{counters.checksum_errors} checksum errors, {counters.skipped} bytes skipped"
+    )
+    return Report("", lambda: record, closing=(closing,))

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import math
+import re
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vertebra.cli import sense_hil_options as options
-from vertebra.cli.dynamics_options import one_time
-from vertebra.cli.output import AsJson, print_json, require_suffix, say
+from vertebra.cli import options as read
+from vertebra.cli.answer import AsJson, CommandError, answer, require_suffix
+from vertebra.cli.options import RobotArgument, one_time
 from vertebra.cli.progress import progress_bar
-from vertebra.cli.sense_hil_options import ProfileName
 from vertebra.cli.sense_options import MethodName, MethodOption
-from vertebra.cli.statics_options import RobotArgument
 
 if TYPE_CHECKING:
+    from vertebra.robot.robot import Robot
+    from vertebra.robot.tables import Floats
     from vertebra.sensing.hil.run import HilRun
     from vertebra.sensing.hil.setup import HilSetup
+    from vertebra.sensing.simulated.sensors import SensorModel
 
-FILES = (".html", ".png", ".svg", ".csv", ".json")
+SPEED = read.Quantity("rad/s", "30 deg/s", "speed")
+_KILL = re.compile(r"\s*(\d+)\s*@\s*(.+)")
+
+
+class ProfileName(StrEnum):
+    """Sensors to begin with."""
+
+    IDEAL = "ideal"
+    DATASHEET = "datasheet"
+    UNCALIBRATED = "uncalibrated"
 
 
 def hil(
@@ -62,17 +75,18 @@ def hil(
 
     vertebra sense hil lapusan2022 --base "60 deg" --kill "2@5 s" --json
     """
-    if out is not None:
-        require_suffix(out, FILES)
+    from vertebra.report.document import FILES
+
+    require_suffix(out, FILES)
     import vertebra
-    from vertebra.cli import statics_options as read
+    from vertebra.report.hil import hil_report
     from vertebra.sensing.hil.run import local_url
     from vertebra.sensing.hil.setup import HilSetup
     from vertebra.sensing.simulated.motion import Motion
 
     model = vertebra.load(robot)
-    sensors = options.sensor_model(profile, noise, drops, twist, quaternions)
-    reach, pace = options.one_angle("--amplitude", amplitude), read.quantities("--speed", speed, options.SPEED)[0]
+    sensors = _sensor_model(profile, noise, drops, twist, quaternions)
+    reach, pace = _one_angle("--amplitude", amplitude), read.quantities("--speed", speed, SPEED)[0]
     setup = HilSetup(
         robot=model,
         motion=Motion.wander(model, seed, amplitude=reach, speed=pace),
@@ -81,10 +95,10 @@ def hil(
         duration=one_time("--duration", duration),
         seed=seed,
         method=method.value,
-        base=options.base(base),
-        silent=options.failures(kill, model),
+        base=_base(base),
+        silent=_failures(kill, model),
     )
-    _answer(_run(setup), out, as_json)
+    answer(hil_report(_run(setup)), out, as_json, show=True)
 
 
 def _run(setup: HilSetup) -> HilRun:
@@ -94,17 +108,56 @@ def _run(setup: HilSetup) -> HilRun:
         return run_hil(setup, lambda share: tell(round(1000 * share), 1000))
 
 
-def _answer(run: HilRun, out: Path | None, as_json: bool) -> None:
-    from vertebra.cli import sense_hil_output as output
-    from vertebra.report.hil import hil_warnings
+# What a person types.
 
-    for text in hil_warnings(run):
-        say(f"warning: {text}")
-    if out is not None:
-        output.write(run, out)
-    if as_json:
-        print_json(output.record(run) | ({"out": str(out)} if out is not None else {}))
-    else:
-        output.print_run(run)
-        if out is not None:
-            say(f"wrote {out}")
+
+def _sensor_model(
+    profile: ProfileName, noise: str | None, drops: float | None, twist: str | None, quaternions: bool
+) -> SensorModel:
+    """The profile with what was asked for on top."""
+    from vertebra.sensing.simulated.sensors import SensorModel
+
+    changes: dict[str, Any] = {"quaternions": quaternions}
+    if noise is not None:
+        values = read.quantities("--noise", noise, read.ANGLE)
+        if len(values) != 2:
+            raise CommandError(f'--noise {noise!r}: give tilt and heading, such as "0.06, 1.5 deg"')
+        changes |= {"tilt_noise": values[0], "heading_noise": values[1]}
+    if drops is not None:
+        changes["drops"] = drops
+    if twist is not None:
+        changes["twist"] = _one_angle("--twist", twist)
+    made: SensorModel = getattr(SensorModel, profile.value)(**changes)
+    return made
+
+
+def _failures(texts: list[str] | None, robot: Robot) -> dict[int, float]:
+    """{sensor: time in s} of "SENSOR@TIME"."""
+    found: dict[int, float] = {}
+    for text in texts or ():
+        parts = _KILL.fullmatch(text)
+        if parts is None:
+            raise CommandError(f'--kill {text!r}: write the sensor, @ and when, such as "3@5 s"')
+        sensor = int(parts[1])
+        if sensor not in robot.sensor_links:
+            known = ", ".join(map(str, robot.sensor_links))
+            raise CommandError(f"--kill {text!r}: {robot.name} has no sensor {sensor}; its sensors are {known}")
+        found[sensor] = one_time("--kill", parts[2])
+    return found
+
+
+def _base(text: str | None) -> Floats | None:
+    """(3, 3) a base tipped by so much from upright; None: as the robot's gravity says."""
+    if text is None:
+        return None
+    from vertebra.sensing.simulated.motion import tilted_base
+
+    return tilted_base(_one_angle("--base", text))
+
+
+def _one_angle(option: str, text: str) -> float:
+    """rad"""
+    values = read.quantities(option, text, read.ANGLE)
+    if len(values) != 1 or not math.isfinite(values[0]):
+        raise CommandError(f'{option} {text!r}: give one angle, such as "60 deg"')
+    return values[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import math
 import sys
 import threading
 import time
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vertebra.cli.output import AsJson, print_json, say
+from vertebra.cli.answer import AsJson, answer, console, new_table, plain
 from vertebra.cli.sense_options import (
     RAW_FILES,
     SHAPE_FILES,
@@ -32,10 +33,15 @@ from vertebra.cli.sense_options import (
 from vertebra.cli.stop_signals import stop_signals
 
 if TYPE_CHECKING:
+    import numpy as np
     from can import BusABC
+    from rich.console import Group, RenderableType
+    from rich.table import Table
 
-    from vertebra.sensing.live import LiveSession
+    from vertebra.report.document import Report
+    from vertebra.sensing.live import LiveSession, SessionStatistics
     from vertebra.sensing.recording.recorder import Recorder, RecorderCounters
+    from vertebra.sensing.sensed_shape import SensedShape
     from vertebra.sensing.wire.can import Frame
     from vertebra.sensing.wire.sync_master import SyncMaster
 
@@ -90,7 +96,8 @@ def live(
         # The recorder has everything only after the session has taken the last frames.
         session.stop()
         written = recorder.close() if recorder is not None else None
-    _answer(session, written, [path for path in (record, mcap) if path is not None], as_json)
+    files = [path for path in (record, mcap) if path is not None]
+    answer(live_report(session, written, files), None, as_json)
 
 
 def _master(wires: BusABC, session: LiveSession, rate: float) -> SyncMaster:
@@ -111,14 +118,9 @@ def _show(
     if quiet or not sys.stdout.isatty():
         for _ in _moments(session, stop, limit, LINE_EVERY):
             if not quiet:
-                from vertebra.cli.sense_dashboard import status_line
-
                 print(status_line(session, recorder), flush=True)
         return
     from rich.live import Live
-
-    from vertebra.cli.output import console
-    from vertebra.cli.sense_dashboard import dashboard
 
     with Live(console=console(), auto_refresh=False) as screen:
         for _ in _moments(session, stop, limit, FRAME_EVERY):
@@ -150,30 +152,149 @@ def _moments(session: LiveSession, stop: threading.Event, limit: float | None, e
         yield
 
 
-def _answer(session: LiveSession, written: RecorderCounters | None, files: list[Path], as_json: bool) -> None:
-    from vertebra.cli.sense_dashboard import hint
-    from vertebra.cli.sense_output import counters_record, shape_record
+def live_report(session: LiveSession, written: RecorderCounters | None, files: list[Path]) -> Report:
+    """How it went."""
+    from vertebra.report.document import Report
+    from vertebra.report.sensed import counters_record, sensed_record
 
     statistics, latest = session.statistics, session.latest
-    if as_json:
-        print_json(
-            {
-                "statistics": statistics._asdict(),
-                "counters": counters_record(session.network.counters),
-                "recorder": written._asdict() if written is not None else None,
-                "last": shape_record(latest.shape) if latest is not None else None,
-            }
-        )
+    closing = [
+        f"{statistics.frames} frames, {statistics.shapes} shapes in {statistics.seconds:.1f} s; lost "
+        f"{statistics.lost}; latency {statistics.latency_p50 * 1e3:.2f} ms (half), "
+        f"{statistics.latency_p99 * 1e3:.2f} ms (99 %)"
+    ]
+    if written is not None:
+        counts = f"{written.frames_written} frames, {written.shapes_written} shapes"
+        closing.append(f"wrote {' and '.join(map(str, files))}: {counts}")
+    words = hint(session) if latest is None else ""
+    return Report(
+        "",
+        record=lambda: {
+            "statistics": statistics._asdict(),
+            "counters": counters_record(session.network.counters),
+            "recorder": written._asdict() if written is not None else None,
+            "last": sensed_record(latest.shape) if latest is not None else None,
+        },
+        notes=(words,) if words else (),
+        closing=tuple(closing),
+    )
+
+
+# The dashboard: rates, latency, tip, joints and sensors at a glance.
+
+COLOURS = {"ok": "green", "disturbed": "yellow", "outlier": "yellow", "stale": "red", "fault": "red", "silent": "red"}
+
+
+def status_line(session: LiveSession, recorder: Recorder | None) -> str:
+    """One line for logs and pipes."""
+    from vertebra.report.sensed import angle_text, poor_sensors, tip_text
+
+    found, latest = session.statistics, session.latest
+    parts = [f"{found.seconds:.1f} s", f"{found.frame_rate:.0f} frames/s", f"{found.shape_rate:.0f} shapes/s",
+             f"lost {found.lost}", f"latency {_latency(found)}"]  # fmt: skip
+    if latest is None:
+        parts.append(hint(session) or "no shape yet")
     else:
-        say(
-            f"{statistics.frames} frames, {statistics.shapes} shapes in {statistics.seconds:.1f} s; lost "
-            f"{statistics.lost}; latency {statistics.latency_p50 * 1e3:.2f} ms (half), "
-            f"{statistics.latency_p99 * 1e3:.2f} ms (99 %)"
-        )
-        if written is not None:
-            say(
-                f"wrote {' and '.join(map(str, files))}: {written.frames_written} frames, "
-                f"{written.shapes_written} shapes"
-            )
-    if latest is None and (words := hint(session)):
-        say(f"note: {words}")
+        parts += [f"tip {tip_text(latest.shape)}", f"angles {angle_text(latest.shape.angles)} deg",
+                  f"sensors: {poor_sensors(latest.shape)}"]  # fmt: skip
+    if recorder is not None:
+        parts.append(_recording(recorder))
+    return " | ".join(parts)
+
+
+def hint(session: LiveSession) -> str:
+    """Why there is no shape; empty if it is not known."""
+    counters = session.network.counters
+    if not counters.frames:
+        return "no frames have come; is the bus the right one, do the nodes have power?"
+    if not counters.sync:
+        return "frames come but no SYNC (id 080); if no other master sends it, add --sync 100"
+    if not (counters.angles or counters.quaternion):
+        return "SYNCs come but no orientations; do the nodes answer, and are their numbers those of the robot's links?"
+    return ""
+
+
+def dashboard(session: LiveSession, recorder: Recorder | None, title: str) -> Group:
+    """Everything, as one picture."""
+    import numpy as np
+    from rich.console import Group
+    from rich.text import Text
+
+    from vertebra.report.sensed import tip_text
+
+    found, latest = session.statistics, session.latest
+    parts: list[RenderableType] = [Text(plain(title), style="bold"), _rates(session, recorder, found)]
+    if latest is None:
+        parts.append(Text(hint(session) or "no shape yet", style="yellow"))
+    else:
+        shape = latest.shape
+        covariance = shape.covariance
+        turn = ", ".join(f"{math.degrees(math.sqrt(value)):.2f}" for value in np.diagonal(covariance)[3:])
+        preview = "" if latest.final else "  (preliminary: a sensor is late)"
+        parts += [
+            Text(f"tip {tip_text(shape)}, turned +- ({turn}) deg{preview}"),
+            Text(""),
+            _links(session, shape),
+        ]
+    parts.append(Text("Ctrl-C ends", style="dim"))
+    return Group(*parts)
+
+
+def _latency(found: SessionStatistics) -> str:
+    return f"{found.latency_p50 * 1e3:.2f} ms, 99 % {found.latency_p99 * 1e3:.2f} ms"
+
+
+def _recording(recorder: Recorder) -> str:
+    counters = recorder.counters
+    if counters.fault:
+        return f"RECORDING FAILED: {counters.fault}"
+    return f"recorded {counters.frames_written} frames, {counters.shapes_written} shapes, waiting {counters.waiting}"
+
+
+def _rates(session: LiveSession, recorder: Recorder | None, found: SessionStatistics) -> Table:
+    table = new_table(("", ""))
+    table.show_header = False
+    counters = session.network.counters
+    table.add_row("time", f"{found.seconds:.1f} s")
+    table.add_row("frames", f"{found.frame_rate:.0f} a second, {found.frames} in all, {found.waiting} waiting")
+    table.add_row("shapes", f"{found.shape_rate:.0f} a second, {found.previews} preliminary")
+    table.add_row(
+        "drops",
+        f"lost {found.lost}, duplicates {counters.duplicates.sum()}, malformed {counters.malformed}, "
+        f"unknown {counters.unknown}, no SYNC {counters.no_sync}",
+    )
+    table.add_row("latency", f"{_latency(found)}, longest {found.latency_max * 1e3:.2f} ms")
+    if recorder is not None:
+        table.add_row("recorder", plain(_recording(recorder)))
+    return table
+
+
+def _links(session: LiveSession, shape: SensedShape) -> Table:
+    """One row a link: the angles of its joint, and its sensor."""
+    from rich.text import Text
+
+    names = ("link", "joint, deg", "+-", "sensor", "age, ms", "heading, deg", "tilt, deg", "lost", "outliers")
+    table = new_table(names, [name for name in names if name != "sensor"])
+    rows = {row.sensor: (place, row) for place, row in enumerate(shape.health)}
+    lost, joints = session.network.counters.lost, shape.robot.joints
+    for link in range(len(joints) + 1):
+        angles = slice(0, 0)
+        if link:
+            angles = slice(joints["first"][link - 1], joints["first"][link - 1] + joints["freedoms"][link - 1])
+        cells: list[str | Text] = [str(link), _degrees(shape.angles[angles]), _degrees(shape.angle_sigmas[angles])]
+        if link in rows:
+            place, row = rows[link]
+            cells += [
+                Text(row.state, style=COLOURS[row.state]),
+                f"{row.age * 1e3:.0f}" if math.isfinite(row.age) else "-",
+                f"{math.degrees(shape.heading_residuals[place]):.2f}",
+                f"{math.degrees(shape.tilt_residuals[place]):.2f}",
+                str(lost[place]),
+                str(row.outliers),
+            ]
+        table.add_row(*cells)
+    return table
+
+
+def _degrees(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:
+    return "  ".join(f"{math.degrees(value):.2f}" for value in values)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from vertebra.cli.output import CommandError, require_suffix
+from vertebra.cli.answer import CommandError, require_suffix
+from vertebra.cli.options import one_time
 from vertebra.sensing.recording.raw_log import RAW_SUFFIXES
 
 if TYPE_CHECKING:
@@ -89,6 +90,4 @@ def new_file(option: str, path: Path | None, suffixes: tuple[str, ...], overwrit
 
 def duration_seconds(text: str | None) -> float | None:
     """Seconds of --duration; None without end."""
-    from vertebra.cli.dynamics_options import one_time
-
     return None if text is None else one_time("--duration", text)

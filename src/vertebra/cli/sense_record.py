@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vertebra.cli.output import AsJson, print_json, say
+from vertebra.cli.answer import AsJson, answer, say
 from vertebra.cli.sense_options import (
     RAW_FILES,
     BusOption,
@@ -47,13 +47,16 @@ def record(
         say(f"recording {bus} to {out}; stop with Ctrl-C")
         seconds = _record(wires, writer, stop, limit)
         passed_over = skipped(wires).total
-    found = {"out": str(out), "frames": writer.frames, "seconds": seconds, "skipped": passed_over}
-    if as_json:
-        print_json(found)
-    else:
-        say(f"wrote {out}: {writer.frames} frames in {seconds:.1f} s")
-        if passed_over:
-            say(f"note: {passed_over} frames with 29-bit ids, remote, error and undecodable ones were left out")
+    from vertebra.report.document import Report
+
+    note = f"{passed_over} frames with 29-bit ids, remote, error and undecodable ones were left out"
+    report = Report(
+        "",
+        record=lambda: {"out": str(out), "frames": writer.frames, "seconds": seconds, "skipped": passed_over},
+        notes=(note,) if passed_over and not as_json else (),
+        file_words=f"{writer.frames} frames in {seconds:.1f} s",
+    )
+    answer(report, None, as_json, also={"out": out})
 
 
 def _record(wires: Any, writer: RawLogWriter, stop: threading.Event, limit: float | None) -> float:

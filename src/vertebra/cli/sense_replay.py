@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vertebra.cli.output import AsJson, CommandError, print_facts, print_json, say
+from vertebra.cli.answer import AsJson, CommandError, answer
 from vertebra.cli.sense_options import (
     SHAPE_FILES,
     CalibrationOption,
@@ -25,7 +26,7 @@ from vertebra.cli.sense_options import (
 from vertebra.errors import RecordingError
 
 if TYPE_CHECKING:
-    from vertebra.report.document import Facts
+    from vertebra.report.document import Facts, Report
     from vertebra.sensing.live import Replay
     from vertebra.sensing.sensed_shape import SensedShape
 
@@ -56,20 +57,10 @@ def replay(
     raw_suffix(file)
     chosen = sensing(robot, method, calibration)
     played = play(file, chosen, speed, mcap, out)
-    fault, last = played.fault, played.last
-    if last is None and fault is None:
+    if played.last is None and played.fault is None:
         raise CommandError(f"{file}: gives no shape; it has {_lacking(played.replay)}")
-    if as_json:
-        print_json(played.record())
-    elif last is not None:
-        print_facts(played.facts(last))
-    for path in (mcap, out):
-        if path is not None:
-            say(f"wrote {path}")
-    if fault is not None:
-        raise fault
-    if not played.replay.reader.complete:
-        say(f"note: {file} was cut off; these are the shapes before that")
+    files = {name: path for name, path in (("mcap", mcap), ("out", out)) if path is not None}
+    answer(played.report(), None, as_json, also=files, show=True)
 
 
 class Played:
@@ -91,31 +82,45 @@ class Played:
         self.last = shape
         self.shapes += 1
 
-    def record(self) -> dict[str, Any]:
-        """As JSON, SI."""
-        from vertebra.cli.sense_output import counters_record, shape_record
+    def report(self) -> Report:
+        """The last shape and how it went."""
+        from vertebra.report.document import Report
+
+        complete = self.replay.reader.complete or self.fault is not None
+        cut = f"{self.replay.reader.path} was cut off; these are the shapes before that"
+        return Report(
+            self.chosen.robot.name,
+            record=self._record,
+            tables=self._tables,
+            notes=() if complete else (cut,),
+            fault=self.fault,
+        )
+
+    def _record(self) -> dict[str, Any]:
+        from vertebra.report.sensed import counters_record, sensed_record
 
         found = {"robot": self.chosen.robot.name, "shapes": self.shapes, "complete": self.replay.reader.complete}
         return found | {
             "wall_time": self.wall,
-            "last": shape_record(self.last) if self.last is not None else None,
+            "last": sensed_record(self.last) if self.last is not None else None,
             "counters": counters_record(self.replay.network.counters),
         }
 
-    def facts(self, last: SensedShape) -> Facts:
-        """As a table."""
-        from vertebra.cli.sense_output import shape_rows
+    def _tables(self) -> Iterator[Facts]:
         from vertebra.report.document import Facts
+        from vertebra.report.sensed import sensed_rows
 
+        if self.last is None:
+            return
         counters = self.replay.network.counters
-        span = last.time - self.began
+        span = self.last.time - self.began
         rows = [
             ("shapes", f"{self.shapes} over {span:.2f} s, {span / max(self.wall, 1e-9):.0f} times as fast as it was"),
             ("frames", f"{counters.frames}, lost {counters.lost.sum()}, malformed {counters.malformed}"),
-            *shape_rows(last),
+            *sensed_rows(self.last),
         ]
         title = f"{self.chosen.robot.name}, last shape of {Path(self.replay.reader.path).name}"
-        return Facts(title, ("", ""), tuple(rows))
+        yield Facts(title, ("", ""), tuple(rows))
 
 
 def play(file: Path, chosen: Sensing, speed: float | None, mcap: Path | None, out: Path | None) -> Played:

@@ -1,24 +1,31 @@
-"""`vertebra shape`: which shape do these cables give, and how stiff is it."""
+"""`vertebra shape`: which shape do these cables give, and how stiff is it; all stable shapes, and shapes row by row."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vertebra.cli import statics_options as read
-from vertebra.cli import statics_output as write
-from vertebra.cli.friction_options import ClosureName, ClosureOption, FrictionOption, PreslidingOption, friction_rules
-from vertebra.cli.output import AsJson, CommandError, print_json, require_suffix, say
-from vertebra.cli.path_state import FromStateOption, SaveStateOption
-from vertebra.cli.statics_options import GravityOption, LoadOption, OutOption, RobotArgument, StartOption
+from vertebra.cli import options as read
+from vertebra.cli.answer import AsJson, CommandError, answer, require_suffix
+from vertebra.cli.options import (
+    ClosureName,
+    ClosureOption,
+    FrictionOption,
+    GravityOption,
+    LoadOption,
+    OutOption,
+    PreslidingOption,
+    RobotArgument,
+    StartOption,
+    friction_rules,
+)
+from vertebra.cli.path import FromStateOption, SaveStateOption, answer_path, open_path, walk_rows
 
 if TYPE_CHECKING:
     from vertebra.robot.robot import Robot
-    from vertebra.statics.shape import Shape
 
 DEFAULT_TENSIONS = "1:20"
 """Common tensions of a stiffness curve, N, when none are given."""
@@ -84,55 +91,59 @@ def shape(
 
     vertebra shape yang2023-b --path rows.csv --out walk.html
     """
+    from vertebra.report.document import FILES
     from vertebra.robot.robot import load as load_robot
 
-    if out is not None:
-        require_suffix(out, write.FILES)
+    require_suffix(out, FILES)
     model = load_robot(robot)
     forces = {"gravity": read.gravity(gravity), "loads": read.loads(load, model)}
     forces |= friction_rules(friction, presliding, closure, model)
-    question = Question(model, forces, out, as_json)
     if substeps is not None and not 1 <= substeps <= 10_000:
         raise CommandError(f"--substeps {substeps}: give a count from 1 to 10000")
-    on_path = path is not None or from_state is not None or save_state is not None
-    commands = {"tensions": tensions, "lengths": lengths, "shortenings": shortenings, "path": path}
+    import vertebra
+
     if stiffness:
         _refuse("--stiffness, which asks about tensions", lengths=lengths, shortenings=shortenings, start=start,
                 branches=branches or None)  # fmt: skip
         _refuse("--stiffness, which takes each tension by itself", path=path, from_state=from_state,
                 save_state=save_state)  # fmt: skip
-        question.stiffness(tensions or DEFAULT_TENSIONS)
+        from vertebra.report.stiffness import stiffness_report
+
+        values = read.common_tensions("--tensions", tensions or DEFAULT_TENSIONS)
+        answer(stiffness_report(vertebra.stiffness_curve(model, values, **forces)), out, as_json)
         return
-    read.only_one(**commands)
-    elastic = _stiffness_EA(stiffness_EA, model, lengths or shortenings)
-    if on_path:
+    read.only_one(tensions=tensions, lengths=lengths, shortenings=shortenings, path=path)
+    elastic = read.stiffness_EA(stiffness_EA, model, lengths or shortenings)
+    rows = _rows(model, tensions, lengths, shortenings, path, elastic)
+    if path is not None or from_state is not None or save_state is not None:
         _refuse("a path, which goes on from its last shape and only from solved ones", start=start,
                 branches=branches or None, no_check=no_check or None)  # fmt: skip
-        question.path(list(_rows(model, tensions, lengths, shortenings, path, elastic)), substeps or 1, from_state,
-                      save_state)  # fmt: skip
+        named = list(rows)
+        walk = open_path(model, forces, from_state)
+        walked = walk_rows(walk, [row for _, row in named], [name for name, _ in named], substeps or 1)
+        answer_path(walk, walked, save_state, out, as_json)
         return
     _refuse("a single shape; it belongs to --path", substeps=substeps)
     more: dict[str, Any] = {"start": read.angles("--start", start, model)} if start is not None else {}
+    from vertebra.report.shape import branches_report, shape_report
+
     if branches:
         _refuse("--branches, which asks about tensions", lengths=lengths, shortenings=shortenings)
-        question.branches(read.tensions("--tensions", tensions or "", model), more)
+        pulls = read.tensions("--tensions", tensions or "", model)
+        found = vertebra.equilibria(model, pulls, **forces, **more)
+        if not found.shapes:
+            raise CommandError("--branches: no stable shape within the range of every joint; pull the cables harder")
+        answer(branches_report(found), out, as_json)
         return
-    ((_, command),) = _rows(model, tensions, lengths, shortenings, None, elastic)
-    question.one(command | more | {"check": not no_check})
+    ((_, command),) = rows
+    solve = vertebra.shape_from_tensions if "tensions" in command else vertebra.shape_from_lengths
+    answer(shape_report(solve(model, **forces, **command, **more, check=not no_check)), out, as_json)
 
 
 def _refuse(other: str, **options: object) -> None:
     for name, value in options.items():
         if value is not None:
             raise CommandError(f"--{name.replace('_', '-')}: cannot be combined with {other}")
-
-
-def _stiffness_EA(text: str | None, robot: Robot, by_length: str | None) -> dict[str, Any]:
-    if text is None:
-        return {}
-    if by_length is None:
-        raise CommandError("--stiffness-EA: belongs to --lengths and --shortenings; a given tension needs none")
-    return {"stiffness_EA": read.one_or_each("--stiffness-EA", text, read.TENSION, len(robot.cables), "cable")}
 
 
 def _rows(
@@ -158,61 +169,3 @@ def _rows(
                     f"{rows.name(i)}: t{k} is {min(values):g} N, but a cable cannot push; give 0 or more"
                 )
             yield rows.name(i), {"tensions": values}
-
-
-@dataclass(frozen=True)
-class Question:
-    """What was asked: a robot, the forces on it, and where the answer goes."""
-
-    robot: Robot
-    forces: dict[str, Any]
-    out: Path | None
-    as_json: bool
-
-    def one(self, command: dict[str, Any]) -> None:
-        """A single shape, from the straight robot."""
-        import vertebra
-
-        solve = vertebra.shape_from_tensions if "tensions" in command else vertebra.shape_from_lengths
-        self._answer(solve(self.robot, **self.forces, **command))
-
-    def path(
-        self, rows: list[tuple[str, dict[str, Any]]], substeps: int, from_state: Path | None, save_state: Path | None
-    ) -> None:
-        """Row after row, with history."""
-        from vertebra.cli.path import PathFiles, answer, open_path, walk_rows
-
-        files = PathFiles(self.out, self.as_json, from_state, save_state)
-        path = open_path(self.robot, self.forces, files)
-        walked = walk_rows(path, [command for _, command in rows], [name for name, _ in rows], substeps)
-        answer(path, walked, files)
-
-    def branches(self, tensions: list[float], more: dict[str, Any]) -> None:
-        """All stable shapes, from the lowest energy up."""
-        import vertebra
-        from vertebra.cli.branches import answer
-
-        found = vertebra.equilibria(self.robot, tensions, **self.forces, **more)
-        answer(found, self.out, self.as_json)
-
-    def stiffness(self, tensions: str) -> None:
-        """The curve of stiffness against common tension."""
-        import vertebra
-        from vertebra.cli.stiffness import answer
-
-        values = read.common_tensions("--tensions", tensions)
-        answer(vertebra.stiffness_curve(self.robot, values, **self.forces), self.out, self.as_json)
-
-    def _answer(self, found: Shape) -> None:
-        from vertebra.cli.shape_lines import friction_free, load_free, shape_title
-
-        title = shape_title(found)
-        write.warn(found)
-        if self.out is not None:
-            write.write_shape(found, self.out, title, (*load_free(found), *friction_free(found)))
-        if self.as_json:
-            print_json(write.shape_record(found) | ({"out": str(self.out)} if self.out is not None else {}))
-        elif self.out is not None:
-            say(f"wrote {self.out}")
-        else:
-            write.print_shape(found, title)

@@ -1,27 +1,28 @@
-"""`vertebra tensions`: which tensions hold a shape, or bring the tip to a place."""
+"""`vertebra tensions`: which tensions hold a shape, or bring the tip to a place or along a path."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from vertebra.cli import statics_options as read
-from vertebra.cli import statics_output as write
-from vertebra.cli.friction_options import ClosureName, ClosureOption, FrictionOption, PreslidingOption, friction_rules
-from vertebra.cli.holding import hold
-from vertebra.cli.output import AsJson, CommandError, require_suffix, say
-from vertebra.cli.path import PathFiles
-from vertebra.cli.path_state import FromStateOption, SaveStateOption
-from vertebra.cli.statics_options import GravityOption, LoadOption, OutOption, RobotArgument, StartOption
-from vertebra.cli.tip_path import follow_tips, places
-
-if TYPE_CHECKING:
-    from vertebra.report.document import Facts
-    from vertebra.robot.robot import Robot
-    from vertebra.statics.tip import TipTensions
+from vertebra.cli import options as read
+from vertebra.cli.answer import AsJson, CommandError, answer, require_suffix
+from vertebra.cli.options import (
+    ClosureName,
+    ClosureOption,
+    FrictionOption,
+    GravityOption,
+    LoadOption,
+    OutOption,
+    PreslidingOption,
+    RobotArgument,
+    StartOption,
+    friction_rules,
+)
+from vertebra.cli.path import FromStateOption, SaveStateOption, answer_path, lead, open_path, places
 
 
 class Least(StrEnum):
@@ -82,10 +83,10 @@ def tensions(
 
     vertebra tensions yang2023-b --tip-path tips.csv --lower 5 --upper 40 --out way.html
     """
+    from vertebra.report.document import FILES
     from vertebra.robot.robot import load as load_robot
 
-    if out is not None:
-        require_suffix(out, write.FILES)
+    require_suffix(out, FILES)
     model = load_robot(robot)
     wanted = read.only_one(angles=angles, tip=tip, tip_path=tip_path)
     rules: dict[str, Any] = {"gravity": read.gravity(gravity), "loads": read.loads(load, model)}
@@ -94,27 +95,37 @@ def tensions(
     for name, text in (("lower", lower), ("upper", upper)):
         if text is not None:
             given[name] = read.tensions(f"--{name}", text, model)
+    import vertebra
+
     if wanted == "--angles":
         _refuse("--angles", "--tip", stiffness=stiffness, start=start, from_state=from_state, save_state=save_state,
                 tolerance=tolerance)  # fmt: skip
+        from vertebra.report.tensions import holding_report
+
         given["minimise"] = (minimise or Least.NORM).value
-        good = hold(model, read.angles("--angles", angles or "", model), rules | given, out, as_json)
-    else:
-        _refuse(wanted, "--angles", minimise=minimise)
-        if stiffness is not None:
-            given["stiffness"] = wanted_stiffness(stiffness)
-        if tolerance is not None:
-            given["tolerance"] = wanted_tolerance(tolerance)
-        if tip_path is not None or from_state is not None or save_state is not None:
-            _refuse("a path, which goes on from its last shape", "a single --tip", start=start)
-            files = PathFiles(out, as_json, from_state, save_state)
-            good = follow_tips(model, list(places(model, tip, tip_path)), rules, given, files)
-        else:
-            if start is not None:
-                given["start"] = read.angles("--start", start, model)
-            good = reach(model, read.position("--tip", tip or "", model), rules | given, out, as_json)
-    if not good:
-        raise typer.Exit(2)
+        asked = read.angles("--angles", angles or "", model)
+        held = vertebra.tensions_for_shape(model, asked, **rules, **given, check=False)
+        answer(holding_report(held, asked), out, as_json)
+        return
+    _refuse(wanted, "--angles", minimise=minimise)
+    if stiffness is not None:
+        given["stiffness"] = wanted_stiffness(stiffness)
+    if tolerance is not None:
+        given["tolerance"] = wanted_tolerance(tolerance)
+    if tip_path is not None or from_state is not None or save_state is not None:
+        _refuse("a path, which goes on from its last shape", "a single --tip", start=start)
+        rows = list(places(model, tip, tip_path))
+        path = open_path(model, rules, from_state)
+        walked = lead(path, [place for _, place in rows], [name for name, _ in rows], given)
+        answer_path(path, walked, save_state, out, as_json)
+        return
+    from vertebra.report.tensions import tip_report
+
+    if start is not None:
+        given["start"] = read.angles("--start", start, model)
+    place = read.position("--tip", tip or "", model)
+    found = vertebra.tensions_for_tip(model, place, **rules, **given, check=False)
+    answer(tip_report(found, place, given["stiffness"][1] if stiffness is not None else None), out, as_json)
 
 
 def _refuse(asked: str, instead: str, **others: object) -> None:
@@ -141,48 +152,3 @@ def wanted_stiffness(text: str) -> tuple[tuple[float, float, float], float]:
     if more or size <= 0:
         raise CommandError(f"--stiffness {text!r}: behind the colon comes one stiffness above 0 N/m")
     return direction, size
-
-
-def reach(robot: Robot, tip: list[float], given: dict[str, Any], out: Path | None, as_json: bool) -> bool:
-    """Answer for a place of the tip; whether it was reached."""
-    import numpy as np
-
-    import vertebra
-    from vertebra.report.scene import TARGET_COLOUR, Mark
-
-    found = vertebra.tensions_for_tip(robot, tip, **given, check=False)
-    names = ("tensions", "error", "stiffness", "reached", "at_bounds")
-    record = {"robot": robot.name, "position": tip} | {name: write.as_plain(getattr(found, name)) for name in names}
-    record["shape"] = write.shape_record(found.shape)
-    title = f"{robot.name}: tensions for a tip"
-    if out is not None and out.suffix.lower() in write.PICTURES:
-        write.write_shape(found.shape, out, title, [], [Mark(np.array(tip) * 1e3, TARGET_COLOUR, "wanted tip")])
-    write.answer_tensions(robot, record, reaching_facts(tip, found, title), out, as_json)
-    write.warn(found.shape)
-    if not found.reached:
-        say(f"not reached: {_shortfall(found, given.get('stiffness'))}; ask for less, or widen --lower and --upper")
-    return found.reached
-
-
-def _shortfall(found: TipTensions, wanted: tuple[Any, float] | None) -> str:
-    parts = [f"the tip stays {found.error * 1e3:.3g} mm away"]
-    if wanted is not None and found.stiffness is not None:
-        parts.append(f"with {found.stiffness:.4g} N/m of {wanted[1]:.4g} N/m wanted")
-    if found.at_bounds:
-        parts.append(f"with cable {', '.join(map(str, found.at_bounds))} at a bound")
-    return " ".join(parts)
-
-
-def reaching_facts(tip: list[float], found: TipTensions, title: str) -> Facts:
-    """How close the tip came, and the shape."""
-    from vertebra.report.document import Facts
-    from vertebra.report.shape import shape_summary, stiffness_text, vector
-
-    rows = [
-        ("wanted tip", f"{vector([1e3 * value for value in tip], '.3f')} mm"),
-        ("reached", f"{'yes' if found.reached else 'NO'}, off by {found.error * 1e3:.3g} mm"),
-        *shape_summary(found.shape).rows,
-    ]
-    if found.stiffness is not None:
-        rows.insert(2, ("stiffness", f"{stiffness_text(found.stiffness)} in the wanted direction"))
-    return Facts(title, ("", ""), tuple(rows))

@@ -1,12 +1,10 @@
-"""What two snakes can be told to do, one step at a time; and the files of such steps."""
+"""What two snakes can be told to do, one step at a time; and the files of such steps, and of a path to follow."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -14,7 +12,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vertebra.errors import InputError
+from vertebra.errors import MOST_SHOWN, InputError, MeasurementError
+from vertebra.robot.table_file import (
+    TIP,
+    Column,
+    column_names,
+    file_error,
+    parse_table,
+    read_table,
+    read_text,
+    table_text,
+)
 from vertebra.robot.tables import Floats
 
 
@@ -165,11 +173,17 @@ VERBS: dict[str, type[Loosen | Tighten | Advance | Retract]] = {
 
 # Steps as JSON and as CSV; read back, they are the same to the last bit.
 #
-# step,snake,bend_rad,azimuth_rad loosen,outer,, advance,outer,, steer,,0.1,1.5707963267948966
+# step,snake,bend_rad,azimuth_rad
+# loosen,outer,,
+# advance,outer,,
+# steer,,0.1,1.5707963267948966
 
-COLUMNS = ("step", "snake", "bend_rad", "azimuth_rad")
-DEGREES = {"bend_deg": "bend_rad", "azimuth_deg": "azimuth_rad"}
-MAX_BYTES = 50_000_000
+COLUMNS = (
+    Column(name="step", text=True),
+    Column(name="snake", text=True, needed=False),
+    Column(name="bend", unit="rad", needed=False, blank=True),
+    Column(name="azimuth", unit="rad", needed=False, blank=True),
+)
 
 
 def step_record(step: Step) -> dict[str, Any]:
@@ -215,44 +229,46 @@ def steps_from_json(text: str) -> tuple[Step, ...]:
 
 def steps_to_csv(steps: Iterable[Step]) -> str:
     """A table with angles in rad."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for step in steps:
-        if isinstance(step, Steer):
-            writer.writerow((step.verb, "", repr(step.bend), repr(step.azimuth)))
-        else:
-            writer.writerow((step.verb, str(step.snake), "", ""))
-    return text.getvalue()
+    rows = (
+        (step.verb, None, step.bend, step.azimuth) if isinstance(step, Steer) else (step.verb, step.snake, None, None)
+        for step in steps
+    )
+    return table_text(column_names(*COLUMNS), rows)
 
 
 def steps_from_csv(text: str) -> tuple[Step, ...]:
     """What `steps_to_csv` wrote; angles may also be in columns bend_deg and azimuth_deg. # starts a comment."""
-    lines = [line for line in text.splitlines() if line.strip(" ,\t") and not line.startswith("#")]
-    if not lines:
-        raise InputError("steps", f"has no rows; write a header {','.join(COLUMNS)} and one row a step")
-    header, *body = ([cell.strip() for cell in row] for row in csv.reader(lines))
-    if "step" not in header:
-        raise InputError("steps", f"column step is missing; the header needs {','.join(COLUMNS)}")
-    return tuple(step_of(_cells(header, row, f"step {number}"), f"step {number}") for number, row in enumerate(body, 1))
+    try:
+        table = parse_table(text, COLUMNS, "steps", per="step")
+    except MeasurementError as error:
+        raise _input_error(error) from None
+    found: dict[str, Sequence[Any]] = {**table.texts, **{name: table.values[name].tolist() for name in table.values}}
+    rows = (
+        {name: cell for name, cell in zip(found, row, strict=True) if cell != "" and cell == cell}
+        for row in zip(*found.values(), strict=True)
+    )  # empty cells are "" or NaN
+    return tuple(step_of(row, f"step {number}") for number, row in enumerate(rows, 1))
 
 
-def _cells(header: list[str], row: list[str], name: str) -> dict[str, Any]:
-    if len(row) != len(header):
-        raise InputError(name, f"has {len(row)} cells where the header has {len(header)}")
-    return dict(_values(header, row, name))
+def _input_error(error: MeasurementError) -> InputError:
+    """The same problems as those of an argument, named after the first step that is wrong."""
+    shown = [str(problem) for problem in error.problems[:MOST_SHOWN]]
+    shown += [f"and {len(error.problems) - MOST_SHOWN} more"] * (len(error.problems) > MOST_SHOWN)
+    return InputError(f"step {error.row}" if error.row else "steps", "\n  ".join(shown))
 
 
-def _values(header: list[str], row: list[str], name: str) -> Iterator[tuple[str, Any]]:
-    for column, text in zip(header, row, strict=True):
-        if text and (column in DEGREES or column in COLUMNS[2:]):
-            try:
-                value = float(text)
-            except ValueError:
-                raise InputError(name, f"{column} must be a plain number, not {text!r}") from None
-            yield column.removesuffix("_rad").removesuffix("_deg"), math.radians(value) if column in DEGREES else value
-        elif text:
-            yield column, text
+MOST_POINTS = 100_000
+
+
+def read_path(path: str | Path) -> Floats:
+    """(N, 3) m: points for the far end of the outer snake, from the entry on; columns x_mm, y_mm, z_mm.
+
+    Messages name the file without its folder: the pages of the studio need not tell where it is.
+    """
+    table = read_table(path, [TIP], per="point", origin=Path(path).name, most=MOST_POINTS)
+    if len(table) < 2:
+        raise file_error(table.origin, "has one point only; a path needs two or more")
+    return table.values["tip"]
 
 
 def read_steps(path: str | Path) -> tuple[Step, ...]:
@@ -261,10 +277,8 @@ def read_steps(path: str | Path) -> tuple[Step, ...]:
     suffix = file.suffix.lower()
     if suffix not in (".json", ".csv"):
         raise InputError("steps", f"{file}: the name must end in .json or .csv")
-    if file.stat().st_size > MAX_BYTES:
-        raise InputError("steps", f"{file}: is larger than {MAX_BYTES} bytes")
     try:
-        text = file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError("steps", f"{file}: is not UTF-8 text") from None
+        text = read_text(file, str(file))
+    except MeasurementError as error:
+        raise InputError("steps", str(error)) from None
     return steps_from_json(text) if suffix == ".json" else steps_from_csv(text)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -14,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from vertebra.errors import CellProblem, InputError, MeasurementError
-from vertebra.robot.csv import SIMULATED, file_error, is_number, read_text, split_cells
 from vertebra.robot.description import G
+from vertebra.robot.table_file import Column, Table, column_names, read_table, table_text, wrong_values
 from vertebra.robot.tables import Floats
 
 
@@ -78,12 +76,7 @@ class RigData:
         shapes = {getattr(self, name).shape for name in LISTS}
         if len(shapes) > 1 or self.force.ndim != 1 or not len(self):
             raise InputError("rig", "needs readings: lists of the same length, one entry a reading")
-        columns = (getattr(self, name).tolist() for name in LISTS)
-        problems = [
-            CellProblem(row, 0, column, message)
-            for row, values in enumerate(zip(*columns, strict=True), 1)
-            for column, message in wrong_cells(*values)
-        ]
+        problems = list(wrong_values(COLUMNS, {"load": self.mass} | {name: getattr(self, name) for name in LISTS}))
         if problems:
             raise MeasurementError(problems, self.source)
 
@@ -99,23 +92,6 @@ class RigData:
         angles = ", ".join(f"{value:g}" for value in np.unique(np.degrees(self.theta).round(6)))
         made = "simulated " if self.simulated else ""
         return f"RigData: {len(self)} {made}readings at {angles} deg, bent on the {self.bent} side, from {self.source}"
-
-
-def wrong_cells(theta: float, mass: float, force: float, direction: float, g: float) -> Iterator[tuple[str, str]]:
-    """Column and remedy of every value of a reading, in SI, that no rig can have."""
-    if not 0.0 <= theta < math.pi / 2:
-        yield "theta_deg", f"must be an angle from 0 to below 90 deg, without its sign, not {math.degrees(theta):g}"
-    if not 0.0 < mass < LARGEST:
-        yield "load_g", f"must be a mass above 0 g, not {mass * 1e3:g}"
-    if not 0.0 < force < LARGEST:
-        yield (
-            "force_N",
-            f"must be a tension above 0 N, not {force:g}; a cable cannot push: tare the sensor, turn its sign",
-        )
-    if direction not in (1.0, -1.0):
-        yield "direction", f"must be +1 (pull) or -1 (release), not {direction:g}"
-    if not 0.0 < g < LARGEST:
-        yield "g_m_s2", f"must be an acceleration above 0 m/s^2, such as 9.81, not {g:g}"
 
 
 def checked_g(g: float | None) -> float:
@@ -146,13 +122,50 @@ def _frozen(name: str, values: object) -> Floats:
 
 # The file `rig.csv`: readings of a friction rig in the units people measure in.
 #
-# theta_deg,load_g,force_N,direction 5,303.5,3.0571,pull 5,303.5,2.8914,release
+# theta_deg,load_g,force_N,direction
+# 5,303.5,3.0571,pull
+# 5,303.5,2.8914,release
 
-COLUMNS = ("theta_deg", "load_g", "force_N", "direction")
-GRAVITY_COLUMN, BENT_COLUMN = "g_m_s2", "bent"
-KNOWN = (*COLUMNS, GRAVITY_COLUMN, BENT_COLUMN)
-NUMBERS = (*COLUMNS[:3], GRAVITY_COLUMN)
 DIRECTIONS = {"pull": 1.0, "up": 1.0, "+1": 1.0, "1": 1.0, "release": -1.0, "down": -1.0, "-1": -1.0}
+
+
+def _wrong_angle(theta: float, _: int) -> str:
+    if 0.0 <= theta < math.pi / 2:
+        return ""
+    return f"must be an angle from 0 to below 90 deg, without its sign, not {math.degrees(theta):g}"
+
+
+def _wrong_mass(mass: float, _: int) -> str:
+    return "" if 0.0 < mass < LARGEST else f"must be a mass above 0 g, not {mass * 1e3:g}"
+
+
+def _wrong_force(force: float, _: int) -> str:
+    if 0.0 < force < LARGEST:
+        return ""
+    return f"must be a tension above 0 N, not {force:g}; a cable cannot push: tare the sensor, turn its sign"
+
+
+def _wrong_direction(direction: float, _: int) -> str:
+    return "" if direction in (1.0, -1.0) else f"must be +1 (pull) or -1 (release), not {direction:g}"
+
+
+def _wrong_gravity(g: float, _: int) -> str:
+    return "" if 0.0 < g < LARGEST else f"must be an acceleration above 0 m/s^2, such as 9.81, not {g:g}"
+
+
+COLUMNS = (
+    Column(name="theta", unit="rad", written="deg", check=_wrong_angle),
+    Column(name="load", unit="kg", written="g", check=_wrong_mass),
+    Column(name="force", unit="N", check=_wrong_force),
+    Column(
+        name="direction",
+        words=DIRECTIONS,
+        check=_wrong_direction,
+        why="pull (up, +1: the sensor pulls the payload up) or release (down, -1: the payload sinks)",
+    ),
+    Column(name="g", unit="m_s2", needed=False, check=_wrong_gravity),
+    Column(name="bent", text=True, needed=False),
+)
 
 
 def read_rig(path: str | Path, *, g: float | None = None, bent: str | None = None) -> RigData:
@@ -160,133 +173,41 @@ def read_rig(path: str | Path, *, g: float | None = None, bent: str | None = Non
 
     `g` in m/s^2 is for files without a column g_m_s2; 9.8 when neither says. `bent` is the side of the cable that is
     at theta to the normal of the disc, payload or sensor, for files without a column bent; payload when neither says.
-    Lines that begin with # are comments.
     """
-    common, side, origin = checked_g(g), bent_side(bent or Bent.PAYLOAD), str(path)
-    text = read_text(Path(path), origin)
-    lines = [(i, line) for i, line in enumerate(text.splitlines(), 1) if line.strip(" ,\t") and line[0] != "#"]
-    if not lines:
-        raise file_error(origin, f"has no readings; write a header {','.join(COLUMNS)} and one row a reading")
-    (number, header), *body = lines
-    names = _header(header, number, origin)
-    for name, column, value in (("g", GRAVITY_COLUMN, g), ("bent", BENT_COLUMN, bent)):
-        if value is not None and column in names:
-            raise InputError(name, f"{origin} has its own column {column}; leave one of the two out")
-    if not body:
-        raise file_error(origin, "has a header but no readings; write one row a reading")
-    table = [(row, line, split_cells(cells)) for row, (line, cells) in enumerate(body, 1)]
-    found = [_reading(row, line, cells, names, common) for row, line, cells in table]
-    problems = [problem for _, wrong in found for problem in wrong]
-    if BENT_COLUMN in names and not problems:
-        side, problems = _common_side(table, names.index(BENT_COLUMN))
-    if problems:
-        raise MeasurementError(problems, origin)
-    simulated = text.lower().startswith(SIMULATED)
-    source = f"{Path(path).name}, {len(found)} {'simulated ' if simulated else ''}readings"
-    theta, mass, force, direction, gravity = np.array([values for values, _ in found]).T
-    return RigData(theta, mass, force, direction, gravity, side, source, simulated, tuple(_notes(names)))
+    common, side = checked_g(g), bent_side(bent or Bent.PAYLOAD)
+    table = read_table(path, COLUMNS, per="reading")
+    for name, column, value in (("g", "g_m_s2", g), ("bent", "bent", bent)):
+        if value is not None and column in table.names:
+            raise InputError(name, f"{path} has its own column {table.names[column]}; leave one of the two out")
+    if "bent" in table.texts:
+        side = _common_side(table)
+    source = f"{Path(path).name}, {len(table)} {'simulated ' if table.simulated else ''}readings"
+    theta, mass, force, direction = (table.values[name] for name in ("theta", "load", "force", "direction"))
+    gravity = table.get("g", common)
+    return RigData(theta, mass, force, direction, gravity, side, source, table.simulated, table.notes)
+
+
+def _common_side(table: Table) -> Bent:
+    """The bent side, the same in every row: it belongs to the rig, not to a reading."""
+    found = table.texts["bent"]
+    for row, side in enumerate(found):
+        if side != found[0] or side not in set(Bent):
+            message = f"must be {' or '.join(Bent)}, the same in every row, not {side!r}"
+            raise MeasurementError([CellProblem(row + 1, table.lines[row], "bent", message)], table.origin)
+    return Bent(found[0])
 
 
 def rig_csv(data: RigData) -> str:
     """The text of a rig file, with the digits to read the same readings back. Simulated ones say so in line 1."""
-    text = io.StringIO()
-    if data.simulated:
-        text.write(f"{SIMULATED}: {' '.join(data.source.split())}\n")
-    writer = csv.writer(text, lineterminator="\n")
     own_g, own_side = bool((data.g != G).any()), data.bent is not Bent.PAYLOAD
-    writer.writerow([*COLUMNS, *[GRAVITY_COLUMN] * own_g, *[BENT_COLUMN] * own_side])
+    kept = (*COLUMNS[:4], *COLUMNS[4:5] * own_g, *COLUMNS[5:] * own_side)
     lists = (data.theta, data.mass, data.force, data.direction, data.g)
-    for theta, mass, force, direction, g in zip(*(values.tolist() for values in lists), strict=True):
-        word = "pull" if direction > 0 else "release"
-        cells = [f"{math.degrees(theta):.15g}", f"{mass * 1e3:.15g}", repr(force), word]
-        writer.writerow([*cells, *[repr(g)] * own_g, *[str(data.bent)] * own_side])
-    return text.getvalue()
-
-
-def _header(text: str, line: int, origin: str) -> list[str]:
-    names = split_cells(text)
-    problems = [
-        CellProblem(0, line, name, f"is missing; {_instead(name, names, text)}")
-        for name in COLUMNS
-        if name not in names
-    ]
-    twice = [name for name in KNOWN if names.count(name) > 1]
-    problems += [CellProblem(0, line, name, "stands there twice; keep one") for name in twice]
-    if problems:
-        raise MeasurementError(problems[:1] if _other_separator(text) else problems, origin)
-    return names
-
-
-def _other_separator(text: str) -> bool:
-    return "," not in text and (";" in text or "\t" in text)
-
-
-def _instead(wanted: str, names: Iterable[str], text: str) -> str:
-    """How to put a missing column right: a wrong separator, a wrong unit, or not there at all."""
-    if _other_separator(text):
-        return "separate columns by commas, and write numbers with a decimal point"
-    stem, _, unit = wanted.partition("_")
-    for name in names:
-        if name.lower().startswith(stem):
-            return f"found {name!r}: " + (f"give it in {unit} and name it {wanted}" if unit else f"name it {wanted}")
-    return f"the header needs {', '.join(COLUMNS)}"
-
-
-Values = tuple[float, float, float, float, float]
-
-
-def _reading(
-    row: int, line: int, cells: list[str], names: list[str], common_g: float
-) -> tuple[Values, list[CellProblem]]:
-    """One reading in SI, and what is wrong with it."""
-    if len(cells) != len(names):
-        more = "; write numbers with a decimal point" if len(cells) > len(names) else ""
-        message = f"has {len(cells)} cells where the header has {len(names)}{more}"
-        return (0.0,) * 5, [CellProblem(row, line, "", message)]
-    cell = dict(zip(names, cells, strict=True))
-    wrong = dict(_unreadable(cell))
-    theta, load, force = (float(cell[name]) if name not in wrong else math.nan for name in NUMBERS[:3])
-    g = float(cell[GRAVITY_COLUMN]) if GRAVITY_COLUMN in cell and GRAVITY_COLUMN not in wrong else common_g
-    sign = DIRECTIONS.get(_word(cell["direction"]), math.nan)
-    values = (math.radians(theta), load * 1e-3, force, sign, g)
-    for column, message in wrong_cells(*values):
-        wrong.setdefault(column, message)
-    return values, [CellProblem(row, line, name, wrong[name]) for name in KNOWN if name in wrong]
-
-
-def _common_side(table: Iterable[tuple[int, int, list[str]]], place: int) -> tuple[Bent, list[CellProblem]]:
-    """The bent side, the same in every row: it belongs to the rig, not to a reading."""
-    first = ""
-    for row, line, cells in table:
-        first = first or cells[place]
-        if cells[place] != first or first not in set(Bent):
-            message = f"must be {' or '.join(Bent)}, the same in every row, not {cells[place]!r}"
-            return Bent.PAYLOAD, [CellProblem(row, line, BENT_COLUMN, message)]
-    return Bent(first), []
-
-
-def _unreadable(cell: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Cells that are no numbers, or no direction."""
-    for name in NUMBERS:
-        text = cell.get(name)
-        if text is not None and not is_number(text):
-            unit = "m/s^2" if name == GRAVITY_COLUMN else name.partition("_")[2]
-            found = f"not {text!r}" if text else "but the cell is empty"
-            yield name, f"must be a finite plain number in {unit}, {found}"
-    if _word(cell["direction"]) not in DIRECTIONS:
-        words = "pull (up, +1: the sensor pulls the payload up) or release (down, -1: the payload sinks)"
-        yield "direction", f"must be {words}, not {cell['direction']!r}"
-
-
-def _word(text: str) -> str:
-    # Spreadsheets write a long minus, and 1.0 where a person wrote 1.
-    return text.lower().replace("\N{MINUS SIGN}", "-").removesuffix(".0")
-
-
-def _notes(names: Iterable[str]) -> Iterator[str]:
-    extra = [name or "(no name)" for name in names if name not in KNOWN]
-    if extra:
-        yield f"columns not used: {', '.join(extra)}"
+    rows = (
+        (f"{math.degrees(theta):.15g}", f"{mass * 1e3:.15g}", force, "pull" if direction > 0 else "release",
+         *[g] * own_g, *[data.bent] * own_side)
+        for theta, mass, force, direction, g in zip(*(values.tolist() for values in lists), strict=True)
+    )  # fmt: skip
+    return table_text(column_names(*kept), rows, data.source if data.simulated else "")
 
 
 # Readings that a friction rig would give under a known law: for planning a rig, and for testing what is fitted.

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vertebra.errors import CellProblem, InputError, MeasurementError, row_name
-from vertebra.robot.csv import SIMULATED, file_error, is_number, read_text, split_cells
 from vertebra.robot.description import BallJoint, Cables, Section
 from vertebra.robot.robot import Robot
+from vertebra.robot.table_file import Column, read_table, table_text, tension_columns, wrong_values
 from vertebra.robot.tables import Floats
 
 LARGEST_MU = 100.0
@@ -126,40 +123,28 @@ class SlipData:
         object.__setattr__(self, "lines", tuple(self.lines) or (0,) * len(self))
         if len(self.lines) != len(self):
             raise InputError("lines", f"must have one entry a slip test, not {len(self.lines)}")
-        problems = [
-            CellProblem(row + 1, self.lines[row], column, message)
-            for row in range(len(self))
-            for column, message in self._wrong_cells(row)
-        ]
+        values = {"t": self.tensions, "slip_force": self.force, "recorded": self.held}
+        values |= {name: getattr(self, name) for name in ("bend", "azimuth", "direction", "point", "step")}
+        problems = [*wrong_values(slip_columns(self.tensions.shape[1]), values, self.lines), *self._wrong_rows()]
         if problems:
             raise MeasurementError(problems, self.source)
         unit = self.direction / np.linalg.norm(self.direction, axis=1, keepdims=True)
         unit.flags.writeable = False
         object.__setattr__(self, "direction", unit)
 
-    def _wrong_cells(self, row: int) -> Iterator[tuple[str, str]]:
-        tensions, force, step = self.tensions[row].tolist(), float(self.force[row]), float(self.step[row])
-        for k, tension in enumerate(tensions, 1):
-            if not 0.0 <= tension < LARGEST:
-                yield f"t{k}_N", f"must be a tension of 0 N or more, not {tension:g}; a cable cannot push"
-        if not any(tensions):
-            yield "t1_N", "no cable pulls: without any tension nothing presses the links together; leave the row out"
-        if not 0.0 < force < LARGEST:
-            yield "slip_force_N", f"must be a load above 0 N, not {force:g}; its direction stands in dx, dy, dz"
-        if not 0.0 <= step < LARGEST:
-            yield "step_N", f"must be a step of the load of 0 N or more, not {step:g}"
-        elif not self.held[row] and 0.0 < force < 0.5 * step:
-            yield "step_N", f"a load that slipped at {force:g} N cannot have grown in steps of {step:g} N"
-        if self.held[row] not in RECORDED.values():
-            yield "recorded", "must be 1 where the load is the last that held, 0 where it is the first that slipped"
-        for column, angle in (("bend_deg", self.bend[row]), ("azimuth_deg", self.azimuth[row])):
-            if not abs(angle) <= 4 * math.pi:
-                yield column, "must be an angle in degrees"
-        for column, values in (("dx", self.direction[row]), ("px_mm", self.point[row])):
-            if not (np.abs(values) < LARGEST).all():
-                yield column, "must be finite numbers"
-        if not np.linalg.norm(self.direction[row]) > 0.0:
-            yield "dx", "dx, dy, dz are all zero; give the direction of the load, such as 0,-1,0"
+    def _wrong_rows(self) -> Iterator[CellProblem]:
+        """What no single cell shows."""
+        for row, line in enumerate(self.lines):
+            force, step = float(self.force[row]), float(self.step[row])
+            if not self.tensions[row].any():
+                message = "no cable pulls: without any tension nothing presses the links together; leave the row out"
+                yield CellProblem(row + 1, line, "t1_N", message)
+            if not self.held[row] and 0.0 < force < 0.5 * step:
+                message = f"a load that slipped at {force:g} N cannot have grown in steps of {step:g} N"
+                yield CellProblem(row + 1, line, "step_N", message)
+            if not np.linalg.norm(self.direction[row]) > 0.0:
+                message = "dx, dy, dz are all zero; give the direction of the load, such as 0,-1,0"
+                yield CellProblem(row + 1, line, "dx", message)
 
     @property
     def slip_force(self) -> Floats:
@@ -201,15 +186,53 @@ def _frozen(name: str, values: object) -> Floats:
     return array
 
 
-# The file `slips.csv`: one row a slip test of two links, in the units people measure in.
+# The file `slips.csv`: one row per slip test of two links, in the units people measure in.
 #
-# tension_N,slip_force_N 5,6.1 5,5.9 10,12.2
+# tension_N,slip_force_N
+# 5,6.1
+# 5,5.9
+# 10,12.2
 
-FORCE, TENSION, BEND, AZIMUTH, ARM = "slip_force_N", "tension_N", "bend_deg", "azimuth_deg", "arm_mm"
-DIRECTION, POINT = ("dx", "dy", "dz"), ("px_mm", "py_mm", "pz_mm")
-STEP, WHICH = "step_N", "recorded"
-EXAMPLE = f"{TENSION},{FORCE}"
-_EACH = re.compile(r"[tT](\d+)(_.*)?")
+
+def slip_columns(cables: int) -> tuple[Column, ...]:
+    """Columns of the file for a rig with so many cables."""
+    each = replace(tension_columns(cables), needed=False, instead="tension", why=f"the rig has {cables} cables")
+    option = partial(Column, needed=False, blank=True)
+    return (
+        each,
+        Column(name="tension", unit="N", instead="t", check=each.check, why=f"one for all cables, or {each.spoken}"),
+        Column(name="slip_force", unit="N", check=_wrong_force),
+        option(name="bend", unit="rad", written="deg", check=_wrong_angle),
+        option(name="azimuth", unit="rad", written="deg", check=_wrong_angle),
+        option(name="direction", parts=("dx", "dy", "dz"), blank=False, check=_not_finite),
+        option(name="point", unit="m", written="mm", parts=("px", "py", "pz"), blank=False, instead="arm",
+               check=_not_finite),
+        option(name="arm", unit="m", written="mm", instead="point", check=_not_finite),
+        option(name="step", unit="N", check=_wrong_step),
+        option(name="recorded", words=RECORDED, check=_wrong_record,
+               why="slipped (the first load that slipped) or held (the last one that held)"),
+    )  # fmt: skip
+
+
+def _wrong_force(force: float, _: int) -> str:
+    return "" if 0.0 < force < LARGEST else f"must be a load above 0 N, not {force:g}; its direction is in dx, dy, dz"
+
+
+def _wrong_step(step: float, _: int) -> str:
+    return "" if 0.0 <= step < LARGEST else f"must be a step of the load of 0 N or more, not {step:g}"
+
+
+def _wrong_angle(angle: float, _: int) -> str:
+    return "" if abs(angle) <= 4 * math.pi else "must be an angle in degrees"
+
+
+def _wrong_record(held: float, _: int) -> str:
+    known = held in RECORDED.values()
+    return "" if known else "must be 1 where the load is the last that held, 0 where it is the first that slipped"
+
+
+def _not_finite(value: float, _: int) -> str:
+    return "" if abs(value) < LARGEST else "must be finite numbers"
 
 
 def read_slips(
@@ -226,176 +249,61 @@ def read_slips(
     bend_deg and azimuth_deg of the joint (0); dx,dy,dz, the direction of the load in the world; where it acts, px_mm,
     py_mm,pz_mm in the frame of the held link, or arm_mm, from the centre of the ball along the link (the tip of the
     robot file); step_N; recorded, slipped or held. `direction` (default: that of gravity), `step` in N and `recorded`
-    (default slipped) are for files without these columns. Lines that begin with # are comments.
+    (default slipped) are for files without these columns.
     """
-    rig, origin = two_link_rig(robot), str(path)
-    common = _Common(rig, _direction(rig, direction), _step(step), _recorded(recorded))
-    text = read_text(Path(path), origin)
-    lines = [(i, line) for i, line in enumerate(text.splitlines(), 1) if line.strip(" ,\t") and line[0] != "#"]
-    if not lines:
-        raise file_error(origin, f"has no slip tests; write a header such as {EXAMPLE} and one row a test")
-    (number, header), *body = lines
-    names = split_cells(header)
-    _check_header(names, header, number, origin, len(rig.cables))
-    given = {"direction": (direction, DIRECTION[0]), "step": (step, STEP), "recorded": (recorded, WHICH)}
+    rig = two_link_rig(robot)
+    pulls_to, cables, tip = _direction(rig, direction), len(rig.cables), rig.tip_point
+    common_step, common_record = _step(step), _recorded(recorded)
+    table = read_table(path, slip_columns(cables), per="slip test")
+    given = {"direction": (direction, "dx"), "step": (step, "step_N"), "recorded": (recorded, "recorded")}
     for name, (value, column) in given.items():
-        if value is not None and column in names:
-            raise InputError(name, f"{origin} has its own column {column}; leave one of the two out")
-    if direction is None and DIRECTION[0] not in names and not rig.gravity.any():
+        if value is not None and column in table.names:
+            raise InputError(name, f"{path} has its own column {table.names[column]}; leave one of the two out")
+    if direction is None and "direction" not in table.values and not rig.gravity.any():
         raise InputError("direction", f"{robot.name} has no gravity to load along; say where the load pulls to")
-    if not body:
-        raise file_error(origin, "has a header but no slip tests; write one row a test")
-    tests, problems = [], []
-    for row, (line, cells) in enumerate(body, 1):
-        values, wrong = _read_row(split_cells(cells), names)
-        problems += [CellProblem(row, line, column, message) for column, message in wrong]
-        tests.append(values)
-    if problems:
-        raise MeasurementError(problems, origin)
-    simulated = text.lower().startswith(SIMULATED)
-    source = f"{Path(path).name}, {len(body)} {'simulated' if simulated else 'measured'} slip tests"
-    lists = common.lists(tests, names)
+    point = table.values.get("point", np.tile(tip, (len(table), 1)))
+    if "arm" in table.values:
+        arm = table.values["arm"] - rig.links["length"][1]
+        point[:, 2] = np.where(np.isnan(arm), tip[2], arm)
     try:
-        return SlipData(**lists, lines=tuple(line for line, _ in body), source=source, simulated=simulated,
-                        notes=tuple(_notes(names, len(rig.cables))))  # fmt: skip
+        return SlipData(
+            tensions=table.values["t"] if "t" in table.values else np.tile(table.values["tension"], (cables, 1)).T,
+            force=table.values["slip_force"],
+            bend=table.get("bend", 0.0),
+            azimuth=table.get("azimuth", 0.0),
+            direction=table.values.get("direction", np.tile(pulls_to, (len(table), 1))),
+            point=point,
+            step=table.get("step", common_step),
+            held=table.get("recorded", common_record),
+            lines=table.lines,
+            source=f"{Path(path).name}, {len(table)} {'simulated' if table.simulated else 'measured'} slip tests",
+            simulated=table.simulated,
+            notes=table.notes,
+        )
     except MeasurementError as error:
-        # One tension for all cables is wrong once, not once a cable.
-        once = dict.fromkeys(_as_written(problem, names) for problem in error.problems)
-        raise MeasurementError(list(once), origin) from None
-
-
-class _Common(NamedTuple):
-    """What holds for rows that do not say it themselves."""
-
-    rig: Robot
-    direction: Floats
-    step: float
-    held: float
-
-    def lists(self, tests: Sequence[Mapping[str, float]], names: Sequence[str]) -> dict[str, Floats]:
-        """The rows of a file as lists in SI."""
-
-        def column(name: str, default: float) -> Floats:
-            return np.array([test.get(name, default) for test in tests])
-
-        cables = range(1, len(self.rig.cables) + 1)
-        each = [TENSION] * len(cables) if TENSION in names else [f"t{k}_N" for k in cables]
-        tip = self.rig.tip_point.copy()
-        place = [1e-3 * column(name, 1e3 * value) for name, value in zip(POINT, tip, strict=True)]
-        if ARM in names:
-            place[2] = 1e-3 * column(ARM, np.nan) - self.rig.links["length"][1]
-            place[2] = np.where(np.isnan(place[2]), tip[2], place[2])
-        return {
-            "tensions": np.column_stack([column(name, np.nan) for name in each]),
-            "force": column(FORCE, np.nan),
-            "bend": np.radians(column(BEND, 0.0)),
-            "azimuth": np.radians(column(AZIMUTH, 0.0)),
-            "direction": np.column_stack(
-                [column(name, value) for name, value in zip(DIRECTION, self.direction, strict=True)]
-            ),
-            "point": np.column_stack(place),
-            "step": column(STEP, self.step),
-            "held": column(WHICH, self.held),
-        }
+        raise table.as_written(error, {"t1_N": "tension_N"}) from None
 
 
 def slip_csv(data: SlipData) -> str:
     """The text of a file of slip tests, with the digits to read the same back. Simulated ones say so in line 1."""
-    columns: dict[str, list[str]] = {}
-    if (data.tensions == data.tensions[:, :1]).all():
-        columns[TENSION] = _texts(data.tensions[:, 0])
-    else:
-        columns |= {f"t{k + 1}_N": _texts(pull) for k, pull in enumerate(data.tensions.T)}
-    columns[FORCE] = _texts(data.force)
-    for name, angle in ((BEND, data.bend), (AZIMUTH, data.azimuth)):
+    columns = {column.name: column for column in slip_columns(data.tensions.shape[1])}
+    same = (data.tensions == data.tensions[:, :1]).all()
+    numbers = {"tension": data.tensions[:, 0]} if same else {"t": data.tensions}
+    numbers["slip_force"] = data.force
+    for name, angle in (("bend", data.bend), ("azimuth", data.azimuth)):
         if angle.any():
-            columns[name] = _texts(np.degrees(angle))
-    columns |= {name: _texts(values) for name, values in zip(DIRECTION, data.direction.T, strict=True)}
-    columns |= {name: _texts(1e3 * values) for name, values in zip(POINT, data.point.T, strict=True)}
+            numbers[name] = np.degrees(angle)
+    numbers |= {"direction": data.direction, "point": 1e3 * data.point}
     if data.step.any():
-        columns[STEP] = _texts(data.step)
-        columns[WHICH] = ["held" if held else "slipped" for held in data.held]
-    text = io.StringIO()
-    if data.simulated:
-        text.write(f"{SIMULATED}: {' '.join(data.source.split())}\n")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue()
-
-
-def _texts(values: Floats) -> list[str]:
-    return [f"{value:.15g}" for value in (values + 0.0).tolist()]
-
-
-def _known(cables: int) -> tuple[str, ...]:
-    each = (f"t{k}_N" for k in range(1, cables + 1))
-    return (*each, TENSION, FORCE, BEND, AZIMUTH, *DIRECTION, *POINT, ARM, STEP, WHICH)
-
-
-def _check_header(names: list[str], header: str, line: int, origin: str, cables: int) -> None:
-    """An error that names every column that is missing, stands there twice, or cannot be."""
-    known = _known(cables)
-    if "," not in header and (";" in header or "\t" in header):
-        raise file_error(origin, "separate columns by commas, and write numbers with a decimal point", line)
-    found: list[tuple[str, str]] = [(name, "stands there twice; keep one") for name in known if names.count(name) > 1]
-    each = [name for name in names if _EACH.fullmatch(name)]
-    if FORCE not in names:
-        close = [name for name in names if re.match("slip|force|load", name, re.IGNORECASE)]
-        hint = f"found {close[0]!r}: give it in N and name it {FORCE}" if close else f"a header such as {EXAMPLE}"
-        found.append((FORCE, f"is missing; {hint}"))
-    if TENSION in names and each:
-        found.append((TENSION, f"give {TENSION} for all cables or {each[0]}, ... for each, not both"))
-    elif TENSION not in names and not each:
-        close = [name for name in names if name.lower().startswith("tension")]
-        hint = f"found {close[0]!r}: give it in N and name it {TENSION}" if close else "one for all cables"
-        found.append((TENSION, f"is missing; {hint}, or t1_N to t{cables}_N for each"))
-    elif each:
-        wanted = known[:cables]
-        found += [(name, f"is missing; the rig has {cables} cables") for name in wanted if name not in names]
-        found += [(name, f"the rig has {wanted[0]} to {wanted[-1]}, in N") for name in each if name not in wanted]
-    for group in (DIRECTION, POINT):
-        if 0 < len(set(group) & set(names)) < 3:
-            found += [(name, f"is missing; give all of {', '.join(group)}") for name in group if name not in names]
-    if ARM in names and set(POINT) & set(names):
-        found.append((ARM, f"says where the load acts, and so does {POINT[0]}; give one of them"))
-    if found:
-        raise MeasurementError([CellProblem(0, line, name, message) for name, message in found], origin)
-
-
-def _read_row(cells: list[str], names: list[str]) -> tuple[dict[str, float], list[tuple[str, str]]]:
-    """The numbers of a row, without the empty cells of optional columns; and what is wrong with it."""
-    if len(cells) != len(names):
-        more = "; write numbers with a decimal point" if len(cells) > len(names) else ""
-        return {}, [("", f"has {len(cells)} cells where the header has {len(names)}{more}")]
-    values: dict[str, float] = {}
-    wrong: list[tuple[str, str]] = []
-    optional = {BEND, AZIMUTH, ARM, STEP, WHICH}
-    numbers = {FORCE, TENSION, BEND, AZIMUTH, *DIRECTION, *POINT, ARM, STEP}
-    for name, text in zip(names, cells, strict=True):
-        if name == WHICH and text:
-            if text.lower() in RECORDED:
-                values[name] = RECORDED[text.lower()]
-            else:
-                words = "slipped (the first load that slipped) or held (the last one that held)"
-                wrong.append((name, f"must be {words}, not {text!r}"))
-        elif name in numbers or _EACH.fullmatch(name):
-            if is_number(text):
-                values[name] = float(text)
-            elif text or name not in optional:
-                found = f"not {text!r}" if text else "but the cell is empty"
-                wrong.append((name, f"must be a finite plain number, {found}"))
-    return values, wrong
-
-
-def _as_written(problem: CellProblem, names: list[str]) -> CellProblem:
-    """The problem under the name that the column has in the file."""
-    column = problem.column
-    if _EACH.fullmatch(column) and TENSION in names:
-        column = TENSION
-    if column == POINT[0] and ARM in names:
-        column = ARM
-    return problem._replace(column=column)
+        numbers["step"] = data.step
+    cells = {
+        name: [f"{value:.15g}" for value in (column + 0.0).tolist()]
+        for key, values in numbers.items()
+        for name, column in zip(columns[key].names, values.reshape(len(data), -1).T, strict=True)
+    }
+    if data.step.any():
+        cells["recorded"] = ["held" if held else "slipped" for held in data.held]
+    return table_text(cells, zip(*cells.values(), strict=True), data.source if data.simulated else "")
 
 
 def _direction(rig: Robot, given: Sequence[float] | None) -> Floats:
@@ -418,9 +326,3 @@ def _recorded(word: str | None) -> float:
     if word is not None and word not in RECORDED:
         raise InputError("recorded", f"must be {' or '.join(RECORDED)}, not {word!r}")
     return RECORDED[word or "slipped"]
-
-
-def _notes(names: list[str], cables: int) -> Iterator[str]:
-    extra = [name or "(no name)" for name in names if name not in _known(cables)]
-    if extra:
-        yield f"columns not used: {', '.join(extra)}"

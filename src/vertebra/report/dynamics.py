@@ -1,27 +1,39 @@
-"""The answer about a motion and its tensions: what joints need, what cables carry, what fails where; plots and page."""
+"""The answer about a motion and its tensions: what joints need, what cables carry, what fails where; tables, plots,
+page, record, CSV and netCDF.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vertebra.report.document import Facts, number
-from vertebra.report.html import Part, facts_table, html_page, pictures, warning_boxes
-from vertebra.report.panels import Panel, Series, draw_panels
-from vertebra.report.plotly import animation, motion_picture, robot_tables
+from vertebra import __version__
+from vertebra.report.document import (
+    Facts,
+    Figures,
+    Report,
+    Rows,
+    Section,
+    number,
+    plain_fields,
+    signless_zero,
+    vector,
+)
+from vertebra.report.panels import Panel, Series
+from vertebra.report.robot import robot_tables
 from vertebra.report.scene import cable_style
-from vertebra.report.shape import signless_zero, vector
 from vertebra.report.simulation import MOVES, joint_panel, pace_text, tension_panel, time_figure
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
 if TYPE_CHECKING:
+    import xarray
+
     from vertebra.dynamics.allocation import Allocation, Violation
     from vertebra.dynamics.sampled_motion import SampledMotion
 
@@ -164,8 +176,6 @@ METHODS = {
     "project": "one tension a cable, and the nearest motion that they can make",
 }
 """What each method does, in a line."""
-INFEASIBLE = "not feasible"
-"""How a warning about that begins."""
 ROUND_OFF = 1e-9
 """Moments below this, N*m, are zero in tables."""
 MOST_BROKEN = 40
@@ -260,12 +270,16 @@ def dynamics_warnings(case: DynamicsCase) -> Iterator[str]:
     yield from case.warnings
     if case.method == "capstan" and case.frictionless:
         yield "the cables have no friction: capstan is then the same as shared"
+    yield from _contact_warnings(case)
+
+
+def dynamics_failures(case: DynamicsCase) -> Iterator[str]:
+    """Where the motion is not feasible."""
     if not case.feasible.all():
         bad, count = int((~case.feasible).sum()), len(case.feasible)
         first = next(case.broken(), None)
         why = f"; most often: {first.worst.message}" if first is not None else ""
-        yield f"{INFEASIBLE} at {bad} of {count} moments{why}"
-    yield from _contact_warnings(case)
+        yield f"not feasible at {bad} of {count} moments{why}"
 
 
 def _contact_warnings(case: DynamicsCase) -> Iterator[str]:
@@ -285,7 +299,7 @@ def _contact_warnings(case: DynamicsCase) -> Iterator[str]:
         )
 
 
-def joint_need_facts(case: DynamicsCase) -> Facts:
+def joint_table(case: DynamicsCase) -> Facts:
     """One row a joint: how it moves, what it needs, what is left over."""
     found, springs = case.allocation, case.springs
     elastic = bool(springs.any())
@@ -312,7 +326,7 @@ def _moment(value: float) -> str:
     return signless_zero(value, ".4g") if abs(value) > ROUND_OFF else "0"
 
 
-def cable_need_facts(case: DynamicsCase) -> Facts:
+def cable_table(case: DynamicsCase) -> Facts:
     """One row a cable: its tension at the base and, where it changes along the cable, across the joints."""
     base, along = case.allocation.base_tensions, case.along
     headers = ["cable", "azimuth [deg]", "least [N]", "most [N]", "mean [N]"]
@@ -330,7 +344,7 @@ def cable_need_facts(case: DynamicsCase) -> Facts:
     return Facts("Cables, at the base", tuple(headers), tuple(rows))
 
 
-def violation_facts(case: DynamicsCase) -> Facts:
+def violation_table(case: DynamicsCase) -> Facts:
     """What cannot be had, by joint and constraint."""
     broken = list(case.broken())
     rows = [
@@ -408,12 +422,7 @@ def along_moment(case: DynamicsCase) -> Panel:
     return Panel(f"Along the cables at {case.time[moment]:.4g} s", "joint", "tension [N]", series)
 
 
-def dynamics_figure_static(case: DynamicsCase, path: str | Path, title: str) -> Path:
-    """Write a still picture of the plots, .png or .svg; same input, same bytes."""
-    return draw_panels(list(dynamics_panels(case)), path, title)
-
-
-# The page of a motion and its tensions: the robot to play and to turn, plots against time, and every number.
+# A motion and its tensions as a report: the robot to play and to turn, plots against time, and every number.
 
 CAPTIONS = (
     ("Motion", "Left: angle of each joint. Right: the moment that cables must exert at each joint, about its axis, to "
@@ -427,24 +436,128 @@ CAPTIONS = (
 ALONG = ("Along the cables", "Tension across each joint, from the base to the tip. A cable that slides freely has one.")
 
 
-def dynamics_page(case: DynamicsCase, title: str) -> str:
-    """The whole HTML text."""
-    return html_page(title, _parts(case))
+def dynamics_report(case: DynamicsCase) -> Report:
+    """A motion and its tensions."""
+
+    def tables() -> Iterator[Facts]:
+        yield dynamics_summary(case)
+        yield from _tables(case)
+
+    def rows() -> Rows:
+        columns = dict(_columns(case))
+        return Rows(list(columns), np.column_stack(list(columns.values())).tolist())
+
+    return Report(
+        case.title,
+        record=lambda: dynamics_record(case),
+        tables=tables,
+        warnings=tuple(dynamics_warnings(case)),
+        failures=tuple(dynamics_failures(case)),
+        page=lambda: dynamics_sections(case),
+        picture=lambda: tuple(dynamics_panels(case)),
+        picture_title=case.title + ("" if case.feasible.all() else " (not feasible)"),
+        rows=rows,
+        dataset=lambda: dynamics_dataset(case),
+    )
 
 
-def _parts(case: DynamicsCase) -> Iterator[Part]:
-    yield warning_boxes(dynamics_warnings(case))
+def _tables(case: DynamicsCase) -> Iterator[Facts]:
+    """Joints, cables, and what is not feasible."""
+    tables = (joint_table(case), cable_table(case), violation_table(case))
+    yield from (table for table in tables if table.rows)
+
+
+def dynamics_sections(case: DynamicsCase) -> Iterator[Section]:
+    """The page."""
+    from vertebra.report.plotly import animation, motion_picture
+
     picture, slowness = motion_picture(case.robot, case.time, case.allocation.q, case.tip, case.gravity)
     yield animation(picture, "motion", MOVES.format(pace=pace_text(slowness)))
-    yield facts_table(dynamics_summary(case, "Answer"))
+    yield dynamics_summary(case, "Answer")
     panels = list(dynamics_panels(case))
     alone = [panels.pop()] if case.along is not None else []
     for k, (title, caption) in enumerate(CAPTIONS[: len(panels) // 2]):
         pair = panels[2 * k : 2 * k + 2]
-        yield pictures(title.lower(), [time_figure(panel) for panel in pair], "25rem", title, caption)
+        yield Figures(title.lower(), [time_figure(panel) for panel in pair], "25rem", title, caption)
     for panel in alone:
-        yield pictures("along", [time_figure(panel)], "22rem", *ALONG)
-    for facts in (joint_need_facts(case), cable_need_facts(case), violation_facts(case)):
-        if facts.rows:
-            yield facts_table(facts)
+        yield Figures("along", [time_figure(panel)], "22rem", *ALONG)
+    yield from _tables(case)
     yield from robot_tables(case.robot)
+
+
+def dynamics_dataset(case: DynamicsCase) -> xarray.Dataset:
+    """Everything over time, SI."""
+    import xarray
+
+    found, joints = case.allocation, ("time", "joint")
+    pulls = ("time", "cable") if case.along is None else ("time", "cable", "joint")
+    variables: dict[str, Any] = {
+        "q": (joints, found.q, {"units": "rad", "long_name": "joint angle"}),
+        "qd": (joints, found.qd, {"units": "rad/s", "long_name": "joint rate"}),
+        "qdd": (joints, found.qdd, {"units": "rad/s^2", "long_name": "joint acceleration"}),
+        "tau": (joints, found.tau, {"units": "N*m", "long_name": "needed of cables and springs together"}),
+        "needed": (joints, case.needed, {"units": "N*m", "long_name": "needed of cables"}),
+        "residual": (joints, found.residual, {"units": "N*m", "long_name": "moment out of balance"}),
+        "base_tensions": (("time", "cable"), found.base_tensions, {"units": "N", "long_name": "tension at the base"}),
+        "tensions": (pulls, found.tensions, {"units": "N", "long_name": "cable tension"}),
+        "feasible": ("time", case.feasible.astype(np.int8), {"long_name": "1 where every constraint holds"}),
+    }
+    if found.contacts is not None:
+        for name, unit in (("normal", "N"), ("tangential", "N"), ("axial", "N"), ("use", "1")):
+            values = getattr(found.contacts, name)
+            variables[f"contact_{name}"] = (("time", "joint", "point"), values, {"units": unit})
+    return xarray.Dataset(
+        variables,
+        coords={
+            "time": ("time", case.time, {"units": "s"}),
+            "joint": np.arange(1, found.tau.shape[1] + 1),
+            "cable": np.arange(1, len(case.robot.cables) + 1),
+        },
+        attrs={"robot": case.robot.name, "method": found.method, "vertebra": __version__},
+    )
+
+
+def dynamics_record(case: DynamicsCase) -> dict[str, Any]:
+    """Everything as JSON, SI."""
+    found, least, most = case.allocation, case.least_contact(), case.most_friction()
+    arrays = dynamics_dataset(case)
+    return {
+        "robot": case.robot.name,
+        "method": found.method,
+        "gravity": case.gravity.tolist(),
+        "feasible": bool(case.feasible.all()),
+        "feasible_share": float(case.feasible.mean()),
+        "largest_residual": case.worst(abs(found.residual))._asdict(),
+        "smallest_contact_force": None if least is None else least._asdict(),
+        "largest_friction_use": None if most is None else most._asdict(),
+        "violations": [
+            plain_fields(violation, ("step", "joint", "constraint", "amount", "unit")) for violation in found.violations
+        ],
+        "computed": list(case.trajectory.computed),
+        "warnings": list(case.warnings),
+        "notes": dict(case.notes),
+        "time": case.time.tolist(),
+    } | {
+        ("feasible_by_step" if name == "feasible" else str(name)): arrays[name].to_numpy().tolist()
+        for name in arrays.data_vars
+    }  # fmt: skip
+
+
+def _columns(case: DynamicsCase) -> Iterator[tuple[str, Floats]]:
+    """Names with units and (N,) values; the file can be read again as a trajectory or as tensions."""
+    found = case.allocation
+    yield "t_s", case.time
+    for name, unit, values in (("q", "deg", found.q), ("qd", "deg_s", found.qd), ("qdd", "deg_s2", found.qdd)):
+        yield from ((f"{name}{j}_{unit}", np.degrees(column)) for j, column in enumerate(values.T, 1))
+    for name, values in (("tau", found.tau), ("needed", case.needed), ("residual", found.residual)):
+        yield from ((f"{name}{j}_Nm", column) for j, column in enumerate(values.T, 1))
+    yield from ((f"t{k}_N", pull) for k, pull in enumerate(found.base_tensions.T, 1))
+    along = case.along
+    if along is not None:
+        for k, end in enumerate(case.robot.cables["last_link"].tolist()):
+            yield from ((f"cable{k + 1}_joint{j + 1}_N", along[:, k, j]) for j in range(end))
+    if found.contacts is not None:
+        for j in np.flatnonzero(case.with_contacts()).tolist():
+            yield f"contact{j + 1}_N", found.contacts.normal[:, j].min(axis=-1)
+            yield f"friction_use{j + 1}", found.contacts.use[:, j].max(axis=-1)
+    yield "feasible", case.feasible.astype(np.float64)

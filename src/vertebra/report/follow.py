@@ -1,29 +1,26 @@
-"""The answer about a follow-the-leader journey: what held, how far the snakes strayed; animation, plots, page."""
+"""The answer about a follow-the-leader journey: what held, how far the snakes strayed; tables, animation, plots, page,
+record and the steps as CSV.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from vertebra.follow.holding import Holding
 from vertebra.follow.journey import Journey, Moment
 from vertebra.follow.poses import ball_centers
 from vertebra.follow.state import Lock, farthest_out
-from vertebra.follow.steps import Snake
-from vertebra.report.document import Facts, number
-from vertebra.report.html import Part, facts_table, html_page, paragraph, pictures, warning_boxes
+from vertebra.follow.steps import Snake, step_record, steps_to_csv
+from vertebra.report.document import Facts, Figures, Paragraph, Report, Section, number, signless_zero, vector
 from vertebra.report.meshes import Mesh, joined, revolved
-from vertebra.report.panels import Panel, Series, draw_panels, panel_figure
+from vertebra.report.panels import Panel, Series, panel_figure
 from vertebra.report.path import shown_rows
-from vertebra.report.plotly import BYTES_PER_NUMBER, animation, body_trace, lay_out, line_trace, play_buttons, slider
-from vertebra.report.robot import overview
+from vertebra.report.robot import about_robot
 from vertebra.report.scene import View, best_view
-from vertebra.report.shape import signless_zero, vector
 from vertebra.robot.tables import Floats
 
 MM = 1e3
@@ -82,7 +79,7 @@ def _mm(distance: float) -> str:
     return f"{distance * MM:.4f} mm" if distance > 1e-10 else f"{distance * MM:.0e} mm, round-off"
 
 
-def link_facts(journey: Journey) -> Facts:
+def link_table(journey: Journey) -> Facts:
     """One row a link of the outer snake, with the least that held while the snakes had that many links out."""
     rows = []
     heads = longest_body(journey)[1:]
@@ -209,11 +206,6 @@ def journey_figures(journey: Journey) -> tuple[Any, Any]:
     return figures
 
 
-def journey_figure_static(journey: Journey, path: str | Path, title: str) -> Path:
-    """Write a still picture of both plots, .png or .svg; same input, same bytes."""
-    return draw_panels(journey_panels(journey), path, title)
-
-
 # The journey of two snakes as an animation: plotly frames with a slider, small enough for a page.
 
 COLOURS = {
@@ -271,6 +263,8 @@ def _placed(body: Mesh, frame: Floats, deepest: float) -> Mesh:
 
 def _fitting(journey: Journey, vertices: int) -> tuple[Moment, ...]:
     """As many moments as the page has room for: fewer in each step, then not every one."""
+    from vertebra.report.plotly import BYTES_PER_NUMBER
+
     room = max(int(MOST_BYTES / (3.0 * vertices * BYTES_PER_NUMBER)), 2)
     for samples in range(MOST_SAMPLES, 0, -1):
         moments = journey.frames(samples)
@@ -282,6 +276,8 @@ def _fitting(journey: Journey, vertices: int) -> tuple[Moment, ...]:
 
 def journey_picture(journey: Journey) -> Any:
     """The plotly figure with its frames; it begins with the last moment, so that it says something before it moves."""
+    import plotly.graph_objects as go
+
     animation = Animation(journey)
     last = animation.moments[-1]
     figure = go.Figure([*_moving(animation, last, True), *_standing(journey, animation)])
@@ -296,6 +292,10 @@ def journey_picture(journey: Journey) -> Any:
 
 def _moving(animation: Animation, moment: Moment, whole: bool) -> Iterator[Any]:
     """Both snakes; only what changes unless `whole`."""
+    import plotly.graph_objects as go
+
+    from vertebra.report.plotly import body_trace
+
     for snake, loose in ((Snake.OUTER, Lock.OUTER_LOOSE), (Snake.INNER, Lock.INNER_LOOSE)):
         mesh = animation.mesh(moment, snake)
         _, colour = COLOURS[snake, moment.lock is loose]
@@ -308,6 +308,10 @@ def _moving(animation: Animation, moment: Moment, whole: bool) -> Iterator[Any]:
 
 def _standing(journey: Journey, animation: Animation) -> Iterator[Any]:
     """The guide, the lines, and the names of the colours."""
+    import plotly.graph_objects as go
+
+    from vertebra.report.plotly import body_trace, line_trace
+
     pair = journey.pair
     radius, depth = 0.62 * float(pair.outer.links["diameter"][-1]), HIDDEN * pair.link_length
     guide = revolved([(radius, -depth), (radius, 0.0)], 24)
@@ -349,6 +353,8 @@ def _some(moments: Sequence[Moment]) -> list[Moment]:
 
 
 def _lay_out(figure: Any, journey: Journey, animation: Animation, view: View) -> None:
+    from vertebra.report.plotly import lay_out, play_buttons, slider
+
     low, high = _corners(journey, animation)
     controls = {
         "updatemenus": [play_buttons(FRAME_MILLISECONDS)],
@@ -357,7 +363,7 @@ def _lay_out(figure: Any, journey: Journey, animation: Animation, view: View) ->
     lay_out(figure, low, high, _heads(journey), journey.pair.gravity, view, controls)
 
 
-# The page of a follow-the-leader journey: the two snakes to play and to turn, plots, and every number.
+# A journey as a report: the two snakes to play and to turn, plots, and every number.
 
 MOVES = (
     "Press Play, or drag the slider. The inner snake is seen through the outer one; blue is rigid, orange is loose. "
@@ -375,19 +381,66 @@ CARRIED = (
 )
 
 
-def follow_page(journey: Journey, title: str) -> str:
-    """The whole HTML text."""
-    return html_page(title, _parts(journey), "Lengths are in the frame of the entry.")
+def journey_report(journey: Journey) -> Report:
+    """A journey."""
+    title = journey_title(journey)
+    return Report(
+        title,
+        record=lambda: journey_record(journey),
+        tables=lambda: (journey_summary(journey, title), link_table(journey)),
+        warnings=tuple(journey_warnings(journey)),
+        page=lambda: journey_sections(journey),
+        footnote="Lengths are in the frame of the entry.",
+        picture=lambda: journey_panels(journey),
+        texts={".csv": lambda: steps_to_csv(journey.steps)},
+    )
 
 
-def _parts(journey: Journey) -> Iterator[Part]:
-    yield warning_boxes(journey_warnings(journey))
+def journey_sections(journey: Journey) -> Iterator[Section]:
+    """The page."""
+    from vertebra.report.plotly import animation
+
     yield animation(journey_picture(journey), "journey", MOVES)
-    yield pictures("plots", journey_figures(journey), "25rem", "Step by step", PLOTS)
-    yield facts_table(journey_summary(journey, "Journey"))
-    yield facts_table(link_facts(journey))
-    yield paragraph("", CARRIED)
+    yield Figures("plots", journey_figures(journey), "25rem", "Step by step", PLOTS)
+    yield journey_summary(journey, "Journey")
+    yield link_table(journey)
+    yield Paragraph("", CARRIED)
     for name, robot in (("Outer snake", journey.pair.outer), ("Inner snake", journey.pair.inner)):
-        about = overview(robot)
-        rows = tuple(row for row in about.rows if row[0] != "gravity")  # the journey's own stands above
-        yield facts_table(about._replace(title=f"{name}: {robot.name}", rows=rows))
+        yield about_robot(robot, f"{name}: {robot.name}")
+
+
+def journey_record(journey: Journey) -> dict[str, Any]:
+    """A journey as JSON, SI; the list `steps` can be read back by --steps."""
+    pair, plan = journey.pair, journey.plan
+    return {
+        "outer": pair.outer.name,
+        "inner": pair.inner.name,
+        "link_length": pair.link_length,
+        "outer_tensions": pair.outer_tensions.tolist(),
+        "inner_tensions": pair.inner_tensions.tolist(),
+        "gravity": pair.gravity.tolist(),
+        "tip_load": pair.tip_load.tolist(),
+        "holds": journey.holds,
+        "commands": [list(bend) for bend in journey.commands],
+        "steps": [step_record(step) for step in journey.steps],
+        "states": [
+            {"lock": str(state.lock), "outer": len(state.outer), "inner": len(state.inner)} for state in journey.states
+        ],
+        "holdings": [None if found is None else _holding_record(found) for found in journey.holdings],
+        "heads": journey.heads.tolist(),
+        "path": None
+        if plan is None
+        else {"vertices": plan.vertices.tolist(), "along": plan.along.tolist(), "leftover": plan.leftover},
+        "deviation": {
+            "tip_path": vars(journey.tip_path_deviation),
+            "sliding": vars(journey.corner_cut),
+            "wanted": None if journey.wanted_deviation is None else vars(journey.wanted_deviation),
+            "tip_path_by_state": journey.tip_path_deviations.tolist(),
+            "sliding_by_step": journey.corner_cuts.tolist(),
+        },
+    }
+
+
+def _holding_record(found: Any) -> dict[str, Any]:
+    names = ("force", "margin", "wanted", "weight", "joint", "holds")
+    return {"rigid": str(found.rigid), "mode": found.payload.mode} | {name: getattr(found, name) for name in names}

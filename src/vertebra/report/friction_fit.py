@@ -1,4 +1,4 @@
-"""The answer about an identified friction law: tables, pictures, and the lines for the robot file."""
+"""The answer about an identified friction law: tables, plots, page, record, and the lines for the robot file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import itertools
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,12 +13,13 @@ import numpy as np
 from vertebra.errors import InputError
 from vertebra.identify.friction import Estimate, FrictionFit
 from vertebra.identify.statistics import pointwise_factor
-from vertebra.report.document import Facts, number
-from vertebra.report.html import Part, facts_table, html_page, listing, pictures, warning_boxes
+from vertebra.report.document import PICTURES, Facts, Figures, Listing, Report, Section, number
 from vertebra.report.scene import CABLE_COLOURS
 from vertebra.robot.tables import Floats
 
 MILLI = 1e3
+FILES = (*PICTURES, ".json", ".yaml")
+"""What the report of this file can be written to."""
 
 
 def title(fit: FrictionFit) -> str:
@@ -29,12 +29,12 @@ def title(fit: FrictionFit) -> str:
 
 def friction_tables(fit: FrictionFit) -> Iterator[Facts]:
     """All tables behind that of the coefficients."""
-    yield angle_facts(fit)
-    yield order_facts(fit)
-    yield load_facts(fit)
+    yield angle_table(fit)
+    yield order_table(fit)
+    yield load_table(fit)
 
 
-def coefficient_facts(fit: FrictionFit) -> Facts:
+def coefficient_table(fit: FrictionFit) -> Facts:
     """a, b, c, and gain and offset of the sensor as far as they were fitted."""
     rows = [_row(item, item.name, 1.0) for item in fit.estimates]
     for item in fit.sensor:
@@ -49,7 +49,7 @@ def _row(item: Estimate, name: str, unit: float) -> tuple[str, ...]:
     return (name, *(f"{unit * value:.5g}" for value in (item.value, item.error, item.low, item.high)))
 
 
-def fit_facts(fit: FrictionFit) -> Facts:
+def fit_summary(fit: FrictionFit) -> Facts:
     """How the law was found, one fact a row."""
     data = fit.data
     directions = " and ".join(word for word, sign in (("pull", 1), ("release", -1)) if sign in data.direction)
@@ -64,7 +64,7 @@ def fit_facts(fit: FrictionFit) -> Facts:
     return Facts(title(fit), ("", ""), rows)
 
 
-def angle_facts(fit: FrictionFit) -> Facts:
+def angle_table(fit: FrictionFit) -> Facts:
     """Every angle of the rig: mu of its own readings, and of the law."""
     band = fit.band([angle.theta for angle in fit.angles])
     rows = [
@@ -81,7 +81,7 @@ def angle_facts(fit: FrictionFit) -> Facts:
     return Facts(f"Angles of the rig; the band holds the whole curve with {100 * fit.level:g} %", headers, tuple(rows))
 
 
-def order_facts(fit: FrictionFit) -> Facts:
+def order_table(fit: FrictionFit) -> Facts:
     """The models beside each other."""
     lowest = min(test.aicc for test in fit.orders)
     rows = [
@@ -103,7 +103,7 @@ def _dash(text: str, value: float) -> str:
     return text if math.isfinite(value) else "-"
 
 
-def load_facts(fit: FrictionFit) -> Facts:
+def load_table(fit: FrictionFit) -> Facts:
     """Mean residual of every payload and direction: what friction does not explain."""
     rows = []
     loads = fit.data.mass.round(9)
@@ -255,18 +255,6 @@ def residual_picture(fit: FrictionFit) -> Any:
     return figure
 
 
-def friction_figure_static(fit: FrictionFit, path: str | Path, title: str) -> Path:
-    """Write a still picture, .png or .svg; same input, same bytes."""
-    import matplotlib as mpl
-
-    from vertebra.report.still import SETTINGS, save_figure
-
-    target = Path(path)
-    with mpl.rc_context(SETTINGS):
-        save_figure(friction_still(fit, title), target)
-    return target
-
-
 def friction_still(fit: FrictionFit, title: str) -> Any:
     """The matplotlib figure: law left, residuals right."""
     from vertebra.report.still import plot_grid
@@ -314,7 +302,7 @@ def _legend_below(axes: Any) -> None:
     axes.legend(ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.13))
 
 
-# The page of an identified friction law: pictures, tables and the lines for the robot file in one HTML file.
+# An identified friction law as a report.
 
 CAPTION = (
     "Left: the law; the dark band holds the whole curve with the stated probability, the pale one only if the law goes "
@@ -324,19 +312,64 @@ CAPTION = (
 NOTE = "Angles and payloads are taken as exact. Point at a curve or a mark to read it."
 
 
-def friction_page(fit: FrictionFit) -> str:
-    """The whole HTML text."""
-    return html_page(title(fit), _parts(fit), NOTE)
+def friction_report(fit: FrictionFit) -> Report:
+    """An identified friction law."""
+    return Report(
+        title(fit),
+        record=lambda: friction_record(fit),
+        tables=lambda: (fit_summary(fit), coefficient_table(fit), *friction_tables(fit), *robot_file_lines(fit)),
+        warnings=fit.warnings,
+        page=lambda: friction_sections(fit),
+        footnote=NOTE,
+        picture=lambda: lambda: friction_still(fit, title(fit)),
+        texts={".yaml": fit.snippet},
+    )
 
 
-def _parts(fit: FrictionFit) -> Iterator[Part]:
-    yield warning_boxes(fit.warnings)
-    figures = [band_picture(fit), residual_picture(fit)]
-    yield pictures("friction", figures, "27rem", "Law and residuals", CAPTION)
-    yield facts_table(fit_facts(fit)._replace(title="Fit"))
-    yield facts_table(coefficient_facts(fit))
-    # Without the lines where robot files refuse the law; a warning above says so.
+def robot_file_lines(fit: FrictionFit) -> Iterator[Listing]:
+    """None where robot files refuse the law; a warning says so."""
     with contextlib.suppress(InputError):
-        yield listing("For the cables of a robot file", fit.snippet())
-    for facts in friction_tables(fit):
-        yield facts_table(facts)
+        yield Listing("For the cables of a robot file", fit.snippet())
+
+
+def friction_sections(fit: FrictionFit) -> Iterator[Section]:
+    """The page."""
+    yield Figures("friction", [band_picture(fit), residual_picture(fit)], "27rem", "Law and residuals", CAPTION)
+    yield fit_summary(fit)._replace(title="Fit")
+    yield coefficient_table(fit)
+    yield from robot_file_lines(fit)
+    yield from friction_tables(fit)
+
+
+def friction_record(fit: FrictionFit) -> dict[str, Any]:
+    """The fit as JSON, SI; the band is that of the whole curve, at the angles of the rig."""
+    band = fit.band([angle.theta for angle in fit.angles])
+    columns = zip(fit.angles, band.mu.tolist(), band.low.tolist(), band.high.tolist(), strict=True)
+    return {
+        "source": fit.data.source,
+        "simulated": fit.data.simulated,
+        "readings": len(fit.data),
+        "bent": str(fit.data.bent),
+        "g": sorted(set(fit.data.g.tolist())),
+        "model": fit.model,
+        "coefficients": fit.coefficients.tolist(),
+        "covariance": fit.covariance.tolist(),
+        "estimates": {item.name: _estimate(item) for item in (*fit.estimates, *fit.sensor)},
+        "level": fit.level,
+        "sigma": fit.sigma,
+        "sigma_known": fit.sigma_known,
+        "degrees_of_freedom": fit.degrees_of_freedom,
+        "range": list(fit.range),
+        "angles": [
+            {"theta": at.theta, "readings": at.readings, "mu": mu, "band": [low, high], "alone": _estimate(at.mu)}
+            for at, mu, low, high in columns
+        ],
+        "models": [test._asdict() for test in fit.orders],
+        "supported": fit.supported,
+        "residuals": fit.residuals.tolist(),
+        "warnings": list(fit.warnings),
+    }
+
+
+def _estimate(item: Estimate) -> dict[str, Any]:
+    return {"value": item.value, "standard_error": item.error, "interval": [item.low, item.high]}

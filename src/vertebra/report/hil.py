@@ -1,22 +1,21 @@
-"""The answer about a run in the loop: how well the shape was sensed, how fast, what came over the bus; plots and
-page.
+"""The answer about a run in the loop: how well the shape was sensed, how fast, what came over the bus; tables, plots,
+page, record, CSV.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
-from vertebra.report.document import Facts
-from vertebra.report.html import Part, facts_table, html_page, pictures, warning_boxes
-from vertebra.report.panels import Panel, Series, draw_panels, spread
-from vertebra.report.plotly import FRAME_MILLISECONDS, animation, line_trace, motion_picture, robot_tables
+from vertebra.report.document import Facts, Figures, Report, Rows, Section, json_text, plain_value
+from vertebra.report.panels import Panel, Series, spread
+from vertebra.report.robot import robot_tables
 from vertebra.report.scene import cable_style
+from vertebra.report.sensed import counters_record
 from vertebra.report.simulation import MOST_LINES, TIME_AXIS, curve, pace_text, time_figure
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
@@ -77,7 +76,7 @@ _BRIEF = (0, 1, 5, 6)
 """Of the errors, those that fit a terminal."""
 
 
-def method_facts(run: HilRun, brief: bool = False) -> Facts:
+def method_table(run: HilRun, brief: bool = False) -> Facts:
     """Every method on the same frames: the end effector."""
     rows = [
         (
@@ -90,7 +89,7 @@ def method_facts(run: HilRun, brief: bool = False) -> Facts:
     return Facts(title, ("method", *_headers("tip", brief)), tuple(rows))
 
 
-def platform_error_facts(score: Score, brief: bool = False) -> Facts:
+def platform_table(score: Score, brief: bool = False) -> Facts:
     """One row a platform: the far face of a link."""
     rows = [
         (
@@ -121,7 +120,7 @@ def _errors(places: Floats, turns: Floats, angles: Floats, brief: bool) -> list[
     return [texts[i] for i in _BRIEF] if brief else texts
 
 
-def joint_error_facts(score: Score) -> Facts:
+def joint_table(score: Score) -> Facts:
     """One row a relative angle of a joint."""
     mean, worst = np.abs(score.angle_errors).mean(axis=0), np.abs(score.angle_errors).max(axis=0)
     spans = np.ptp(score.true_angles, axis=0)
@@ -146,7 +145,7 @@ def freedom_names(robot: Robot) -> list[str]:
     return names
 
 
-def traffic_facts(run: HilRun) -> Facts:
+def frame_table(run: HilRun) -> Facts:
     """Where frames went."""
     account, counters = run.account, run.counters
     rows = (
@@ -166,7 +165,7 @@ def traffic_facts(run: HilRun) -> Facts:
     return Facts("Frames", ("frames", "count"), rows)
 
 
-def sensor_facts(run: HilRun) -> Facts:
+def sensor_table(run: HilRun) -> Facts:
     """One row a sensor: what came of it, and how it was judged while it was live."""
     states, counters = run.live.states, run.counters
     names = [state for state in SensorState if (states == state).any()]
@@ -182,7 +181,7 @@ def sensor_facts(run: HilRun) -> Facts:
     return Facts("Sensors: answers, and share of the live shapes in each state", headers, tuple(rows))
 
 
-def model_facts(run: HilRun) -> Facts:
+def sensor_model_table(run: HilRun) -> Facts:
     """The errors that the simulated sensors had."""
     model = run.setup.model
     low, high = (math.degrees(size) for size in model.disturbance)
@@ -212,7 +211,6 @@ def _deg(value: float) -> str:
 
 # Plots of a run in the loop against time: errors of every method, joints, latency, health of the sensors.
 
-MM, MS = 1e3, 1e3
 METHOD_STYLES = {"chain": ("#0072B2", "solid"), "pairwise": ("#E69F00", "solid"), "paper": ("#D55E00", "dot")}
 STATE_COLOURS = {
     SensorState.DISTURBED: "#E69F00",
@@ -269,11 +267,12 @@ def health_panel(run: HilRun) -> Panel:
     return Panel("Sensors that were not ok", TIME_AXIS, "", tuple(series), rows=rows)
 
 
-def hil_figure_static(run: HilRun, path: str | Path) -> Path:
-    """Write a still picture of the plots, .png or .svg."""
-    panels = [tip_error_panel(run), turn_error_panel(run), joint_error_panel(run), latency_panel(run)]
+def hil_panels(run: HilRun) -> Iterator[Panel]:
+    """All plots."""
+    yield from (tip_error_panel(run), turn_error_panel(run), joint_error_panel(run), latency_panel(run))
     health = health_panel(run)
-    return draw_panels([*panels, health] if health.series else panels, path, hil_title(run))
+    if health.series:
+        yield health
 
 
 def _worst_first(run: HilRun) -> Iterator[tuple[str, Score]]:
@@ -302,6 +301,8 @@ WIDTH = 7
 
 def hil_picture(run: HilRun) -> tuple[Any, float]:
     """The plotly figure with its frames, axes of the base, and how many times slower than real it plays."""
+    from vertebra.report.plotly import FRAME_MILLISECONDS, motion_picture
+
     robot, truth = run.setup.robot, run.truth
     in_real_time = round(run.setup.duration / (FRAME_MILLISECONDS * 1e-3))
     kept = spread(len(truth.times), min(max(in_real_time, LEAST_MOMENTS), MOST_MOMENTS))
@@ -325,6 +326,10 @@ def _backbones(score: Score, times: Floats) -> Floats:
 
 def _add_lines(figure: Any, lines: dict[Any, Floats]) -> None:
     """One trace a method, moved by every frame of the figure."""
+    import plotly.graph_objects as go
+
+    from vertebra.report.plotly import line_trace
+
     first = len(figure.data)
     for method, line in lines.items():
         colour, dash = METHOD_STYLES[method]
@@ -347,7 +352,7 @@ def _make_room(figure: Any, points: Floats) -> None:
     scene.aspectratio = dict(zip("xyz", sides.tolist(), strict=True))
 
 
-# The page of a run in the loop: truth and estimate to play, errors against time, and every number.
+# A run in the loop as a report: truth and estimate to play, errors against time, and every number.
 
 MOVES = (
     "Press Play, or drag the slider; {pace}. Solid: the virtual robot as it really moved. Lines: what each method "
@@ -364,28 +369,102 @@ LIVE = (
 HEALTH = "What the estimator thought of its sensors while the robot moved; nothing is drawn where a sensor was ok."
 
 
-def hil_page(run: HilRun) -> str:
-    """The whole HTML text."""
-    return html_page(hil_title(run), _parts(run))
+def hil_report(run: HilRun) -> Report:
+    """A run in the loop."""
+    live = run.scores[run.setup.method]
+
+    def whole_record() -> dict[str, Any]:
+        return hil_record(run) | {"series": {name: _series(score) for name, score in run.scores.items()}}
+
+    return Report(
+        hil_title(run),
+        record=lambda: hil_record(run),
+        tables=lambda: (
+            hil_summary(run), method_table(run, brief=True), platform_table(live, brief=True), joint_table(live),
+            sensor_table(run), frame_table(run),
+        ),
+        warnings=tuple(hil_warnings(run)),
+        page=lambda: hil_sections(run),
+        picture=lambda: tuple(hil_panels(run)),
+        rows=lambda: Rows(_columns(live), _table(live).tolist()),
+        texts={".json": lambda: json_text(whole_record())},
+    )  # fmt: skip
 
 
-def _parts(run: HilRun) -> Iterator[Part]:
-    yield warning_boxes(hil_warnings(run))
+def hil_sections(run: HilRun) -> Iterator[Section]:
+    """The page."""
+    from vertebra.report.plotly import animation
+
     picture, slowness = hil_picture(run)
     yield animation(picture, "motion", MOVES.format(pace=pace_text(slowness)))
-    yield facts_table(hil_summary(run, "Run"))
-    yield facts_table(method_facts(run))
+    yield hil_summary(run, "Run")
+    yield method_table(run)
     tip, turn = time_figure(tip_error_panel(run)), time_figure(turn_error_panel(run))
-    yield pictures("tip", [tip, turn], "25rem", "Errors of the tip", METHODS)
+    yield Figures("tip", [tip, turn], "25rem", "Errors of the tip", METHODS)
     joints, latency = time_figure(joint_error_panel(run)), time_figure(latency_panel(run))
-    yield pictures("live", [joints, latency], "25rem", "Joints and latency", LIVE)
+    yield Figures("live", [joints, latency], "25rem", "Joints and latency", LIVE)
     health = health_panel(run)
     if health.series:
-        yield pictures("health", [time_figure(health)], "20rem", "Health of the sensors", HEALTH)
+        yield Figures("health", [time_figure(health)], "20rem", "Health of the sensors", HEALTH)
     live = run.scores[run.setup.method]
-    for table in (
-        platform_error_facts(live), joint_error_facts(live), sensor_facts(run),
-        traffic_facts(run), model_facts(run),
-    ):  # fmt: skip
-        yield facts_table(table)
+    yield from (platform_table(live), joint_table(live), sensor_table(run), frame_table(run), sensor_model_table(run))
     yield from robot_tables(run.setup.robot)
+
+
+def hil_record(run: HilRun) -> dict[str, Any]:
+    """The run as JSON, SI."""
+    setup = run.setup
+    return {
+        "robot": setup.robot.name,
+        "method": setup.method,
+        "duration": setup.duration,
+        "seed": setup.seed,
+        "base": plain_value(setup.base),
+        "sensors": asdict(setup.model),
+        "silent": {str(sensor): time for sensor, time in setup.silent.items()},
+        "scores": {method: _score_record(score) for method, score in run.scores.items()},
+        "latency": dict(zip((f"{share:g} %" for share in PERCENTILES), run.latencies.tolist(), strict=True)),
+        "frames": asdict(run.account) | {"received": run.received, "lost_on_bus": run.lost_on_bus},
+        "counters": counters_record(run.counters),
+        "replay_identical": run.identical,
+    }
+
+
+def _score_record(score: Score) -> dict[str, Any]:
+    angles = np.abs(score.angle_errors)
+    return {
+        "shapes": len(score.times),
+        "tip": {"mean": score.tip_mean, "worst": score.tip_worst},
+        "tip_axes_mean": np.abs(score.tips - score.true_tips).mean(axis=0).tolist(),
+        "turn": {"mean": score.turn_mean, "worst": score.turn_worst},
+        "platforms_mean": score.platform_distances.mean(axis=0).tolist(),
+        "platforms_worst": score.platform_distances.max(axis=0).tolist(),
+        "platform_turns_mean": score.platform_turns.mean(axis=0).tolist(),
+        "platform_angles_mean": np.abs(score.platform_angles).mean(axis=0).tolist(),
+        "joints_mean": angles.mean(axis=0).tolist(),
+        "joints_worst": angles.max(axis=0).tolist(),
+    }
+
+
+def _series(score: Score) -> dict[str, Any]:
+    return {
+        "time": score.times.tolist(),
+        "tip_error": score.tip_errors.tolist(),
+        "turn_error": score.platform_turns[:, -1].tolist(),
+    }
+
+
+def _columns(score: Score) -> list[str]:
+    joints = range(1, score.angles.shape[1] + 1)
+    true = [f"{name}_true" for name in (*(f"q{j}_deg" for j in joints), "x_mm", "y_mm", "z_mm")]
+    sensed = [name.removesuffix("_true") for name in true]
+    return ["t_s", *true, *sensed, "tip_error_mm", "turn_error_deg"]
+
+
+def _table(score: Score) -> Any:
+    """One row a shape of the live method, axes of the base."""
+    columns = (
+        score.times[:, None], np.degrees(score.true_angles), 1e3 * score.true_tips, np.degrees(score.angles),
+        1e3 * score.tips, 1e3 * score.tip_errors[:, None], np.degrees(score.platform_turns[:, -1:]),
+    )  # fmt: skip
+    return np.column_stack(columns)

@@ -16,7 +16,10 @@ import plotly.io
 from plotly.offline import get_plotlyjs
 
 from vertebra import __version__
-from vertebra.report.document import Facts, numeric_columns
+from vertebra.report.document import Box, Facts, Figures, Listing, Paragraph, Report, Section, numeric_columns
+from vertebra.report.panels import Panel, panel_figure
+from vertebra.report.plotly import scene_figure
+from vertebra.report.scene import Scene
 
 LIGHT = {
     "ink": "#1d232a",
@@ -244,7 +247,6 @@ def _axis_titles(figure: Any, letter: str) -> list[str]:
 # several sections with the same names in them.
 
 PLOTLY_CONFIG = {"displaylogo": False, "responsive": True, "showSendToCloud": False, "plotlyServerURL": ""}
-TURN_IT = "Drag to turn, scroll to zoom, point at a part to see where it is."
 
 
 class Place(NamedTuple):
@@ -366,6 +368,34 @@ def pictures(
 
 
 # The frame of every page: one HTML file without outside links, in one look for light, dark and paper.
+
+
+def report_page(report: Report) -> str:
+    """The whole HTML text of a report."""
+    sections = report.page() if report.page is not None else ()
+    return html_page(report.title, [warning_boxes(report.boxes), *map(part_of, sections)], report.footnote)
+
+
+def part_of(section: Section) -> Part:
+    """A section of a report as HTML."""
+    match section:
+        case Facts():
+            return facts_table(section)
+        case Paragraph(title, text):
+            return paragraph(title, text)
+        case Listing(title, text):
+            return listing(title, text)
+        case Box(text):
+            return warning_boxes([text])
+        case Figures(name, figures, height, title, caption, buttons, moves):
+            return pictures(name, [_drawn(figure) for figure in figures], height, title, caption, buttons, moves)
+
+
+def _drawn(figure: Any) -> Any:
+    """The plotly figure."""
+    if isinstance(figure, Panel):
+        return panel_figure([figure])
+    return scene_figure(figure) if isinstance(figure, Scene) else figure
 
 
 def html_page(title: str, parts: Iterable[Part], note: str = "") -> str:

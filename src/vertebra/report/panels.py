@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from vertebra.report.scene import CABLE_COLOURS
@@ -197,12 +196,16 @@ MARKS = {
 
 def marks(x: Sequence[Any], y: Sequence[Any], kind: str, colour: str, name: str, **more: Any) -> Any:
     """Points of one kind: ours, published or real."""
+    import plotly.graph_objects as go
+
     style = {"mode": "markers", "showlegend": False, "hovertemplate": f"{name}: %{{y:.2f}}<extra></extra>"}
     return go.Scatter(x=x, y=y, name=name, marker={**MARKS[kind], "color": colour}, **(style | more))
 
 
 def line(x: Sequence[Any], y: Sequence[Any], colour: str, name: str, dash: str = "solid", **more: Any) -> Any:
     """A thin line through ours."""
+    import plotly.graph_objects as go
+
     style = {
         "mode": "lines",
         "showlegend": False,

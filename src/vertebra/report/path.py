@@ -1,21 +1,29 @@
-"""The answer about a walk from shape to shape: how far the tip went, what friction took, plots and page."""
+"""The answer about a walk from shape to shape: how far the tip went, what friction took; tables, plots, page, CSV."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vertebra.report.document import Facts, number
-from vertebra.report.html import TURN_IT, Part, facts_table, html_page, pictures, warning_boxes
-from vertebra.report.panels import Panel, Series, draw_panels, panel_figure
-from vertebra.report.plotly import robot_picture
+from vertebra.report.document import (
+    TURN_IT,
+    Facts,
+    Figures,
+    Report,
+    Rows,
+    Section,
+    number,
+    plain_fields,
+    plain_value,
+    signless_zero,
+)
+from vertebra.report.panels import Panel, Series
 from vertebra.report.scene import Ghost, Mark, Scene, best_view, cable_style, gravity_arrow
-from vertebra.report.shape import alike_cables, shape_scene, shape_tables, signless_zero, warnings
+from vertebra.report.shape import alike_cables, all_tables, shape_record, shape_scene, shape_tables, warnings
 from vertebra.robot.tables import Floats
 from vertebra.statics.path import Walk
 from vertebra.statics.shape import Shape
@@ -90,7 +98,7 @@ def gap_text(gap: Gap | None) -> str:
     return f"{gap.distance * MM:.3f} mm between the tips of rows {gap.rows[0]} and {gap.rows[1]}, same tensions"
 
 
-def walk_facts(walk: Walk, names: Sequence[str] = (), extra: Sequence[Sequence[str]] = ()) -> Facts:
+def row_table(walk: Walk, names: Sequence[str] = (), extra: Sequence[Sequence[str]] = ()) -> Facts:
     """Row by row; `extra` are further columns, headed by `names`."""
     shown = shown_rows(len(walk))
     cables = walk.tensions.shape[1]
@@ -121,7 +129,6 @@ def shown_rows(count: int, most: int = MOST_ROWS) -> list[int]:
 
 # Plots of a walk from shape to shape: the tip, the tensions, the work against friction, and the loop.
 
-MM, MJ = 1e3, 1e3
 TIP_STYLES = (("x", "#222222", "solid"), ("y", "#777777", "dash"), ("z", "#8C6D1F", "dot"))
 PATH_COLOUR, WANTED_COLOUR, WORK_COLOUR, MISS_COLOUR = "#882255", "#000000", "#0072B2", "#CC79A7"
 MOST_DOTS = 60
@@ -219,12 +226,7 @@ def tip_marks(walk: Walk, wanted: Wanted | None = None) -> Iterator[Mark]:
         yield Mark(wanted.tips[0] * MM, WANTED_COLOUR, "wanted tip")
 
 
-def path_figure_static(walk: Walk, path: str | Path, title: str, wanted: Wanted | None = None) -> Path:
-    """Write a still picture of the four plots, .png or .svg; same input, same bytes."""
-    return draw_panels(path_panels(walk, wanted), path, title)
-
-
-# The page of a walk: the last shape with the way of its tip, plots against the row, and every number.
+# A walk as a report: the last shape with the way of its tip, plots against the row, and every number.
 
 LAST = "The robot as it stands after the last row, its cables the wider the tighter they are. " + TURN_IT
 WAY = "Left: where the tip was in the world. Right: what pulled at each cable where it enters the base."
@@ -239,25 +241,67 @@ MISS = (
 )
 
 
-def path_page(walk: Walk, last: Shape, title: str, summary: Facts, wanted: Wanted | None = None) -> str:
-    """The whole HTML text."""
-    return html_page(title, _parts(walk, last, summary, wanted))
+MOST_NAMED = 8
+"""Rows out of reach beyond this number are only counted."""
 
 
-def _parts(walk: Walk, last: Shape, summary: Facts, wanted: Wanted | None) -> Iterator[Part]:
-    yield warning_boxes((*warnings(last), *_missed(wanted)))
-    figure = robot_picture(last.robot, path_scene(walk, last, wanted))
-    yield pictures("shape", [figure], "36rem", "Way of the tip", LAST, True)
-    tip, tensions, work, other = (panel_figure([panel]) for panel in path_panels(walk, wanted))
-    yield pictures("tip", [tip, tensions], "25rem", "Row by row", WAY)
-    yield pictures("work", [work, other], "25rem", "Friction", WORK if wanted is None else MISS)
-    yield facts_table(summary._replace(title="Path"))
-    yield from shape_tables(last, "Shape after the last row")
+@dataclass(frozen=True, eq=False)
+class Walked:
+    """A path after its rows."""
+
+    walk: Walk
+    last: Shape
+    before: float
+    """Work against friction before the first row, J."""
+    substeps: int = 1
+    wanted: Wanted | None = None
+    names: Sequence[str] = ()
+    """Of the rows, for messages."""
+
+    @property
+    def title(self) -> str:
+        """For a heading."""
+        count = len(self.walk)
+        return f"{self.walk.robot.name} along {count} row{'' if count == 1 else 's'}"
+
+    def summary(self) -> Facts:
+        """The walk as a whole and, where tips were wanted, how many were reached."""
+        facts = walk_summary(self.walk, self.title, self.before, self.substeps)
+        if self.wanted is None:
+            return facts
+        reached, farthest = sum(self.wanted.reached), float(self.wanted.errors(self.walk).max())
+        row = ("reached", f"{reached} of {len(self.walk)} tips, off by {farthest * MM:.3g} mm at most")
+        return facts._replace(rows=(facts.rows[0], row, *facts.rows[1:]))
+
+
+def path_report(walked: Walked) -> Report:
+    """A walk."""
+    return Report(
+        walked.title,
+        record=lambda: path_record(walked),
+        tables=lambda: (walked.summary(), *shape_tables(walked.last, "After the last row")),
+        warnings=tuple(warnings(walked.last)),
+        failures=tuple(_missed(walked)),
+        page=lambda: path_sections(walked),
+        picture=lambda: path_panels(walked.walk, walked.wanted),
+        rows=lambda: Rows(list(_columns(walked)), _rows_of(walked)),
+    )
+
+
+def path_sections(walked: Walked) -> Iterator[Section]:
+    """The page."""
+    walk, last, wanted = walked.walk, walked.last, walked.wanted
+    yield Figures("shape", [path_scene(walk, last, wanted)], "36rem", "Way of the tip", LAST, True)
+    tip, tensions, work, other = path_panels(walk, wanted)
+    yield Figures("tip", [tip, tensions], "25rem", "Row by row", WAY)
+    yield Figures("work", [work, other], "25rem", "Friction", WORK if wanted is None else MISS)
+    yield walked.summary()._replace(title="Path")
+    yield from all_tables(last, "Shape after the last row")
     if wanted is None:
-        yield facts_table(walk_facts(walk))
+        yield row_table(walk)
     else:
-        off = [f"{error * 1e3:.3g}" for error in wanted.errors(walk)]
-        yield facts_table(walk_facts(walk, ("off [mm]",), (off,)))
+        off = [f"{error * MM:.3g}" for error in wanted.errors(walk)]
+        yield row_table(walk, ("off [mm]",), (off,))
 
 
 def path_scene(walk: Walk, last: Shape, wanted: Wanted | None = None) -> Scene:
@@ -269,13 +313,51 @@ def path_scene(walk: Walk, last: Shape, wanted: Wanted | None = None) -> Scene:
     return replace(scene, view=view, gravity=gravity_arrow(last.gravity, around, view))
 
 
-def _missed(wanted: Wanted | None) -> Iterator[str]:
-    if wanted is not None and not all(wanted.reached):
-        yield f"not reached: {row_list(wanted)}"
+def _missed(walked: Walked) -> Iterator[str]:
+    """Rows that were not reached."""
+    if walked.wanted is None:
+        return
+    errors = walked.wanted.errors(walked.walk)
+    missed = [i for i, reached in enumerate(walked.wanted.reached) if not reached]
+    for i in missed[:MOST_NAMED]:
+        name = walked.names[i] if walked.names else f"row {i + 1}"
+        yield f"not reached: {name}: the tip stays {errors[i] * MM:.3g} mm away"
+    if len(missed) > MOST_NAMED:
+        yield f"not reached: {len(missed) - MOST_NAMED} more rows"
 
 
-def row_list(wanted: Wanted, most: int = 12) -> str:
-    """Rows that were not reached, such as ``rows 3, 4 and 9``."""
-    missed = [row for row, reached in enumerate(wanted.reached, 1) if not reached]
-    shown = ", ".join(map(str, missed[:most])) + (f" and {len(missed) - most} more" if len(missed) > most else "")
-    return f"row{'s' if len(missed) > 1 else ''} {shown}"
+def path_record(walked: Walked) -> dict[str, Any]:
+    """Every row as JSON, SI, and the last shape."""
+    walk, gap = walked.walk, widest_gap(walked.walk)
+    found: dict[str, Any] = {"robot": walk.robot.name, "rows": len(walk), "substeps": walked.substeps}
+    found |= plain_fields(walk, ("tensions", "tip", "angles", "lengths", "friction_work", "iterations"))
+    found["friction_work_before"] = walked.before
+    found["hysteresis"] = None if gap is None else {"distance": gap.distance, "rows": list(gap.rows)}
+    if walked.wanted is not None:
+        found["wanted"] = plain_value(walked.wanted.tips)
+        found["error"] = plain_value(walked.wanted.errors(walk))
+        found["reached"] = list(walked.wanted.reached)
+    return found | {"last": shape_record(walked.last)}
+
+
+def _columns(walked: Walked) -> Iterator[str]:
+    cables, joints = walked.walk.tensions.shape[1], walked.walk.angles.shape[1]
+    yield "row"
+    yield from (f"t{k}" for k in range(1, cables + 1))
+    yield from ("x_mm", "y_mm", "z_mm")
+    if walked.wanted is not None:
+        yield from ("wanted_x_mm", "wanted_y_mm", "wanted_z_mm", "error_mm", "reached")
+    yield from (f"q{j}_deg" for j in range(1, joints + 1))
+    yield from (f"length{k}_mm" for k in range(1, cables + 1))
+    yield "friction_work_mJ"
+
+
+def _rows_of(walked: Walked) -> Iterator[list[Any]]:
+    walk, wanted = walked.walk, walked.wanted
+    angles, errors = np.degrees(walk.angles), None if wanted is None else wanted.errors(walk)
+    for i in range(len(walk)):
+        row = [i + 1, *walk.tensions[i].tolist(), *(MM * walk.tip[i]).tolist()]
+        if wanted is not None and errors is not None:
+            row += [*(MM * wanted.tips[i]).tolist(), MM * float(errors[i]), wanted.reached[i]]
+        row += [*angles[i].tolist(), *(MM * walk.lengths[i]).tolist(), MJ * float(walk.friction_work[i])]
+        yield row

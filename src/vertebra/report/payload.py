@@ -1,11 +1,10 @@
-"""The answer about one payload: the load, the weakest joint, the limit of every joint; picture and page."""
+"""The answer about one payload: the load, the weakest joint, the limit of every joint; picture, page, record, CSV."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,11 +14,20 @@ from vertebra.locked.ball_shape import BallShape
 from vertebra.locked.payload import VERBS
 from vertebra.mechanics.kinematics import frames
 from vertebra.mechanics.problem import Load
-from vertebra.report.document import Facts
-from vertebra.report.html import TURN_IT, Part, facts_table, html_page, pictures, warning_boxes
+from vertebra.report.document import (
+    TURN_IT,
+    Facts,
+    Figures,
+    Report,
+    Rows,
+    Section,
+    plain_fields,
+    plain_value,
+    signless_zero,
+    vector,
+)
 from vertebra.report.meshes import Mesh, revolved
-from vertebra.report.panels import finish
-from vertebra.report.plotly import body_trace, robot_picture, robot_tables
+from vertebra.report.robot import robot_tables
 from vertebra.report.scene import (
     ARROW_SHARE,
     FORCE_COLOUR,
@@ -35,7 +43,7 @@ from vertebra.report.scene import (
     points_of,
     robot_scene,
 )
-from vertebra.report.shape import THINNEST, WIDEST, signless_zero, vector
+from vertebra.report.shape import THINNEST, WIDEST, load_records
 from vertebra.robot.arguments import link_index, link_point
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
@@ -276,7 +284,7 @@ def warnings(found: Payload) -> Iterator[str]:
         )
 
 
-def contact_facts(found: Payload) -> Facts:
+def contact_table(found: Payload) -> Facts:
     """What the contact of the weakest joint carries at the payload; empty where nothing touches."""
     contact, i = found.contact, max(found.joint, 1) - 1
     normal, rubbing = float(contact.normal_force[i]), float(contact.friction_force[i])
@@ -297,7 +305,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def limit_facts(case: PayloadCase, found: Payload, few: int | None = FEW) -> Facts:
+def limit_table(case: PayloadCase, found: Payload, few: int | None = FEW) -> Facts:
     """One row a joint: the `few` weakest in order of their limits, or all in order along the robot."""
     count = len(found.limits)
     order = np.arange(count)
@@ -325,10 +333,8 @@ def _use(share: float) -> str:
     return f"{100 * share:.0f} %" if math.isfinite(share) else "-"
 
 
-def dead_load_facts(case: PayloadCase) -> Facts:
+def dead_load_table(case: PayloadCase) -> Facts:
     """One row for each load that acts all the time."""
-    from vertebra.report.scene import place_text
-
     rows = [
         (str(i), place_text(case.robot, load), vector(load.force), vector(load.moment))
         for i, load in enumerate(case.loads, 1)
@@ -336,7 +342,7 @@ def dead_load_facts(case: PayloadCase) -> Facts:
     return Facts("Loads that act all the time", ("load", "at", "force [N]", "moment [N*m]"), tuple(rows))
 
 
-def along_facts(case: PayloadCase, found: Payload) -> Facts:
+def tension_table(case: PayloadCase, found: Payload) -> Facts:
     """Tension of each cable across the first and the last joint it crosses; empty where cables do not rub."""
     ends = case.robot.cables["last_link"].tolist()
     last = [float(found.tensions[k, end - 1]) for k, end in enumerate(ends)]
@@ -349,7 +355,7 @@ def along_facts(case: PayloadCase, found: Payload) -> Facts:
     return Facts("Cables that rub", ("cable", "tension at the base [N]", "across its last joint [N]"), tuple(rows))
 
 
-def best_facts(case: PayloadCase, found: BestTensions) -> Facts:
+def best_table(case: PayloadCase, found: BestTensions) -> Facts:
     """Best tensions beside equal ones, cable by cable, and what each set holds."""
     azimuths = case.robot.cables["azimuth"].tolist()
     both = zip(found.tensions.tolist(), found.equal_tensions.tolist(), strict=True)
@@ -378,9 +384,11 @@ MOST_LABELS = 40
 """Bars beyond this number are too narrow for a number on each."""
 
 
-def limits_figure(found: Payload) -> Any:
+def limit_bars(found: Payload) -> Any:
     """Bars from the first joint to the last; what is beyond the axis is cut and says its value."""
     import plotly.graph_objects as go
+
+    from vertebra.report.panels import finish
 
     top = axis_top(found)
     limits = found.limits
@@ -432,7 +440,7 @@ def bar_text(limit: float) -> str:
     return f"{limit:.3g}" if math.isfinite(limit) else "∞"
 
 
-# The page of one payload: the robot with the load that it just holds, the limit of every joint, all numbers.
+# A payload as a report.
 
 PICTURE = (
     "The arrow of the payload starts where the load acts; its length says nothing. The coloured ball is the weakest "
@@ -447,35 +455,79 @@ NOTE = (
     "The shape is given and rigid; friction at one point of each ball holds it. Slide use and twist use are shares of "
     "what friction can hold, at the payload."
 )
+FIELDS = (
+    "force", "joint", "mode", "limits", "modes", "reentry", "is_interval", "slips_unloaded", "reason", "direction",
+    "link",
+)  # fmt: skip
+CONTACT = (
+    "force", "moment", "centers", "normal", "normal_force", "friction_force", "torsion", "sliding_use", "torsion_use",
+)  # fmt: skip
+COLUMNS = (
+    "joint", "bend_deg", "azimuth_deg", "limit_N", "mode", "normal_force_N", "friction_force_N", "torsion_Nm",
+    "sliding_use", "torsion_use",
+)  # fmt: skip
+"""Without a limit, limit_N is inf."""
 
 
-def payload_page(
-    case: PayloadCase, found: Payload, title: str, aimed: str = "", more: tuple[Facts, ...] = ()
-) -> str:  # fmt: skip
-    """The whole HTML text; `more` are further tables below the first."""
-    return html_page(title, _parts(case, found, aimed, more), NOTE)
+def payload_report(
+    case: PayloadCase, found: Payload, aimed: str = "", best: BestTensions | None = None, all_joints: bool = False
+) -> Report:
+    """One payload; `aimed` says where the direction came from if it was not asked for, `best` is given where tensions
+    were sought, `all_joints` for the table that a terminal shows."""
+    title = f"{case.robot.name}, {case.words}: payload"
+    more = () if best is None else (best_table(case, best),)
+    return Report(
+        title,
+        record=lambda: payload_record(case, found, aimed, best),
+        tables=lambda: _terminal_tables(case, found, title, aimed, more, all_joints),
+        warnings=tuple(warnings(found)),
+        page=lambda: payload_sections(case, found, aimed, more),
+        footnote=NOTE,
+        picture=lambda: payload_scene(case, found),
+        rows=lambda: Rows(COLUMNS, _rows(case, found)),
+    )
 
 
-def _parts(case: PayloadCase, found: Payload, aimed: str, more: tuple[Facts, ...]) -> Iterator[Part]:
-    yield warning_boxes(warnings(found))
-    yield pictures("picture", [payload_picture(case, found)], "34rem", "The robot and its load", PICTURE, True)
-    yield facts_table(payload_summary(case, found, "Payload", aimed))
-    for facts in more:
-        yield facts_table(facts)
-    contact = contact_facts(found)
+def _terminal_tables(
+    case: PayloadCase, found: Payload, title: str, aimed: str, more: Sequence[Facts], all_joints: bool
+) -> Iterator[Facts]:
+    yield payload_summary(case, found, title, aimed)
+    yield from more
+    contact = contact_table(found)
     if found.joint and contact.rows:
-        yield facts_table(contact)
+        yield contact
+    table = limit_table(case, found, None if all_joints else FEW)
+    if len(table.rows) < len(found.limits):
+        table = table._replace(title=f"{table.title} (--all for all)")
+    if found.joint or all_joints:
+        yield table
+    along = tension_table(case, found)
+    if along.rows:
+        yield along
+
+
+def payload_sections(
+    case: PayloadCase, found: Payload, aimed: str = "", more: Sequence[Facts] = ()
+) -> Iterator[Section]:  # fmt: skip
+    """The page: the robot with the load that it just holds, the limit of every joint, all numbers."""
+    yield Figures("picture", [payload_picture(case, found)], "34rem", "The robot and its load", PICTURE, True)
+    yield payload_summary(case, found, "Payload", aimed)
+    yield from more
+    contact = contact_table(found)
+    if found.joint and contact.rows:
+        yield contact
     cut = LIMITS if (found.limits > axis_top(found)).any() else LIMITS.rsplit(" Hatched", 1)[0]
-    yield pictures("limits", [limits_figure(found)], "24rem", "Limit of each joint", cut)
-    for facts in (limit_facts(case, found, None), dead_load_facts(case), along_facts(case, found)):
-        if facts.rows:
-            yield facts_table(facts)
+    yield Figures("limits", [limit_bars(found)], "24rem", "Limit of each joint", cut)
+    tables = (limit_table(case, found, None), dead_load_table(case), tension_table(case, found))
+    yield from (table for table in tables if table.rows)
     yield from robot_tables(case.robot)
 
 
 def payload_picture(case: PayloadCase, found: Payload) -> Any:
     """The plotly figure."""
-    figure = robot_picture(case.robot, payload_scene(case, found))
+    from vertebra.report.plotly import body_trace, scene_figure
+
+    figure = scene_figure(payload_scene(case, found))
     if found.joint:
         style = {"name": f"weakest: joint {found.joint}", "showlegend": True, "hoverinfo": "name", "flatshading": False}
         ball = body_trace(weakest_ball(case, found), WEAKEST_COLOUR, 0.5, **style)
@@ -483,19 +535,33 @@ def payload_picture(case: PayloadCase, found: Payload) -> Any:
     return figure
 
 
-def write_payload_page(
-    case: PayloadCase, found: Payload, path: str | Path, title: str, aimed: str = "", more: tuple[Facts, ...] = ()
-) -> Path:
-    """Write one HTML file that needs nothing else."""
-    target = Path(path)
-    target.write_text(payload_page(case, found, title, aimed, more), encoding="utf-8")
-    return target
+def payload_record(case: PayloadCase, found: Payload, aimed: str, best: BestTensions | None) -> dict[str, Any]:
+    """Every number as JSON, SI; null is no limit."""
+    record: dict[str, Any] = {"robot": case.robot.name, "shape": case.words}
+    record |= plain_fields(case.shape, ("bends", "azimuths")) | plain_fields(found, FIELDS)
+    record |= {
+        "direction_from": aimed or "asked for",
+        "point": plain_value(case.point),
+        "tensions": plain_value(case.tensions),
+        "tensions_along": plain_value(found.tensions),
+        "gravity": plain_value(case.gravity),
+        "loads": load_records(case.loads),
+        "contact": plain_fields(found.contact, CONTACT),
+    }
+    if best is not None:
+        record["best"] = {
+            "gain": best.gain,
+            "equal_tensions": plain_value(best.equal_tensions),
+            "equal_force": best.equal.force,
+            "equal_direction": plain_value(best.equal.direction),
+        }
+    return record
 
 
-def draw_payload(case: PayloadCase, found: Payload, path: str | Path, title: str) -> Path:
-    """Write a still picture; the suffix of `path` (.png or .svg) says which kind."""
-    from vertebra.report.still import draw_scene
-
-    target = Path(path)
-    draw_scene(payload_scene(case, found), target, title)
-    return target
+def _rows(case: PayloadCase, found: Payload) -> Iterator[tuple[Any, ...]]:
+    """One row per joint."""
+    contact = found.contact
+    numbers = (contact.normal_force, contact.friction_force, contact.torsion, contact.sliding_use, contact.torsion_use)
+    for i, (limit, mode) in enumerate(zip(found.limits.tolist(), found.modes, strict=True)):
+        bend, azimuth = (math.degrees(float(angles[i])) for angles in case.shape)
+        yield (i + 1, bend, azimuth, limit, mode, *(float(values[i]) for values in numbers))

@@ -7,24 +7,32 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vertebra import __version__
 from vertebra.locked.payload import MODES, Payload
-from vertebra.report.document import Facts
-from vertebra.report.html import TURN_IT, Part, facts_table, html_page, pictures, warning_boxes
+from vertebra.report.document import TURN_IT, Box, Facts, Figures, Report, Rows, Section, vector
 from vertebra.report.meshes import Ints, Mesh
-from vertebra.report.payload import PayloadCase, case_scene, dead_load_facts, force_text, tensions_text, weakest_text
-from vertebra.report.plotly import body_trace, line_trace, robot_picture, robot_tables
+from vertebra.report.payload import (
+    PayloadCase,
+    best_table,
+    case_scene,
+    dead_load_table,
+    force_text,
+    tensions_text,
+    weakest_text,
+)
+from vertebra.report.robot import robot_tables
 from vertebra.report.scene import FORCE_COLOUR, MM, Scene, body_points, gravity_arrow, points_of, round_number_below
-from vertebra.report.shape import vector
 from vertebra.robot.tables import Floats
 
 if TYPE_CHECKING:
     import xarray
+
+    from vertebra.locked.best import BestTensions
 
 CAP = 3.0
 """Payloads beyond this many medians are drawn at it, so that a few huge ones do not dwarf all others."""
@@ -206,7 +214,7 @@ def body_rows(body: Body) -> list[tuple[str, str]]:
     return rows
 
 
-def bodies_facts(bodies: Sequence[Body], title: str = "Payload by loaded point") -> Facts:
+def body_table(bodies: Sequence[Body], title: str = "Payload by loaded point") -> Facts:
     """One row a body, where there are several."""
     rows = []
     for body in bodies:
@@ -259,7 +267,7 @@ def _toward(force: float, direction: Floats, joint: int, mode: str) -> str:
     return f"{force_text(force)} toward {vector(direction, '.3f')}: {weakest_text(joint, mode)}"
 
 
-def share_facts(body: Body, title: str = "") -> Facts:
+def weakest_table(body: Body, title: str = "") -> Facts:
     """One row for each weakest joint and mode: in how many directions, and the least and largest payload there."""
     groups: dict[tuple[int, str], list[int]] = {}
     for row, key in enumerate(zip(body.joint.tolist(), body.mode, strict=True)):
@@ -280,7 +288,7 @@ def share_facts(body: Body, title: str = "") -> Facts:
     return Facts(title or f"What gives way under a load at {body.name}", headers, tuple(rows))
 
 
-# The page of a payload map: the body of payloads around each loaded point, coloured by the weakest joint.
+# A payload map as a report: the body of payloads around each loaded point, coloured by the weakest joint.
 
 JOINT_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
 """Okabe and Ito's; joints that are weakest most often come first."""
@@ -302,44 +310,106 @@ PICTURE = (
 NOTE = "The shape is given and rigid; friction at one point of each ball holds it."
 
 
-def map_page(
-    case: PayloadCase, bodies: Sequence[Body], title: str, tensions: str = "", more: tuple[Facts, ...] = ()
-) -> str:
-    """The whole HTML text; `tensions` in words where bodies have different ones, `more` are further tables."""
-    return html_page(title, _parts(case, bodies, tensions, more), NOTE)
+COLUMNS = ("tensions", "link", "x", "y", "z", "payload_N", "joint", "mode")
+"""Without a limit, payload_N is inf and joint 0."""
+GIVEN, BEST, EQUAL = "given", "best", "equal"
+"""Names of sets of tensions."""
 
 
-def write_map_page(
-    case: PayloadCase,
-    bodies: Sequence[Body],
-    path: str | Path,
-    title: str,
-    tensions: str = "",
-    more: tuple[Facts, ...] = (),
-) -> Path:
-    """Write one HTML file that needs nothing else."""
-    target = Path(path)
-    target.write_text(map_page(case, bodies, title, tensions, more), encoding="utf-8")
-    return target
+@dataclass(frozen=True)
+class PayloadMap:
+    """A payload map and what it was asked for."""
+
+    case: PayloadCase
+    payloads: xarray.Dataset
+    """Its `shape` dimension is one set of tensions after another."""
+    sets: dict[str, list[float]]
+    """Those tensions, N, by name: given, or best and equal."""
+    asked: tuple[Payload, ...] = ()
+    """In one direction: for each link, with each set of tensions."""
+    best: BestTensions | None = None
+
+    def bodies(self) -> tuple[Body, ...]:
+        """For each link, with each set of tensions."""
+        names = ("",) if self.best is None else tuple(f"{name} tensions" for name in self.sets)
+        return bodies_of(self.case, self.payloads, names, self.asked)
 
 
-def _parts(case: PayloadCase, bodies: Sequence[Body], tensions: str, more: tuple[Facts, ...]) -> Iterator[Part]:
+def map_report(found: PayloadMap) -> Report:
+    """A payload map."""
+    return Report(
+        f"{found.case.robot.name}, {found.case.words}: payload map",
+        record=lambda: map_record(found),
+        page=lambda: map_sections(found.case, found.bodies(), found.best),
+        footnote=NOTE,
+        rows=lambda: Rows(COLUMNS, _rows(found)),
+        dataset=lambda: map_dataset(found),
+    )
+
+
+def map_sections(case: PayloadCase, bodies: Sequence[Body], best: BestTensions | None = None) -> Iterator[Section]:
+    """The page; `best` where bodies have the best tensions and equal ones."""
+    tensions = ""
+    if best is not None:
+        tensions = f"best {tensions_text(best.tensions)}; equal {tensions_text(best.equal_tensions)}"
     for body in bodies:
         if body.scale == 0:
-            yield warning_boxes([f"{body.name}: no body is drawn; {_nothing(body)}"])
-    figure = map_picture(case, bodies, not tensions)
-    yield pictures("picture", [figure], "38rem", "Payload in every direction", PICTURE, True)
-    yield facts_table(map_summary(case, bodies, "Payload map", tensions))
+            yield Box(f"{body.name}: no body is drawn; {_nothing(body)}")
+    figure = map_picture(case, bodies, best is None)
+    yield Figures("picture", [figure], "38rem", "Payload in every direction", PICTURE, True)
+    yield map_summary(case, bodies, "Payload map", tensions)
     if len(bodies) > 1:
-        yield facts_table(bodies_facts(bodies))
-    for facts in more:
-        yield facts_table(facts)
-    for body in bodies:
-        yield facts_table(share_facts(body))
-    loads = dead_load_facts(case)
+        yield body_table(bodies)
+    if best is not None:
+        yield best_table(case, best)
+    yield from map(weakest_table, bodies)
+    loads = dead_load_table(case)
     if loads.rows:
-        yield facts_table(loads)
+        yield loads
     yield from robot_tables(case.robot)
+
+
+def map_dataset(found: PayloadMap) -> xarray.Dataset:
+    """The map with its shape and its tensions, SI."""
+    case, shape = found.case, found.case.shape
+    more = {
+        "tensions": (("shape", "cable"), list(found.sets.values()), {"units": "N"}),
+        "bend": ("joint_of_shape", shape.bends, {"units": "rad"}),
+        "azimuth": ("joint_of_shape", shape.azimuths, {"units": "rad"}),
+        "gravity": ("axis", case.gravity, {"units": "m/s^2"}),
+    }
+    whole = found.payloads.assign(more).assign_coords(shape=list(found.sets))
+    return whole.assign_attrs(shape=case.words, vertebra=__version__)
+
+
+def _rows(found: PayloadMap) -> Iterator[tuple[Any, ...]]:
+    """One row per direction."""
+    modes = str(found.payloads.attrs["modes"]).split()
+    axes = [found.payloads[f"direction_{axis}"].to_numpy().tolist() for axis in "xyz"]
+    for row, name in enumerate(found.sets):
+        for place, link in enumerate(found.payloads["link"].to_numpy().tolist()):
+            part = found.payloads.isel(shape=row, link=place)
+            columns = (part[variable].to_numpy().tolist() for variable in ("payload", "joint", "mode"))
+            for x, y, z, payload, joint, mode in zip(*axes, *columns, strict=True):
+                yield name, link, x, y, z, payload, joint, modes[mode]
+
+
+def map_record(found: PayloadMap) -> dict[str, Any]:
+    """The map as JSON, SI; null is no limit."""
+    names = ("payload", "joint", "mode")
+    axes = (found.payloads[f"direction_{axis}"].to_numpy().tolist() for axis in "xyz")
+    return {
+        "robot": found.case.robot.name,
+        "shape": found.case.words,
+        "tensions": found.sets,
+        "links": found.payloads["link"].to_numpy().tolist(),
+        "modes": str(found.payloads.attrs["modes"]).split(),
+        "directions": list(zip(*axes, strict=True)),
+        "maps": {
+            name: {variable: found.payloads[variable].isel(shape=row).to_numpy().tolist() for variable in names}
+            for row, name in enumerate(found.sets)
+        },
+    }
 
 
 def _nothing(body: Body) -> str:
@@ -348,8 +418,10 @@ def _nothing(body: Body) -> str:
 
 def map_picture(case: PayloadCase, bodies: Sequence[Body], tell_tensions: bool = True) -> Any:
     """The plotly figure: the robot, and one body at a time to choose from."""
+    from vertebra.report.plotly import scene_figure
+
     scene = map_scene(case, bodies, tell_tensions)
-    figure = robot_picture(case.robot, scene)
+    figure = scene_figure(scene)
     common, owners = len(figure.data), []
     colours = joint_colours(bodies)
     for place, body in enumerate(bodies):
@@ -391,6 +463,8 @@ def joint_colours(bodies: Sequence[Body]) -> dict[int, str]:
 
 def body_traces(body: Body, colours: dict[int, str]) -> Iterator[Any]:
     """Patches of skin, shown and hidden together for each weakest joint, and the arrow of an asked direction."""
+    from vertebra.report.plotly import body_trace, line_trace
+
     if body.scale == 0:
         return
     named: set[int] = set()

@@ -12,11 +12,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from vertebra.mechanics.kinematics import frames as link_frames
-from vertebra.report.document import Facts
-from vertebra.report.html import TURN_IT, Part, facts_table, html_page, pictures
+from vertebra.report.document import Figures
 from vertebra.report.meshes import Mesh, face_depth, joined, link_mesh, solid_between
 from vertebra.report.panels import MOST_POINTS, spread
-from vertebra.report.robot import cables, links, overview, sections
 from vertebra.report.scene import (
     ELLIPSOID_COLOUR,
     GRAVITY_COLOUR,
@@ -78,38 +76,16 @@ def arrow_trace(start: Floats, end: Floats, colour: str, name: str, width: float
     )  # fmt: skip
 
 
-# The interactive page of a robot at one pose: a 3D picture drawn by plotly, and the robot's numbers.
-
-
-def robot_page(robot: Robot, frames: Floats, title: str) -> str:
-    """The whole HTML text; `frames` (n+1, 4, 4) in m."""
-    scene = robot_scene(robot, frames)
-    x, y, z = scene.tip
-    pose = Facts("", ("", ""), (("tip in this picture", f"({x:.3f}, {y:.3f}, {z:.3f}) mm"),))
-    tables = [facts_table(overview(robot)._replace(title="Robot"), pose), *part_tables(robot)]
-    return html_page(title, [big_picture(robot_picture(robot, scene)), *tables])
-
-
-def big_picture(figure: Any, caption: str = TURN_IT) -> Part:
-    """The one picture at the top of a page."""
-    return pictures("picture", [figure], "36rem", "", caption, buttons=True)
-
-
-def robot_tables(robot: Robot) -> Iterator[Part]:
-    """The robot itself."""
-    about = overview(robot)
-    rows = tuple(row for row in about.rows if row[0] != "gravity")  # the file's, which need not be what was asked
-    yield facts_table(about._replace(title=f"Robot {robot.name}", rows=rows))
-    yield from part_tables(robot)
-
-
-def part_tables(robot: Robot) -> Iterator[Part]:
-    """Tables of joints, links and cables."""
-    yield from (facts_table(facts) for facts in (sections(robot), links(robot), cables(robot)) if facts.rows)
+# A scene as a 3D picture.
 
 
 def robot_picture(robot: Robot, scene: Scene) -> Any:
-    """The plotly figure of a scene."""
+    """The plotly figure of a robot's scene."""
+    return scene_figure(scene)
+
+
+def scene_figure(scene: Scene) -> Any:
+    """The plotly figure of any scene."""
     figure = go.Figure([*_bodies(scene), *_lines(scene), *_overlays(scene)])
     distance = eye_distance(scene)
     ex, ey, ez = (distance * value for value in scene.view.eye)
@@ -269,9 +245,9 @@ def lay_out(
     )
 
 
-def animation(figure: Any, name: str, caption: str) -> Part:
+def animation(figure: Any, name: str, caption: str) -> Figures:
     """A figure with frames; it stands still until it is told to play."""
-    return pictures(name, [figure], "40rem", "", caption, buttons=True, moves=True)
+    return Figures(name, [figure], "40rem", "", caption, buttons=True, moves=True)
 
 
 # Pictures of several shapes side by side, from one side and at one scale.

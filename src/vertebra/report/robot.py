@@ -1,12 +1,15 @@
-"""The facts of a robot as text: what the command line and the pages print about it. Units stand in the headers."""
+"""The answer about a robot: tables of its parts, its picture at any pose, its page, its file."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from vertebra.report.document import Facts, degrees, number
+import numpy as np
+
+from vertebra.report.document import PICTURES, Facts, Report, Section, big_picture, degrees, json_text, number
 from vertebra.robot.description import (
     BallJoint,
     CableFriction,
@@ -20,7 +23,98 @@ from vertebra.robot.description import (
 )
 from vertebra.robot.robot import Robot
 
+if TYPE_CHECKING:
+    from vertebra.report.scene import Scene
+
 MM, GRAM = 1e3, 1e3
+FILES = (*PICTURES, ".yaml", ".yml", ".json")
+"""What the report of this file can be written to."""
+
+
+def robot_report(robot: Robot, bend: Sequence[float] | None = None, title: str = "") -> Report:
+    """A robot; its pictures show it bent by `bend`, rad for each joint coordinate, or straight."""
+
+    def scene() -> Scene:
+        # Here, since a list of robots needs no engine.
+        from vertebra.mechanics.kinematics import frames
+        from vertebra.report.scene import robot_scene
+
+        return robot_scene(robot, frames(robot, [0.0] * robot.freedoms if bend is None else bend))
+
+    return Report(
+        title or robot.name,
+        record=lambda: {"robot": robot.to_mapping(), "totals": totals(robot)},
+        tables=lambda: (overview(robot), *part_tables(robot)),
+        notes=() if bend is None else tuple(beyond_limits(robot, bend)),
+        page=lambda: robot_sections(robot, scene()),
+        picture=scene,
+        texts={
+            ".yaml": lambda: yaml_text(robot),
+            ".yml": lambda: yaml_text(robot),
+            ".json": lambda: json_text(robot.to_mapping()),
+        },
+    )
+
+
+def robot_sections(robot: Robot, scene: Scene) -> Iterator[Section]:
+    """The page."""
+    x, y, z = scene.tip
+    yield big_picture(scene)
+    about = overview(robot)
+    tip = ("tip in this picture", f"({x:.3f}, {y:.3f}, {z:.3f}) mm")
+    yield about._replace(title="Robot", rows=(*about.rows, tip))
+    yield from part_tables(robot)
+
+
+def robot_tables(robot: Robot) -> Iterator[Facts]:
+    """The robot itself, for the end of a page about something else."""
+    yield about_robot(robot, f"Robot {robot.name}")
+    yield from part_tables(robot)
+
+
+def about_robot(robot: Robot, title: str) -> Facts:
+    """The overview without the file's gravity, which need not be what was asked."""
+    about = overview(robot)
+    return about._replace(title=title, rows=tuple(row for row in about.rows if row[0] != "gravity"))
+
+
+def part_tables(robot: Robot) -> Iterator[Facts]:
+    """Tables of joints, links and cables."""
+    yield from (facts for facts in (sections(robot), links(robot), cables(robot)) if facts.rows)
+
+
+def totals(robot: Robot) -> dict[str, Any]:
+    """Derived numbers of a robot, SI."""
+    return {
+        "joints": len(robot.joints),
+        "freedoms": robot.freedoms,
+        "links": len(robot.links),
+        "cables": len(robot.cables),
+        "length": robot.length,
+        "mass": robot.mass,
+    }
+
+
+def preset_record(robot: Robot) -> dict[str, Any]:
+    """One line of a list of robots."""
+    kinds = list(dict.fromkeys(section.joint.kind for section in robot.description.sections))
+    return {"name": robot.name, "kinds": kinds, **totals(robot), "source": robot.source}
+
+
+def yaml_text(robot: Robot) -> str:
+    """The robot file in SI."""
+    import yaml
+
+    return yaml.safe_dump(robot.to_mapping(), sort_keys=False, allow_unicode=True, default_flow_style=None, width=100)
+
+
+def beyond_limits(robot: Robot, bend: Sequence[float]) -> Iterator[str]:
+    """A pose beyond the stops can be drawn, but the reader should know."""
+    bent = np.maximum.reduceat(np.abs(bend), robot.joints["first"])
+    beyond = np.flatnonzero(bent > robot.joints["limit"] * (1 + 1e-12)) + 1
+    if len(beyond):
+        more = f", and {len(beyond) - 1} more" if len(beyond) > 1 else ""
+        yield f"joint {beyond[0]} is bent beyond the limit in the robot file{more}"
 
 
 def short_source(source: str) -> str:

@@ -1,20 +1,29 @@
-"""The answer about a shape: its facts as text, its picture, its page."""
+"""The answer about a shape, or about all stable shapes of the same tensions: tables, picture, page, record, CSV."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from vertebra.report.document import Facts, number
-from vertebra.report.html import TURN_IT, Part, facts_table, html_page, pictures, warning_boxes
-from vertebra.report.panels import Panel, Series, panel_figure
-from vertebra.report.plotly import big_picture, robot_picture, robot_tables
+from vertebra.report.document import (
+    TURN_IT,
+    Facts,
+    Figures,
+    Report,
+    Rows,
+    Section,
+    big_picture,
+    number,
+    plain_fields,
+    signless_zero,
+    vector,
+)
+from vertebra.report.panels import Panel, Series
+from vertebra.report.robot import robot_tables
 from vertebra.report.scene import (
     Ghost,
     Mark,
@@ -22,6 +31,7 @@ from vertebra.report.scene import (
     body_points,
     cable_label,
     cable_style,
+    ghost,
     gravity_arrow,
     load_arrows,
     place_text,
@@ -32,9 +42,13 @@ from vertebra.report.scene import (
 from vertebra.robot.friction import FrictionLaw
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.statics.forward import Shapes
+from vertebra.statics.forward import Shapes, shape_from_tensions
 from vertebra.statics.shape import Shape, Status
 from vertebra.statics.stiffness import tip_stiffness
+
+if TYPE_CHECKING:
+    from vertebra.mechanics.problem import Load
+    from vertebra.statics.branches import Equilibria
 
 MM = 1e3
 
@@ -91,7 +105,7 @@ def slip_text(shape: Shape, k: int) -> str:
     return "to base" if to_base else "to tip" if to_tip else "sticks"
 
 
-def along_facts(shape: Shape) -> Facts:
+def tension_table(shape: Shape) -> Facts:
     """Tension of every cable across every joint: how friction eats it up."""
     last = shape.robot.cables["last_link"]
     rows = [("base", *(f"{value:.4f}" for value in shape.tensions_at_base))]
@@ -102,7 +116,7 @@ def along_facts(shape: Shape) -> Facts:
     return Facts("Tension across each joint [N]", ("joint", *_cable_names(shape)), tuple(rows))
 
 
-def slip_facts(shape: Shape) -> Facts:
+def slip_table(shape: Shape) -> Facts:
     """Slip direction of every cable in every link."""
     last = shape.robot.cables["last_link"]
     rows = tuple(
@@ -181,17 +195,6 @@ def joint_list(joints: tuple[int, ...], most: int = 6) -> str:
     return f"joints {', '.join(map(str, joints[:-1]))} and {joints[-1]}"
 
 
-def vector(values: ArrayLike, form: str = ".6g") -> str:
-    """Such as ``(0.00, -1.50, 20.00)``, without a minus in front of nothing."""
-    return f"({', '.join(signless_zero(float(value), form) for value in np.asarray(values))})"
-
-
-def signless_zero(value: float, form: str) -> str:
-    """The number as text; what rounds to zero has no sign."""
-    text = format(value, form)
-    return text.lstrip("-") if float(text) == 0 else text
-
-
 def _stiffness_rows(shape: Shape) -> Iterator[tuple[str, str]]:
     if shape.status != Status.SOLVED:
         yield "tip stiffness", "- (only a stable shape within its range has one)"
@@ -212,7 +215,7 @@ def stiffness_text(value: float) -> str:
     return f"{value:.4g} N/m" if math.isfinite(value) else "rigid"
 
 
-def joint_facts(shape: Shape) -> Facts:
+def joint_table(shape: Shape) -> Facts:
     """One row a joint."""
     share = np.abs(shape.angles) / shape.robot.joints["limit"]
     force = np.linalg.norm(shape.forces, axis=1)
@@ -232,7 +235,7 @@ def joint_facts(shape: Shape) -> Facts:
     return Facts("Joints in this shape", headers, tuple(rows))
 
 
-def cable_facts(shape: Shape) -> Facts:
+def cable_table(shape: Shape) -> Facts:
     """One row a cable; where cables rub, also what is left of the tension at the end, and which way they slip."""
     robot = shape.robot
     base, end = shape.tensions_at_base, tensions_at_end(shape)
@@ -264,7 +267,7 @@ def straight_lengths(robot: Robot) -> Floats:
     return cable_lengths(robot, np.zeros(robot.freedoms))
 
 
-def load_facts(shape: Shape | Shapes) -> Facts:
+def load_table(shape: Shape | Shapes) -> Facts:
     """One row a load."""
     rows = [
         (str(i), place_text(shape.robot, load), vector(load.force), vector(load.moment))
@@ -302,13 +305,6 @@ def alike_cables(values: Floats) -> dict[int, str]:
         cables[0]: f"cable{'s' if len(cables) > 1 else ''} {name}"
         for cables, name in zip(groups.values(), names, strict=True)
     }
-
-
-def along_plot(shape: Shape) -> Part:
-    """The plot with its heading."""
-    figure: Any = panel_figure([along_panel(shape)])
-    figure.update_layout(margin={"t": 12})
-    return pictures("along", [figure], "22rem", "How friction changes the tension", CAPTION)
 
 
 # A shape as a scene: the robot with its cables drawn by tension, its loads, other shapes as thin lines, and the
@@ -358,7 +354,7 @@ def _width(tension: float, highest: float) -> float:
     return THINNEST + (WIDEST - THINNEST) * tension / highest if highest > 0 else THINNEST
 
 
-# The interactive page of a shape: the robot in equilibrium, its forces, and every number behind the picture.
+# Shapes as reports.
 
 PICTURE = (
     "Cables are drawn the wider the tighter they are. The pale body at the tip is where a small force from any side "
@@ -368,72 +364,175 @@ NOTE = (
     "The force of a joint is what the link before it exerts on the link after it, normal its part along the common "
     "normal of the two, cables the sum of tensions there."
 )
+FIELDS = (
+    "angles", "tip", "frames", "tensions", "tensions_at_base", "slip", "lengths", "forces", "normal_forces",
+    "compliance", "energy", "residual", "moment_scale", "iterations", "converged", "stable", "out_of_range",
+    "locked", "separated", "weakest", "gravity", "closure",
+)  # fmt: skip
+COLUMNS = ("joint", "angle_deg", "x_mm", "y_mm", "z_mm", "force_x_N", "force_y_N", "force_z_N")
+"""The place is the frame of the link distal of the joint; the force is what the link before it exerts on it."""
 
 
-def shape_page(shape: Shape, title: str, ghosts: Sequence[Ghost] = (), marks: Sequence[Mark] = ()) -> str:
-    """The whole HTML text; `ghosts` and `marks` go into the picture."""
-    figure = robot_picture(shape.robot, shape_scene(shape, ghosts, marks))
-    parts = [warning_boxes(warnings(shape)), big_picture(figure, PICTURE), *shape_tables(shape, "Shape")]
-    return html_page(title, [*parts, *robot_tables(shape.robot)], NOTE)
+def shape_report(shape: Shape) -> Report:
+    """A shape, with what weight, loads and friction change in it as thin lines."""
+    title = shape_title(shape)
+
+    def ghosts() -> tuple[Ghost, ...]:
+        return (*load_free(shape), *friction_free(shape))
+
+    return Report(
+        title,
+        record=lambda: shape_record(shape),
+        tables=lambda: shape_tables(shape, title),
+        warnings=tuple(warnings(shape)),
+        page=lambda: shape_sections(shape, ghosts()),
+        footnote=NOTE,
+        picture=lambda: shape_scene(shape, ghosts()),
+        picture_title=title + fault_words(shape),
+        rows=lambda: Rows(COLUMNS, shape_rows(shape)),
+    )
 
 
-def shape_tables(shape: Shape, title: str) -> Iterator[Part]:
-    """Everything about a shape; where cables rub, also a plot and a table of the tension along them."""
-    yield facts_table(shape_summary(shape, title))
-    for facts in (load_facts(shape), joint_facts(shape), cable_facts(shape)):
-        if facts.rows:
-            yield facts_table(facts)
+def branches_report(found: Equilibria) -> Report:
+    """All stable shapes; the picture is of the one that the start leads to, with the others as thin lines."""
+    shown = found.reached or 0
+    shape = found.shapes[shown]
+
+    def ghosts() -> list[Ghost]:
+        return [
+            ghost(shape.robot, other.frames, f"branch {i + 1}, {other.energy:.4g} J", i + 1)
+            for i, other in enumerate(found.shapes)
+            if i != shown
+        ]
+
+    title = f"{shape_title(shape)}: branch {shown + 1} of {len(found.shapes)}"
+    rows = ((i, *row) for i, each in enumerate(found.shapes, 1) for row in shape_rows(each))
+    return Report(
+        title,
+        record=lambda: {
+            "robot": shape.robot.name,
+            "reached": found.reached,  # counted from 0
+            "counts": list(found.counts),
+            "tried": found.tried,
+            "shapes": [shape_record(each) for each in found.shapes],
+        },
+        tables=lambda: [branch_table(found)],
+        warnings=tuple(text for each in found.shapes for text in warnings(each)),
+        page=lambda: shape_sections(shape, ghosts()),
+        footnote=NOTE,
+        picture=lambda: shape_scene(shape, ghosts()),
+        picture_title=title + fault_words(shape),
+        rows=lambda: Rows(("branch", *COLUMNS), rows),
+    )
+
+
+def shape_title(shape: Shape, most: int = 12) -> str:
+    """Robot and tensions, for a heading."""
+    tensions = [f"{round(tension, 9):.4g}" for tension in shape.tensions_at_base]
+    shown = ", ".join(tensions[:most]) + (", ..." if len(tensions) > most else "")
+    return f"{shape.robot.name} under {shown} N"
+
+
+def fault_words(shape: Shape) -> str:
+    """Behind the title of a picture, which travels without its page: that the shape does not hold."""
+    return "" if shape.status == Status.SOLVED else f" ({shape.status.name.lower().replace('_', ' ')})"
+
+
+def shape_sections(shape: Shape, ghosts: Sequence[Ghost] = (), marks: Sequence[Mark] = ()) -> Iterator[Section]:
+    """The page: the robot in equilibrium, its forces, and every number behind the picture."""
+    yield big_picture(shape_scene(shape, ghosts, marks), PICTURE)
+    yield from all_tables(shape, "Shape")
+    yield from robot_tables(shape.robot)
+
+
+def shape_tables(shape: Shape, title: str) -> Iterator[Facts]:
+    """Summary, loads, joints, cables."""
+    yield shape_summary(shape, title)
+    yield from (table for table in (load_table(shape), joint_table(shape), cable_table(shape)) if table.rows)
+
+
+def all_tables(shape: Shape, title: str) -> Iterator[Section]:
+    """Everything about a shape; with cable friction, also a plot and a table of the tension along the cables."""
+    yield from shape_tables(shape, title)
     if shape.friction:
-        yield along_plot(shape)
-        yield facts_table(along_facts(shape))
-        yield facts_table(slip_facts(shape))
+        from vertebra.report.panels import panel_figure
+
+        figure = panel_figure([along_panel(shape)])
+        figure.update_layout(margin={"t": 12})
+        yield Figures("along", [figure], "22rem", "How friction changes the tension", CAPTION)
+        yield tension_table(shape)
+        yield slip_table(shape)
 
 
-# Pictures of a robot at one pose, or of a shape under its forces: an interactive page, or a still image.
+def branch_table(found: Equilibria) -> Facts:
+    """One row per branch, lowest energy first."""
+    rows = [
+        (
+            str(i + 1),
+            vector(shape.tip * MM, ".2f"),
+            f"{shape.energy:.6g}",
+            stiffness_text(tip_stiffness(shape).stiffness[0]).removesuffix(" N/m"),
+            str(count),
+            "yes" if i == found.reached else "",
+        )
+        for i, (shape, count) in enumerate(zip(found.shapes, found.counts, strict=True))
+    ]
+    title = f"{len(rows)} stable shape{'' if len(rows) == 1 else 's'} of {found.shapes[0].robot.name}"
+    return Facts(title, ("branch", "tip [mm]", "energy [J]", "softest [N/m]", "starts", "reached"), tuple(rows))
 
 
-def robot_figure_html(robot: Robot, frames: Floats, path: str | Path, title: str = "") -> Path:
-    """Write one HTML file that needs nothing else: a 3D picture to turn, and the robot's numbers below it.
-
-    `frames`: (n+1, 4, 4) of all links, m, as `vertebra.frames` gives them.
-    """
-    from vertebra.report.plotly import robot_page
-
-    target = Path(path)
-    target.write_text(robot_page(robot, frames, title or robot.name), encoding="utf-8")
-    return target
+def load_free(shape: Shape) -> Iterator[Ghost]:
+    """The shape of the same tensions without weight and loads, for comparison; none where nothing would differ."""
+    if shape.loads or shape.gravity.any():
+        rules = {"gravity": (0.0, 0.0, 0.0), "friction": shape.friction or 0.0, "closure": shape.closure}
+        yield from _other_shape(shape, "without weight and loads", 0, rules)
 
 
-def robot_figure_static(robot: Robot, frames: Floats, path: str | Path, title: str = "") -> Path:
-    """Write a still picture; the suffix of `path` (.png or .svg) says which kind.
-
-    `frames`: (n+1, 4, 4) of all links, m, as `vertebra.frames` gives them.
-    """
-    from vertebra.report.still import draw_still
-
-    target = Path(path)
-    draw_still(robot, frames, target, title or robot.name)
-    return target
+def friction_free(shape: Shape) -> Iterator[Ghost]:
+    """The shape of the same tensions without friction; none where there is none."""
+    if shape.friction:
+        rules = {"gravity": shape.gravity, "loads": shape.loads, "friction": 0.0, "closure": shape.closure}
+        yield from _other_shape(shape, "without friction", 1, rules)
 
 
-def shape_figure_html(
-    shape: Shape, path: str | Path, title: str = "", ghosts: Sequence[Ghost] = (), marks: Sequence[Mark] = ()
-) -> Path:
-    """Write one HTML file that needs nothing else: the shape to turn, and all its numbers below it."""
-
-    target = Path(path)
-    target.write_text(shape_page(shape, title or shape.robot.name, ghosts, marks), encoding="utf-8")
-    return target
+def _other_shape(shape: Shape, name: str, number: int, rules: dict[str, Any]) -> Iterator[Ghost]:
+    other = shape_from_tensions(shape.robot, shape.tensions_at_base, **rules, check=False)
+    if other.stable:
+        yield ghost(shape.robot, other.frames, name, number)
 
 
-def shape_figure_static(
-    shape: Shape, path: str | Path, title: str = "", ghosts: Sequence[Ghost] = (), marks: Sequence[Mark] = ()
-) -> Path:
-    """Write a still picture of a shape; the suffix of `path` (.png or .svg) says which kind."""
-    from vertebra.report.still import draw_scene
+def shape_rows(shape: Shape) -> Iterator[tuple[Any, ...]]:
+    """One row per joint, for `COLUMNS`."""
+    for j, (angle, force) in enumerate(zip(shape.angles, shape.forces, strict=True)):
+        place = shape.frames[j + 1][:3, 3] * MM
+        yield (j + 1, math.degrees(angle), *(float(value) for value in (*place, *force)))
 
-    target = Path(path)
-    # A picture travels without its page, so it says itself when the shape does not hold.
-    fault = "" if shape.status == Status.SOLVED else f" ({shape.status.name.lower().replace('_', ' ')})"
-    draw_scene(shape_scene(shape, ghosts, marks), target, (title or shape.robot.name) + fault)
-    return target
+
+def shape_record(shape: Shape) -> dict[str, Any]:
+    """Every field of a shape as JSON, SI."""
+    record: dict[str, Any] = {"robot": shape.robot.name} | plain_fields(shape, FIELDS)
+    record["friction"] = friction_record(shape.friction)
+    record["loads"] = load_records(shape.loads)
+    record["status"] = shape.status.name.lower()
+    record["tip_stiffness"] = None
+    if shape.status == Status.SOLVED:
+        record["tip_stiffness"] = plain_fields(tip_stiffness(shape), ("stiffness", "directions"))
+    return record
+
+
+def load_records(loads: Sequence[Load]) -> list[dict[str, Any]]:
+    """Loads as JSON, SI."""
+    return [plain_fields(load, ("force", "moment", "link", "point")) for load in loads]
+
+
+def friction_record(laws: Sequence[FrictionLaw]) -> list[dict[str, Any]]:
+    """Per cable: coefficients a, b, c with the bend in rad, or the curve at every 5 deg; nothing without friction."""
+    bends = [math.radians(angle) for angle in range(0, 91, 5)]
+    return [
+        {
+            "coefficients": list(law.coefficients) if law.curve is None else None,
+            "curve": None if law.curve is None else [[bend, law(bend)] for bend in bends],
+            "presliding": law.presliding,
+        }
+        for law in laws
+    ]

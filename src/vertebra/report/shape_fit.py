@@ -1,4 +1,4 @@
-"""The answer about parameters fitted to measured shapes: tables, pictures, page."""
+"""The answer about parameters fitted to measured shapes: tables, page, record, and the robot file with the values."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from vertebra.identify.shape_fit import Misfit, ShapeFit
-from vertebra.report.document import Facts
-from vertebra.report.html import Part, facts_table, html_page, listing, pictures, warning_boxes
+from vertebra.report.document import Facts, Figures, Listing, Report, Section
 
 MM = 1e3
 
@@ -20,7 +19,7 @@ def title(fit: ShapeFit) -> str:
     return f"Parameters of {fit.given.name} from {'simulated' if fit.data.simulated else 'measured'} shapes"
 
 
-def fit_facts(fit: ShapeFit) -> Facts:
+def fit_summary(fit: ShapeFit) -> Facts:
     """How the parameters were found, one fact a row."""
     data = fit.data
     paths = sum(len(path) > 1 for path in data.paths)
@@ -51,7 +50,7 @@ def _search(fit: ShapeFit) -> str:
     return f"converged after {steps}" if fit.converged else f"not converged after {steps}: {fit.reason}"
 
 
-def parameter_facts(fit: ShapeFit) -> Facts:
+def parameter_table(fit: ShapeFit) -> Facts:
     """Every parameter with its uncertainty."""
     rows = []
     for item, unknown, word in zip(fit.estimates, fit.unknowns, fit.verdicts, strict=True):
@@ -69,12 +68,12 @@ def parameter_facts(fit: ShapeFit) -> Facts:
 
 def shape_fit_tables(fit: ShapeFit) -> Iterator[Facts]:
     """All tables behind that of the parameters."""
-    yield combination_facts(fit)
+    yield combination_table(fit)
     if len(fit.names) > 1:
-        yield correlation_facts(fit)
+        yield correlation_table(fit)
 
 
-def combination_facts(fit: ShapeFit) -> Facts:
+def combination_table(fit: ShapeFit) -> Facts:
     """What the measurements see, from the best seen combination to the worst."""
     rows = [
         (f"{100 / value:.3g}" if value > 0.0 else "infinite", _combination(fit, direction))
@@ -93,7 +92,7 @@ def _combination(fit: ShapeFit, direction: np.ndarray[tuple[int], np.dtype[np.fl
     return " ".join(parts)
 
 
-def correlation_facts(fit: ShapeFit) -> Facts:
+def correlation_table(fit: ShapeFit) -> Facts:
     """How errors of parameters go together."""
     rows = [
         (name, *(f"{value:.2f}" for value in row))
@@ -102,7 +101,7 @@ def correlation_facts(fit: ShapeFit) -> Facts:
     return Facts("Correlations", ("", *fit.names), tuple(rows))
 
 
-def row_facts(fit: ShapeFit) -> Facts:
+def row_table(fit: ShapeFit) -> Facts:
     """Every row: how far off before and after."""
     columns: dict[str, list[str]] = {"row": [str(row + 1) for row in range(len(fit.data))]}
     if any(fit.data.sequence):
@@ -217,7 +216,7 @@ def tip_picture(fit: ShapeFit) -> Any:
     return figure
 
 
-# The page of parameters fitted to measured shapes: pictures, tables and the robot file in one HTML file.
+# Parameters fitted to measured shapes as a report.
 
 ROWS = "Every row: hollow with the values that the fit started from, filled with the fitted ones."
 CORRELATIONS = (
@@ -227,22 +226,82 @@ TIPS = "Given tips hollow, predicted ones filled, a line between them. Drag to t
 NOTE = "Tensions and payloads are taken as exact. Point at a mark to read it."
 
 
-def shape_fit_page(fit: ShapeFit) -> str:
-    """The whole HTML text."""
-    return html_page(title(fit), _parts(fit), NOTE)
+def shape_fit_report(fit: ShapeFit) -> Report:
+    """Parameters fitted to measured shapes."""
+    return Report(
+        title(fit),
+        record=lambda: shape_fit_record(fit),
+        tables=lambda: (fit_summary(fit), parameter_table(fit), *shape_fit_tables(fit)),
+        warnings=fit.warnings,
+        page=lambda: shape_fit_sections(fit),
+        footnote=NOTE,
+        texts={".yaml": fit.robot_file, ".yml": fit.robot_file},
+    )
 
 
-def _parts(fit: ShapeFit) -> Iterator[Part]:
-    yield warning_boxes(fit.warnings)
-    yield facts_table(fit_facts(fit)._replace(title="Fit"))
-    yield facts_table(parameter_facts(fit))
+def shape_fit_sections(fit: ShapeFit) -> Iterator[Section]:
+    """The page."""
+    yield fit_summary(fit)._replace(title="Fit")
+    yield parameter_table(fit)
     kinds = ["tips"] * fit.data.has_tips + ["angles"] * fit.data.has_angles
-    yield pictures("rows", [row_picture(fit, kind) for kind in kinds], "25rem", "Rows", ROWS)
+    yield Figures("rows", [row_picture(fit, kind) for kind in kinds], "25rem", "Rows", ROWS)
     if np.isfinite(fit.data.tips).all(axis=1).any():
-        yield pictures("tips", [tip_picture(fit)], "32rem", "Tips", TIPS)
+        yield Figures("tips", [tip_picture(fit)], "32rem", "Tips", TIPS)
     if len(fit.names) > 1:
-        yield pictures("correlations", [correlation_picture(fit)], "28rem", "Correlations", CORRELATIONS)
-    for facts in shape_fit_tables(fit):
-        yield facts_table(facts)
-    yield facts_table(row_facts(fit))
-    yield listing("The robot file", fit.robot_file())
+        yield Figures("correlations", [correlation_picture(fit)], "28rem", "Correlations", CORRELATIONS)
+    yield from shape_fit_tables(fit)
+    yield row_table(fit)
+    yield Listing("The robot file", fit.robot_file())
+
+
+def shape_fit_record(fit: ShapeFit) -> dict[str, Any]:
+    """The fit as JSON, SI."""
+    return {
+        "source": fit.data.source,
+        "simulated": fit.data.simulated,
+        "rows": len(fit.data),
+        "parameters": [
+            {
+                "name": item.name,
+                "unit": unknown.parameter.unit,
+                "start": unknown.start,
+                "bounds": [unknown.low, unknown.high],
+                "prior": [unknown.prior.mean, unknown.prior.error] if unknown.prior is not None else None,
+                "value": item.value,
+                "standard_error": item.error,
+                "interval": [item.low, item.high],
+                "verdict": word,
+            }
+            for item, unknown, word in zip(fit.estimates, fit.unknowns, fit.verdicts, strict=True)
+        ],
+        "level": fit.level,
+        "covariance": fit.covariance.tolist(),
+        "correlations": fit.correlations.tolist(),
+        "singular_values": fit.singular_values.tolist(),
+        "directions": fit.directions.tolist(),
+        "unseen": [
+            {"names": list(item.names), "change": item.direction.tolist(), "error": item.error,
+             "moves_tip": item.tip, "moves_angle": item.angle, "sentence": item.sentence}
+            for item in fit.unseen
+        ],
+        "active_bounds": list(fit.active_bounds),
+        "before": _misfit(fit.before),
+        "after": _misfit(fit.after),
+        "sigma": fit.sigma,
+        "sigma_known": fit.sigma_known,
+        "degrees_of_freedom": fit.degrees_of_freedom,
+        "chi_squared": fit.chi_squared,
+        "p_value": fit.p_value,
+        "iterations": fit.iterations,
+        "converged": fit.converged,
+        "reason": fit.reason,
+        "warnings": list(fit.warnings),
+        "robot": fit.robot.to_mapping(),
+    }  # fmt: skip
+
+
+def _misfit(misfit: Misfit) -> dict[str, Any]:
+    return {
+        "rms_tip": misfit.rms_tip, "rms_angle": misfit.rms_angle, "squares": misfit.squares,
+        "tips": misfit.tips.tolist(), "angles": misfit.angles.tolist(),
+    }  # fmt: skip

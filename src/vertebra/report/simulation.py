@@ -1,28 +1,41 @@
-"""The answer about a simulated motion: where it ended, how fast it was, its account of energy; plots and page."""
+"""The answer about a simulated motion: where it ended, how fast it was, its account of energy; tables, plots, page,
+record, CSV and netCDF.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from vertebra import __version__
 from vertebra.dynamics.simulate import energy_imbalance
-from vertebra.report.document import Facts, number
-from vertebra.report.html import Part, facts_table, html_page, pictures, warning_boxes
-from vertebra.report.panels import Panel, Series, draw_panels, panel_figure, spread, thin_curve
+from vertebra.report.document import (
+    Facts,
+    Figures,
+    Report,
+    Rows,
+    Section,
+    number,
+    plain_value,
+    signless_zero,
+    vector,
+)
+from vertebra.report.panels import Panel, Series, panel_figure, spread, thin_curve
 from vertebra.report.path import TIP_STYLES
-from vertebra.report.plotly import animation, motion_picture, robot_tables
+from vertebra.report.robot import robot_tables
 from vertebra.report.scene import cable_style
-from vertebra.report.shape import alike_cables, signless_zero, vector
+from vertebra.report.shape import alike_cables
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
 if TYPE_CHECKING:
     import xarray
+
+    from vertebra.errors import VertebraError
 
 ENERGIES = {
     "kinetic": "kinetic energy",
@@ -170,7 +183,7 @@ def _range(values: Floats, unit: str) -> str:
     return f"{number(round(low, 6))} to {number(round(high, 6))} {unit}" if high - low > 1e-6 else f"{low:.6g} {unit}"
 
 
-def energy_facts(case: SimulationCase) -> Facts:
+def energy_table(case: SimulationCase) -> Facts:
     """Kinetic, potential, works, and what does not add up."""
     found = case.energy()
     at_start = {name: float(case.array(name)[0]) for name in ENERGIES}
@@ -196,7 +209,7 @@ def _speed(value: float) -> str:
     return signless_zero(math.degrees(value), ".4g") if abs(value) > STILL else "0"
 
 
-def joint_motion_facts(case: SimulationCase) -> Facts:
+def joint_table(case: SimulationCase) -> Facts:
     """One row a joint."""
     angles, speeds = np.degrees(case.array("q")), case.array("qd")
     limits = np.degrees(case.robot.joints["limit"])
@@ -216,7 +229,7 @@ def joint_motion_facts(case: SimulationCase) -> Facts:
     return Facts("Joints", headers, tuple(rows))
 
 
-def cable_motion_facts(case: SimulationCase) -> Facts:
+def cable_table(case: SimulationCase) -> Facts:
     """One row a cable; the length is that at the end."""
     pulls, lengths = case.array("tensions"), case.array("lengths") * MM
     azimuths = np.degrees(case.robot.cables["azimuth"])
@@ -238,7 +251,6 @@ def cable_motion_facts(case: SimulationCase) -> Facts:
 
 # Plots of a simulated motion against time: angles, tensions, tip, energy.
 
-MM, MJ = 1e3, 1e3
 TIME_AXIS = "time [s]"
 MOST_LINES = 24
 """Colours and dashes repeat beyond this number."""
@@ -308,12 +320,7 @@ def time_figure(panel: Panel) -> Any:
     return figure
 
 
-def simulation_figure_static(case: SimulationCase, path: str | Path, title: str) -> Path:
-    """Write a still picture of the four plots, .png or .svg; same input, same bytes."""
-    return draw_panels(simulation_panels(case), path, title)
-
-
-# The page of a simulated motion: the robot to play and to turn, plots against time, and every number.
+# A simulated motion as a report: the robot to play and to turn, plots against time, and every number.
 
 MOVES = "Press Play, or drag the slider; {pace}. The dotted line is the robot at the start. Drag to turn."
 LEFT_RIGHT = "Left: angle of each joint. Right: what pulled at each cable where it enters the base."
@@ -323,22 +330,43 @@ ENERGY = (
 )
 
 
-def simulation_page(case: SimulationCase, title: str) -> str:
-    """The whole HTML text."""
-    return html_page(title, _parts(case))
+def simulation_report(case: SimulationCase, fault: VertebraError | None = None) -> Report:
+    """A simulated motion; `fault` is the error that ended it early."""
+
+    def tables() -> Iterator[Facts]:
+        yield simulation_summary(case)
+        yield from _tables(case)
+
+    return Report(
+        case.title,
+        record=lambda: simulation_record(case),
+        tables=tables,
+        warnings=tuple(simulation_warnings(case)),
+        fault=fault,
+        page=lambda: simulation_sections(case),
+        picture=lambda: simulation_panels(case),
+        picture_title=case.title + (" (ended early)" if case.fault else ""),
+        rows=lambda: Rows(list(_columns(case)), _rows(case)),
+        dataset=lambda: case.run.assign_attrs(vertebra=__version__),
+    )
 
 
-def _parts(case: SimulationCase) -> Iterator[Part]:
-    yield warning_boxes(simulation_warnings(case))
+def _tables(case: SimulationCase) -> Iterator[Facts]:
+    """Energies, joints, cables."""
+    yield from (table for table in (energy_table(case), joint_table(case), cable_table(case)) if table.rows)
+
+
+def simulation_sections(case: SimulationCase) -> Iterator[Section]:
+    """The page."""
+    from vertebra.report.plotly import animation, motion_picture
+
     picture, slowness = motion_picture(case.robot, case.time, case.array("q"), case.array("tip"), case.gravity)
     yield animation(picture, "motion", MOVES.format(pace=pace_text(slowness)))
     angles, tensions, tip, energy = (time_figure(panel) for panel in simulation_panels(case))
-    yield pictures("joints", [angles, tensions], "25rem", "Against time", LEFT_RIGHT)
-    yield pictures("energy", [tip, energy], "25rem", "Tip and energy", ENERGY)
-    yield facts_table(simulation_summary(case, "Motion"))
-    for facts in (energy_facts(case), joint_motion_facts(case), cable_motion_facts(case)):
-        if facts.rows:
-            yield facts_table(facts)
+    yield Figures("joints", [angles, tensions], "25rem", "Against time", LEFT_RIGHT)
+    yield Figures("energy", [tip, energy], "25rem", "Tip and energy", ENERGY)
+    yield simulation_summary(case, "Motion")
+    yield from _tables(case)
     yield from robot_tables(case.robot)
 
 
@@ -349,3 +377,49 @@ def pace_text(slowness: float) -> str:
     if slowness > 1.0:
         return f"it plays about {slowness:.2g} times slower than it happens"
     return f"it plays about {1.0 / slowness:.2g} times faster than it happens"
+
+
+def simulation_record(case: SimulationCase) -> dict[str, Any]:
+    """Everything as JSON, SI."""
+    run, energy = case.run, case.energy()
+    speed = np.abs(case.array("qd"))
+    row, joint = (int(i) for i in np.unravel_index(speed.argmax(), speed.shape))
+    found: dict[str, Any] = {"robot": case.robot.name, "driven_by": case.driven, "gravity": case.gravity.tolist()}
+    found |= {name: plain_value(value) for name, value in run.attrs.items() if name != "robot"}
+    found |= {
+        "fault": case.fault or None,
+        "duration": case.asked,
+        "reached": case.reached,
+        "end": {name: case.array(name)[-1].tolist() for name in ("q", "qd", "tensions", "lengths", "tip")},
+        "peak_speed": {"value": float(speed.max()), "joint": joint + 1, "time": float(case.time[row])},
+        "energy_change": {name: float(change[-1]) for name, change in energy.changes.items()},
+        "energy_imbalance": float(np.abs(energy.imbalance).max()),
+        "energy_scale": energy.scale,
+        "wall_time": case.wall,
+        "real_time_factor": case.real_time,
+        "notes": dict(case.notes),
+        "time": case.time.tolist(),
+    }
+    return found | {str(name): run[name].to_numpy().tolist() for name in run.data_vars}
+
+
+def _columns(case: SimulationCase) -> Iterator[str]:
+    joints, cables = range(1, case.robot.freedoms + 1), range(1, len(case.robot.cables) + 1)
+    yield "t_s"
+    yield from (f"q{j}_deg" for j in joints)
+    yield from (f"qd{j}_deg_s" for j in joints)
+    if "qdd" in case.run:
+        yield from (f"qdd{j}_deg_s2" for j in joints)
+    yield from (f"t{k}_N" for k in cables)
+    yield from (f"length{k}_mm" for k in cables)
+    yield from ("x_mm", "y_mm", "z_mm")
+    yield from (f"{name}_mJ" for name in case.energy().changes)
+
+
+def _rows(case: SimulationCase) -> Any:
+    """So that `vertebra dynamics --trajectory` and `simulate --tensions-file` read the file back."""
+    angles = [np.degrees(case.array(name)) for name in ("q", "qd", "qdd") if name in case.run]
+    lengths, tip = 1e3 * case.array("lengths"), 1e3 * case.array("tip")
+    energies = np.column_stack([1e3 * case.array(name) for name in case.energy().changes])
+    columns = (case.time[:, None], *angles, case.array("tensions"), lengths, tip, energies)
+    return np.column_stack(columns).tolist()

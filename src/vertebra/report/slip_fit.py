@@ -1,4 +1,4 @@
-"""The answer about a mu from slip tests: tables, pictures, page."""
+"""The answer about a mu from slip tests: tables, page, record, and the robot file with the fitted mu."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from vertebra.identify.slip_fit import ALARM, Coverage, SlipFit
 from vertebra.identify.slip_model import SlipModel
 from vertebra.identify.slips import DECIMALS
 from vertebra.identify.statistics import simultaneous_factor
-from vertebra.report.document import Facts, number
-from vertebra.report.html import Part, facts_table, html_page, listing, pictures, warning_boxes
+from vertebra.report.document import Facts, Figures, Listing, Report, Section, number
 from vertebra.report.scene import CABLE_COLOURS
 from vertebra.robot.tables import Floats
 
@@ -32,7 +31,7 @@ def title(fit: SlipFit) -> str:
     return f"Friction of ball joints from {made(fit)} slip tests"
 
 
-def fit_facts(fit: SlipFit, coverage: Coverage | None = None) -> Facts:
+def fit_summary(fit: SlipFit, coverage: Coverage | None = None) -> Facts:
     """How mu was found, one fact a row."""
     joint, link = fit.model.rig.joints[0], fit.model.rig.links[1]
     lengths = (("ball", joint["radius"]), ("ring", joint["ring_radius"]), ("link", link["length"]))
@@ -86,7 +85,7 @@ def _file(fit: SlipFit) -> str:
     return f"mu = {number(before)}, {where} the interval"
 
 
-def estimate_facts(fit: SlipFit) -> Facts:
+def estimate_table(fit: SlipFit) -> Facts:
     """mu, and the offset where it was fitted."""
     rows = [
         (item.name + (" [N]" if item.name == "offset" else ""),
@@ -96,7 +95,7 @@ def estimate_facts(fit: SlipFit) -> Facts:
     return Facts("", ("", "value", "standard error", f"{100 * fit.level:g} % from", "to"), tuple(rows))
 
 
-def setting_facts(fit: SlipFit) -> Facts:
+def setting_table(fit: SlipFit) -> Facts:
     """Every setting: what was found there, what the model says, and the mu of these tests alone."""
     modes = {item.mode for item in fit.settings}
     names, extras = zip(*(setting_name(fit, place) for place in range(len(fit.settings))), strict=True)
@@ -153,7 +152,7 @@ def _vector(values: Floats, digits: int) -> str:
     return "(" + ", ".join(f"{value + 0.0:.{digits}g}" for value in values.tolist()) + ")"
 
 
-def row_facts(fit: SlipFit) -> Facts:
+def row_table(fit: SlipFit) -> Facts:
     """Every test."""
     rows = []
     for row in range(len(fit.data)):
@@ -369,7 +368,7 @@ def _alone(fit: SlipFit) -> Iterator[tuple[float, float, float, str]]:
             yield item.predicted, item.mu, half, f"{tension} N" + (f", {extra}" if extra else "")
 
 
-# The page of a mu from slip tests: pictures, tables and the robot file in one HTML file.
+# A mu from slip tests as a report.
 
 ALONE = (
     "mu from the tests of each setting alone, beside the common mu with its interval. Where they climb or fall along "
@@ -378,23 +377,68 @@ ALONE = (
 NOTE = "Tensions and the lengths of the robot file are taken as exact. Point at a mark to read it."
 
 
-def slip_fit_page(fit: SlipFit, coverage: Coverage | None = None) -> str:
-    """The whole HTML text."""
-    return html_page(title(fit), _parts(fit, coverage), NOTE)
+def slip_report(fit: SlipFit, coverage: Coverage | None = None) -> Report:
+    """A mu from slip tests; `coverage` where its interval was checked by simulation."""
+    return Report(
+        title(fit),
+        record=lambda: slip_record(fit, coverage),
+        tables=lambda: (
+            fit_summary(fit, coverage),
+            estimate_table(fit)._replace(title="Friction between the links"),
+            setting_table(fit),
+        ),
+        warnings=fit.warnings,
+        page=lambda: slip_sections(fit, coverage),
+        footnote=NOTE,
+        texts={".yaml": fit.robot_file, ".yml": fit.robot_file},
+    )
 
 
-def _parts(fit: SlipFit, coverage: Coverage | None) -> Iterator[Part]:
-    yield warning_boxes(fit.warnings)
+def slip_sections(fit: SlipFit, coverage: Coverage | None) -> Iterator[Section]:
+    """The page."""
     caption = (
         f"Left: {made(fit)} loads hollow, the model at the fitted mu filled, with the band that holds the whole line. "
         "Right: what the model leaves over, repeats side by side; it should scatter evenly about zero."
     )
-    yield facts_table(estimate_facts(fit)._replace(title="mu"))
-    yield pictures(
-        "slips", [force_picture(fit), residual_picture(fit)], "27rem", "Loads at which the link slips", caption
-    )
-    yield facts_table(fit_facts(fit, coverage)._replace(title="Fit"))
-    yield pictures("alone", [mu_picture(fit)], "20rem", "One mu for all?", ALONE)
-    yield facts_table(setting_facts(fit))
-    yield facts_table(row_facts(fit))
-    yield listing("The robot file", fit.robot_file())
+    yield estimate_table(fit)._replace(title="mu")
+    figures = [force_picture(fit), residual_picture(fit)]
+    yield Figures("slips", figures, "27rem", "Loads at which the link slips", caption)
+    yield fit_summary(fit, coverage)._replace(title="Fit")
+    yield Figures("alone", [mu_picture(fit)], "20rem", "One mu for all?", ALONE)
+    yield setting_table(fit)
+    yield row_table(fit)
+    yield Listing("The robot file", fit.robot_file())
+
+
+def slip_record(fit: SlipFit, coverage: Coverage | None = None) -> dict[str, Any]:
+    """The fit as JSON, SI."""
+    checked = {
+        "coverage": {"calibrations": coverage.calibrations, "held": coverage.held, "share": coverage.share}
+        if coverage is not None
+        else None
+    }
+    return {
+        "source": fit.data.source,
+        "simulated": fit.data.simulated,
+        "tests": len(fit.data),
+        "robot": fit.given.name,
+        "mu_before": float(fit.given.joints["friction"][0]),
+        "mu": fit.mu,
+        "standard_error": fit.standard_error,
+        "interval": list(fit.interval),
+        "level": fit.level,
+        "offset": fit.offset._asdict() if fit.offset is not None else None,
+        "noise_N": fit.noise_N,
+        "noise_known": fit.noise_known,
+        "scatter": fit.options.scatter,
+        "rounding": fit.rounding,
+        "degrees_of_freedom": fit.degrees_of_freedom,
+        "lack_of_fit": fit.lack_of_fit._asdict() if fit.lack_of_fit is not None else None,
+        "settings": [
+            item._asdict() | {"row": item.row + 1, "tensions": fit.data.tensions[item.row].tolist()}
+            for item in fit.settings
+        ],
+        "slip_forces": fit.data.slip_force.tolist(),
+        "residuals": fit.residuals.tolist(),
+        "warnings": list(fit.warnings),
+    } | checked

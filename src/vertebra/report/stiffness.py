@@ -1,17 +1,28 @@
-"""How stiff the tip is against the common tension of all cables: a table, an interactive page, a still picture."""
+"""The answer about how stiff the tip is against the common tension of all cables: table, plot, page, CSV."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from vertebra.report.document import Facts, number
-from vertebra.report.shape import friction_rows, load_facts, vector
+from vertebra.errors import InputError
+from vertebra.report.document import (
+    Facts,
+    Report,
+    Rows,
+    Section,
+    big_picture,
+    number,
+    plain_fields,
+    vector,
+)
+from vertebra.report.robot import robot_tables
+from vertebra.report.shape import friction_rows, load_table
 from vertebra.robot.tables import Floats
+from vertebra.statics.branches import critical_tension
 from vertebra.statics.stiffness import StiffnessCurve
 
 NAMES = ("softest direction", "middle direction", "stiffest direction")
@@ -22,9 +33,50 @@ MARKERS = ("o", "s", "D")
 X_TITLE, Y_TITLE = "tension of every cable [N]", "stiffness at the tip [N/m]"
 WIDE = 30.0
 """Stiffnesses further apart than this factor are drawn on a logarithmic axis."""
+COLUMNS = ("tension_N", "softest_N_per_m", "middle_N_per_m", "stiffest_N_per_m", "solved")
+CAPTION = (
+    "Tensions without a stable shape within the range of every joint have no mark. Below the dotted line, if there is "
+    "one, the straight robot buckles, and the marks belong to a bent shape. Point at a mark to read it."
+)
 
 
-def curve_facts(curve: StiffnessCurve) -> Facts:
+def stiffness_report(curve: StiffnessCurve) -> Report:
+    """A curve of stiffness against tension."""
+    robot = curve.shapes.robot
+    title = f"Stiffness at the tip of {robot.name}"
+
+    def page() -> Iterator[Section]:
+        yield big_picture(curve_picture(curve, buckling_tension(curve)), CAPTION)
+        tables = (conditions(curve), load_table(curve.shapes), curve_table(curve))
+        yield from (table for table in tables if table.rows)
+        yield from robot_tables(robot)
+
+    def rows() -> Rows:
+        values = zip(curve.common.tolist(), curve.stiffness.tolist(), curve.solved.tolist(), strict=True)
+        return Rows(COLUMNS, ((tension, *three, solved) for tension, three, solved in values))
+
+    return Report(
+        title,
+        # Null where the tip cannot move at all, 0 where there is no stable shape.
+        record=lambda: {"robot": robot.name} | plain_fields(curve, ("common", "stiffness", "solved")),
+        tables=lambda: [curve_table(curve)._replace(title=title)],
+        page=page,
+        picture=lambda: lambda: curve_still(curve, title, buckling_tension(curve)),
+        rows=rows,
+    )
+
+
+def buckling_tension(curve: StiffnessCurve) -> float | None:
+    """Below which the straight robot buckles, N; none where equal tensions do not keep it straight."""
+    shapes = curve.shapes
+    try:
+        tension = critical_tension(shapes.robot, gravity=shapes.gravity, loads=shapes.loads)
+    except InputError:
+        return None
+    return tension if curve.common.min() < tension < curve.common.max() else None
+
+
+def curve_table(curve: StiffnessCurve) -> Facts:
     """One row a tension."""
     rows = [
         (number(tension), *(_text(value) if solved else "-" for value in stiffness), "yes" if solved else "NO")
@@ -34,7 +86,7 @@ def curve_facts(curve: StiffnessCurve) -> Facts:
     return Facts("Stiffness at the tip", headers, tuple(rows))
 
 
-def asked_facts(curve: StiffnessCurve) -> Facts:
+def conditions(curve: StiffnessCurve) -> Facts:
     """Under what the curve was worked out."""
     gravity = ("gravity", f"{vector(curve.shapes.gravity)} m/s^2")
     return Facts("Asked for", ("", ""), (gravity, *friction_rows(curve.shapes)))
@@ -42,23 +94,6 @@ def asked_facts(curve: StiffnessCurve) -> Facts:
 
 def _text(value: float) -> str:
     return f"{value:.4g}" if math.isfinite(value) else "rigid"
-
-
-def curve_figure_html(curve: StiffnessCurve, path: str | Path, title: str, critical: float | None = None) -> Path:
-    """Write one HTML file that needs nothing else; `critical` in N is where the straight robot buckles."""
-    from vertebra.report.html import facts_table, html_page
-    from vertebra.report.plotly import big_picture, robot_tables
-
-    caption = (
-        "Tensions without a stable shape within the range of every joint have no mark. Below the dotted line, if there "
-        "is one, the straight robot buckles, and the marks belong to a bent shape. Point at a mark to read it."
-    )
-    robot = curve.shapes.robot
-    tables = [facts for facts in (asked_facts(curve), load_facts(curve.shapes), curve_facts(curve)) if facts.rows]
-    parts = [big_picture(curve_picture(curve, critical), caption), *map(facts_table, tables)]
-    target = Path(path)
-    target.write_text(html_page(title, [*parts, *robot_tables(robot)]), encoding="utf-8")
-    return target
 
 
 def curve_picture(curve: StiffnessCurve, critical: float | None = None) -> Any:
@@ -80,18 +115,6 @@ def curve_picture(curve: StiffnessCurve, critical: float | None = None) -> Any:
     figure.update_xaxes(rangemode="tozero")
     figure.update_yaxes(type="log" if _is_wide(curve) else "linear", rangemode="tozero", automargin=True)
     return figure
-
-
-def curve_figure_static(curve: StiffnessCurve, path: str | Path, title: str, critical: float | None = None) -> Path:
-    """Write a still picture, .png or .svg; same input, same bytes."""
-    import matplotlib as mpl
-
-    from vertebra.report.still import SETTINGS, save_figure
-
-    target = Path(path)
-    with mpl.rc_context(SETTINGS):
-        save_figure(curve_still(curve, title, critical), target)
-    return target
 
 
 def curve_still(curve: StiffnessCurve, title: str, critical: float | None = None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from mpl_toolkits.mplot3d import proj3d  # type: ignore[import-untyped]
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 
 from vertebra.report.meshes import Mesh
+from vertebra.report.panels import Panel, panel_still
 from vertebra.report.scene import (
     ELLIPSOID_COLOUR,
     GRAVITY_COLOUR,
@@ -49,6 +51,18 @@ SETTINGS: dict[Any, Any] = {
 }
 """The look of all still pictures."""
 PLOT_INCHES = (6.0, 4.3)
+
+
+def draw(picture: Scene | Sequence[Panel] | Callable[[], Figure], path: Path, title: str) -> None:
+    """Write the picture of a report, .png or .svg; same input, same bytes."""
+    with mpl.rc_context(SETTINGS):
+        if isinstance(picture, Scene):
+            figure = scene_figure(picture, title)
+        elif callable(picture):
+            figure = picture()
+        else:
+            figure = panel_still(picture, title)
+        save_figure(figure, path)
 
 
 def draw_still(robot: Robot, frames: Floats, path: Path, title: str) -> None:

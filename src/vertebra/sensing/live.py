@@ -1,6 +1,4 @@
-"""A running network: frames from a bus, or a recording, through one network to whoever listens, and how well it
-goes.
-"""
+"""A running network: frames from a bus, or a recording, through one `SensorNetwork` to whoever listens."""
 
 from __future__ import annotations
 
@@ -29,66 +27,14 @@ if TYPE_CHECKING:
     from vertebra.sensing.recording.recorder import Recorder
     from vertebra.sensing.sensed_shape import SensedShape
 
-_FAR = 60.0
-"""s."""
-
-
-def on_host_clock(frame: Frame) -> Frame:
-    """The frame with its arrival in Unix time; some adapters stamp frames by a clock of their own, that is not used."""
-    now = time.time()
-    return frame if abs(frame.time - now) < _FAR else frame._replace(time=now)
-
-
-# How long things take, in a histogram of fixed size: a run of a week needs no more memory than one of a second.
-
-SHORTEST = 1e-5
-"""s; the first bin holds everything shorter."""
-PER_DECADE = 50
-"""Bins; a percentile is right to 5 %."""
-DECADES = 6
-"""So that the last bin holds everything longer than 10 s."""
-
-
-class LatencyHistogram:
-    """Counts of durations in bins of equal ratio."""
-
-    def __init__(self) -> None:
-        self._counts = np.zeros(DECADES * PER_DECADE + 1, dtype=np.int64)
-        self.longest = 0.0
-        """s."""
-
-    def add(self, seconds: float) -> None:
-        """Count a duration."""
-        place = math.ceil(math.log10(max(seconds, SHORTEST) / SHORTEST) * PER_DECADE)
-        self._counts[min(place, len(self._counts) - 1)] += 1
-        self.longest = max(self.longest, seconds)
-
-    @property
-    def count(self) -> int:
-        """Durations counted."""
-        return int(self._counts.sum())
-
-    def percentile(self, percent: float) -> float:
-        """Upper edge in s of the bin that this percentile falls into, never more than the longest; 0 without any."""
-        if self.count == 0:
-            return 0.0
-        place = int(np.searchsorted(np.cumsum(self._counts), math.ceil(self.count * percent / 100)))
-        if place == len(self._counts) - 1:
-            return self.longest
-        return min(SHORTEST * 10 ** (place / PER_DECADE), self.longest)
-
-
-# A running network: frames from a bus, shapes to whoever listens, and how well it goes.
-#
-# One thread fetches frames from the bus and does nothing else, so that the system's buffer never fills; another makes
-# shapes of them. Neither looks at a clock in a loop: both sleep until something comes.
-
 PEEK_AFTER = 0.002
 """s that an incomplete cycle waits for the next frame before a preliminary shape is shown."""
 _ASLEEP = 0.1
 """s that threads sleep at most, so that they see the end of the session."""
 _WINDOW = 2.0
 """s over which rates are taken."""
+_FAR = 60.0
+"""s."""
 
 
 class Update(NamedTuple):
@@ -127,6 +73,9 @@ class SessionStatistics(NamedTuple):
 
 class LiveSession:
     """Estimates the shape of a robot while frames come; a context manager that starts and stops it.
+
+    One thread fetches frames from the bus and does nothing else, so that the system's buffer never fills; another makes
+    shapes of them. Neither looks at a clock in a loop: both sleep until something comes.
 
     `listeners` are called with an `Update` by the thread that estimates: they must be quick. `recorder` gets every
     frame in the order in which the estimator takes it, and every final shape.
@@ -283,11 +232,14 @@ def _is_sample(frame: Frame) -> bool:
     return known is not None and known[0] in (ANGLES, QUATERNION)
 
 
-# A recording through the same network as the live bus: the same frames give the same shapes, bit for bit.
+def on_host_clock(frame: Frame) -> Frame:
+    """The frame with its arrival in Unix time; some adapters stamp frames by a clock of their own, that is not used."""
+    now = time.time()
+    return frame if abs(frame.time - now) < _FAR else frame._replace(time=now)
 
 
 class Replay:
-    """Final shapes of a recording; iterate once.
+    """Final shapes of a recording: the same frames give the same shapes as on the live bus, bit for bit. Iterate once.
 
     `speed`: 1 for as fast as it was recorded, 2 for twice as fast; None for as fast as possible. `estimator` should be
     new: what it has seen before changes what it says.
@@ -328,3 +280,40 @@ def replay(path: str | Path, estimator: ShapeEstimator, speed: float | None = No
     Raises RecordingError at a damaged place, after the shapes before it.
     """
     return (update.shape for update in Replay(path, estimator, speed))
+
+
+SHORTEST = 1e-5
+"""s; the first bin holds everything shorter."""
+PER_DECADE = 50
+"""Bins; a percentile is right to 5 %."""
+DECADES = 6
+"""So that the last bin holds everything longer than 10 s."""
+
+
+class LatencyHistogram:
+    """Counts of durations in bins of equal ratio: a run of a week needs no more memory than one of a second."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(DECADES * PER_DECADE + 1, dtype=np.int64)
+        self.longest = 0.0
+        """s."""
+
+    def add(self, seconds: float) -> None:
+        """Count a duration."""
+        place = math.ceil(math.log10(max(seconds, SHORTEST) / SHORTEST) * PER_DECADE)
+        self._counts[min(place, len(self._counts) - 1)] += 1
+        self.longest = max(self.longest, seconds)
+
+    @property
+    def count(self) -> int:
+        """Durations counted."""
+        return int(self._counts.sum())
+
+    def percentile(self, percent: float) -> float:
+        """Upper edge in s of the bin that this percentile falls into, never more than the longest; 0 without any."""
+        if self.count == 0:
+            return 0.0
+        place = int(np.searchsorted(np.cumsum(self._counts), math.ceil(self.count * percent / 100)))
+        if place == len(self._counts) - 1:
+            return self.longest
+        return min(SHORTEST * 10 ** (place / PER_DECADE), self.longest)

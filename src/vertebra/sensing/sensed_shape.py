@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
@@ -47,6 +48,17 @@ class SensorHealth(NamedTuple):
     heading_weight: float
     """1: its heading counts in full; towards 0: it contradicts the others."""
     tilt_weight: float
+
+
+def sensor_health(
+    links: Sequence[int], states: ArrayLike, ages: ArrayLike, samples: ArrayLike, outliers: ArrayLike, weights: Floats
+) -> tuple[SensorHealth, ...]:
+    """One entry per sensor from arrays as `SensedShape` has them."""
+    columns = (np.asarray(column).tolist() for column in (states, ages, samples, outliers, weights))
+    return tuple(
+        SensorHealth(link, SensorState(int(state)).name.lower(), age, int(count), int(jumps), heading, tilt)
+        for link, state, age, count, jumps, (tilt, heading) in zip(links, *columns, strict=True)
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,19 +131,9 @@ class SensedShape:
 
     @property
     def health(self) -> tuple[SensorHealth, ...]:
-        """One entry a sensor."""
-        columns = self.robot.sensor_links, self.states, self.ages, self.samples, self.outliers, self.weights
-        return tuple(
-            SensorHealth(
-                int(sensor),
-                SensorState(state).name.lower(),
-                float(age),
-                int(samples),
-                int(outliers),
-                float(weight[1]),
-                float(weight[0]),
-            )
-            for sensor, state, age, samples, outliers, weight in zip(*columns, strict=True)
+        """One entry per sensor."""
+        return sensor_health(
+            self.robot.sensor_links.tolist(), self.states, self.ages, self.samples, self.outliers, self.weights
         )
 
     def _in_base(self, frames: Floats) -> Floats:

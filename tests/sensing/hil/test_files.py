@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from tests.sensing.hil.offline import small_setup
+from tests.waiting import SetClock
 
 import vertebra as vb
+from vertebra.sensing.hil import virtual_robot
 from vertebra.sensing.hil.estimate import SensedRun
-from vertebra.sensing.hil.setup import Account, HilSetup, load_truth, read_frames, save_frames, save_truth
-from vertebra.sensing.hil.virtual_robot import LATE, Pacer
+from vertebra.sensing.hil.setup import Account, HilSetup, load_truth, save_truth
+from vertebra.sensing.hil.virtual_robot import TickClock
 from vertebra.sensing.simulated.motion import tilted_base
 from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import simulated_frames
-from vertebra.sensing.wire.can import Frame
 
 
 def test_setup():
@@ -31,12 +30,6 @@ def test_setup():
 def test_setup_refuses(wrong):
     with pytest.raises(vb.InputError, match=next(iter(wrong))):
         small_setup(**wrong)
-
-
-@pytest.mark.parametrize("frames", [[], [Frame(0x80, bytes(8), 1.5), Frame(0x101, b"", 2.5), Frame(0x102, b"ab", 3.0)]])
-def test_frames(frames, tmp_path):
-    save_frames(tmp_path / "frames.npz", frames)
-    assert read_frames(tmp_path / "frames.npz") == frames
 
 
 def test_truth(tmp_path):
@@ -65,15 +58,17 @@ def test_shapes(tmp_path):
     assert not again.same_shapes(SensedRun("paper", arrays[0] + 1e-15, *arrays[1:], run.states, run.latencies))
 
 
-def test_pace_is_kept_from_the_start_and_lateness_is_counted():
-    start = time.monotonic() + 0.02
-    pacer, begun = Pacer(5e-3, start), []
-    for tick in pacer.ticks(20):
-        begun.append(time.monotonic() - start)
+def test_pace_is_kept_from_the_start_and_lateness_is_counted(monkeypatch):
+    clock = SetClock(50.0)
+    monkeypatch.setattr(virtual_robot, "time", clock)
+    ticking, begun = TickClock(5e-3, 50.02), []
+    for tick in ticking.ticks(20):
+        begun.append(clock.now - 50.02)
         if tick == 4:
-            time.sleep(0.02 + LATE)
-    assert (np.array(begun) >= np.arange(20) * 5e-3 - 1e-4).all()
-    assert pacer.overruns >= 2
-    assert pacer.worst >= 0.02
-    # The delay is caught up: nothing is shifted for good. A busy computer may be late at the end, but not by all of it.
-    assert begun[-1] < 19 * 5e-3 + 0.2
+            clock.sleep(0.022)
+    # The 22 ms of the fifth tick make three more late by over 5 ms and one by 2 ms; then nothing is left of them.
+    wanted = np.arange(20) * 5e-3
+    wanted[5:9] = 0.042
+    assert begun == pytest.approx(wanted, abs=1e-9)
+    assert ticking.overruns == 3
+    assert ticking.worst == pytest.approx(0.017)

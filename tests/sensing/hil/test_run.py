@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -67,10 +66,8 @@ def test_a_process_that_fails_says_why(started):
 
 def test_a_process_that_hangs_is_stopped(started, monkeypatch):
     monkeypatch.setattr(process, "START_UP", 0.2)
-    began = time.monotonic()
     with pytest.raises(HilError, match="did not end in time"):
         run_hil(replace(small_setup(duration=0.5), url=local_url()))
-    assert time.monotonic() - began < 10
 
 
 def test_ports_differ():

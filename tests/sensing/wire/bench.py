@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from tests.waiting import DEADLINE
 
 
 def free_group() -> str:
@@ -40,4 +41,4 @@ def child(code: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         yield process
     finally:
         process.kill()
-        process.communicate(timeout=20)
+        process.communicate(timeout=DEADLINE)

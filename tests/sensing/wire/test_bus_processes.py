@@ -16,7 +16,7 @@ import json, sys, time
 from vertebra.sensing.wire.bus import open_bus, receive
 with open_bus(sys.argv[1]) as bus:
     print("ready", flush=True)
-    numbers, end = [], time.monotonic() + 30
+    numbers, end = [], time.monotonic() + 120
     while len(numbers) < int(sys.argv[2]) and time.monotonic() < end:
         frame = receive(bus, 1)
         if frame is not None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.waiting import DEADLINE, wait_until
 
 from vertebra.errors import BusError
 from vertebra.sensing.wire import can
@@ -53,7 +54,7 @@ def running(gateway: Gateway) -> Iterator[list[BaseException]]:
 
     def work() -> None:
         try:
-            gateway.run(stop, duration=20)
+            gateway.run(stop)
         except BusError as error:
             failures.append(error)
 
@@ -63,26 +64,17 @@ def running(gateway: Gateway) -> Iterator[list[BaseException]]:
         yield failures
     finally:
         stop.set()
-        thread.join(10)
+        thread.join(DEADLINE)
         assert not thread.is_alive()
 
 
-def frames_until(bus: Any, can_id: int, seconds: float = 5) -> list[Frame]:
-    frames, end = list[Frame](), time.monotonic() + seconds
-    while time.monotonic() < end:
-        frame = receive(bus, 0.05)
-        if frame is not None:
-            frames.append(frame)
-            if frame.id == can_id:
-                return frames
-    raise AssertionError(f"no frame {can_id:#x} among {frames}")
-
-
-def wait_for(condition: Any, seconds: float = 5) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.002)
+def frames_until(bus: Any, can_id: int) -> list[Frame]:
+    frames = list[Frame]()
+    while not frames or frames[-1].id != can_id:
+        frame = receive(bus, DEADLINE)
+        assert frame is not None, f"no frame {can_id:#x} among {frames}"
+        frames.append(frame)
+    return frames
 
 
 def test_a_sensor_on_a_line_answers_sync(sensor: Sensor) -> None:
@@ -92,7 +84,7 @@ def test_a_sensor_on_a_line_answers_sync(sensor: Sensor) -> None:
         with running(gateway):
             os.write(sensor.end, b"\x55\x53 half a packet")
             sensor.say(Angles(0.5, -0.25, 3.0), Rates(1.0, 0.0, -1.0), Magnetometer(0, 0, 1000))
-            wait_for(lambda: gateway.board.counters.packets == 3)
+            wait_until(lambda: gateway.board.counters.packets == 3)
             time.sleep(0.012)
             send(host, Frame(can.SYNC, can.sync_data(77, 1.5)))
             angles, gyro = frames_until(host, can.GYRO + 3)
@@ -119,13 +111,13 @@ def test_a_gateway_that_is_the_master_too(sensor: Sensor) -> None:
     beats = [can.decode_sync(frame.data) for frame in frames if frame.id == can.SYNC]
     answers = [can.decode_angles(frame.data) for frame in frames if frame.id == can.ANGLES]
     # A busy computer may leave out beats, and the first come before the sensor's first sample.
-    assert 20 < len(beats) <= 101
-    assert len(answers) > len(beats) / 2
+    assert 0 < len(answers) <= len(beats)
+    assert all(answer.values == pytest.approx((0.1, 0.2, 0.3), abs=can.ANGLE_STEP) for answer in answers if answer)
     assert [beat.counter for beat in beats if beat] == list(range(len(beats)))
     heartbeat = can.decode_heartbeat(frames[-1].data)
     assert heartbeat == seen[0]
-    assert 1.0 <= heartbeat.uptime < 5.0
-    assert heartbeat.rate == 1
+    assert heartbeat.uptime >= 1.0
+    assert len(beats) <= 100 * heartbeat.uptime + 2
 
 
 def test_an_unplugged_sensor_ends_the_gateway_with_its_name(sensor: Sensor) -> None:
@@ -136,7 +128,7 @@ def test_an_unplugged_sensor_ends_the_gateway_with_its_name(sensor: Sensor) -> N
         running(Gateway(0, bus, line)) as failures,
     ):
         sensor.unplug()
-        wait_for(lambda: failures)
+        wait_until(lambda: failures)
     assert sensor.device in str(failures[0])
     assert "unplugged" in str(failures[0])
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 
 import pytest
+from tests.waiting import wait_until
 
 from vertebra.errors import BusError, InputError
 from vertebra.sensing.wire.bus import open_bus, receive
@@ -43,19 +43,17 @@ def test_beats_by_a_clock_of_ours() -> None:
 def test_a_real_clock_keeps_the_rate_in_the_long_run() -> None:
     url = f"virtual://{uuid.uuid4()}"
     with open_bus(url) as bus, open_bus(url) as ear:
-        began = time.monotonic()
         with SyncMaster(bus, 200) as master:
-            time.sleep(0.3)
-        took = time.monotonic() - began
+            wait_until(lambda: master.sent >= 40)
         beats = []
         while (frame := receive(ear, 0)) is not None:
             beats.append(decode_sync(frame.data))
     assert len(beats) == master.sent
-    # The last beats may fall between the last wait and the stop.
-    assert 200 * took - 20 < master.sent + master.missed <= 200 * took + 1
-    # A beat may be late, never early.
+    # A beat may be late, never early; what a busy computer leaves out is counted.
     slots = [beat.time * 200 for beat in beats if beat]
     assert all(slot >= index - 1e-3 for index, slot in enumerate(slots))
+    passed = master.sent + master.missed
+    assert passed - 1 - 1e-3 <= slots[-1] < passed + 1e-3
     assert [beat.counter for beat in beats if beat] == list(range(master.sent))
 
 
@@ -64,10 +62,7 @@ def test_a_bus_that_fails_ends_the_thread_and_is_told() -> None:
     master = SyncMaster(bus, 500)
     bus.shutdown()
     master.__enter__()
-    for _ in range(500):
-        if master.error is not None:
-            break
-        time.sleep(0.01)
+    wait_until(lambda: master.error is not None)
     with pytest.raises(BusError, match="closed"):
         master.close()
 

@@ -7,11 +7,10 @@ import pytest
 from pydantic import ValidationError
 
 import vertebra as vb
-from vertebra.errors import MeasurementError, StudioError
+from vertebra.errors import StudioError
 from vertebra.report.payload_map import patches
 from vertebra.studio.payload import model
 from vertebra.studio.payload.examples import example_inner, example_path
-from vertebra.studio.payload.path_file import read_path
 from vertebra.studio.payload.settings import EXAMPLE_PATHS, TOWARDS, PayloadSettings
 from vertebra.studio.payload.skin import skins
 from vertebra.studio.payload.text import answer_text, mass_text, other_joints_text
@@ -191,19 +190,3 @@ def test_examples_are_a_journey(robot, name):
     journey = vb.follow_the_leader(robot, inner, path, outer_tensions=35, inner_tensions=70)
     assert journey.holds
     assert len(journey.commands) == 17
-
-
-def test_path_files(tmp_path):
-    file = tmp_path / "path.csv"
-    file.write_text("# ours\nz_m,note,x_mm,y\n0,a,0,0\n0.01,b,2,0.003\n")
-    assert read_path(file) == pytest.approx(np.array([[0, 0, 0], [0.002, 0.003, 0.01]]))
-    for text, told in (
-        ("", "has no path"), ("x_mm,y_mm\n0,0\n1,1\n", "column z is missing"),
-        ("x_mm,x,y,z\n0,0,0,0\n1,1,1,1\n", "2 times"),
-        ("x_N,y,z\n0,0,0\n1,1,1\n", "'N' is no unit of length"), ("x,y,z\n0,0,0\n1,nan,1\n", "line 3.*column y"),
-        ("x,y,z\n0,0,0\n1,1\n", "column z"),
-    ):  # fmt: skip
-        file.write_text(text)
-        with pytest.raises(MeasurementError, match=told) as error:
-            read_path(file)
-        assert str(tmp_path) not in str(error.value)

@@ -6,12 +6,19 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from vertebra.errors import PoseProblem
+from vertebra.errors import PoseError, PoseProblem
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.sensing import so3
 from vertebra.sensing.calibration.calibration import Calibration
-from vertebra.sensing.calibration.moving import Motion, gaps, heading_residuals, noise_stated, tilt_residuals, twisting
+from vertebra.sensing.calibration.moving import (
+    RecordedMotion,
+    gaps,
+    heading_residuals,
+    noise_stated,
+    tilt_residuals,
+    twisting,
+)
 from vertebra.sensing.calibration.readings import Readings, read_readings
 from vertebra.sensing.calibration.rest import (
     StaticPose,
@@ -19,15 +26,14 @@ from vertebra.sensing.calibration.rest import (
     heard_problems,
     moved_problems,
     movement,
-    refuse,
     static_headings_off,
     static_pose,
     tilt_of,
     tilt_problems,
 )
 from vertebra.sensing.calibration.solve import (
+    Progress,
     Solution,
-    Watch,
     azimuth_known,
     determined,
     relative_covariance,
@@ -37,6 +43,8 @@ from vertebra.sensing.calibration.solve import (
 from vertebra.sensing.calibration.unknowns import Tolerances, Unknowns
 from vertebra.sensing.wire.can import Frame
 
+MOST_TIMES = 4000
+"""SYNCs of the motion that are used; longer recordings are thinned."""
 LEAST_MOTION, LEAST_SAMPLES = 10.0, 500
 """s, and readings of each sensor."""
 LEAST_BEND = np.radians(6.0)
@@ -55,14 +63,80 @@ MOST_FIXTURE = np.radians(0.5)
 CHECK_ROBOT = "check kind, order and azimuth of the joints in the robot file, and which sensor is on which link"
 
 
-def bends(motion: Motion) -> tuple[Floats, ...]:
-    """For each gap, how far it bent about each of its axes, rad; empty where everything is possible."""
-    found = list[Floats]()
-    for i, gap in enumerate(motion.gaps):
-        both = motion.readings.seen[i] & motion.readings.seen[i + 1]
-        turns = so3.log(np.swapaxes(motion.rotations[i, both], 1, 2) @ motion.rotations[i + 1, both]) @ gap.axes.T
-        found.append(np.diff(np.percentile(turns, [5, 95], axis=0), axis=0)[0] if len(turns) else np.zeros(0))
-    return tuple(found)
+def calibrate(
+    robot: Robot,
+    straight: Iterable[Frame],
+    tilted: Iterable[Frame] | None = None,
+    motion: Iterable[Frame] | None = None,
+    *,
+    tolerances: Tolerances | None = None,
+    watch: Progress | None = None,
+) -> Calibration:
+    """Mount, heading offset and gyro bias of every sensor, each with its standard deviation.
+
+    `straight`: at rest, all links parallel, the base as its robot file stands to gravity. `tilted`: the same with the
+    base tilted by about 30 deg about any horizontal axis. `motion`: about 30 s of moving every joint, with the base
+    fixed. Each a recording of CAN frames. What they do not determine is left at zero with an infinite sigma.
+    `PoseError` for recordings that give no calibration.
+    """
+    tolerances = tolerances or Tolerances()
+    sensors = robot.sensor_links.tolist()
+    recorded = {"straight": straight, "tilted": tilted, "motion": motion}
+    read = {name: read_readings(frames, sensors) for name, frames in recorded.items() if frames is not None}
+    _require_none(_raw_problems(robot, read))
+    poses = [static_pose(name, read[name], tolerances) for name in ("straight", "tilted") if name in read]
+    if len(poses) > 1:
+        _require_none(tilt_problems(poses[0], poses[1], sensors))
+    up = level_up(robot)
+    begin = start(poses, up)
+    moving = _motion(robot, read.get("motion"), poses[0], begin)
+    solution, held = solve(begin, poses, None, up, tolerances, hold_first=True), True
+    _require_none(rest_problems(solution, poses, sensors, float(robot.sensor_noise[2])))
+    if moving is not None:
+        solution, held = solve(begin, poses, moving, up, tolerances, hold_first=False, watch=watch), False
+        if not azimuth_known(solution, up):
+            solution, held = solve(begin, poses, moving, up, tolerances, hold_first=True, watch=watch), True
+        _require_none(motion_problems(solution, sensors, tolerances))
+    found = determined(solution, up, held)
+    return Calibration(
+        robot.name, np.array(sensors), found.mounts, found.headings, found.biases,
+        found.mount_sigmas, found.heading_sigmas, found.bias_sigmas,
+        poses=tuple(read), quality=_quality(read, poses, solution, up),
+    )  # fmt: skip
+
+
+def _require_none(problems: Iterable[PoseProblem]) -> None:
+    found = list(problems)
+    if found:
+        raise PoseError(found)
+
+
+def level_up(robot: Robot) -> Floats:
+    """(3,) the vertical in base axes when the robot stands as its file says; along the robot without gravity."""
+    strength = float(np.linalg.norm(robot.gravity))
+    return -robot.gravity / strength if strength else np.array([0.0, 0.0, 1.0])
+
+
+def _raw_problems(robot: Robot, read: dict[str, Readings]) -> Iterable[PoseProblem]:
+    for name, readings in read.items():
+        least = (LEAST_MOTION, LEAST_SAMPLES) if name == "motion" else ()
+        unheard = list(heard_problems(name, readings, robot.name, *least))
+        yield from unheard
+        if name != "motion" and not unheard:
+            yield from moved_problems(name, readings)
+
+
+def _motion(robot: Robot, readings: Readings | None, pose: StaticPose, begin: Unknowns) -> RecordedMotion | None:
+    if readings is None:
+        return None
+    noise = noise_stated(robot, pose, readings.period)
+    if robot.sensor_links[0] == 0:
+        _require_none(base_problems(readings))
+        readings = first_at_rest(readings)
+    readings = readings.without_bias(begin.biases).thinned(MOST_TIMES)
+    moving = RecordedMotion.start(readings, gaps(robot), noise, begin)
+    _require_none(bend_problems(moving))
+    return moving
 
 
 def base_problems(readings: Readings) -> Iterator[PoseProblem]:
@@ -72,7 +146,7 @@ def base_problems(readings: Readings) -> Iterator[PoseProblem]:
         yield PoseProblem("motion", f"the base {found}; fix it while the joints move", readings.sensors[0])
 
 
-def bend_problems(motion: Motion) -> Iterator[PoseProblem]:
+def bend_problems(motion: RecordedMotion) -> Iterator[PoseProblem]:
     """Joints that hardly moved."""
     for gap, spans in zip(motion.gaps, bends(motion), strict=True):
         for axis, span in zip(gap.axes, spans, strict=True):
@@ -80,6 +154,16 @@ def bend_problems(motion: Motion) -> Iterator[PoseProblem]:
                 about = f"({axis[0]:.2g}, {axis[1]:.2g}, 0)"
                 found = f"bent by only {np.degrees(span):.1f} deg about {about} from one side to the other"
                 yield PoseProblem("motion", f"{found}; move it by 20 deg or more", joint=gap.joints[0])
+
+
+def bends(motion: RecordedMotion) -> tuple[Floats, ...]:
+    """For each gap, how far it bent about each of its axes, rad; empty where everything is possible."""
+    found = list[Floats]()
+    for i, gap in enumerate(motion.gaps):
+        both = motion.readings.seen[i] & motion.readings.seen[i + 1]
+        turns = so3.log(np.swapaxes(motion.rotations[i, both], 1, 2) @ motion.rotations[i + 1, both]) @ gap.axes.T
+        found.append(np.diff(np.percentile(turns, [5, 95], axis=0), axis=0)[0] if len(turns) else np.zeros(0))
+    return tuple(found)
 
 
 def rest_problems(
@@ -108,7 +192,7 @@ def motion_problems(solution: Solution, sensors: Sequence[int], tolerances: Tole
     return problems
 
 
-def _forbidden(solution: Solution, motion: Motion) -> Iterator[PoseProblem]:
+def _forbidden(solution: Solution, motion: RecordedMotion) -> Iterator[PoseProblem]:
     data = motion.readings
     for i, rates in enumerate(motion.twist_rates(solution.unknowns)):
         both = data.gyro_seen[i] & data.seen[i] & data.gyro_seen[i + 1] & data.seen[i + 1]
@@ -118,7 +202,7 @@ def _forbidden(solution: Solution, motion: Motion) -> Iterator[PoseProblem]:
             yield PoseProblem("motion", f"{found}; {CHECK_ROBOT}", joint=motion.gaps[i].joints[0])
 
 
-def _misfits(solution: Solution, motion: Motion, sensors: Sequence[int]) -> Iterator[PoseProblem]:
+def _misfits(solution: Solution, motion: RecordedMotion, sensors: Sequence[int]) -> Iterator[PoseProblem]:
     data = motion.readings
     tilts, headings = tilt_residuals(motion, solution.unknowns), heading_residuals(motion, solution.unknowns)
     for i, sensor in enumerate(sensors):
@@ -141,82 +225,6 @@ def _fixture(solution: Solution, sensors: Sequence[int], tolerances: Tolerances)
             yield PoseProblem("straight", f"{found}; check that the fixture holds all links parallel", sensor)
 
 
-# `calibrate`: from recordings of a straight pose, a tilted pose and free motion to the constants of every sensor.
-
-MOST_TIMES = 4000
-"""SYNCs of the motion that are used; longer recordings are thinned."""
-
-
-def calibrate(
-    robot: Robot,
-    straight: Iterable[Frame],
-    tilted: Iterable[Frame] | None = None,
-    motion: Iterable[Frame] | None = None,
-    *,
-    tolerances: Tolerances | None = None,
-    watch: Watch | None = None,
-) -> Calibration:
-    """Mount, heading offset and gyro bias of every sensor, each with its standard deviation.
-
-    `straight`: at rest, all links parallel, the base as its robot file stands to gravity. `tilted`: the same with the
-    base tilted by about 30 deg about any horizontal axis. `motion`: about 30 s of moving every joint, with the base
-    fixed. Each a recording of CAN frames. What they do not determine is left at zero with an infinite sigma.
-    `PoseError` for recordings that give no calibration.
-    """
-    tolerances = tolerances or Tolerances()
-    sensors = robot.sensor_links.tolist()
-    recorded = {"straight": straight, "tilted": tilted, "motion": motion}
-    read = {name: read_readings(frames, sensors) for name, frames in recorded.items() if frames is not None}
-    refuse(list(_raw_problems(robot, read)))
-    poses = [static_pose(name, read[name], tolerances) for name in ("straight", "tilted") if name in read]
-    if len(poses) > 1:
-        refuse(list(tilt_problems(poses[0], poses[1], sensors)))
-    up = level_up(robot)
-    begin = start(poses, up)
-    moving = _motion(robot, read.get("motion"), poses[0], begin)
-    solution, held = solve(begin, poses, None, up, tolerances, hold_first=True), True
-    refuse(list(rest_problems(solution, poses, sensors, float(robot.sensor_noise[2]))))
-    if moving is not None:
-        solution, held = solve(begin, poses, moving, up, tolerances, hold_first=False, watch=watch), False
-        if not azimuth_known(solution, up):
-            solution, held = solve(begin, poses, moving, up, tolerances, hold_first=True, watch=watch), True
-        refuse(motion_problems(solution, sensors, tolerances))
-    found = determined(solution, up, held)
-    return Calibration(
-        robot.name, np.array(sensors), found.mounts, found.headings, found.biases,
-        found.mount_sigmas, found.heading_sigmas, found.bias_sigmas,
-        poses=tuple(read), quality=_quality(read, poses, solution, up),
-    )  # fmt: skip
-
-
-def level_up(robot: Robot) -> Floats:
-    """(3,) the vertical in base axes when the robot stands as its file says; along the robot without gravity."""
-    strength = float(np.linalg.norm(robot.gravity))
-    return -robot.gravity / strength if strength else np.array([0.0, 0.0, 1.0])
-
-
-def _raw_problems(robot: Robot, read: dict[str, Readings]) -> Iterable[PoseProblem]:
-    for name, readings in read.items():
-        least = (LEAST_MOTION, LEAST_SAMPLES) if name == "motion" else ()
-        unheard = list(heard_problems(name, readings, robot.name, *least))
-        yield from unheard
-        if name != "motion" and not unheard:
-            yield from moved_problems(name, readings)
-
-
-def _motion(robot: Robot, readings: Readings | None, pose: StaticPose, begin: Unknowns) -> Motion | None:
-    if readings is None:
-        return None
-    noise = noise_stated(robot, pose, readings.period)
-    if robot.sensor_links[0] == 0:
-        refuse(list(base_problems(readings)))
-        readings = first_at_rest(readings)
-    readings = readings.without_bias(begin.biases).thinned(MOST_TIMES)
-    moving = Motion.start(readings, gaps(robot), noise, begin)
-    refuse(list(bend_problems(moving)))
-    return moving
-
-
 def _quality(read: dict[str, Readings], poses: list[StaticPose], solution: Solution, up: Floats) -> dict[str, float]:
     """Numbers for the file."""
     quality = {f"{name}_s": readings.duration for name, readings in read.items()}
@@ -233,7 +241,7 @@ def _quality(read: dict[str, Readings], poses: list[StaticPose], solution: Solut
     return quality
 
 
-def _motion_quality(solution: Solution, motion: Motion) -> dict[str, float]:
+def _motion_quality(solution: Solution, motion: RecordedMotion) -> dict[str, float]:
     seen, used = motion.readings.seen, motion.readings.seen & motion.readings.heading_seen
     excess, _ = twisting(motion, solution.unknowns)
     spans = [float(span) for spans in bends(motion) for span in spans]

@@ -75,19 +75,19 @@ def _wait_for_rest(bus: BusABC, robot: Robot, pose: str, tell: Tell) -> None:
 
 def record_motion(bus: BusABC, robot: Robot, seconds: float, tell: Tell) -> list[Frame]:
     """Free motion; tells every few seconds which joints have not moved enough yet."""
-    watch = BendWatch(robot)
+    bent = BendRange(robot)
 
     def each_second(left: float, frames: list[Frame]) -> None:
-        watch.add(read_readings(frames, robot.sensor_links.tolist()))
+        bent.add(read_readings(frames, robot.sensor_links.tolist()))
         if round(left) % 5 == 0:
-            still = watch.unbent()
+            still = bent.unbent()
             missing = f"; move joint{'s' if len(still) > 1 else ''} {', '.join(map(str, still))} more" if still else ""
             tell(f"{left:.0f} s left{missing}")
 
     return record(bus, seconds, each_second)
 
 
-class BendWatch:
+class BendRange:
     """How far each joint has bent so far. Constant offsets of the sensors do not matter to that."""
 
     def __init__(self, robot: Robot) -> None:

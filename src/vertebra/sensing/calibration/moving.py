@@ -276,10 +276,6 @@ def _product(weights: Floats, left: Floats, right: Floats) -> Floats:
     return np.asarray(np.swapaxes(left * weights[..., None], -1, -2) @ right)
 
 
-# The moving robot in the normal equations: the states of all links at all times are found and eliminated.
-#
-# Times are independent of each other but for the wander of headings, which neighbouring times share.
-
 _RELAXED, _ROUNDS = 1e-6, 3
 """rad, rad/s; and the most steps: what is left is done in the next round, which starts here."""
 _CHUNK = 1000
@@ -315,8 +311,11 @@ class WanderStep(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
-    """A recording of free motion, with the states of the links found so far."""
+class RecordedMotion:
+    """A recording of free motion, with the states of the links found so far.
+
+    Times are independent of each other but for the wander of headings, which neighbouring times share.
+    """
 
     readings: Readings
     gaps: tuple[Gap, ...]
@@ -333,7 +332,7 @@ class Motion:
     """(m, blocks) rad; how far the headings of a sensor are off for the length of `heading_memory`."""
 
     @classmethod
-    def start(cls, readings: Readings, gaps: tuple[Gap, ...], noise: MotionNoise, unknowns: Unknowns) -> Motion:
+    def start(cls, readings: Readings, gaps: tuple[Gap, ...], noise: MotionNoise, unknowns: Unknowns) -> RecordedMotion:
         """States as the sensors say them."""
         said = (
             so3.about_z(-unknowns.headings)[:, None] @ readings.rotations @ np.swapaxes(unknowns.mounts, 1, 2)[:, None]
@@ -358,7 +357,7 @@ class Motion:
         weights[:, 3:] = (data.gyro_seen[i, part] / self.noise.gyro[i])[:, None]
         return rows, weights
 
-    def doubted(self, unknowns: Unknowns) -> Motion:
+    def doubted(self, unknowns: Unknowns) -> RecordedMotion:
         """With headings that are far off trusted less."""
         every, spread = slice(None), float(np.sqrt(self.noise.heading))
         off = [self.sensor(i, unknowns, every)[0].residuals[:, 2] for i in range(len(self.doubts))]
@@ -384,7 +383,7 @@ class Motion:
         sensors = [self.sensor(i, unknowns, part) for i in range(m)]
         return Chain(sensors, [self.joint(i, part) for i in range(m - 1)])
 
-    def relaxed(self, unknowns: Unknowns) -> Motion:
+    def relaxed(self, unknowns: Unknowns) -> RecordedMotion:
         """The most likely states for given constants."""
         R, w = self.rotations.copy(), self.rates.copy()
         for part in _blocks(R.shape[1], _CHUNK):
@@ -412,7 +411,7 @@ class Motion:
             steps.append(WanderStep(across, alone))
         return information, slope, steps
 
-    def wandered(self, steps: list[WanderStep], change: Floats) -> Motion:
+    def wandered(self, steps: list[WanderStep], change: Floats) -> RecordedMotion:
         """After the constants of the sensors changed by `change` (7m,)."""
         moves = [-step.alone - step.across @ change for step in steps]
         return replace(self, wander=self.wander + np.stack(moves, axis=1))
@@ -474,7 +473,7 @@ def noise_stated(robot: Robot, pose: StaticPose, period: float) -> MotionNoise:
     )
 
 
-def noise_found(motion: Motion, unknowns: Unknowns) -> MotionNoise:
+def noise_found(motion: RecordedMotion, unknowns: Unknowns) -> MotionNoise:
     """With the twisting of the joints as found in the motion so far."""
     noise = motion.noise
     excess, memory = twisting(motion, unknowns)
@@ -487,7 +486,7 @@ def noise_found(motion: Motion, unknowns: Unknowns) -> MotionNoise:
     return replace(noise, twist=twist**2 * repeats, twist_rate=rate**2 * memory)
 
 
-def twisting(motion: Motion, unknowns: Unknowns) -> tuple[float | None, float]:
+def twisting(motion: RecordedMotion, unknowns: Unknowns) -> tuple[float | None, float]:
     """Standard deviation of forbidden rates beyond the noise of the gyroscopes, rad/s, and their memory in samples."""
     data, rows, flags, expected = motion.readings, list[Floats](), list[Flags](), list[float]()
     power = np.where(np.isfinite(motion.noise.gyro_spread), motion.noise.gyro_spread, 0.0) ** 2
@@ -504,13 +503,13 @@ def twisting(motion: Motion, unknowns: Unknowns) -> tuple[float | None, float]:
     return math.sqrt(max(float((found - expected).mean()), 0.0)), correlation_length(series, seen)
 
 
-def heading_residuals(motion: Motion, unknowns: Unknowns) -> Floats:
+def heading_residuals(motion: RecordedMotion, unknowns: Unknowns) -> Floats:
     """(m, K) rad."""
     every = slice(None)
     return np.stack([motion.sensor(i, unknowns, every)[0].residuals[:, 2] for i in range(len(unknowns.mounts))])
 
 
-def tilt_residuals(motion: Motion, unknowns: Unknowns) -> Floats:
+def tilt_residuals(motion: RecordedMotion, unknowns: Unknowns) -> Floats:
     """(m, K, 2) rad."""
     every = slice(None)
     return np.stack([motion.sensor(i, unknowns, every)[0].residuals[:, :2] for i in range(len(unknowns.mounts))])

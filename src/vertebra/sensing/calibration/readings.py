@@ -13,23 +13,20 @@ from vertebra.sensing import so3
 from vertebra.sensing.network import SyncClock
 from vertebra.sensing.wire.can import (
     ANGLES,
+    DECODERS,
     DISTURBED,
     FAULT,
     GYRO,
+    OLDEST_AGE,
     QUATERNION,
     SYNC,
     UNSETTLED,
     Frame,
     Sample,
-    decode_angles,
-    decode_gyro,
-    decode_quaternion,
     decode_sync,
     kind_and_node,
 )
 
-OLDEST = 0.0255
-"""s; an age of so much stands for anything older too."""
 NEIGHBOURS = 1.6
 """Rates are interpolated between samples that are at most so many periods apart."""
 
@@ -160,14 +157,14 @@ class _Collected:
             sync = decode_sync(frame.data)
             if sync is not None:
                 self._clock.receive(sync)
-        elif kind in _DECODERS:
+        elif kind in DECODERS:
             self.nodes.add(node)
-            sample = _DECODERS[kind](frame.data)
+            sample = DECODERS[kind](frame.data)
             if sample is not None and node in self._sensors:
                 self._keep(node, kind, sample)
 
     def _keep(self, node: int, kind: int, sample: Sample) -> None:
-        if sample.status & (FAULT | UNSETTLED) or sample.age >= OLDEST or self._clock.count < 0:
+        if sample.status & (FAULT | UNSETTLED) or sample.age >= OLDEST_AGE or self._clock.count < 0:
             return
         count = self._clock.resolve(sample.counter)
         time = self._clock.time_of(count)
@@ -192,9 +189,6 @@ class _Collected:
             np.array([sample.status for sample in samples], dtype=np.int64),
             np.array([self._sync_times[count] for count, _ in rows]) - ages,
         )
-
-
-_DECODERS = {ANGLES: decode_angles, QUATERNION: decode_quaternion, GYRO: decode_gyro}
 
 
 def _at_syncs(times: Floats, answers: _Answers) -> tuple[Floats, Flags]:

@@ -1,6 +1,4 @@
-"""Poses at rest: what each sensor says on average, whether the pose was at rest, and its rows in the normal
-equations.
-"""
+"""Poses at rest: what each sensor says on average, whether the robot was still, and its normal equations."""
 
 from __future__ import annotations
 
@@ -9,20 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vertebra.errors import PoseError, PoseProblem
+from vertebra.errors import PoseProblem
 from vertebra.robot.tables import Floats
 from vertebra.sensing import so3
 from vertebra.sensing.calibration.readings import Flags, Readings
 from vertebra.sensing.calibration.unknowns import HEADING, Tolerances, Unknowns, correlation_length, far_heading
-
-
-def refuse(problems: Sequence[PoseProblem]) -> None:
-    """Raise if there is anything to raise."""
-    if problems:
-        raise PoseError(problems)
-
-
-# A pose at rest: each sensor's average on SO(3), with tilt and heading apart, and what its gyroscope says at rest.
 
 _FAR = 3.0
 """Headings beyond so many robust standard deviations from the median do not count."""
@@ -31,7 +20,7 @@ _LEAST_SPREAD = np.radians(0.05)
 
 @dataclass(frozen=True, eq=False)
 class StaticPose:
-    """Averages of m sensors."""
+    """Averages of m sensors on SO(3), with tilt and heading apart, and what their gyroscopes say at rest."""
 
     name: str
     rotations: Floats
@@ -224,13 +213,13 @@ def tilt_problems(first: StaticPose, second: StaticPose, sensors: Sequence[int])
             yield PoseProblem(second.name, f"{found} deg; {remedy}", sensor)
 
 
-# The poses at rest in the normal equations, the fixture, the level base, and what is known beforehand.
-
-
 def static_equations(
     unknowns: Unknowns, poses: Sequence[StaticPose], up: Floats, tolerances: Tolerances
 ) -> tuple[Floats, Floats]:
-    """Information and slope in all unknowns. `up`: the vertical in base axes when the base is level (first pose)."""
+    """Information and slope in all unknowns: of the poses, the fixture and the level base.
+
+    `up`: the vertical in base axes when the base is level (first pose).
+    """
     size = unknowns.size
     information, slope = np.zeros((size, size)), np.zeros(size)
 

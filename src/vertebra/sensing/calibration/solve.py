@@ -11,7 +11,7 @@ import numpy as np
 from vertebra.robot.tables import Floats
 from vertebra.sensing import so3
 from vertebra.sensing.calibration.calibration import Calibration
-from vertebra.sensing.calibration.moving import Motion, noise_found
+from vertebra.sensing.calibration.moving import RecordedMotion, noise_found
 from vertebra.sensing.calibration.rest import StaticPose, static_equations
 from vertebra.sensing.calibration.unknowns import BIAS, EACH, HEADING, Tolerances, Unknowns
 
@@ -26,7 +26,7 @@ _STEPS, _SETTLED = 15, 0.01
 _DOUBTING = 6
 """Steps after which it is settled which headings are disturbed: to ask again and again may not end."""
 
-Watch = Callable[[int, float], None]
+Progress = Callable[[int, float], None]
 """Told after each step: its number, the largest move in standard deviations."""
 
 
@@ -37,7 +37,7 @@ class Solution:
     unknowns: Unknowns
     covariance: Floats
     """(size, size) of their changes."""
-    motion: Motion | None
+    motion: RecordedMotion | None
     """With the states of the links."""
     steps: int
     converged: bool
@@ -63,11 +63,11 @@ def start(poses: Sequence[StaticPose], up: Floats) -> Unknowns:
 def solve(
     begin: Unknowns,
     poses: Sequence[StaticPose],
-    motion: Motion | None,
+    motion: RecordedMotion | None,
     up: Floats,
     tolerances: Tolerances,
     hold_first: bool,
-    watch: Watch | None = None,
+    watch: Progress | None = None,
 ) -> Solution:
     """Fit; `hold_first` defines the azimuth of the base by its sensor: its mount does not turn about `up`."""
     unknowns, learned = begin, False

@@ -1,4 +1,7 @@
-"""The estimator, a process of its own: CAN frames from a bus in, shapes and what they were made of in files."""
+"""The estimator, a process of its own: CAN frames from a bus in, shapes and what they were made of in files.
+
+``python -m vertebra.sensing.hil.estimate setup.json sensed.npz frames.blf``; it says "ready" when it listens.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,9 @@ from vertebra.errors import InputError
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.sensing.estimator import Method, ShapeEstimator
-from vertebra.sensing.hil.setup import HilSetup, save_frames
+from vertebra.sensing.hil.setup import HilSetup
 from vertebra.sensing.network import Counters, SensorNetwork
+from vertebra.sensing.recording.raw_log import RawLogWriter
 from vertebra.sensing.sensed_shape import Integers, SensedShape
 from vertebra.sensing.simulated.motion import Motion
 from vertebra.sensing.simulated.sensors import SensorModel
@@ -28,6 +32,63 @@ from vertebra.sensing.wire.can import Frame
 
 if TYPE_CHECKING:
     from can import BusABC
+
+READY = "ready"
+QUIET = 1.0
+"""s without a frame after which the run is over."""
+PATIENCE = 30.0
+"""s to wait for the first frame."""
+
+
+def main(setup_file: str, sensed_file: str, frames_file: str) -> None:
+    """The process."""
+    setup = HilSetup.from_text(Path(setup_file).read_text("utf-8"))
+    estimate = Estimate(setup)
+    signal.signal(signal.SIGTERM, estimate.stop)
+    warm_up(setup)
+    gc.collect()
+    gc.freeze()
+    with open_bus(setup.url) as bus:
+        print(READY, flush=True)
+        estimate.listen(bus)
+    with RawLogWriter(frames_file) as log:
+        for frame in estimate.frames:
+            log.write(frame)
+    if estimate.frames:
+        estimate.rows.run().save(Path(sensed_file))
+
+
+class Estimate:
+    """Listens until the bus falls quiet, or until it is told to stop."""
+
+    def __init__(self, setup: HilSetup) -> None:
+        self._network = SensorNetwork(ShapeEstimator(setup.robot, setup.method))
+        self.rows = SensedRows(setup.method)
+        self.frames: list[Frame] = []
+        self._stopped = False
+
+    def stop(self, *_: object) -> None:
+        """End the run at the next chance."""
+        self._stopped = True
+
+    def listen(self, bus: BusABC) -> None:
+        """Take every frame, and every shape with the time that it took since its last frame arrived."""
+        heard = time.monotonic() + PATIENCE - QUIET
+        while not self._stopped and time.monotonic() - heard < QUIET:
+            frame = receive(bus, 0.1)
+            if frame is None:
+                continue
+            heard = time.monotonic()
+            self.frames.append(frame)
+            shape = self._network.receive(frame)
+            if shape is not None:
+                self.rows.add(shape, time.time() - frame.time)
+
+
+def warm_up(setup: HilSetup) -> None:
+    """Compile or load all kernels before the first real frame."""
+    still = simulated_frames(setup.robot, Motion.straight(setup.robot), SensorModel.ideal(), 0.05)
+    replay(setup.robot, still.frames, setup.method)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,8 +127,8 @@ class SensedRun:
         return f"SensedRun({len(self.times)} shapes by {self.method})"
 
 
-class ShapeLog:
-    """Shapes as they come, kept for a `SensedRun`."""
+class SensedRows:
+    """Shapes of a `SensedRun` as they come."""
 
     def __init__(self, method: str) -> None:
         self._method = method
@@ -91,72 +152,12 @@ class ShapeLog:
 def replay(robot: Robot, frames: Iterable[Frame], method: Method, **options: Any) -> tuple[SensedRun, Counters]:
     """The shapes that `method` finds in frames, in their order; `options` are those of `ShapeEstimator`."""
     network = SensorNetwork(ShapeEstimator(robot, method, **options))
-    log = ShapeLog(method)
+    rows = SensedRows(method)
     for frame in frames:
         shape = network.receive(frame)
         if shape is not None:
-            log.add(shape)
-    return log.run(), network.counters
-
-
-# The estimator, a process of its own: CAN frames from a bus in, shapes and what they were made of in files.
-#
-# ``python -m vertebra.sensing.hil.estimate setup.json sensed.npz frames.npz``; it says "ready" when it listens.
-
-READY = "ready"
-QUIET = 1.0
-"""s without a frame after which the run is over."""
-PATIENCE = 30.0
-"""s to wait for the first frame."""
-
-
-class Estimate:
-    """Listens until the bus falls quiet, or until it is told to stop."""
-
-    def __init__(self, setup: HilSetup) -> None:
-        self._network = SensorNetwork(ShapeEstimator(setup.robot, setup.method))
-        self.log = ShapeLog(setup.method)
-        self.frames: list[Frame] = []
-        self._stopped = False
-
-    def stop(self, *_: object) -> None:
-        """End the run at the next chance."""
-        self._stopped = True
-
-    def listen(self, bus: BusABC) -> None:
-        """Take every frame, and every shape with the time that it took since its last frame arrived."""
-        heard = time.monotonic() + PATIENCE - QUIET
-        while not self._stopped and time.monotonic() - heard < QUIET:
-            frame = receive(bus, 0.1)
-            if frame is None:
-                continue
-            heard = time.monotonic()
-            self.frames.append(frame)
-            shape = self._network.receive(frame)
-            if shape is not None:
-                self.log.add(shape, time.time() - frame.time)
-
-
-def warm_up(setup: HilSetup) -> None:
-    """Compile or load all kernels before the first real frame."""
-    still = simulated_frames(setup.robot, Motion.straight(setup.robot), SensorModel.ideal(), 0.05)
-    replay(setup.robot, still.frames, setup.method)
-
-
-def main(setup_file: str, sensed_file: str, frames_file: str) -> None:
-    """The process."""
-    setup = HilSetup.from_text(Path(setup_file).read_text("utf-8"))
-    estimate = Estimate(setup)
-    signal.signal(signal.SIGTERM, estimate.stop)
-    warm_up(setup)
-    gc.collect()
-    gc.freeze()
-    with open_bus(setup.url) as bus:
-        print(READY, flush=True)
-        estimate.listen(bus)
-    save_frames(Path(frames_file), estimate.frames)
-    if estimate.frames:
-        estimate.log.run().save(Path(sensed_file))
+            rows.add(shape)
+    return rows.run(), network.counters
 
 
 if __name__ == "__main__":

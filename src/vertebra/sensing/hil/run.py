@@ -1,4 +1,4 @@
-"""Run virtual robot and estimator as two processes that only share a bus, then score what was sensed."""
+"""Virtual robot and estimator as two processes that only share a bus, and the scores of what was sensed."""
 
 from __future__ import annotations
 
@@ -22,15 +22,110 @@ from vertebra.robot.tables import UNIVERSAL, Floats
 from vertebra.sensing.estimator import METHODS, Method
 from vertebra.sensing.hil.estimate import QUIET, READY, SensedRun, replay
 from vertebra.sensing.hil.score import Score, score
-from vertebra.sensing.hil.setup import Account, HilSetup, load_truth, read_frames
+from vertebra.sensing.hil.setup import Account, HilSetup, load_truth
 from vertebra.sensing.network import Counters
+from vertebra.sensing.recording.raw_log import read_frames
 from vertebra.sensing.simulated.motion import SensorTruth, Truth
 from vertebra.sensing.wire.bus import MULTICAST_GROUP
 
 START_UP = 120.0
 """s that a process may take to begin: kernels may have to be compiled first."""
+WIND_UP = 60.0
+"""s that a process may take to end after the last frame."""
 PAUSE = 0.05
 """s between looks at a process."""
+PERCENTILES = (50.0, 95.0, 99.0, 100.0)
+
+
+def run_hil(setup: HilSetup, progress: Callable[[float], None] = lambda share: None) -> HilRun:
+    """Move the virtual robot for `setup.duration` s in real time while the estimator listens, and compare.
+
+    `progress` is called with the share of the run that is over, 0 to 1. Raises `HilError` when a process fails.
+    """
+    with tempfile.TemporaryDirectory(prefix="vertebra-hil-") as name:
+        folder = Path(name)
+        (folder / "setup.json").write_text(setup.to_text(), "utf-8")
+        _run_processes(setup, folder, progress)
+        return _compare(setup, folder)
+
+
+def methods_for(robot: Robot) -> tuple[Method, ...]:
+    """Methods that can sense a robot: the paper's is for universal joints only."""
+    every = (robot.joints["kind"] == UNIVERSAL).all()
+    return tuple(method for method in METHODS if every or method != "paper")
+
+
+def local_url() -> str:
+    """A bus that stays on this computer, on a port that nobody uses now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("", 0))
+        port = probe.getsockname()[1]
+    return f"udp_multicast://{MULTICAST_GROUP}:{port}?hop_limit=0"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HilRun:
+    """The virtual robot, what was sensed of it live, and the scores of all methods on the same frames."""
+
+    setup: HilSetup
+    truth: Truth
+    sensors: SensorTruth
+    account: Account
+    """Of the virtual robot."""
+    received: int
+    """Frames that the estimator took from the bus."""
+    counters: Counters
+    """What the estimator's network made of them."""
+    runs: dict[Method, SensedRun]
+    """By method; the live one has latencies."""
+    scores: dict[Method, Score]
+    """By method, all on the same frames."""
+    identical: bool
+    """Whether replaying the frames gave the live shapes again, bit for bit."""
+
+    @property
+    def live(self) -> SensedRun:
+        """What the estimator beside the robot said while it moved."""
+        return self.runs[self.setup.method]
+
+    @property
+    def lost_on_bus(self) -> int:
+        """Frames that were put onto the bus and never taken from it."""
+        return self.account.on_bus - self.received
+
+    @property
+    def latencies(self) -> Floats:
+        """(4,) s; 50, 95, 99 and 100 % of the shapes came within this time of their last frame."""
+        percentiles: Floats = np.percentile(self.live.latencies, PERCENTILES)
+        return percentiles
+
+    def __repr__(self) -> str:
+        score = self.scores[self.setup.method]
+        return f"HilRun of {self.setup.robot.name!r}, {self.setup.duration:g} s: {score!r}"
+
+
+def _run_processes(setup: HilSetup, folder: Path, progress: Callable[[float], None]) -> None:
+    with ExitStack() as stack:
+        estimator = stack.enter_context(HilProcess("estimate", folder, "sensed.npz", "frames.blf"))
+        estimator.wait_until_ready()
+        robot = stack.enter_context(HilProcess("virtual_robot", folder, "truth.npz"))
+        begun = time.monotonic()
+        robot.wait(setup.duration + START_UP, lambda: progress(min((time.monotonic() - begun) / setup.duration, 1.0)))
+        estimator.wait(QUIET + WIND_UP)
+
+
+def _compare(setup: HilSetup, folder: Path) -> HilRun:
+    frames = list(read_frames(folder / "frames.blf"))
+    if not frames:
+        raise HilError(f"the estimator heard nothing on {setup.url}; is multicast allowed on this computer?")
+    truth, sensors, account = load_truth(folder / "truth.npz", setup.robot)
+    live = SensedRun.read(folder / "sensed.npz")
+    again, counters = replay(setup.robot, frames, setup.method)
+    others = [method for method in methods_for(setup.robot) if method != setup.method]
+    runs = {setup.method: live} | {method: replay(setup.robot, frames, method)[0] for method in others}
+    runs = {method: runs[method] for method in METHODS if method in runs}
+    scores = {method: score(run, truth) for method, run in runs.items()}
+    return HilRun(setup, truth, sensors, account, len(frames), counters, runs, scores, live.same_shapes(again))
 
 
 class HilProcess:
@@ -91,105 +186,3 @@ class HilProcess:
             raise HilError(f"the {self._name} process failed (code {code}): {words[-1] if words else 'no message'}")
         if code is None and time.monotonic() > deadline:
             raise HilError(f"the {self._name} process did not end in time and was stopped; is the computer overloaded?")
-
-
-# What a run in the loop showed.
-
-PERCENTILES = (50.0, 95.0, 99.0, 100.0)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class HilRun:
-    """The virtual robot, what was sensed of it live, and the scores of all methods on the same frames."""
-
-    setup: HilSetup
-    truth: Truth
-    sensors: SensorTruth
-    account: Account
-    """Of the virtual robot."""
-    received: int
-    """Frames that the estimator took from the bus."""
-    counters: Counters
-    """What the estimator's network made of them."""
-    runs: dict[Method, SensedRun]
-    """By method; the live one has latencies."""
-    scores: dict[Method, Score]
-    """By method, all on the same frames."""
-    identical: bool
-    """Whether replaying the frames gave the live shapes again, bit for bit."""
-
-    @property
-    def live(self) -> SensedRun:
-        """What the estimator beside the robot said while it moved."""
-        return self.runs[self.setup.method]
-
-    @property
-    def lost_on_bus(self) -> int:
-        """Frames that were put onto the bus and never taken from it."""
-        return self.account.on_bus - self.received
-
-    @property
-    def latencies(self) -> Floats:
-        """(4,) s; 50, 95, 99 and 100 % of the shapes came within this time of their last frame."""
-        percentiles: Floats = np.percentile(self.live.latencies, PERCENTILES)
-        return percentiles
-
-    def __repr__(self) -> str:
-        score = self.scores[self.setup.method]
-        return f"HilRun of {self.setup.robot.name!r}, {self.setup.duration:g} s: {score!r}"
-
-
-# Run virtual robot and estimator as two processes that only share a bus, then score what was sensed.
-
-WIND_UP = 60.0
-"""s that a process may take to end after the last frame."""
-
-
-def local_url() -> str:
-    """A bus that stays on this computer, on a port that nobody uses now."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("", 0))
-        port = probe.getsockname()[1]
-    return f"udp_multicast://{MULTICAST_GROUP}:{port}?hop_limit=0"
-
-
-def run_hil(setup: HilSetup, progress: Callable[[float], None] = lambda share: None) -> HilRun:
-    """Move the virtual robot for `setup.duration` s in real time while the estimator listens, and compare.
-
-    `progress` is called with the share of the run that is over, 0 to 1. Raises `HilError` when a process fails.
-    """
-    with tempfile.TemporaryDirectory(prefix="vertebra-hil-") as name:
-        folder = Path(name)
-        (folder / "setup.json").write_text(setup.to_text(), "utf-8")
-        _run_processes(setup, folder, progress)
-        return _compare(setup, folder)
-
-
-def methods_for(robot: Robot) -> tuple[Method, ...]:
-    """Methods that can sense a robot: the paper's is for universal joints only."""
-    every = (robot.joints["kind"] == UNIVERSAL).all()
-    return tuple(method for method in METHODS if every or method != "paper")
-
-
-def _run_processes(setup: HilSetup, folder: Path, progress: Callable[[float], None]) -> None:
-    with ExitStack() as stack:
-        estimator = stack.enter_context(HilProcess("estimate", folder, "sensed.npz", "frames.npz"))
-        estimator.wait_until_ready()
-        robot = stack.enter_context(HilProcess("virtual_robot", folder, "truth.npz"))
-        begun = time.monotonic()
-        robot.wait(setup.duration + START_UP, lambda: progress(min((time.monotonic() - begun) / setup.duration, 1.0)))
-        estimator.wait(QUIET + WIND_UP)
-
-
-def _compare(setup: HilSetup, folder: Path) -> HilRun:
-    frames = read_frames(folder / "frames.npz")
-    if not frames:
-        raise HilError(f"the estimator heard nothing on {setup.url}; is multicast allowed on this computer?")
-    truth, sensors, account = load_truth(folder / "truth.npz", setup.robot)
-    live = SensedRun.read(folder / "sensed.npz")
-    again, counters = replay(setup.robot, frames, setup.method)
-    others = [method for method in methods_for(setup.robot) if method != setup.method]
-    runs = {setup.method: live} | {method: replay(setup.robot, frames, method)[0] for method in others}
-    runs = {method: runs[method] for method in METHODS if method in runs}
-    scores = {method: score(run, truth) for method, run in runs.items()}
-    return HilRun(setup, truth, sensors, account, len(frames), counters, runs, scores, live.same_shapes(again))

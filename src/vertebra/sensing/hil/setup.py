@@ -1,4 +1,4 @@
-"""What a run in the loop is, and the files its processes share: set-up, frames, truth."""
+"""What a run in the loop is, and the files its processes share: set-up and truth."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from vertebra.sensing.estimator import METHODS, Method
 from vertebra.sensing.fitting import require_universal
 from vertebra.sensing.simulated.motion import Motion, SensorTruth, Truth, base_rotation
 from vertebra.sensing.simulated.sensors import SensorModel
-from vertebra.sensing.wire.can import Frame
 
 LONGEST = 3600.0
 """s; a run is kept in memory."""
@@ -81,33 +80,6 @@ class HilSetup:
         return cls(**given)
 
 
-# Frames of a run as they came, in one compact file for the replay.
-
-
-def save_frames(path: Path, frames: list[Frame]) -> None:
-    """Write ids, payloads and arrival times; payloads keep their length."""
-    np.savez_compressed(
-        path,
-        ids=np.array([frame.id for frame in frames], np.int64),
-        lengths=np.array([len(frame.data) for frame in frames], np.int64),
-        data=np.frombuffer(b"".join(frame.data for frame in frames), np.uint8),
-        times=np.array([frame.time for frame in frames], np.float64),
-    )
-
-
-def read_frames(path: Path) -> list[Frame]:
-    """What `save_frames` wrote."""
-    with np.load(path) as file:
-        data, ends = file["data"].tobytes(), np.cumsum(file["lengths"]).tolist()
-        ids, times = file["ids"].tolist(), file["times"].tolist()
-    starts = [0, *ends[:-1]]
-    rows = zip(ids, starts, ends, times, strict=True) if ids else ()
-    return [Frame(can_id, data[start:end], time) for can_id, start, end, time in rows]
-
-
-# The truth of a virtual robot as a file: it never goes over the bus.
-
-
 @dataclass(frozen=True)
 class Account:
     """How the virtual robot fared as a real-time process."""
@@ -132,7 +104,7 @@ class Account:
 
 
 def save_truth(path: Path, truth: Truth, sensors: SensorTruth, account: Account) -> None:
-    """Write all at once: a reader never sees half a file."""
+    """Write all at once: a reader never sees half a file. The truth never goes over the bus."""
     partial = path.with_suffix(".partial.npz")
     np.savez_compressed(
         partial,
@@ -153,7 +125,7 @@ def save_truth(path: Path, truth: Truth, sensors: SensorTruth, account: Account)
 
 
 def load_truth(path: Path, robot: Robot) -> tuple[Truth, SensorTruth, Account]:
-    """What `save` wrote."""
+    """What `save_truth` wrote."""
     with np.load(path) as file:
         arrays: dict[str, Floats] = {name: file[name] for name in file.files}
     truth = Truth(robot, *(arrays[name] for name in ("times", "angles", "twists", "frames", "base")))

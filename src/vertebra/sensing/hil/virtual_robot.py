@@ -1,5 +1,7 @@
-"""The virtual robot, a process of its own: physics and sensors in real time, CAN frames on a bus, the truth in a
-file.
+"""The virtual robot, a process of its own: physics and sensors in real time, CAN frames on a bus, the truth in a file.
+
+``python -m vertebra.sensing.hil.virtual_robot setup.json truth.npz``. The only module of Vertebra that imports MuJoCo,
+and only when a body is made.
 """
 
 from __future__ import annotations
@@ -30,37 +32,10 @@ from vertebra.sensing.wire.can import Frame
 if TYPE_CHECKING:
     from can import BusABC
 
+TICK = 1e-3
+"""s; samples are taken, and frames put onto the bus, at whole ticks."""
 LATE = 5e-3
 """s; later than this a tick is an overrun. Ordinary systems wake a process a millisecond late now and then."""
-
-
-class Pacer:
-    """Ticks of `period` s from `start` (monotonic clock) on; counts those that began too late."""
-
-    def __init__(self, period: float, start: float) -> None:
-        if not period > 0:
-            raise InputError("period", f"must be above 0 s, not {period}")
-        self._period, self._start = period, start
-        self.overruns = 0
-        """Ticks that began later than LATE."""
-        self.worst = 0.0
-        """s; the largest lateness."""
-
-    def ticks(self, count: int) -> Iterator[int]:
-        """0, 1, ..., count - 1, each at its time or as soon after it as possible."""
-        for tick in range(count):
-            late = time.monotonic() - (self._start + tick * self._period)
-            if late < 0:
-                time.sleep(-late)
-            self.worst = max(self.worst, late)
-            self.overruns += late > LATE
-            yield tick
-
-
-# The virtual robot's body: MuJoCo integrates the exported model while servos pull its joints after a motion.
-#
-# The only module of Vertebra that imports MuJoCo, and only when a body is made.
-
 STEP = 0.5e-3
 """s; MuJoCo's step. The joints' own springs are replaced by servos, so it need not follow them."""
 SERVO = 2 * math.pi * 12
@@ -71,8 +46,93 @@ EARTH = 9.81
 """m/s^2; for robots whose file has no gravity."""
 
 
+def main(setup_file: str, truth_file: str) -> None:
+    """The process."""
+    setup = HilSetup.from_text(Path(setup_file).read_text("utf-8"))
+    with open_bus(setup.url) as bus:
+        run(setup, bus, Path(truth_file))
+
+
+def run(setup: HilSetup, bus: BusABC, truth_file: Path) -> None:
+    """Move for the whole duration in real time, then write the truth."""
+    robot = VirtualRobot(setup)
+    gc.collect()
+    gc.freeze()
+    clock = TickClock(TICK, time.monotonic() + 2 * TICK)
+    ticks = round(setup.duration / TICK) + 1
+    for tick in clock.ticks(ticks):
+        for frame in robot.tick(tick):
+            send(bus, frame)
+    for frame in robot.rest():
+        send(bus, frame)
+    transport = robot.sensors.transport
+    counts = transport.sent, transport.dropped, transport.unheard
+    save_truth(truth_file, robot.truth(), robot.sensors.truth, Account(*counts, ticks, clock.overruns, clock.worst))
+
+
+class VirtualRobot:
+    """Body, sensors and truth, moved tick by tick; `tick` gives the frames that are due on the bus."""
+
+    def __init__(self, setup: HilSetup) -> None:
+        self._setup = setup
+        self._base = np.asarray(setup.base)
+        self._body = VirtualBody(setup.robot, setup.motion, self._base)
+        self._twisting = Motion.twisting(len(setup.robot.joints), setup.model.twist, setup.seed)
+        self.sensors = SimulatedSensors(
+            setup.robot, setup.model, setup.duration + TICK, setup.seed, silent=setup.silent
+        )
+        self._waiting: list[tuple[float, int, Frame]] = []
+        self._queued = self._syncs = 0
+        self._past: list[tuple[float, Floats, Floats, Floats]] = []
+
+    def tick(self, number: int) -> list[Frame]:
+        """Move to `number` ticks and return the frames that the bus carries by then."""
+        now = number * TICK
+        self._body.advance(now)
+        sync = now >= self._syncs / self._setup.sync_rate
+        if sync or now >= self.sensors.due:
+            frames, rates = self._look(now)
+            if now >= self.sensors.due:
+                self.sensors.feed(now, frames[self.sensors.links, :3, :3], rates[self.sensors.links])
+            if sync:
+                self._past.append((now, self._body.angles(), self._twisting.angles(now), frames))
+                self._queue(self.sensors.sync(self._syncs, now))
+                self._syncs += 1
+        return self._due(now)
+
+    def truth(self) -> Truth:
+        """What happened so far."""
+        times, angles, twists, frames = (np.array(column) for column in zip(*self._past, strict=True))
+        return Truth(self._setup.robot, times, angles, twists, frames, self._base)
+
+    def _look(self, now: float) -> tuple[Floats, Floats]:
+        """Frames in the world and rates in link axes of all links, twist included."""
+        frames, rates = self._body.look()
+        twists, twist_rates = self._twisting.angles(now)[None], self._twisting.rates(now)[None]
+        soft, soft_rates = twisted(frames[None], rates[None], twists, twist_rates)
+        return world_frames(self._base, soft[0]), soft_rates[0]
+
+    def _queue(self, frames: list[Frame]) -> None:
+        for frame in frames:
+            heapq.heappush(self._waiting, (frame.time, self._queued, frame))
+            self._queued += 1
+
+    def _due(self, now: float) -> list[Frame]:
+        due = []
+        while self._waiting and self._waiting[0][0] <= now:
+            due.append(heapq.heappop(self._waiting)[2])
+        return due
+
+    def rest(self) -> list[Frame]:
+        """Frames that are still on their way."""
+        return self._due(np.inf)
+
+
 class VirtualBody:
-    """A robot under gravity whose joints follow `motion` as servos can: with lag and sag."""
+    """A robot under gravity whose joints follow `motion` as servos can: with lag and sag.
+
+    MuJoCo integrates the exported model while springs with a moving rest pull its joints along.
+    """
 
     def __init__(self, robot: Robot, motion: Motion, base: Floats) -> None:
         self._engine = _mujoco()
@@ -165,94 +225,27 @@ def _mujoco() -> ModuleType:
     return module
 
 
-# The virtual robot, a process of its own: physics and sensors in real time, CAN frames on a bus, the truth in a file.
-#
-# ``python -m vertebra.sensing.hil.virtual_robot setup.json truth.npz``
+class TickClock:
+    """Ticks of `period` s from `start` (monotonic clock) on; counts those that began too late."""
 
-TICK = 1e-3
-"""s; samples are taken, and frames put onto the bus, at whole ticks."""
+    def __init__(self, period: float, start: float) -> None:
+        if not period > 0:
+            raise InputError("period", f"must be above 0 s, not {period}")
+        self._period, self._start = period, start
+        self.overruns = 0
+        """Ticks that began later than LATE."""
+        self.worst = 0.0
+        """s; the largest lateness."""
 
-
-class VirtualRobot:
-    """Body, sensors and truth, moved tick by tick; `tick` gives the frames that are due on the bus."""
-
-    def __init__(self, setup: HilSetup) -> None:
-        self._setup = setup
-        self._base = np.asarray(setup.base)
-        self._body = VirtualBody(setup.robot, setup.motion, self._base)
-        self._twisting = Motion.twisting(len(setup.robot.joints), setup.model.twist, setup.seed)
-        self.sensors = SimulatedSensors(
-            setup.robot, setup.model, setup.duration + TICK, setup.seed, silent=setup.silent
-        )
-        self._waiting: list[tuple[float, int, Frame]] = []
-        self._queued = self._syncs = 0
-        self._past: list[tuple[float, Floats, Floats, Floats]] = []
-
-    def tick(self, number: int) -> list[Frame]:
-        """Move to `number` ticks and return the frames that the bus carries by then."""
-        now = number * TICK
-        self._body.advance(now)
-        sync = now >= self._syncs / self._setup.sync_rate
-        if sync or now >= self.sensors.due:
-            frames, rates = self._look(now)
-            if now >= self.sensors.due:
-                self.sensors.feed(now, frames[self.sensors.links, :3, :3], rates[self.sensors.links])
-            if sync:
-                self._past.append((now, self._body.angles(), self._twisting.angles(now), frames))
-                self._queue(self.sensors.sync(self._syncs, now))
-                self._syncs += 1
-        return self._due(now)
-
-    def truth(self) -> Truth:
-        """What happened so far."""
-        times, angles, twists, frames = (np.array(column) for column in zip(*self._past, strict=True))
-        return Truth(self._setup.robot, times, angles, twists, frames, self._base)
-
-    def _look(self, now: float) -> tuple[Floats, Floats]:
-        """Frames in the world and rates in link axes of all links, twist included."""
-        frames, rates = self._body.look()
-        twists, twist_rates = self._twisting.angles(now)[None], self._twisting.rates(now)[None]
-        soft, soft_rates = twisted(frames[None], rates[None], twists, twist_rates)
-        return world_frames(self._base, soft[0]), soft_rates[0]
-
-    def _queue(self, frames: list[Frame]) -> None:
-        for frame in frames:
-            heapq.heappush(self._waiting, (frame.time, self._queued, frame))
-            self._queued += 1
-
-    def _due(self, now: float) -> list[Frame]:
-        due = []
-        while self._waiting and self._waiting[0][0] <= now:
-            due.append(heapq.heappop(self._waiting)[2])
-        return due
-
-    def rest(self) -> list[Frame]:
-        """Frames that are still on their way."""
-        return self._due(np.inf)
-
-
-def run(setup: HilSetup, bus: BusABC, truth_file: Path) -> None:
-    """Move for the whole duration in real time, then write the truth."""
-    robot = VirtualRobot(setup)
-    gc.collect()
-    gc.freeze()
-    pacer = Pacer(TICK, time.monotonic() + 2 * TICK)
-    ticks = round(setup.duration / TICK) + 1
-    for tick in pacer.ticks(ticks):
-        for frame in robot.tick(tick):
-            send(bus, frame)
-    for frame in robot.rest():
-        send(bus, frame)
-    transport = robot.sensors.transport
-    counts = transport.sent, transport.dropped, transport.unheard
-    save_truth(truth_file, robot.truth(), robot.sensors.truth, Account(*counts, ticks, pacer.overruns, pacer.worst))
-
-
-def main(setup_file: str, truth_file: str) -> None:
-    """The process."""
-    setup = HilSetup.from_text(Path(setup_file).read_text("utf-8"))
-    with open_bus(setup.url) as bus:
-        run(setup, bus, Path(truth_file))
+    def ticks(self, count: int) -> Iterator[int]:
+        """0, 1, ..., count - 1, each at its time or as soon after it as possible."""
+        for tick in range(count):
+            late = time.monotonic() - (self._start + tick * self._period)
+            if late < 0:
+                time.sleep(-late)
+            self.worst = max(self.worst, late)
+            self.overruns += late > LATE
+            yield tick
 
 
 if __name__ == "__main__":

@@ -28,14 +28,12 @@ def from_ns(nanoseconds: int) -> float:
     return seconds + rest / BILLION
 
 
-# Flushing by the clock: a quiet bus must not keep the last frames in memory.
-
 FLUSH_EVERY = 0.25
 """Seconds; twice as often as the half second that recordings promise."""
 
 
 class TimedFlush:
-    """Calls `flush` every `period` seconds in a thread of its own until `stop`.
+    """Calls `flush` every `period` seconds in a thread of its own until `stop`: a quiet bus leaves nothing in memory.
 
     `flush` must not raise; it keeps what went wrong and raises it where the owner can hear it.
     """
@@ -56,11 +54,11 @@ class TimedFlush:
         self._thread.join()
 
 
-# A file that grows by whole blocks only: killed at any moment, it ends where a block ends.
-
-
 class WholeFile:
-    """Appends blocks, each by one call of the operating system; takes back a block that did not fit on the disk."""
+    """Grows by whole blocks only, so that it ends where a block ends, whenever its writer is killed.
+
+    Each block is one call of the operating system; one that did not fit on the disk is taken back.
+    """
 
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)

@@ -1,4 +1,11 @@
-"""Recording in a process of its own: the one that senses never waits for a disk."""
+"""Recording in a process of its own: the one that senses never waits for a disk.
+
+    with Recorder(raw="run.blf", derived="run.mcap", robot=robot) as recorder:
+        recorder.frame(frame)
+        recorder.shape(shape, arrival=frame.time)
+
+Frames and shapes wait in memory, without a bound, when the recording process is slow; none is dropped.
+"""
 
 from __future__ import annotations
 
@@ -27,49 +34,10 @@ if TYPE_CHECKING:
     from vertebra.robot.robot import Robot
     from vertebra.sensing.sensed_shape import SensedShape
 
-TASK, FRAMES, SHAPE, END = b"T", b"F", b"S", b"E"
-_HEAD = struct.Struct("<cI")
-_FRAME = struct.Struct("<HBd8s")
-"""Id, count of bytes, arrival in s (Unix), bytes."""
-
-
-def block(kind: bytes, content: bytes = b"") -> bytes:
-    """A block for the pipe."""
-    return _HEAD.pack(kind, len(content)) + content
-
-
-def read_blocks(pipe: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
-    """Whole blocks until the pipe closes."""
-    while len(head := pipe.read(_HEAD.size)) == _HEAD.size:
-        kind, size = _HEAD.unpack(head)
-        content = pipe.read(size)
-        if len(content) < size:
-            return
-        yield kind, content
-
-
-def frames_to_bytes(frames: Iterable[Frame]) -> bytes:
-    """Frames one behind the other."""
-    pack = _FRAME.pack
-    return b"".join([pack(frame.id, len(frame.data), frame.time, frame.data) for frame in frames])
-
-
-def frames_from_bytes(data: bytes) -> Iterator[Frame]:
-    """The reverse of `frames_to_bytes`."""
-    for can_id, length, stamp, content in _FRAME.iter_unpack(data):
-        yield Frame(can_id, content[:length], stamp)
-
-
-# Recording in a process of its own: the one that senses never waits for a disk.
-#
-#     with Recorder(raw="run.blf", derived="run.mcap", robot=robot) as recorder:
-#         recorder.frame(frame)
-#         recorder.shape(shape, arrival=frame.time)
-#
-# Frames and shapes wait in memory, without a bound, when the recording process is slow; none is dropped.
-
 FEED_EVERY = 0.02
 """s between blocks of frames in the pipe."""
+TELL_EVERY = 0.2
+"""s between lines with counters."""
 ENDED = "the recording process has ended early; the file holds what came until then"
 
 
@@ -82,7 +50,7 @@ class RecorderCounters(NamedTuple):
     shapes_given: int
     shapes_written: int
     waiting: int
-    """Frames and shapes in the memory of this process."""
+    """Frames and shapes that are not in the pipe to the recording process yet."""
     fault: str
     """What went wrong; empty if nothing did."""
 
@@ -105,6 +73,7 @@ class Recorder:
         self._keeps_frames, self._keeps_shapes = raw is not None, derived is not None
         self._frames: deque[Frame] = deque()
         self._shapes: deque[tuple[SensedShape, float]] = deque()
+        self._in_hand = 0
         self._given = {"frames": 0, "shapes": 0}
         self._told: dict[str, Any] = {"frames": 0, "shapes": 0, "fault": ""}
         self._ready, self._closing = threading.Event(), threading.Event()
@@ -146,7 +115,7 @@ class Recorder:
         """How the recording stands."""
         return RecorderCounters(
             self._given["frames"], self._told["frames"], self._given["shapes"], self._told["shapes"],
-            len(self._frames) + len(self._shapes), self._told["fault"],
+            len(self._frames) + len(self._shapes) + self._in_hand, self._told["fault"],
         )  # fmt: skip
 
     def close(self, timeout: float = 60.0) -> RecorderCounters:
@@ -185,11 +154,14 @@ class Recorder:
 
     def _send_waiting(self, pipe: IO[bytes]) -> None:
         if self._frames:
-            frames = [self._frames.popleft() for _ in range(len(self._frames))]
+            self._in_hand = len(self._frames)
+            frames = [self._frames.popleft() for _ in range(self._in_hand)]
             _send(pipe, block(FRAMES, frames_to_bytes(frames)))
         while self._shapes:
+            self._in_hand = 1
             shape, arrival = self._shapes.popleft()
             _send(pipe, block(SHAPE, packed(shape, arrival)))
+        self._in_hand = 0
 
     def _listen(self) -> None:
         pipe = cast(IO[bytes], self._process.stdout)
@@ -211,11 +183,6 @@ class Recorder:
                 self.close()
 
 
-def _send(pipe: IO[bytes], data: bytes) -> None:
-    pipe.write(data)
-    pipe.flush()
-
-
 def _task(raw: str | Path | None, derived: str | Path | None, robot: Robot | None, calibration: str | None) -> bytes:
     """What the recording process shall write; faults of the names are found here, before it starts."""
     if raw is None and derived is None:
@@ -234,13 +201,48 @@ def _task(raw: str | Path | None, derived: str | Path | None, robot: Robot | Non
     return json.dumps(files | {"contents": contents}).encode()
 
 
-# The process that records: reads blocks from its standard input and writes the files; started by `Recorder`.
-#
-# It ends when the pipe closes, so it finishes its files when the other process ends in whatever way. Ctrl-C in the
-# terminal is not meant for it.
+def main() -> int:
+    """The recording process: write what comes through its standard input until that closes; 0 if all is written.
 
-TELL_EVERY = 0.2
-"""s between lines with counters."""
+    So it finishes its files in whatever way the other process ends. Ctrl-C in the terminal is not meant for it.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # On a computer with little time left the estimator goes first: what is to be recorded can wait in memory.
+    if hasattr(os, "nice"):
+        os.nice(5)
+    pipe = sys.stdin.buffer
+    kind, content = next(read_blocks(pipe), (END, b""))
+    if kind != TASK:
+        return 0
+    try:
+        files = _Files(json.loads(content))
+    except VertebraError as error:
+        _tell({"frames": 0, "shapes": 0, "fault": str(error)})
+        return 1
+    _tell(files.counters())
+    try:
+        _record(pipe, files)
+    finally:
+        files.close()
+    _tell(files.counters())
+    return 1 if files.fault else 0
+
+
+def _record(pipe: BinaryIO, files: _Files) -> None:
+    told = time.monotonic()
+    for kind, content in read_blocks(pipe):
+        if kind == END:
+            return
+        files.take(kind, content)
+        if time.monotonic() - told > TELL_EVERY:
+            told = time.monotonic()
+            _tell(files.counters())
+
+
+def _tell(counters: dict[str, Any]) -> None:
+    # Nobody may be left to hear it: the files still want to be finished.
+    with contextlib.suppress(OSError):
+        print(json.dumps(counters), flush=True)
 
 
 class _Files:
@@ -280,45 +282,42 @@ class _Files:
         }
 
 
-def main() -> int:
-    """Record until the pipe closes; 0 if all is written."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # On a computer with little time left the estimator goes first: what is to be recorded can wait in memory.
-    if hasattr(os, "nice"):
-        os.nice(5)
-    pipe = sys.stdin.buffer
-    kind, content = next(read_blocks(pipe), (END, b""))
-    if kind != TASK:
-        return 0
-    try:
-        files = _Files(json.loads(content))
-    except VertebraError as error:
-        _tell({"frames": 0, "shapes": 0, "fault": str(error)})
-        return 1
-    _tell(files.counters())
-    try:
-        _record(pipe, files)
-    finally:
-        files.close()
-    _tell(files.counters())
-    return 1 if files.fault else 0
+TASK, FRAMES, SHAPE, END = b"T", b"F", b"S", b"E"
+_HEAD = struct.Struct("<cI")
+_FRAME = struct.Struct("<HBd8s")
+"""Id, count of bytes, arrival in s (Unix), bytes."""
 
 
-def _record(pipe: BinaryIO, files: _Files) -> None:
-    told = time.monotonic()
-    for kind, content in read_blocks(pipe):
-        if kind == END:
+def block(kind: bytes, content: bytes = b"") -> bytes:
+    """A block for the pipe."""
+    return _HEAD.pack(kind, len(content)) + content
+
+
+def read_blocks(pipe: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
+    """Whole blocks until the pipe closes."""
+    while len(head := pipe.read(_HEAD.size)) == _HEAD.size:
+        kind, size = _HEAD.unpack(head)
+        content = pipe.read(size)
+        if len(content) < size:
             return
-        files.take(kind, content)
-        if time.monotonic() - told > TELL_EVERY:
-            told = time.monotonic()
-            _tell(files.counters())
+        yield kind, content
 
 
-def _tell(counters: dict[str, Any]) -> None:
-    # Nobody may be left to hear it: the files still want to be finished.
-    with contextlib.suppress(OSError):
-        print(json.dumps(counters), flush=True)
+def _send(pipe: IO[bytes], data: bytes) -> None:
+    pipe.write(data)
+    pipe.flush()
+
+
+def frames_to_bytes(frames: Iterable[Frame]) -> bytes:
+    """Frames one behind the other."""
+    pack = _FRAME.pack
+    return b"".join([pack(frame.id, len(frame.data), frame.time, frame.data) for frame in frames])
+
+
+def frames_from_bytes(data: bytes) -> Iterator[Frame]:
+    """The reverse of `frames_to_bytes`."""
+    for can_id, length, stamp, content in _FRAME.iter_unpack(data):
+        yield Frame(can_id, content[:length], stamp)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from vertebra.errors import InputError, RecordingError
 from vertebra.sensing.recording.files import TimedFlush, WholeFile, from_ns, to_ns
-from vertebra.sensing.recording.shape_record import HealthRow, Layout, ShapeRecord
+from vertebra.sensing.recording.shape_record import Layout, ShapeRecord
+from vertebra.sensing.sensed_shape import SensorHealth
 from vertebra.sensing.so3 import quaternion
 
 if TYPE_CHECKING:
@@ -123,19 +124,21 @@ def estimate_json(shape: ShapeRecord) -> bytes:
     )
 
 
-def health_json(rows: tuple[HealthRow, ...]) -> bytes:
+def health_json(rows: tuple[SensorHealth, ...]) -> bytes:
     """States of the sensors."""
     return _json({"sensors": [row._asdict() for row in rows]})
 
 
 def _json(value: dict[str, Any]) -> bytes:
-    return json.dumps({key: _finite(item) for key, item in value.items()}, separators=(",", ":")).encode()
+    return json.dumps(_finite(value), separators=(",", ":")).encode()
 
 
 def _finite(value: Any) -> Any:
     """JSON has no infinity: the spread of what no sensor tells is null."""
     if isinstance(value, list):
         return [_finite(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

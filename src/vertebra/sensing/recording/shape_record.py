@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 import numpy as np
 
+from vertebra.robot.table_file import TIME, TIP, angle_columns, column_names, spread_columns
 from vertebra.robot.tables import Floats
-from vertebra.sensing.sensed_shape import SensorState
+from vertebra.sensing.sensed_shape import SensorHealth, sensor_health
 
 if TYPE_CHECKING:
     from vertebra.robot.robot import Robot
@@ -30,19 +31,6 @@ class Layout(NamedTuple):
     def of(cls, robot: Robot) -> Layout:
         """That of a robot."""
         return cls(robot.freedoms, len(robot.joints) + 1, tuple(robot.sensor_links.tolist()))
-
-
-class HealthRow(NamedTuple):
-    """State of one sensor."""
-
-    sensor: int
-    state: str
-    age: float | None
-    """s since its newest sample; None if it never sent one."""
-    samples: int
-    outliers: int
-    heading_weight: float
-    tilt_weight: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,7 +55,7 @@ class ShapeRecord:
     """(sensors,) rad."""
     tilt_residuals: Floats
     """(sensors,) rad."""
-    health: tuple[HealthRow, ...]
+    health: tuple[SensorHealth, ...]
 
     def __repr__(self) -> str:
         return f"ShapeRecord(t = {self.time:.3f} s, tip {np.round(self.tip_frame[:3, 3] * 1e3, 2)} mm)"
@@ -93,18 +81,8 @@ def unpacked(data: bytes, layout: Layout) -> ShapeRecord:
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
     parts = [part.reshape(shape) for part, shape in zip(np.split(np.frombuffer(data), ends), shapes, strict=True)]
     (time, arrival), angles, sigmas, frames, tip, covariance, headings, tilts, *health = (parts[0].tolist(), *parts[1:])
-    rows = zip(layout.sensors, *(column.tolist() for column in health), strict=True)
     return ShapeRecord(
-        time,
-        arrival,
-        angles,
-        sigmas,
-        frames,
-        tip,
-        covariance,
-        headings,
-        tilts,
-        tuple(_health_row(*row) for row in rows),
+        time, arrival, angles, sigmas, frames, tip, covariance, headings, tilts, sensor_health(layout.sensors, *health)
     )
 
 
@@ -113,24 +91,13 @@ def record(shape: SensedShape, arrival: float) -> ShapeRecord:
     return unpacked(packed(shape, arrival), Layout.of(shape.robot))
 
 
-def _health_row(
-    sensor: int, state: float, age: float, samples: float, outliers: float, weights: tuple[float, float]
-) -> HealthRow:
-    name = SensorState(int(state)).name.lower()
-    known_age = age if np.isfinite(age) else None
-    tilt, heading = weights
-    return HealthRow(sensor, name, known_age, int(samples), int(outliers), heading, tilt)
-
-
-# Sensed shapes as a CSV table: t_s, angles in degrees, the tip in mm, and their standard deviations.
+# Sensed shapes as a CSV table: the time, angles in degrees, the tip in mm, and their standard deviations.
 
 
 def columns(freedoms: int) -> list[str]:
-    """Names of the columns; t_s is the SYNC clock, the tip is in world axes."""
-    angles = [f"q{j}_deg" for j in range(1, freedoms + 1)]
-    sigmas = [f"q{j}_sigma_deg" for j in range(1, freedoms + 1)]
-    tip = [f"tip_{axis}_mm" for axis in "xyz"] + [f"tip_{axis}_sigma_mm" for axis in "xyz"]
-    return ["t_s", *angles, *tip, *sigmas]
+    """Names of the columns; time_s is the SYNC clock, the tip is in world axes."""
+    angles = angle_columns(freedoms)
+    return column_names(TIME, angles, TIP, spread_columns(TIP), spread_columns(angles))
 
 
 def row(time: float, angles: Floats, sigmas: Floats, tip: Floats, covariance: Floats) -> str:

@@ -1,4 +1,9 @@
-"""Frames to and from a CAN bus that a URL names: SCHEME://CHANNEL?option=value. python-can does the work."""
+"""Frames to and from a CAN bus that a URL names: SCHEME://CHANNEL?option=value. python-can does the work.
+
+A bus is a context manager: ``with open_bus("socketcan://can0") as bus: ...`` closes it. On udp_multicast a bus hears
+its own frames too; on the others it does not, see `hears_itself`. Why a bus cannot be opened, and what to do about it,
+is looked up here before python-can fails with less to say.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +28,10 @@ if TYPE_CHECKING:
 
 MULTICAST_GROUP = "239.74.163.2"
 MULTICAST_PORT = 43113
+RECEIVE_BUFFER = 64 << 20
+"""Bytes asked for; Linux gives what net.core.rmem_max allows, and a burst that does not fit is lost."""
+FLOOD = 0.05
+"""s beyond its timeout that `receive` spends on frames that it must pass over."""
 
 
 class BusAddress(NamedTuple):
@@ -32,178 +41,6 @@ class BusAddress(NamedTuple):
     interface: str
     channel: str
     options: dict[str, Any]
-
-
-def _flag(text: str) -> bool:
-    return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}[text.lower()]
-
-
-_OPTIONS: dict[str, dict[str, Callable[[str], Any]]] = {
-    "virtual": {"receive_own_messages": _flag},
-    "udp_multicast": {"hop_limit": int, "receive_buffer": int},
-    "socketcan": {"receive_own_messages": _flag, "receive_buffer": int},
-    "slcan": {"bitrate": int, "tty_baudrate": int, "sleep_after_open": float, "listen_only": _flag},
-    "serial": {"baudrate": int},
-}
-_CHANNELS = {
-    "virtual": "a name, as in virtual://bench",
-    "socketcan": "an interface, as in socketcan://can0",
-    "slcan": "a device, as in slcan:///dev/ttyACM0?bitrate=500000",
-    "serial": "a device, as in serial:///dev/ttyUSB0?baudrate=115200",
-}
-
-
-def parse_bus_url(url: str, options: Mapping[str, Any] | None = None) -> BusAddress:
-    """What a URL says; `options` win over those in the URL."""
-    scheme, colon, rest = url.partition("://")
-    if not colon or scheme not in _OPTIONS:
-        known = ", ".join(f"{name}://" for name in _OPTIONS)
-        raise InputError("bus", f"{url!r} is no bus; it must begin with one of {known}")
-    channel, _, query = rest.partition("?")
-    found = _options(url, scheme, query) | dict(options or {})
-    unknown = sorted(set(found) - set(_OPTIONS[scheme]))
-    if unknown:
-        raise InputError("bus", f"{url!r}: {scheme} has no option {unknown[0]!r}; it has {', '.join(_OPTIONS[scheme])}")
-    if scheme == "udp_multicast":
-        channel, found["port"] = _group_and_port(url, channel)
-        if not 0 <= found.setdefault("hop_limit", 1) <= 255:
-            raise InputError("bus", f"{url!r}: hop_limit must be 0 (this computer only) to 255")
-    elif not channel.strip("/"):
-        raise InputError("bus", f"{url!r} needs {_CHANNELS[scheme]}")
-    return BusAddress(url, scheme, channel, found)
-
-
-def _options(url: str, scheme: str, query: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, text in parse_qsl(query, keep_blank_values=True):
-        try:
-            found[name] = _OPTIONS[scheme].get(name, str)(text)
-        except (ValueError, KeyError):
-            raise InputError("bus", f"{url!r}: {name}={text!r} is not the number or yes/no it must be") from None
-    return found
-
-
-def _group_and_port(url: str, channel: str) -> tuple[str, int]:
-    try:
-        parts = urlsplit(f"//{channel}")
-        group, port = parts.hostname or MULTICAST_GROUP, parts.port or MULTICAST_PORT
-        if not ipaddress.ip_address(group).is_multicast:
-            raise InputError("bus", f"{url!r}: {group} is no multicast group; take 239.0.0.0 to 239.255.255.255")
-    except InputError:
-        raise
-    except ValueError as error:
-        raise InputError("bus", f"{url!r}: {error}; write udp_multicast://{MULTICAST_GROUP}:{MULTICAST_PORT}") from None
-    return group, port
-
-
-# Why a bus cannot be opened or used, and what to do about it: looked up before python-can fails with less to say.
-
-INSTALL = 'pip install "vertebra[sense]"'
-_PACKAGES = {"udp_multicast": "msgpack", "slcan": "serial", "serial": "serial"}
-_IFF_UP = 1
-
-
-def require_package(where: str, package: str) -> None:
-    """Complain when a package of the extra `sense` is not installed."""
-    if find_spec(package) is None:
-        name = {"can": "python-can", "serial": "pyserial"}.get(package, package)
-        raise BusError(where, f"needs {name}, which is not installed: {INSTALL}")
-
-
-def require_usable(address: BusAddress) -> None:
-    """Complain about what can be seen to be missing before the bus is opened."""
-    for package in ("can", _PACKAGES.get(address.interface, "can")):
-        require_package(address.url, package)
-    if address.interface == "udp_multicast":
-        _require_route(address)
-    elif address.interface == "socketcan":
-        _require_interface(address)
-    elif address.interface in ("slcan", "serial"):
-        require_device(address.url, address.channel)
-
-
-def require_device(where: str, device: str) -> None:
-    """Complain when a serial device is not there or not ours to open; names that are no path (COM3) pass."""
-    if not device.startswith("/"):
-        return
-    if not Path(device).exists():
-        there = sorted(str(path) for pattern in ("ttyUSB*", "ttyACM*") for path in Path("/dev").glob(pattern))
-        seen = f"found: {', '.join(there)}" if there else "no /dev/ttyUSB* or /dev/ttyACM* is there: is it plugged in?"
-        raise BusError(where, f"there is no device {device}; {seen}")
-    if not os.access(device, os.R_OK | os.W_OK):
-        raise BusError(where, f"no permission to open {device}; {_DIALOUT}")
-
-
-def remedy(error: BaseException, channel: str) -> str:
-    """What the system said, and what helps."""
-    number = getattr(error, "errno", None)
-    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    hint = _REMEDIES.get(number or 0, "").format(channel=channel)
-    return f"{text}; {hint}" if hint else text
-
-
-_DIALOUT = "sudo usermod -aG dialout $USER, then log in again"
-_ROUTE = (
-    "this computer has no route for multicast; to stay on it: "
-    "sudo ip link set lo up && sudo ip route add 239.0.0.0/8 dev lo"
-)
-_REMEDIES = {
-    errno.EACCES: _DIALOUT,
-    errno.EPERM: _DIALOUT,
-    errno.EBUSY: "another program has it open",
-    errno.ENODEV: "`ip link` lists the interfaces",
-    errno.ENETDOWN: "sudo ip link set {channel} up type can bitrate 500000",
-    errno.ENETUNREACH: _ROUTE,
-    errno.ENOBUFS: "nobody acknowledges (is another node on the bus, is it terminated?), or the queue is short: "
-    "sudo ip link set {channel} txqueuelen 1000",
-    errno.EAFNOSUPPORT: "this system has no SocketCAN; it comes with the kernel of Linux (sudo modprobe can_raw)",
-    errno.EADDRINUSE: "another program uses this port without sharing it; take another port",
-}
-
-
-def _require_route(address: BusAddress) -> None:
-    """A route to the group must exist; asking for it sends nothing."""
-    group = ipaddress.ip_address(address.channel)
-    family = socket.AF_INET if group.version == 4 else socket.AF_INET6
-    try:
-        with socket.socket(family, socket.SOCK_DGRAM) as probe:
-            probe.connect((address.channel, address.options["port"]))
-    except OSError as error:
-        raise BusError(address.url, remedy(error, address.channel)) from error
-
-
-def _require_interface(address: BusAddress) -> None:
-    if not hasattr(socket, "AF_CAN"):
-        raise BusError(address.url, _REMEDIES[errno.EAFNOSUPPORT])
-    there = [name for _, name in socket.if_nameindex()]
-    if address.channel not in there:
-        known = [name for name in there if _kind(name) == "280"] or ["none"]
-        raise BusError(address.url, f"there is no interface {address.channel}; CAN interfaces: {', '.join(known)}")
-    if not int(_interface_file(address.channel, "flags") or "0x1", 16) & _IFF_UP:
-        raise BusError(address.url, "Network is down; " + _REMEDIES[errno.ENETDOWN].format(channel=address.channel))
-
-
-def _kind(interface: str) -> str:
-    """Hardware type of an interface as Linux numbers them; 280 is CAN."""
-    return _interface_file(interface, "type")
-
-
-def _interface_file(interface: str, name: str) -> str:
-    try:
-        return Path(f"/sys/class/net/{interface}/{name}").read_text(encoding="ascii").strip()
-    except OSError:
-        return ""
-
-
-# Frames to and from a CAN bus that a URL names; `bus_url.py` lists the URLs, python-can does the work.
-#
-# A bus is a context manager: ``with open_bus("socketcan://can0") as bus: ...`` closes it. On udp_multicast a bus
-# hears its own frames too; on the others it does not, see `hears_itself`.
-
-RECEIVE_BUFFER = 64 << 20
-"""Bytes asked for; Linux gives what net.core.rmem_max allows, and a burst that does not fit is lost."""
-FLOOD = 0.05
-"""s beyond its timeout that `receive` spends on frames that it must pass over."""
 
 
 @dataclass
@@ -344,3 +181,162 @@ def _failed(bus: BusABC, error: Exception) -> BusError:
     if getattr(bus, "_is_shutdown", False):
         return BusError(where, "the bus is closed; open it again")
     return BusError(where, remedy(error.__cause__ or error, channel))
+
+
+def _flag(text: str) -> bool:
+    return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}[text.lower()]
+
+
+_OPTIONS: dict[str, dict[str, Callable[[str], Any]]] = {
+    "virtual": {"receive_own_messages": _flag},
+    "udp_multicast": {"hop_limit": int, "receive_buffer": int},
+    "socketcan": {"receive_own_messages": _flag, "receive_buffer": int},
+    "slcan": {"bitrate": int, "tty_baudrate": int, "sleep_after_open": float, "listen_only": _flag},
+    "serial": {"baudrate": int},
+}
+_CHANNELS = {
+    "virtual": "a name, as in virtual://bench",
+    "socketcan": "an interface, as in socketcan://can0",
+    "slcan": "a device, as in slcan:///dev/ttyACM0?bitrate=500000",
+    "serial": "a device, as in serial:///dev/ttyUSB0?baudrate=115200",
+}
+
+
+def parse_bus_url(url: str, options: Mapping[str, Any] | None = None) -> BusAddress:
+    """What a URL says; `options` win over those in the URL."""
+    scheme, colon, rest = url.partition("://")
+    if not colon or scheme not in _OPTIONS:
+        known = ", ".join(f"{name}://" for name in _OPTIONS)
+        raise InputError("bus", f"{url!r} is no bus; it must begin with one of {known}")
+    channel, _, query = rest.partition("?")
+    found = _options(url, scheme, query) | dict(options or {})
+    unknown = sorted(set(found) - set(_OPTIONS[scheme]))
+    if unknown:
+        raise InputError("bus", f"{url!r}: {scheme} has no option {unknown[0]!r}; it has {', '.join(_OPTIONS[scheme])}")
+    if scheme == "udp_multicast":
+        channel, found["port"] = _group_and_port(url, channel)
+        if not 0 <= found.setdefault("hop_limit", 1) <= 255:
+            raise InputError("bus", f"{url!r}: hop_limit must be 0 (this computer only) to 255")
+    elif not channel.strip("/"):
+        raise InputError("bus", f"{url!r} needs {_CHANNELS[scheme]}")
+    return BusAddress(url, scheme, channel, found)
+
+
+def _options(url: str, scheme: str, query: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, text in parse_qsl(query, keep_blank_values=True):
+        try:
+            found[name] = _OPTIONS[scheme].get(name, str)(text)
+        except (ValueError, KeyError):
+            raise InputError("bus", f"{url!r}: {name}={text!r} is not the number or yes/no it must be") from None
+    return found
+
+
+def _group_and_port(url: str, channel: str) -> tuple[str, int]:
+    try:
+        parts = urlsplit(f"//{channel}")
+        group, port = parts.hostname or MULTICAST_GROUP, parts.port or MULTICAST_PORT
+        if not ipaddress.ip_address(group).is_multicast:
+            raise InputError("bus", f"{url!r}: {group} is no multicast group; take 239.0.0.0 to 239.255.255.255")
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError("bus", f"{url!r}: {error}; write udp_multicast://{MULTICAST_GROUP}:{MULTICAST_PORT}") from None
+    return group, port
+
+
+INSTALL = 'pip install "vertebra[sense]"'
+_PACKAGES = {"udp_multicast": "msgpack", "slcan": "serial", "serial": "serial"}
+_IFF_UP = 1
+
+
+def require_package(where: str, package: str) -> None:
+    """Complain when a package of the extra `sense` is not installed."""
+    if find_spec(package) is None:
+        name = {"can": "python-can", "serial": "pyserial"}.get(package, package)
+        raise BusError(where, f"needs {name}, which is not installed: {INSTALL}")
+
+
+def require_usable(address: BusAddress) -> None:
+    """Complain about what can be seen to be missing before the bus is opened."""
+    for package in ("can", _PACKAGES.get(address.interface, "can")):
+        require_package(address.url, package)
+    if address.interface == "udp_multicast":
+        _require_route(address)
+    elif address.interface == "socketcan":
+        _require_interface(address)
+    elif address.interface in ("slcan", "serial"):
+        require_device(address.url, address.channel)
+
+
+def require_device(where: str, device: str) -> None:
+    """Complain when a serial device is not there or not ours to open; names that are no path (COM3) pass."""
+    if not device.startswith("/"):
+        return
+    if not Path(device).exists():
+        there = sorted(str(path) for pattern in ("ttyUSB*", "ttyACM*") for path in Path("/dev").glob(pattern))
+        seen = f"found: {', '.join(there)}" if there else "no /dev/ttyUSB* or /dev/ttyACM* is there: is it plugged in?"
+        raise BusError(where, f"there is no device {device}; {seen}")
+    if not os.access(device, os.R_OK | os.W_OK):
+        raise BusError(where, f"no permission to open {device}; {_DIALOUT}")
+
+
+def remedy(error: BaseException, channel: str) -> str:
+    """What the system said, and what helps."""
+    number = getattr(error, "errno", None)
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    hint = _REMEDIES.get(number or 0, "").format(channel=channel)
+    return f"{text}; {hint}" if hint else text
+
+
+_DIALOUT = "sudo usermod -aG dialout $USER, then log in again"
+_ROUTE = (
+    "this computer has no route for multicast; to stay on it: "
+    "sudo ip link set lo up && sudo ip route add 239.0.0.0/8 dev lo"
+)
+_REMEDIES = {
+    errno.EACCES: _DIALOUT,
+    errno.EPERM: _DIALOUT,
+    errno.EBUSY: "another program has it open",
+    errno.ENODEV: "`ip link` lists the interfaces",
+    errno.ENETDOWN: "sudo ip link set {channel} up type can bitrate 500000",
+    errno.ENETUNREACH: _ROUTE,
+    errno.ENOBUFS: "nobody acknowledges (is another node on the bus, is it terminated?), or the queue is short: "
+    "sudo ip link set {channel} txqueuelen 1000",
+    errno.EAFNOSUPPORT: "this system has no SocketCAN; it comes with the kernel of Linux (sudo modprobe can_raw)",
+    errno.EADDRINUSE: "another program uses this port without sharing it; take another port",
+}
+
+
+def _require_route(address: BusAddress) -> None:
+    """A route to the group must exist; asking for it sends nothing."""
+    group = ipaddress.ip_address(address.channel)
+    family = socket.AF_INET if group.version == 4 else socket.AF_INET6
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((address.channel, address.options["port"]))
+    except OSError as error:
+        raise BusError(address.url, remedy(error, address.channel)) from error
+
+
+def _require_interface(address: BusAddress) -> None:
+    if not hasattr(socket, "AF_CAN"):
+        raise BusError(address.url, _REMEDIES[errno.EAFNOSUPPORT])
+    there = [name for _, name in socket.if_nameindex()]
+    if address.channel not in there:
+        known = [name for name in there if _kind(name) == "280"] or ["none"]
+        raise BusError(address.url, f"there is no interface {address.channel}; CAN interfaces: {', '.join(known)}")
+    if not int(_interface_file(address.channel, "flags") or "0x1", 16) & _IFF_UP:
+        raise BusError(address.url, "Network is down; " + _REMEDIES[errno.ENETDOWN].format(channel=address.channel))
+
+
+def _kind(interface: str) -> str:
+    """Hardware type of an interface as Linux numbers them; 280 is CAN."""
+    return _interface_file(interface, "type")
+
+
+def _interface_file(interface: str, name: str) -> str:
+    try:
+        return Path(f"/sys/class/net/{interface}/{name}").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""

@@ -36,6 +36,8 @@ QUATERNION_STEP = 1 / (math.sqrt(2) * 16383)
 """One count of a quaternion's component."""
 AGE_STEPS = 10_000
 """Counts of an age in a second."""
+OLDEST_AGE = 255 / AGE_STEPS
+"""s; this age stands for anything older too."""
 SYNC_RANGE = (1 << 48) / 1e6
 """s; the master's clock must stay below: 8.9 years, so it counts from its own start and not from 1970."""
 
@@ -193,6 +195,10 @@ def decode_quaternion(data: bytes) -> Sample | None:
     return Sample(values, bits >> 48 & 15, bits >> 52 & 15, (bits >> 56) / AGE_STEPS)
 
 
+DECODERS = {ANGLES: decode_angles, GYRO: decode_gyro, QUATERNION: decode_quaternion}
+"""By kind of answer."""
+
+
 def decode_heartbeat(data: bytes) -> Heartbeat | None:
     """How a node is; None when the payload has not 8 bytes."""
     if len(data) != 8:
@@ -217,8 +223,6 @@ def _tag_and_age(counter: int, status: int, age: float) -> tuple[int, int]:
         raise InputError("age", "needs a time in s, not nan")
     return counter & 15 | status << 4, round(min(max(age * AGE_STEPS, 0.0), 255.0))
 
-
-# How full a CAN bus is.
 
 _FIXED = 44
 """Bits of a frame with an 11-bit id beside its data: start, id, control, checksum, acknowledge, end."""

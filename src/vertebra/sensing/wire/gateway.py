@@ -1,4 +1,7 @@
-"""A sensor node as a program: a WitMotion sensor on a serial line, answering on a CAN bus."""
+"""A sensor node as a program: a WitMotion sensor on a serial line, answering on a CAN bus.
+
+Does on a computer what the board of a node does in the robot, for a bench without boards and for proving boards.
+"""
 
 from __future__ import annotations
 
@@ -39,64 +42,8 @@ if TYPE_CHECKING:
 
 READ_TIMEOUT = 0.1
 """s; how long a read waits, and so how long a reader takes to stop."""
-
-
-class ByteStream(Protocol):
-    """What is read of a serial line; pyserial's Serial is one."""
-
-    @property
-    def in_waiting(self) -> int:
-        """Bytes that can be read without waiting."""
-
-    def read(self, size: int, /) -> bytes:
-        """Up to `size` bytes; fewer, or none, when the line stays silent."""
-
-
-def open_serial(device: str, baud: int) -> Any:
-    """A line to a sensor: 8 data bits, no parity, 1 stop bit, for this program alone."""
-    require_package(device, "serial")
-    require_device(device, device)
-    import serial
-
-    try:
-        return serial.Serial(device, baud, timeout=READ_TIMEOUT, exclusive=True)
-    except (OSError, ValueError) as error:
-        raise BusError(device, remedy(error, device)) from error
-
-
-class SerialReader:
-    """Hands every piece of a line to `take(bytes, time)` as it comes, in a thread of its own."""
-
-    def __init__(
-        self, stream: ByteStream, take: Callable[[bytes, float], None], clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self.error: BusError | None = None
-        """Why reading ended, if not by `close`."""
-        self._stream, self._take, self._clock, self._stop = stream, take, clock, Event()
-        self._thread = Thread(target=self._run, name="serial-reader", daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """Stop reading; the stream stays open."""
-        self._stop.set()
-        self._thread.join(10 * READ_TIMEOUT)
-
-    def _run(self) -> None:
-        try:
-            while not self._stop.is_set():
-                data = self._stream.read(self._stream.in_waiting or 1)
-                if data:
-                    self._take(data, self._clock())
-        except (OSError, TypeError) as error:
-            # pyserial fails with TypeError when its file is closed while it reads.
-            name = getattr(self._stream, "name", None) or "serial line"
-            self.error = BusError(str(name), f"{remedy(error, str(name))}; was it unplugged?")
-
-
-# What the board of a sensor node thinks: WitMotion bytes and SYNC frames in, CAN frames out.
-#
-# No clock, no line and no bus of its own: times are passed in, so that a recording gives the same answers again.
-
+LONGEST_WAIT = 0.1
+"""s; how long `stop` may go unnoticed."""
 HEARTBEAT_PERIOD = 1.0
 """s."""
 SILENT_AFTER = 0.1
@@ -106,8 +53,67 @@ SHAKE = 1.0
 SENT = (can.ANGLES, can.GYRO, can.QUATERNION)
 
 
+class Gateway:
+    """Sensor `node` between a serial stream and a bus; `options` are those of `NodeBoard`.
+
+    With `sync_rate` (Hz) it is the master of the network too and answers its own SYNC. `on_heartbeat` is called with
+    every heartbeat sent.
+    """
+
+    def __init__(
+        self,
+        node: int,
+        bus: BusABC,
+        stream: ByteStream,
+        *,
+        sync_rate: float | None = None,
+        on_heartbeat: Callable[[Heartbeat], None] = lambda heartbeat: None,
+        **options: Any,
+    ) -> None:
+        self.board = NodeBoard(node, time.monotonic(), **options)
+        self.heartbeats: int = 0
+        self._bus, self._stream, self._on_heartbeat = bus, stream, on_heartbeat
+        self._master = None if sync_rate is None else SyncMaster(bus, sync_rate)
+
+    def run(self, stop: Event, duration: float | None = None) -> None:
+        """Work until `stop` is set, `duration` in s has passed, or a line fails (BusError)."""
+        end = float("inf") if duration is None else time.monotonic() + duration
+        reader = SerialReader(self._stream, self.board.feed)
+        try:
+            while not stop.is_set() and time.monotonic() < end:
+                self._step(end)
+                if reader.error is not None:
+                    raise reader.error
+        finally:
+            reader.close()
+
+    def _step(self, end: float) -> None:
+        due = min(end, self.board.heartbeat_due, self._master.due if self._master else end)
+        frame = receive(self._bus, min(max(due - time.monotonic(), 0.0), LONGEST_WAIT))
+        if frame is not None:
+            self._answer(frame)
+        if self._master is not None and (beat := self._master.beat()) is not None:
+            self._answer(beat)
+        if time.monotonic() >= self.board.heartbeat_due:
+            self._send_heartbeat()
+
+    def _send_heartbeat(self) -> None:
+        frame = self.board.heartbeat(time.monotonic())
+        send(self._bus, frame)
+        self.heartbeats += 1
+        heartbeat = decode_heartbeat(frame.data)
+        if heartbeat is not None:
+            self._on_heartbeat(heartbeat)
+
+    def _answer(self, frame: Frame) -> None:
+        for answer in self.board.answer(frame, time.monotonic()):
+            send(self._bus, answer)
+
+
 class NodeBoard:
-    """Keeps the newest sample of each kind and answers SYNC with it.
+    """What the board of a node thinks: keeps the newest sample of each kind and answers SYNC with it.
+
+    No clock, no line and no bus of its own: times are passed in, so that a recording gives the same answers again.
 
     `kinds`: which frames to send, of those that the sensor gives packets for. `field`: smallest and largest magnitude
     of the magnetometer in its counts; beyond it the heading is reported as disturbed. `delay`: s from the measurement
@@ -222,66 +228,53 @@ _ENCODERS = (
 )
 
 
-# A sensor node as a program: a WitMotion sensor on a serial line, answering on a CAN bus.
-#
-# Does on a computer what the board of a node does in the robot, for a bench without boards and for proving boards.
+class ByteStream(Protocol):
+    """What is read of a serial line; pyserial's Serial is one."""
 
-LONGEST_WAIT = 0.1
-"""s; how long `stop` may go unnoticed."""
+    @property
+    def in_waiting(self) -> int:
+        """Bytes that can be read without waiting."""
+
+    def read(self, size: int, /) -> bytes:
+        """Up to `size` bytes; fewer, or none, when the line stays silent."""
 
 
-class Gateway:
-    """Sensor `node` between a serial stream and a bus; `options` are those of `NodeBoard`.
+def open_serial(device: str, baud: int) -> Any:
+    """A line to a sensor: 8 data bits, no parity, 1 stop bit, for this program alone."""
+    require_package(device, "serial")
+    require_device(device, device)
+    import serial
 
-    With `sync_rate` (Hz) it is the master of the network too and answers its own SYNC. `on_heartbeat` is called with
-    every heartbeat sent.
-    """
+    try:
+        return serial.Serial(device, baud, timeout=READ_TIMEOUT, exclusive=True)
+    except (OSError, ValueError) as error:
+        raise BusError(device, remedy(error, device)) from error
+
+
+class SerialReader:
+    """Hands every piece of a line to `take(bytes, time)` as it comes, in a thread of its own."""
 
     def __init__(
-        self,
-        node: int,
-        bus: BusABC,
-        stream: ByteStream,
-        *,
-        sync_rate: float | None = None,
-        on_heartbeat: Callable[[Heartbeat], None] = lambda heartbeat: None,
-        **options: Any,
+        self, stream: ByteStream, take: Callable[[bytes, float], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self.board = NodeBoard(node, time.monotonic(), **options)
-        self.heartbeats: int = 0
-        self._bus, self._stream, self._on_heartbeat = bus, stream, on_heartbeat
-        self._master = None if sync_rate is None else SyncMaster(bus, sync_rate)
+        self.error: BusError | None = None
+        """Why reading ended, if not by `close`."""
+        self._stream, self._take, self._clock, self._stop = stream, take, clock, Event()
+        self._thread = Thread(target=self._run, name="serial-reader", daemon=True)
+        self._thread.start()
 
-    def run(self, stop: Event, duration: float | None = None) -> None:
-        """Work until `stop` is set, `duration` in s has passed, or a line fails (BusError)."""
-        end = float("inf") if duration is None else time.monotonic() + duration
-        reader = SerialReader(self._stream, self.board.feed)
+    def close(self) -> None:
+        """Stop reading; the stream stays open."""
+        self._stop.set()
+        self._thread.join(10 * READ_TIMEOUT)
+
+    def _run(self) -> None:
         try:
-            while not stop.is_set() and time.monotonic() < end:
-                self._step(end)
-                if reader.error is not None:
-                    raise reader.error
-        finally:
-            reader.close()
-
-    def _step(self, end: float) -> None:
-        due = min(end, self.board.heartbeat_due, self._master.due if self._master else end)
-        frame = receive(self._bus, min(max(due - time.monotonic(), 0.0), LONGEST_WAIT))
-        if frame is not None:
-            self._answer(frame)
-        if self._master is not None and (beat := self._master.beat()) is not None:
-            self._answer(beat)
-        if time.monotonic() >= self.board.heartbeat_due:
-            self._send_heartbeat()
-
-    def _send_heartbeat(self) -> None:
-        frame = self.board.heartbeat(time.monotonic())
-        send(self._bus, frame)
-        self.heartbeats += 1
-        heartbeat = decode_heartbeat(frame.data)
-        if heartbeat is not None:
-            self._on_heartbeat(heartbeat)
-
-    def _answer(self, frame: Frame) -> None:
-        for answer in self.board.answer(frame, time.monotonic()):
-            send(self._bus, answer)
+            while not self._stop.is_set():
+                data = self._stream.read(self._stream.in_waiting or 1)
+                if data:
+                    self._take(data, self._clock())
+        except (OSError, TypeError) as error:
+            # pyserial fails with TypeError when its file is closed while it reads.
+            name = getattr(self._stream, "name", None) or "serial line"
+            self.error = BusError(str(name), f"{remedy(error, str(name))}; was it unplugged?")

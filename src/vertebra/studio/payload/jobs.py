@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from vertebra.follow.journey import Journey, Moment, follow_the_leader
+from vertebra.follow.steps import read_path
 from vertebra.locked.best import WORST, BestTensions, best_tensions
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.studio.payload.examples import example_inner, example_path
 from vertebra.studio.payload.model import direction_of, shape_of
-from vertebra.studio.payload.path_file import read_path
 from vertebra.studio.payload.settings import GOALS, SAME_INNER, PayloadSettings
 from vertebra.studio.robot_source import file_robot
 

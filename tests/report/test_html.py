@@ -15,7 +15,7 @@ from tests.report.browser import visit
 from tests.report.looking import Reader
 
 import vertebra as vb
-from vertebra.report import html as plot_look
+from vertebra.report import html
 from vertebra.report.document import Facts
 from vertebra.report.html import (
     DARK,
@@ -147,17 +147,17 @@ def test_lines_are_seen_on_a_dark_page() -> None:
     """WCAG AA: 3 for graphics; every colour that is not seen has one that stands for it."""
     from vertebra.report.scene import CABLE_COLOURS
 
-    for colour in (*CABLE_COLOURS, *plot_look.INK):
-        assert contrast(plot_look.INK.get(colour.lower(), colour), DARK["paper"]) > 3.0
-    assert not set(plot_look.INK) & {colour.lower() for colour in plot_look.INK.values()}
-    assert all(colour == colour.lower() for colour in plot_look.INK)
+    for colour in (*CABLE_COLOURS, *html.INK):
+        assert contrast(html.INK.get(colour.lower(), colour), DARK["paper"]) > 3.0
+    assert not set(html.INK) & {colour.lower() for colour in html.INK.values()}
+    assert all(colour == colour.lower() for colour in html.INK)
 
 
 def test_script_is_whole() -> None:
-    script = plot_look.look_script()
+    script = html.look_script()
     assert "TEMPLATES" not in script
     assert '"#000000":"#f4f6f8"' in script
-    assert f"mostScenes = {plot_look.MOST_SCENES}" in script
+    assert f"mostScenes = {html.MOST_SCENES}" in script
 
 
 def test_figures_follow_the_colours_of_the_page(page: str, tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""What the commands on statics understand: tensions, lengths, angles, gravity and loads as a person types them.
+"""Options that several commands share, and how they read what a person types: robots, tensions, lengths, angles,
+gravity, loads, friction and times.
 
 A number without a unit is SI (N, m, rad), as in the robot file. A unit behind the last number of a list is meant for
 all of them: "1, 2, 3 mm".
@@ -8,14 +9,17 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from vertebra.cli.output import CommandError
+from vertebra.cli.answer import CommandError
 
 if TYPE_CHECKING:
+    from vertebra.robot.friction import FrictionLaw
     from vertebra.robot.robot import Robot
 
 RobotArgument = Annotated[str, typer.Argument(metavar="ROBOT", help="Preset name or path of a robot file.")]
@@ -231,6 +235,15 @@ def common_tensions(option: str, text: str) -> list[float]:
     return values
 
 
+def stiffness_EA(text: str | None, robot: Robot, by_length: object) -> dict[str, Any]:
+    """The argument of that name, N, one or per cable; nothing where it is not given."""
+    if text is None:
+        return {}
+    if not by_length:
+        raise CommandError("--stiffness-EA: belongs to --lengths and --shortenings; a given tension needs none")
+    return {"stiffness_EA": one_or_each("--stiffness-EA", text, TENSION, len(robot.cables), "cable")}
+
+
 def only_one(**given: object) -> str:
     """The name of the one option that was given, or an error that lists them; underscores become dashes."""
     names = ["--" + name.replace("_", "-") for name in given]
@@ -239,3 +252,133 @@ def only_one(**given: object) -> str:
         wanted = f"one of {', '.join(names[:-1])} or {names[-1]}"
         raise CommandError(f"{' and '.join(found)}: give only {wanted}" if found else f"give {wanted}")
     return found[0]
+
+
+# Friction of cables in their holes.
+
+FILE, NONE = "file", "none"
+COEFFICIENT = Quantity("", "0.3", "coefficient")
+
+
+class ClosureName(StrEnum):
+    """How moments at a joint are balanced."""
+
+    VIRTUAL_WORK = "virtual-work"
+    PAPER = "paper"
+
+
+FrictionOption = Annotated[
+    str,
+    typer.Option(
+        "--friction",
+        metavar="LAW",
+        help="Of the cables in their holes: file (as in the robot file), none, a coefficient such as 0.3, or "
+        '"a,b,c" of mu = a t^2 + b t + c, t being the bend of the cable at a hole in rad.',
+    ),
+]
+PreslidingOption = Annotated[
+    str | None,
+    typer.Option("--presliding", help='Slip over which friction builds up: "0.01 mm"; default: as in the law.'),
+]
+ClosureOption = Annotated[
+    ClosureName,
+    typer.Option(
+        "--closure",
+        metavar="RULE",
+        help="Balance of moments: virtual-work, or paper, as Yang 2023 prints it (flexures only).",
+    ),
+]
+
+
+def friction_rules(friction: str, presliding: str | None, closure: ClosureName, robot: Robot) -> dict[str, Any]:
+    """Arguments `friction` and `closure` of the calls."""
+    return {"friction": _friction(friction, presliding, robot), "closure": closure.value}
+
+
+def _friction(text: str, presliding: str | None, robot: Robot) -> Any:
+    """None for the robot's own, a law for all cables, or one a cable."""
+    from dataclasses import replace
+
+    word = text.strip().lower()
+    if presliding is None:
+        return None if word == FILE else 0.0 if word == NONE else _law(text)
+    laws = robot.friction_laws if word == FILE else () if word == NONE else (_law(text),) * len(robot.cables)
+    if all(law.is_none for law in laws):
+        where = f"{robot.name} has none in its robot file" if word == FILE else f"--friction {text.strip()} has none"
+        raise CommandError(f"--presliding: belongs to friction, and {where}; give a law with --friction")
+    distance = _presliding(presliding, robot)
+    return tuple(replace(law, presliding=distance) for law in laws)
+
+
+def _law(text: str) -> FrictionLaw:
+    from vertebra.errors import InputError
+    from vertebra.robot.friction import FrictionLaw
+
+    allowed = f'give {FILE}, {NONE}, a coefficient such as 0.3, or "a,b,c" of mu = a t^2 + b t + c'
+    if not any(letter.isdigit() for letter in text):
+        raise CommandError(f"--friction {text!r}: {allowed}")
+    values = quantities("--friction", text, COEFFICIENT)
+    if len(values) not in (1, 3):
+        raise CommandError(f"--friction {text!r}: {allowed} (found {len(values)} numbers)")
+    try:
+        return FrictionLaw.constant(*values) if len(values) == 1 else FrictionLaw.quadratic(*values)
+    except InputError as error:
+        raise CommandError(f"--friction {text!r}: {error.message}") from None
+
+
+def _presliding(text: str, robot: Robot) -> float:
+    from vertebra.robot.friction import LEAST_PRESLIDING, MOST_PRESLIDING
+
+    values = quantities("--presliding", text, LENGTH)
+    if len(values) != 1 or not LEAST_PRESLIDING <= values[0] <= MOST_PRESLIDING:
+        raise CommandError(f'--presliding {text!r}: give one length from 1 nm to 1 m, such as "0.01 mm"')
+    notice_missing_unit("--presliding", text, values, robot)
+    return values[0]
+
+
+# Motion.
+
+SECONDS = Quantity("s", "2 s", "time")
+FillInertiaOption = Annotated[
+    bool,
+    typer.Option("--fill-inertia", help="Take links whose inertia the robot file does not give for solid cylinders."),
+]
+MotionOutOption = Annotated[
+    Path | None,
+    typer.Option("--out", help="Page to play (.html), plots (.png, .svg), table (.csv), netCDF (.nc) or .json in SI."),
+]
+
+
+def motion_robot(name: str, fill: bool) -> Robot:
+    """A robot that can move, with inertia filled in if asked for; an error says that it can be."""
+    import vertebra
+    from vertebra.dynamics.problem import Moving
+    from vertebra.errors import InputError
+
+    robot = vertebra.load(name)
+    try:
+        robot = vertebra.fill_inertia(robot) if fill else robot
+        Moving.of(robot, None, ())
+    except InputError as error:
+        raise CommandError(error.message.replace("with fill_inertia", "with --fill-inertia")) from None
+    return robot
+
+
+def one_time(option: str, text: str) -> float:
+    """A time above zero, s."""
+    values = quantities(option, text, SECONDS)
+    if len(values) != 1 or not values[0] > 0.0:
+        raise CommandError(f'{option} {text!r}: give one time above 0, such as "2 s" or "1 ms"')
+    return values[0]
+
+
+def motion_notes(robot: Robot, filled: bool, loads: Sequence[Any]) -> Iterator[tuple[str, str]]:
+    """What was asked for beside the usual, as rows of a table of facts."""
+    if filled:
+        yield "inertia", "of solid cylinders where the robot file gives none"
+    from vertebra.report.document import vector
+    from vertebra.report.scene import place_text
+
+    for load in loads:
+        moment = f" and {vector(load.moment)} N*m" if any(load.moment) else ""
+        yield "load", f"{vector(load.force)} N{moment}, {place_text(robot, load)}"

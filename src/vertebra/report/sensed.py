@@ -1,4 +1,4 @@
-"""How commands of `vertebra sense` show shapes and counters."""
+"""The answer about sensed shapes: how a shape and its sensors look in a line, in a table and in a record."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def poor_sensors(shape: SensedShape) -> str:
     return ", ".join(poor) if poor else "all ok"
 
 
-def shape_rows(shape: SensedShape) -> list[tuple[str, str]]:
+def sensed_rows(shape: SensedShape) -> list[tuple[str, str]]:
     """A shape as rows of a table."""
     return [
         ("time", f"{shape.time:.3f} s after the start of the SYNC clock"),
@@ -49,7 +49,7 @@ def shape_rows(shape: SensedShape) -> list[tuple[str, str]]:
     ]
 
 
-def shape_record(shape: SensedShape) -> dict[str, Any]:
+def sensed_record(shape: SensedShape) -> dict[str, Any]:
     """A shape as JSON, SI."""
     return {
         "time": shape.time,

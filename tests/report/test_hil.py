@@ -1,4 +1,6 @@
-"""The page of a run in the loop: what it shows, that it is right, that it loads nothing, moves and stays small."""
+"""The answer about a run in the loop: what it shows, that it is right, that its page loads nothing, moves and stays
+small.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +10,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.report.looking import Reader, has_clean_border
-from tests.report.test_follow_page import title_after_playing
+from tests.report.looking import Reader, has_clean_border, page_of, picture_of
+from tests.report.test_follow import title_after_playing
 from tests.robots import turning_mix
 from tests.sensing.hil.offline import offline_run, small_setup
 
 import vertebra as vb
-from vertebra.report import hil as hil_facts
 from vertebra.report.hil import (
+    freedom_names,
     health_panel,
-    hil_figure_static,
-    hil_page,
     hil_picture,
+    hil_report,
+    hil_warnings,
     joint_error_panel,
     latency_panel,
     tip_error_panel,
@@ -37,7 +39,7 @@ def run() -> HilRun:
 
 @pytest.fixture(scope="module")
 def page(run: HilRun) -> str:
-    return hil_page(run)
+    return page_of(hil_report(run))
 
 
 def test_page_loads_nothing_from_outside_and_is_small(page: str) -> None:
@@ -56,12 +58,12 @@ def test_page_tells_the_numbers(page: str, run: HilRun) -> None:
 
 
 def test_still_picture(run: HilRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert has_clean_border(hil_figure_static(run, tmp_path / "run.png"))
-    drawn = hil_figure_static(run, tmp_path / "run.svg").read_text()
+    assert has_clean_border(picture_of(hil_report(run), tmp_path / "run.png"))
+    drawn = picture_of(hil_report(run), tmp_path / "run.svg").read_text()
     for text in ("simulated robot and sensors", "Tip: distance from the truth", "latency [ms]", "sensor 3", "stale"):
         assert text in drawn
     monkeypatch.setattr("vertebra.report.hil.health_panel", lambda run: replace(health_panel(run), series=()))
-    assert "Sensors that were not ok" not in hil_figure_static(run, tmp_path / "well.svg").read_text()
+    assert "Sensors that were not ok" not in picture_of(hil_report(run), tmp_path / "well.svg").read_text()
 
 
 PROBE = """
@@ -118,16 +120,16 @@ def test_health_shows_when_a_sensor_was_stale(run: HilRun) -> None:
 
 
 def test_names_of_freedoms() -> None:
-    assert hil_facts.freedom_names(vb.load("lapusan2022"))[:3] == ["1 y", "1 x", "2 y"]
-    names = hil_facts.freedom_names(turning_mix())
+    assert freedom_names(vb.load("lapusan2022"))[:3] == ["1 y", "1 x", "2 y"]
+    names = freedom_names(turning_mix())
     assert names[0] == "1 x"
     assert "5 toward x" in names
     assert len(names) == turning_mix().freedoms
 
 
 def test_warnings(run: HilRun) -> None:
-    assert list(hil_facts.hil_warnings(run)) == []
+    assert list(hil_warnings(run)) == []
     late = replace(run, account=replace(run.account, overruns=500, worst=0.2), received=run.received - 3)
-    texts = " ".join(hil_facts.hil_warnings(replace(late, identical=False)))
+    texts = " ".join(hil_warnings(replace(late, identical=False)))
     for said in ("25 % of the robot's steps began late, by 200 ms", "3 frames were lost on the bus", "deterministic"):
         assert said in texts
