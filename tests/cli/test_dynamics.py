@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.report.looking import Reader
 
 import vertebra as vb
 from vertebra.cli.dynamics import EIGHTHS, strips
@@ -113,14 +113,14 @@ def test_bounds_cone_and_contact_force_are_passed_on(vertebra, robot: vb.Robot, 
     assert record["notes"]["bounds"] == "(8, 9, 8, 9) to 90 N a cable"
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".json", ".html", ".png", ".svg", ".nc"])
-@pytest.mark.parametrize("method", ["shared", "per_link"])
-def test_writes_files_even_if_not_feasible(vertebra, few: Path, tmp_path: Path, suffix: str, method: str) -> None:
-    path = tmp_path / f"answer{suffix}"
-    ran = vertebra(*asked(few, "--method", method, "--out", str(path)))
-    assert (ran.code, ran.out) == (0 if method == "per_link" else 2, "")
-    assert f"wrote {path}" in ran.err
-    assert path.stat().st_size > 1000
+def test_writes_files_even_if_not_feasible(vertebra, few: Path, tmp_path: Path) -> None:
+    path = tmp_path / "answer.html"
+    ran = vertebra(*asked(few, "--method", "shared", "--out", str(path)))
+    assert (ran.code, ran.out) == (2, "")
+    said = ran.err.splitlines()
+    assert f"wrote {path}" in said
+    assert said[-1].startswith("not feasible at")
+    assert said[-1] in Reader(path.read_text(encoding="utf-8")).shown
 
 
 def test_netcdf(vertebra, robot: vb.Robot, few: Path, tmp_path: Path) -> None:
@@ -154,13 +154,6 @@ def test_csv_can_be_read_again(vertebra, robot: vb.Robot, few: Path, tmp_path: P
     np.testing.assert_array_equal(column["tau2_Nm"], expected.tau[:, 1])
     np.testing.assert_array_equal(column["contact1_N"], expected.contacts.normal[:, 0].min(axis=-1))
     assert set(column["feasible"]) == {1.0}
-
-
-def test_json_file_is_what_json_prints(vertebra, few: Path, tmp_path: Path) -> None:
-    path = tmp_path / "answer.json"
-    printed = vertebra(*asked(few, "--out", str(path), "--json")).json
-    assert printed.pop("out") == str(path)
-    assert json.loads(path.read_text()) == printed
 
 
 def test_plot_in_the_terminal(vertebra, few: Path) -> None:
@@ -231,7 +224,6 @@ def test_flexures_need_a_largest_tension_and_inertia(vertebra, tmp_path: Path) -
 
 MISTAKES = {
     "no file": (("--trajectory", "nowhere.csv"), "nowhere.csv: cannot be read: No such file"),
-    "suffix": (("--trajectory", str(SWAY), "--out", "a.pdf"), "must end in .html"),
     "two outputs": (("--trajectory", str(SWAY), "--plot", "--json"), "--plot: cannot be combined with --json"),
     "bounds": (("--trajectory", str(SWAY), "--lower", "50", "--upper", "20"), "--upper: cable 1: 20 N is below"),
     "push": (("--trajectory", str(SWAY), "--lower", "-5"), "--lower: cable 1 has -5 N, but a cable cannot push"),

@@ -12,7 +12,6 @@ from tests.report.looking import Reader, has_clean_border
 
 from vertebra.identify.friction import fit_friction
 from vertebra.identify.rig import read_rig
-from vertebra.report.friction_fit import angles_deg, band_picture, friction_still, groups, pieces, residual_picture
 
 
 @pytest.fixture
@@ -85,33 +84,6 @@ def test_page(vertebra, rig: str, tmp_path: Path) -> None:
     assert "friction: {quadratic: [" in " ".join(Reader(good.read_text(encoding="utf-8")).shown)
 
 
-def test_pictures(vertebra, rig: str, tmp_path: Path) -> None:
-    png = tmp_path / "a.png"
-    assert vertebra("identify", "friction", rig, "--out", str(png)).code == 0
-    assert has_clean_border(png)
-    svgs = [tmp_path / f"{name}.svg" for name in "ab"]
-    for path in svgs:
-        vertebra("identify", "friction", rig, "--out", str(path))
-    assert svgs[0].read_bytes() == svgs[1].read_bytes()
-    assert b"simulated readings" in svgs[0].read_bytes()
-
-
-def test_pictures_show_the_band_and_every_residual(rig: str) -> None:
-    fit = fit_friction(read_rig(rig))
-    within = next(piece for piece in pieces(fit) if piece.inside)
-    band = fit.band(np.radians(within.theta))
-    np.testing.assert_allclose((within.low, within.high), (band.low, band.high))
-    assert (within.theta[0], within.theta[-1]) == pytest.approx((1, 9))
-    filled = [trace for trace in band_picture(fit).data if trace.fill == "toself"]
-    np.testing.assert_allclose(filled[0].y, [*within.high, *within.low[::-1]])
-    assert angles_deg(fit) == pytest.approx([1, 3, 5, 7, 9])
-    drawn = np.concatenate([trace.y for trace in residual_picture(fit).data])
-    np.testing.assert_allclose(np.sort(drawn), np.sort(1e3 * fit.residuals))
-    assert len(list(groups(fit))) == 8
-    lines = friction_still(fit, "").axes[1].get_lines()
-    np.testing.assert_allclose(lines[0].get_ydata(), residual_picture(fit).data[0].y)
-
-
 def test_one_angle_and_one_direction_are_drawn_too(vertebra, tmp_path: Path) -> None:
     rig = str(tmp_path / "one.csv")
     vertebra("identify", "simulate-rig", "--angles", "5", "--direction", "pull", "--law", "0.3", "--out", rig)
@@ -136,7 +108,6 @@ def test_yaml_and_json_files(vertebra, rig: str, tmp_path: Path) -> None:
     [
         ("force_N", "force_kg", [], "'kg' is not a unit of force; let the name end in _N"),
         ("pull", "left", [], "column direction"),
-        ("", "", ["--out", "a.txt"], "must end in .html"),
         ("", "", ["--sigma", "-1"], "sigma: must be"),
         ("", "", ["--g", "0"], "g: must be"),
         ("release", "pull", ["--sensor-offset"], "both pull and release"),

@@ -11,9 +11,8 @@ import pytest
 import yaml
 
 import vertebra as vb
-from vertebra.cli.answer import CommandError, plain
+from vertebra.cli.answer import CommandError
 from vertebra.cli.robots import parse_bend
-from vertebra.report.document import finite
 from vertebra.robot.reading import preset_text
 
 
@@ -81,15 +80,6 @@ def test_out_writes_the_description_in_si(vertebra, tmp_path: Path, suffix: str)
     assert str(path) in ran.err
     assert vb.load(path) == vb.load("dantuono2023")
     assert isinstance(yaml.safe_load(path.read_text())["sections"][0]["link"]["length"], float)
-
-
-@pytest.mark.parametrize("name", ["figure", "figure.gif", "figure.htm"])
-def test_unknown_suffix_names_the_allowed_ones(vertebra, tmp_path: Path, name: str) -> None:
-    ran = vertebra("robots", "show", "cai2023", "--out", str(tmp_path / name))
-    assert ran.code == 2
-    for suffix in (".html", ".png", ".svg", ".yaml", ".json"):
-        assert suffix in ran.err
-    assert not (tmp_path / name).exists()
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".html"])
@@ -175,11 +165,3 @@ def test_schema(vertebra, tmp_path: Path) -> None:
     path = tmp_path / "schema.json"
     assert vertebra("robots", "schema", "--out", str(path), "--json").json == {"out": str(path)}
     assert json.loads(path.read_text()) == printed == vb.json_schema()
-
-
-def test_json_has_no_nan() -> None:
-    assert finite({"a": [math.nan, (math.inf, 1.5)], "b": "nan"}) == {"a": [None, [None, 1.5]], "b": "nan"}
-
-
-def test_plain() -> None:
-    assert plain("a\x1b[2Jb\n°") == "a [2Jb °"

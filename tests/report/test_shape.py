@@ -21,14 +21,17 @@ from vertebra.report.shape import (
     along_panel,
     axis_text,
     cable_table,
+    friction_free,
     joint_list,
     joint_table,
     law_text,
     laws_text,
+    load_free,
     load_table,
     shape_report,
     shape_scene,
     shape_summary,
+    shape_title,
     slip_table,
     slip_text,
     stiffness_text,
@@ -344,3 +347,34 @@ def test_lists_of_joints() -> None:
     assert joint_list((3,)) == "joint 3"
     assert joint_list((3, 4, 9)) == "joints 3, 4 and 9"
     assert joint_list(tuple(range(1, 11))) == "joints 1, 2, 3, 4, 5, 6 and 4 more"
+
+
+# What stands over a picture, and the thin lines in it.
+
+
+def test_the_thin_line_is_the_same_robot_without_weight_and_loads() -> None:
+    robot = vb.load("hu2023-prototype")
+    loaded = vb.shape_from_tensions(robot, [1, 1, 1, 2], loads=[vb.Load(force=(0.1, 0, 0))])
+    free = vb.shape_from_tensions(robot, [1, 1, 1, 2], gravity=(0, 0, 0))
+    (ghost,) = load_free(loaded)
+    np.testing.assert_allclose(ghost.line[-1], free.tip * 1e3)
+    assert np.linalg.norm(ghost.line[-1] - loaded.tip * 1e3) > 10
+    assert list(load_free(free)) == [], "it would cover itself"
+
+
+def test_title_has_the_tensions_at_the_base() -> None:
+    """Not those across the first joint, which the base has already rubbed."""
+    bent = vb.shape_from_tensions(vb.load("yang2023-b"), [30, 30, 10, 10])
+    assert bent.tensions[0, 0] < 29.9
+    assert shape_title(bent) == "yang2023-b under 30, 30, 10, 10 N"
+
+
+def test_thin_lines_are_the_robot_without_weight_and_without_friction(rubbed: vb.Shape) -> None:
+    (light,), (smooth,) = load_free(rubbed), friction_free(rubbed)
+    expected = vb.shape_from_tensions(rubbed.robot, [14, 14, 10, 10], gravity=(0, 0, 0))
+    np.testing.assert_allclose(light.line[-1], expected.tip * 1e3, atol=1e-6)
+    expected = vb.shape_from_tensions(rubbed.robot, [14, 14, 10, 10], friction=0)
+    np.testing.assert_allclose(smooth.line[-1], expected.tip * 1e3, atol=1e-6)
+    assert smooth.name == "without friction"
+    assert smooth.colour != light.colour
+    assert list(friction_free(expected)) == []

@@ -1,8 +1,11 @@
-"""--friction, --presliding and --closure of `shape` and `tensions`: what reaches the solver, what is said and shown."""
+"""What a person may type for tensions, lengths, angles, gravity, loads and friction, what reaches the solver, and what
+is said when it is wrong.
+"""
 
 from __future__ import annotations
 
 import csv
+import math
 import re
 from pathlib import Path
 
@@ -10,8 +13,155 @@ import numpy as np
 import pytest
 
 import vertebra as vb
+from vertebra.cli import options as read
+from vertebra.cli.answer import CommandError
 from vertebra.cli.options import ClosureName, friction_rules
-from vertebra.report.shape import friction_free, load_free, shape_title
+
+
+@pytest.fixture(scope="module")
+def robot() -> vb.Robot:
+    return vb.load("hu2023-prototype")
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("1, 2.5,3e-1", [1.0, 2.5, 0.3]),
+        ("1,2,3 mN", [0.001, 0.002, 0.003]),
+        ("1 N, 2 mN, 0", [1.0, 0.002, 0.0]),
+        ("[1, 2, 3]", [1.0, 2.0, 3.0]),
+        (" 1 kN ", [1000.0]),
+        ("1e1,2E0 N", [10.0, 2.0]),
+    ],
+)
+def test_lists_of_quantities(text: str, values: list[float]) -> None:
+    assert read.quantities("--tensions", text, read.TENSION) == values
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1,,2", "a number is missing"),
+        ("", "a number is missing"),
+        ("1,two,3", "'two' is not a quantity"),
+        ("1 mm,2 mm", "'mm' cannot be converted to N"),
+        ("1 foo", "unknown unit 'foo'"),
+        ("1 N, 2, 3 N", "one unit behind the last for all"),
+        ("1, 2 N, 3", "one unit behind the last for all"),
+        ("nan", "'nan' is not a quantity"),
+        ("inf,1", "'inf' is not a quantity"),
+        ("1e999", "must be finite"),
+    ],
+)
+def test_what_is_not_a_list_of_quantities(text: str, said: str) -> None:
+    with pytest.raises(CommandError) as caught:
+        read.quantities("--tensions", text, read.TENSION)
+    assert str(caught.value).startswith("--tensions")
+    assert said in str(caught.value)
+
+
+def test_one_value_is_for_all(robot: vb.Robot) -> None:
+    assert read.tensions("-t", "2.5", robot) == [2.5] * 4
+    assert read.angles("--start", "90 deg", robot) == [pytest.approx(math.pi / 2)] * 11
+    assert read.angles("--start", ",".join(["1"] * 10 + ["2 deg"]), robot)[0] == pytest.approx(math.radians(1.0))
+
+
+def test_wrong_counts_say_the_right_one(robot: vb.Robot) -> None:
+    with pytest.raises(CommandError, match=r"has 4 cables; give 4 tensions .* or one for all \(found 3\)"):
+        read.tensions("--tensions", "1,2,3", robot)
+    with pytest.raises(CommandError, match=r"11 joint coordinates.*\(found 2\)"):
+        read.angles("--angles", "1 deg, 2 deg", robot)
+    with pytest.raises(CommandError, match=r"three coordinates.*\(found 2\)"):
+        read.position("--tip", "1,2 mm", robot)
+
+
+def test_a_cable_cannot_push(robot: vb.Robot) -> None:
+    with pytest.raises(CommandError, match=r"--lower: cable 2 has -1 N, but a cable cannot push"):
+        read.tensions("--lower", "0,-1,0,0", robot)
+
+
+def test_a_robot_without_cables_is_named() -> None:
+    with pytest.raises(CommandError, match="lapusan2022 has no cables"):
+        read.tensions("--tensions", "1", vb.load("lapusan2022"))
+
+
+def test_a_forgotten_unit_is_noticed(robot: vb.Robot) -> None:
+    with pytest.raises(CommandError, match='162 mm long; without a unit, numbers are in m: write "mm"'):
+        read.position("--tip", "30,0,140", robot)
+    with pytest.raises(CommandError, match=r"162 mm long$"):
+        read.lengths("--lengths", "1,1,1,1 km", robot)
+    with pytest.raises(CommandError, match="half a turn or more; degrees"):
+        read.angles("--angles", "10", robot)
+    assert read.position("--tip", "30,0,140 mm", robot) == [0.03, 0.0, 0.14]
+    assert read.lengths("--shortenings", "1 mm, 0, 0, -1 mm", robot) == [0.001, 0.0, 0.0, -0.001]
+
+
+def test_gravity() -> None:
+    assert read.gravity(None) is None
+    assert read.gravity(" Ceiling ") == "ceiling"
+    assert read.gravity("0,0,-1.62") == (0.0, 0.0, -1.62)
+    with pytest.raises(CommandError, match="ground, ceiling, wall, or a vector such as"):
+        read.gravity("upside-down")
+    with pytest.raises(CommandError, match="give three components"):
+        read.gravity("9.8")
+
+
+@pytest.mark.parametrize(
+    ("text", "load"),
+    [
+        ("0,0,-0.1", vb.Load(force=(0, 0, -0.1))),
+        ("0,0,-0.1@-1", vb.Load(force=(0, 0, -0.1))),
+        ("0,0,-100 mN@4", vb.Load(force=(0, 0, -0.1), link=4)),
+        ("1,2,3@ 4 : 0,0,5 mm", vb.Load(force=(1, 2, 3), link=4, point=(0, 0, 0.005))),
+        ("0,0,0;0,0,2 N*mm", vb.Load(moment=(0, 0, 0.002))),
+        ("1,0,0;0,0.5,0@2:0,0,0.01", vb.Load(force=(1, 0, 0), moment=(0, 0.5, 0), link=2, point=(0, 0, 0.01))),
+    ],
+)
+def test_loads(robot: vb.Robot, text: str, load: vb.Load) -> None:
+    found = read.load(text, robot)
+    for name in ("force", "moment", "link", "point"):
+        assert getattr(found, name) == getattr(load, name)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("0,0", "give three force components"),
+        ("0,0,-0.1@12", "a link, 0 (base) to 11, or -1 for the last, not '12'"),
+        ("0,0,-0.1@tip", "not 'tip'"),
+        ("0,0,-0.1@", "not ''"),
+        ("0,0,-0.1@3:1,2", "give three coordinates"),
+        ("0,0,-0.1@3:0,0,5", "numbers are in m"),
+        ("0,0,1;2@1", "give three moment components"),
+        ("0,0,1 kg", "'kg' cannot be converted to N"),
+    ],
+)
+def test_wrong_loads(robot: vb.Robot, text: str, said: str) -> None:
+    with pytest.raises(CommandError) as caught:
+        read.load(text, robot)
+    assert str(caught.value).startswith("--load")
+    assert said in str(caught.value)
+
+
+def test_common_tensions() -> None:
+    assert read.common_tensions("-t", "1,2, 5 N") == [1.0, 2.0, 5.0]
+    assert read.common_tensions("-t", "1:3:5") == [1.0, 1.5, 2.0, 2.5, 3.0]
+    assert len(read.common_tensions("-t", "1:20")) == 20
+    assert read.common_tensions("-t", "100:200 mN:2") == [0.1, 0.2]
+    for wrong in ("1:2:1", "1:2:x", "1:2:3:4", ":", "1:x", "-1:2"):
+        with pytest.raises(CommandError, match=r"^-t"):
+            read.common_tensions("-t", wrong)
+
+
+def test_only_one() -> None:
+    assert read.only_one(tensions="1", lengths=None) == "--tensions"
+    with pytest.raises(CommandError, match=r"^give one of --tensions or --lengths$"):
+        read.only_one(tensions=None, lengths=None)
+    with pytest.raises(CommandError, match=r"^--tensions and --lengths: give only one of"):
+        read.only_one(tensions="1", lengths="2")
+
+
+# --friction, --presliding and --closure of `shape` and `tensions`.
 
 ROBOT = "yang2023-b"
 PULL = "14,14,10,10"
@@ -19,13 +169,13 @@ PULLS = [14.0, 14.0, 10.0, 10.0]
 
 
 @pytest.fixture(scope="module")
-def robot() -> vb.Robot:
+def yang() -> vb.Robot:
     return vb.load(ROBOT)
 
 
 @pytest.fixture(scope="module")
-def rubbed(robot: vb.Robot) -> vb.Shape:
-    return vb.shape_from_tensions(robot, PULLS)
+def rubbed(yang: vb.Robot) -> vb.Shape:
+    return vb.shape_from_tensions(yang, PULLS)
 
 
 @pytest.mark.parametrize(
@@ -51,8 +201,8 @@ def rubbed(robot: vb.Robot) -> vb.Shape:
         (("--closure", "paper", "--friction", "none"), 0.0, "paper"),
     ],
 )
-def test_the_law_reaches_the_solver(vertebra, robot: vb.Robot, options, friction, closure) -> None:
-    wanted = vb.shape_from_tensions(robot, PULLS, friction=friction, closure=closure)
+def test_the_law_reaches_the_solver(vertebra, yang: vb.Robot, options, friction, closure) -> None:
+    wanted = vb.shape_from_tensions(yang, PULLS, friction=friction, closure=closure)
     record = vertebra("shape", ROBOT, "-t", PULL, *options, "--json").json
     np.testing.assert_array_equal(record["angles"], wanted.angles)
     assert record["closure"] == closure
@@ -80,10 +230,10 @@ def test_json_tells_both_ends_and_the_slip(vertebra, rubbed: vb.Shape) -> None:
     assert free["tensions_at_base"] == PULLS
 
 
-def test_a_curve_of_the_file_is_in_the_json(vertebra, robot: vb.Robot, tmp_path: Path) -> None:
+def test_a_curve_of_the_file_is_in_the_json(vertebra, yang: vb.Robot, tmp_path: Path) -> None:
     import json
 
-    mapping = robot.to_mapping()
+    mapping = yang.to_mapping()
     mapping["sections"][0]["cables"]["friction"] = {"table": [[0.0, 0.1], [0.1, 0.3]]}
     path = tmp_path / "robot.json"
     path.write_text(json.dumps(mapping))
@@ -103,27 +253,9 @@ def test_tables_tell_tension_and_slip(vertebra, rubbed: vb.Shape) -> None:
         end = f"{rubbed.tensions[k, -1]:.6g}"
         assert re.search(rf"^ *{k + 1} .* {PULLS[k]:g} +{end} .*{way}", out, re.MULTILINE)
     free = vertebra("shape", ROBOT, "-t", PULL, "--friction", "none").out
-    assert "left out, though the robot file has some" in free
+    assert "left out, though the yang file has some" in free
     assert "at its end" not in free
     assert "friction" not in vertebra("shape", "hu2023-prototype", "-t", "4").out
-
-
-def test_title_has_the_tensions_at_the_base(robot: vb.Robot) -> None:
-    """Not those across the first joint, which the base has already rubbed."""
-    bent = vb.shape_from_tensions(robot, [30, 30, 10, 10])
-    assert bent.tensions[0, 0] < 29.9
-    assert shape_title(bent) == "yang2023-b under 30, 30, 10, 10 N"
-
-
-def test_thin_lines_are_the_robot_without_weight_and_without_friction(rubbed: vb.Shape) -> None:
-    (light,), (smooth,) = load_free(rubbed), friction_free(rubbed)
-    expected = vb.shape_from_tensions(rubbed.robot, PULLS, gravity=(0, 0, 0))
-    np.testing.assert_allclose(light.line[-1], expected.tip * 1e3, atol=1e-6)
-    expected = vb.shape_from_tensions(rubbed.robot, PULLS, friction=0)
-    np.testing.assert_allclose(smooth.line[-1], expected.tip * 1e3, atol=1e-6)
-    assert smooth.name == "without friction"
-    assert smooth.colour != light.colour
-    assert list(friction_free(expected)) == []
 
 
 def test_page_draws_tension_along_the_cables(vertebra, tmp_path: Path) -> None:
@@ -137,12 +269,12 @@ def test_page_draws_tension_along_the_cables(vertebra, tmp_path: Path) -> None:
     assert not any(part in text for part in ("without friction", "Slip in each link", 'id="along"'))
 
 
-def test_branches_and_stiffness_take_the_law(vertebra, robot: vb.Robot) -> None:
+def test_branches_and_stiffness_take_the_law(vertebra, yang: vb.Robot) -> None:
     found = vertebra("shape", ROBOT, "-t", PULL, "--branches", "--friction", "0.2", "--json").json
-    wanted = vb.shape_from_tensions(robot, PULLS, friction=0.2)
+    wanted = vb.shape_from_tensions(yang, PULLS, friction=0.2)
     np.testing.assert_array_equal(found["shapes"][found["reached"]]["angles"], wanted.angles)
     curve = vertebra("shape", ROBOT, "--stiffness", "-t", "5,9", "--friction", "0.2", "--json").json
-    np.testing.assert_array_equal(curve["stiffness"], vb.stiffness_curve(robot, [5, 9], friction=0.2).stiffness)
+    np.testing.assert_array_equal(curve["stiffness"], vb.stiffness_curve(yang, [5, 9], friction=0.2).stiffness)
 
 
 def test_tensions_for_a_shape_take_the_law(vertebra, rubbed: vb.Shape) -> None:
@@ -155,26 +287,26 @@ def test_tensions_for_a_shape_take_the_law(vertebra, rubbed: vb.Shape) -> None:
     assert np.abs(np.subtract(other["tensions"], PULLS)).max() > 0.1
 
 
-def test_what_is_drawn_for_a_shape_that_cannot_be_held_rubs_too(vertebra, robot: vb.Robot, tmp_path: Path) -> None:
+def test_what_is_drawn_for_a_shape_that_cannot_be_held_rubs_too(vertebra, yang: vb.Robot, tmp_path: Path) -> None:
     path, wanted = tmp_path / "a.svg", [0.05] * 12
     bounds = ("--lower", "5", "--upper", "20")
     vertebra("tensions", ROBOT, "--angles", "0.05", *bounds, "--friction", "0.4", "--out", str(path))
-    found = vb.tensions_for_shape(robot, wanted, lower=5, upper=20, friction=0.4, check=False)
+    found = vb.tensions_for_shape(yang, wanted, lower=5, upper=20, friction=0.4, check=False)
     assert not found.feasible
-    x, y, z = vb.shape_from_tensions(robot, found.tensions, friction=0.4, start=wanted).tip * 1e3
+    x, y, z = vb.shape_from_tensions(yang, found.tensions, friction=0.4, start=wanted).tip * 1e3
     assert f"tip ({x:.1f}, {y:.1f}, {z:.1f}) mm" in path.read_text()
-    smooth = vb.shape_from_tensions(robot, found.tensions, friction=0, start=wanted).tip * 1e3
+    smooth = vb.shape_from_tensions(yang, found.tensions, friction=0, start=wanted).tip * 1e3
     assert abs(smooth[0] - x) > 1
 
 
-def test_tensions_for_a_tip_take_the_law(vertebra, robot: vb.Robot, rubbed: vb.Shape) -> None:
+def test_tensions_for_a_tip_take_the_law(vertebra, yang: vb.Robot, rubbed: vb.Shape) -> None:
     at = ",".join(repr(value) for value in rubbed.tip.tolist())
     for options, rules in (
         ((), {}),
         (("--friction", "0.3"), {"friction": 0.3}),
         (("--closure", "paper"), {"closure": "paper"}),
     ):
-        wanted = vb.tensions_for_tip(robot, rubbed.tip, lower=5, upper=30, **rules, check=False)
+        wanted = vb.tensions_for_tip(yang, rubbed.tip, lower=5, upper=30, **rules, check=False)
         record = vertebra("tensions", ROBOT, "--tip", at, *options, "--lower", "5", "--upper", "30", "--json").json
         np.testing.assert_array_equal(record["tensions"], wanted.tensions)
         assert record["shape"]["closure"] == wanted.shape.closure
@@ -229,16 +361,16 @@ def test_a_mistake_is_named_with_its_remedy(vertebra, mistake: str) -> None:
 def test_what_a_robot_cannot_have(vertebra) -> None:
     rolling = ("shape", "hu2023-prototype", "-t", "4")
     assert "flexure" in vertebra(*rolling, "--closure", "paper").err
-    assert "hu2023-prototype has none in its robot file" in vertebra(*rolling, "--presliding", "1 mm").err
+    assert "hu2023-prototype has none in its yang file" in vertebra(*rolling, "--presliding", "1 mm").err
     assert vertebra(*rolling, "--friction", "0.1", "--presliding", "1 mm").code == 0
 
 
 def test_own_laws_of_cables_stay_apart() -> None:
-    """--presliding with the robot file's laws changes nothing else of them."""
-    robot = vb.load("yang2023-c")
-    rules = friction_rules("file", "0.1 mm", ClosureName.VIRTUAL_WORK, robot)
+    """--presliding with the yang file's laws changes nothing else of them."""
+    yang = vb.load("yang2023-c")
+    rules = friction_rules("file", "0.1 mm", ClosureName.VIRTUAL_WORK, yang)
     assert len(rules["friction"]) == 12
-    for law, own in zip(rules["friction"], robot.friction_laws, strict=True):
+    for law, own in zip(rules["friction"], yang.friction_laws, strict=True):
         assert (law.coefficients, law.presliding) == (own.coefficients, 1e-4)
 
 
