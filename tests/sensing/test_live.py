@@ -21,7 +21,7 @@ from vertebra.sensing.wire.bus import open_bus, send
 from vertebra.sensing.wire.can import ANGLES, SYNC, Frame
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
-SECONDS = {False: 60.0, True: 60.0} if SOAK else {False: 4.0, True: 2.0}
+SECONDS = {False: 60.0, True: 60.0} if SOAK else {False: 2.0, True: 1.0}
 """Of angles alone, and of angles and rates."""
 ROBOT = vb.load("lapusan2022")
 FIELDS = (
