@@ -11,7 +11,7 @@ import can
 import numpy as np
 import pytest
 from tests.sensing.networks import go, network, one_shape, sender
-from tests.sensing.recording.test_derived_log import count_with_the_mcap_library
+from tests.sensing.recording.test_shape_log import count_with_the_mcap_library
 from tests.sensing.wire.bench import child, free_group
 from tests.waiting import DEADLINE, wait_until
 
