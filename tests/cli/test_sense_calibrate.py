@@ -2,15 +2,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.sensing.calibration.recordings import lapusan
+from tests.sensing.calibration.recordings import poses
 
+import vertebra as vb
 from vertebra.sensing.calibration.calibration import load_calibration
 from vertebra.sensing.recording.raw_log import RawLogWriter
 
 
 @pytest.fixture(scope="module")
 def recordings(tmp_path_factory):
-    folder, data = tmp_path_factory.mktemp("poses"), lapusan(1)
+    folder, data = tmp_path_factory.mktemp("poses"), poses(vb.load("lapusan2022"), 1, rest=5.0, moving=12.0)
     for name, suffix in (("straight", "log"), ("tilted", "blf"), ("motion", "blf")):
         with RawLogWriter(folder / f"{name}.{suffix}") as log:
             for frame in getattr(data, name):

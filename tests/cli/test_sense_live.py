@@ -28,7 +28,7 @@ COMMAND = "from vertebra.cli.main import run; run()"
 
 def test_live_shows_records_and_ends_cleanly_with_ctrl_c(tmp_path):
     url, raw, mcap = free_group(), tmp_path / "run.blf", tmp_path / "run.mcap"
-    simulation = network(ROBOT, 2.0)
+    simulation = network(ROBOT, 1.0)
     with (
         sender(simulation, url, tmp_path) as sending,
         child(
@@ -42,11 +42,11 @@ def test_live_shows_records_and_ends_cleanly_with_ctrl_c(tmp_path):
         out, err = process.communicate(timeout=DEADLINE)
     assert process.returncode == 0, err
     assert "sensors: all ok" in out
-    assert f"{len(simulation.frames)} frames, 201 shapes" in err
+    assert f"{len(simulation.frames)} frames, 101 shapes" in err
     reader = LogReader(raw)
     assert [(f.id, f.data) for f in reader] == [(f.id, f.data) for f in simulation.frames]
     shapes = read_shapes(mcap)
-    assert (reader.complete, shapes.complete, len(shapes.times)) == (True, True, 201)
+    assert (reader.complete, shapes.complete, len(shapes.times)) == (True, True, 101)
 
 
 @pytest.fixture

@@ -199,7 +199,7 @@ def monte_carlo(method, robot, count, noise, twist, rng, share=0.3):
 )
 def test_covariances_are_those_of_many_draws(robot, method):
     rng = np.random.default_rng(4)
-    count = 20_000 if SOAK else 600
+    count = 20_000 if SOAK else 300
     errors, turned, angles, promised, sigmas = monte_carlo(method, robot, count, 0.1 * NOISE, 0.0, rng)
     # A variance from N draws is known to sqrt(2/N); five of these.
     slack = 5.0 * np.sqrt(2.0 / count) + 0.01

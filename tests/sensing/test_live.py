@@ -11,17 +11,18 @@ from tests.sensing.networks import long_robot, network
 from tests.waiting import DEADLINE, SetClock, wait_until
 
 import vertebra as vb
-from vertebra.errors import VertebraError
+from vertebra.errors import InputError, RecordingError, VertebraError
 from vertebra.sensing import live
 from vertebra.sensing.estimator import ShapeEstimator
-from vertebra.sensing.live import LiveSession, Update, replay
+from vertebra.sensing.live import LatencyHistogram, LiveSession, Replay, Update, replay
 from vertebra.sensing.network import SensorNetwork
+from vertebra.sensing.recording.raw_log import RawLogWriter
 from vertebra.sensing.recording.shape_reader import read_shapes
 from vertebra.sensing.wire.bus import open_bus, send
 from vertebra.sensing.wire.can import ANGLES, SYNC, Frame
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
-SECONDS = {False: 60.0, True: 60.0} if SOAK else {False: 4.0, True: 2.0}
+SECONDS = {False: 60.0, True: 60.0} if SOAK else {False: 2.0, True: 1.0}
 """Of angles alone, and of angles and rates."""
 ROBOT = vb.load("lapusan2022")
 FIELDS = (
@@ -184,3 +185,59 @@ def test_frames_of_two_threads_are_recorded_in_the_order_of_the_estimator():
                 thread.join()
     assert len(taken) == 1000
     assert taken == kept.frames
+
+
+def test_percentiles_are_right_to_five_percent():
+    durations = np.random.default_rng(1).lognormal(np.log(1e-3), 1.0, 4999)
+    histogram = LatencyHistogram()
+    for duration in durations:
+        histogram.add(float(duration))
+    assert histogram.count == 4999
+    assert histogram.longest == durations.max()
+    for percent in (1, 50, 99, 99.9):
+        exact = np.percentile(durations, percent, method="inverted_cdf")
+        assert exact <= histogram.percentile(percent) <= exact * 1.05
+
+
+def test_nothing_and_extremes():
+    histogram = LatencyHistogram()
+    assert histogram.percentile(99) == 0.0
+    histogram.add(-1e-3)
+    assert histogram.percentile(50) == 0.0
+    histogram.add(1e9)
+    assert histogram.percentile(100) == 1e9
+    assert histogram.percentile(50) == pytest.approx(1e-5)
+
+
+@pytest.fixture
+def recording(tmp_path):
+    path = tmp_path / "a.blf"
+    with RawLogWriter(path) as writer:
+        for frame in network(ROBOT, 0.5).frames:
+            writer.write(frame)
+    return path
+
+
+def test_speed_paces_the_frames(recording):
+    slept: list[float] = []
+    list(Replay(recording, ShapeEstimator(ROBOT), 2.0, clock=lambda: sum(slept), sleep=slept.append))
+    times = np.unique([frame.time for frame in network(ROBOT, 0.5).frames])
+    np.testing.assert_allclose(slept, np.diff(times) / 2, atol=1e-5)
+
+
+@pytest.mark.parametrize("speed", [0.0, -1.0, float("nan"), float("inf")])
+def test_impossible_speeds_are_refused(speed, recording):
+    with pytest.raises(InputError, match="speed"):
+        replay(recording, ShapeEstimator(ROBOT), speed)
+
+
+def test_a_damaged_recording_gives_the_shapes_before_the_damage(tmp_path):
+    path, frames = tmp_path / "a.log", network(ROBOT, 0.5).frames
+    with RawLogWriter(path) as writer:
+        for frame in frames:
+            writer.write(frame)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines[:100], "nonsense\n", *lines[100:]]))
+    shapes = []
+    with pytest.raises(RecordingError, match="line 101"):
+        shapes.extend(replay(path, ShapeEstimator(ROBOT)))

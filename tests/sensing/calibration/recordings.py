@@ -88,17 +88,17 @@ def variant(name, joints=None, links=None):
     return vb.load(mapping)
 
 
-def poses(robot, seed, model=DATASHEET, *, rest=10.0, moving=30.0, tilt=30.0, amplitude=0.35, truth=None):
+def poses(robot, seed, model=DATASHEET, *, rest=10.0, moving=30.0, tilt=30.0, amplitude=0.35, sync_rate=100.0):
     """Straight, tilted by `tilt` deg about a random horizontal axis, and a random motion."""
-    truth = truth or constants(robot, seed)
+    truth = constants(robot, seed)
     base, still = base_rotation(robot, None), Motion.straight(robot)
     rng = np.random.default_rng([seed, 78])
     azimuth = rng.uniform(0, 2 * np.pi)
     lean = so3.exp(tilt * DEGREE * np.array([np.cos(azimuth), np.sin(azimuth), 0.0])) @ base
-    straight = simulated_frames(robot, still, model, rest, 10 * seed + 1, base=base)
-    tilted = simulated_frames(robot, still, model, rest, 10 * seed + 2, base=lean)
+    straight = simulated_frames(robot, still, model, rest, 10 * seed + 1, base=base, sync_rate=sync_rate)
+    tilted = simulated_frames(robot, still, model, rest, 10 * seed + 2, base=lean, sync_rate=sync_rate)
     motion = Motion.wander(robot, seed, amplitude=amplitude)
-    run = simulated_frames(robot, motion, model, moving, 10 * seed + 3, base=base)
+    run = simulated_frames(robot, motion, model, moving, 10 * seed + 3, base=base, sync_rate=sync_rate)
     parts = [mounted(part.frames, truth, seed) for part in (straight, tilted, run)]
     return Poses(truth, *parts, run)
 
@@ -114,11 +114,10 @@ EXACT = Tolerances(1e-6, 1e-6, 0.0, 0.0)
 
 
 @cache
-def calibrated(seed, exact=False):
+def calibrated(seed):
     """The preset from all three poses, once."""
     data = lapusan(seed)
-    tolerances = EXACT if exact else Tolerances()
-    return calibrate(vb.load("lapusan2022"), data.straight, data.tilted, data.motion, tolerances=tolerances)
+    return calibrate(vb.load("lapusan2022"), data.straight, data.tilted, data.motion)
 
 
 def mount_errors(calibration, truth):

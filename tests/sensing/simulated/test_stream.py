@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 
 import numpy as np
 import pytest
@@ -29,6 +30,8 @@ from vertebra.sensing.wire.can import (
 ROBOT = vb.load("lapusan2022")
 DEGREE = math.pi / 180
 BASE = so3.exp(np.array([0.3, -0.5, 1.1]))
+LONG = 60.0 if os.environ.get("VERTEBRA_SOAK") == "1" else 20.0
+"""s, for what only shows in the mean."""
 
 
 def run(model, duration=4.0, seed=7, motion=None, **options):
@@ -102,7 +105,7 @@ def test_noise_has_the_size_asked_for():
 
 def test_heading_wanders_over_its_correlation_time():
     model = SensorModel(tilt_noise=0.0, heading_correlation=0.2)
-    series = [error[:, 2] for error in errors_of(run(model, 60.0, base=BASE)).values()]
+    series = [error[:, 2] for error in errors_of(run(model, LONG, base=BASE)).values()]
     near = [(s[:-20] * s[20:]).mean() / s.var() for s in series]
     assert np.mean(near) == pytest.approx(math.exp(-1), abs=0.08)
     assert np.std(np.concatenate(series)) == pytest.approx(1.5 * DEGREE, rel=0.1)
@@ -124,7 +127,7 @@ def test_constant_errors_are_those_of_the_truth():
 def test_bursts_come_as_often_and_as_large_as_asked_for():
     sizes = (5 * DEGREE, 20 * DEGREE)
     model = SensorModel.ideal(disturbance=sizes, disturbance_share=0.3, disturbance_duration=0.5, flagged=1.0)
-    simulation = run(model, 60.0, base=BASE)
+    simulation = run(model, LONG, base=BASE)
     errors, samples = errors_of(simulation), decoded(simulation, ANGLES, decode_angles)
     flagged = np.concatenate([samples[node][2] == DISTURBED for node in samples])
     heading = np.concatenate([np.abs(errors[node][:, 2]) for node in samples])

@@ -2,21 +2,64 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
+import pickle
+import shutil
 import socket
+import subprocess
+import sys
 import time
 import tty
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import can
 import pytest
-from tests.sensing.wire.bench import free_group
+from tests.sensing.wire.bench import child, free_group
 
 from vertebra.errors import BusError, InputError
+from vertebra.sensing.wire import bus as bus_checks
 from vertebra.sensing.wire.bus import hears_itself, open_bus, parse_bus_url, receive, receive_buffer, send, skipped
 from vertebra.sensing.wire.can import Frame
+
+NO_ROUTE = """
+from vertebra.sensing.wire.bus import open_bus, receive, send
+from vertebra.errors import BusError
+from vertebra.sensing.wire.can import Frame
+try:
+    with open_bus("udp_multicast://") as bus:
+        send(bus, Frame(7, b"through"))
+        print(receive(bus, 2).data.decode())
+except BusError as error:
+    print(error)
+"""
+FRAMES = 3000
+READER = """
+import json, sys, time
+from vertebra.sensing.wire.bus import open_bus, receive
+with open_bus(sys.argv[1]) as bus:
+    print("ready", flush=True)
+    numbers, end = [], time.monotonic() + 120
+    while len(numbers) < int(sys.argv[2]) and time.monotonic() < end:
+        frame = receive(bus, 1)
+        if frame is not None:
+            numbers.append(int.from_bytes(frame.data, "little"))
+    print(json.dumps(numbers), flush=True)
+"""
+WRITER = """
+import sys
+from vertebra.sensing.wire.bus import open_bus, send
+from vertebra.sensing.wire.can import Frame
+with open_bus(sys.argv[1]) as bus:
+    sys.stdin.readline()
+    for number in range(int(sys.argv[2])):
+        send(bus, Frame(0x101, number.to_bytes(8, "little")))
+    print("sent", flush=True)
+"""
 
 
 def virtual() -> str:
@@ -140,3 +183,163 @@ def test_a_serial_bus_and_a_bus_of_lines() -> None:
         finally:
             os.close(ours)
             os.close(theirs)
+
+
+@pytest.mark.parametrize(
+    ("url", "interface", "channel", "options"),
+    [
+        ("virtual://bench", "virtual", "bench", {}),
+        ("udp_multicast://", "udp_multicast", "239.74.163.2", {"port": 43113, "hop_limit": 1}),
+        ("udp_multicast://239.1.2.3:5000?hop_limit=0", "udp_multicast", "239.1.2.3", {"port": 5000, "hop_limit": 0}),
+        ("udp_multicast://[ff15::1]:7", "udp_multicast", "ff15::1", {"port": 7, "hop_limit": 1}),
+        ("socketcan://can0", "socketcan", "can0", {}),
+        ("slcan:///dev/ttyACM0?bitrate=500000", "slcan", "/dev/ttyACM0", {"bitrate": 500000}),
+        ("slcan://COM3?listen_only=yes", "slcan", "COM3", {"listen_only": True}),
+        ("serial:///dev/ttyUSB0?baudrate=115200", "serial", "/dev/ttyUSB0", {"baudrate": 115200}),
+    ],
+)
+def test_good_urls(url: str, interface: str, channel: str, options: dict[str, object]) -> None:
+    assert parse_bus_url(url) == (url, interface, channel, options)
+
+
+def test_options_of_the_call_win() -> None:
+    assert parse_bus_url("udp_multicast://?hop_limit=3", {"hop_limit": 0}).options["hop_limit"] == 0
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("can0", "must begin with one of virtual://"),
+        ("ethernet://x", "socketcan://"),
+        ("virtual://", "virtual://bench"),
+        ("socketcan://", "socketcan://can0"),
+        ("slcan:///", "slcan:///dev/ttyACM0"),
+        ("serial://", "serial:///dev/ttyUSB0"),
+        ("slcan:///dev/ttyACM0?bitrate=fast", "bitrate='fast'"),
+        ("slcan:///dev/ttyACM0?speed=1", "no option 'speed'; it has bitrate"),
+        ("virtual://a?receive_own_messages=perhaps", "yes/no"),
+        ("udp_multicast://192.168.1.1", "no multicast group"),
+        ("udp_multicast://somewhere", "write udp_multicast://239.74.163.2:43113"),
+        ("udp_multicast://239.1.1.1:99999", "write udp_multicast://"),
+        ("udp_multicast://239.1.1.1?hop_limit=300", "hop_limit"),
+    ],
+)
+def test_wrong_urls_name_what_to_write(url: str, words: str) -> None:
+    with pytest.raises(InputError, match=r"^bus: ") as caught:
+        parse_bus_url(url)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("scheme", ["slcan", "serial"])
+def test_a_device_that_is_not_there(scheme: str) -> None:
+    with pytest.raises(BusError, match=r"there is no device /dev/nothing; .*ttyUSB"):
+        open_bus(f"{scheme}:///dev/nothing")
+
+
+def test_a_device_without_permission(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bus_checks.os, "access", lambda path, mode: False)
+    with pytest.raises(BusError, match="dialout"):
+        open_bus("slcan:///dev/null")
+
+
+def test_a_device_that_is_no_serial_line() -> None:
+    with pytest.raises(BusError, match="serial:///dev/null"):
+        open_bus("serial:///dev/null")
+
+
+@pytest.mark.skipif(not hasattr(socket, "AF_CAN"), reason="SocketCAN is of Linux")
+def test_an_interface_that_is_not_there() -> None:
+    with pytest.raises(BusError, match="there is no interface can9; CAN interfaces: "):
+        open_bus("socketcan://can9")
+
+
+@pytest.mark.skipif(not hasattr(socket, "AF_CAN"), reason="SocketCAN is of Linux")
+def test_an_interface_that_is_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"flags": "0x1002", "type": "280"}
+    monkeypatch.setattr(bus_checks, "_interface_file", lambda interface, name: files[name])
+    with pytest.raises(BusError, match="down; sudo ip link set lo up type can bitrate 500000"):
+        open_bus("socketcan://lo")
+
+
+@pytest.mark.parametrize(
+    ("url", "package", "words"),
+    [
+        ("virtual://a", "can", "python-can"),
+        ("udp_multicast://", "msgpack", "msgpack"),
+        ("slcan:///dev/null", "serial", "pyserial"),
+    ],
+)
+def test_a_package_that_is_missing(monkeypatch: pytest.MonkeyPatch, url: str, package: str, words: str) -> None:
+    monkeypatch.setattr(bus_checks, "find_spec", lambda name: None if name == package else object())
+    with pytest.raises(BusError, match=rf'{words}.*pip install "vertebra\[sense\]"'):
+        open_bus(url)
+
+
+class Broken:
+    """A bus whose every call fails as a bus of python-can does."""
+
+    channel_info = "broken"
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def fail(self, *arguments: object) -> None:
+        try:
+            raise OSError(self.number, os.strerror(self.number))
+        except OSError as error:
+            raise can.CanOperationError("failed", error.errno) from error
+
+    send = recv = fail
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.ENETDOWN, "ip link set broken up"),
+        (errno.ENOBUFS, "terminated"),
+        (errno.ENETUNREACH, "ip route add 239.0.0.0/8 dev lo"),
+    ],
+)
+@pytest.mark.parametrize("call", [lambda bus: send(bus, Frame(1, b"")), lambda bus: receive(bus, 0.1)])
+def test_failures_in_use_name_the_remedy(number: int, words: str, call: Callable[[Any], object]) -> None:
+    with pytest.raises(BusError, match=words) as caught:
+        call(Broken(number))
+    assert os.strerror(number) in str(caught.value)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+@pytest.mark.skipif(shutil.which("unshare") is None or shutil.which("ip") is None, reason="needs network namespaces")
+def test_without_a_network_the_remedy_works() -> None:
+    """A computer without any network: the error names two commands, and after them frames go through."""
+
+    def run(commands: str) -> str:
+        command = ["unshare", "-rn", "sh", "-c", f'{commands} exec "$0" -c "$1"', sys.executable, NO_ROUTE]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        if "unshare" in done.stderr:
+            pytest.skip(done.stderr.strip())
+        assert done.stderr == ""
+        return done.stdout.strip()
+
+    refused = run("")
+    assert "no route for multicast" in refused
+    remedy = refused.split("to stay on it: ")[1].replace("sudo ", "")
+    assert remedy == "ip link set lo up && ip route add 239.0.0.0/8 dev lo"
+    assert run(f"{remedy};") == "through"
+
+
+def test_two_readers_get_all_frames_of_a_writer() -> None:
+    url = free_group()
+    count = str(FRAMES)
+    with child(READER, url, count) as first, child(READER, url, count) as second, child(WRITER, url, count) as writer:
+        assert [reader.stdout.readline() for reader in (first, second)] == ["ready\n", "ready\n"]
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+        assert writer.stdout.readline() == "sent\n"
+        for reader in (first, second):
+            assert json.loads(reader.stdout.readline()) == list(range(FRAMES))
+
+
+def test_groups_of_other_ports_are_not_heard() -> None:
+    with open_bus(free_group()) as here, open_bus(free_group()) as there:
+        send(there, Frame(1, b""))
+        assert receive(here, 0.05) is None

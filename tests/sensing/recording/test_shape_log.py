@@ -25,7 +25,7 @@ from vertebra.sensing.recording.shape_reader import copy_mcap, read_shapes
 from vertebra.sensing.recording.shape_record import ShapeRecord, record
 from vertebra.sensing.sensed_shape import SensorState
 
-CASES = 300 if os.environ.get("VERTEBRA_SOAK") == "1" else 30
+CASES = 300 if os.environ.get("VERTEBRA_SOAK") == "1" else 12
 ARRIVAL = 1_763_000_000.25
 ROBOT = vb.load("lapusan2022")
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.sensing.hil.offline import small_setup
-from tests.waiting import SetClock
 
 import vertebra as vb
-from vertebra.sensing.hil import virtual_robot
 from vertebra.sensing.hil.estimate import SensedRun
 from vertebra.sensing.hil.setup import Account, HilSetup, load_truth, save_truth
-from vertebra.sensing.hil.virtual_robot import TickClock
 from vertebra.sensing.simulated.motion import tilted_base
 from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import simulated_frames
@@ -56,19 +53,3 @@ def test_shapes(tmp_path):
     assert again.method == "paper"
     assert again.same_shapes(run)
     assert not again.same_shapes(SensedRun("paper", arrays[0] + 1e-15, *arrays[1:], run.states, run.latencies))
-
-
-def test_pace_is_kept_from_the_start_and_lateness_is_counted(monkeypatch):
-    clock = SetClock(50.0)
-    monkeypatch.setattr(virtual_robot, "time", clock)
-    ticking, begun = TickClock(5e-3, 50.02), []
-    for tick in ticking.ticks(20):
-        begun.append(clock.now - 50.02)
-        if tick == 4:
-            clock.sleep(0.022)
-    # The 22 ms of the fifth tick make three more late by over 5 ms and one by 2 ms; then nothing is left of them.
-    wanted = np.arange(20) * 5e-3
-    wanted[5:9] = 0.042
-    assert begun == pytest.approx(wanted, abs=1e-9)
-    assert ticking.overruns == 3
-    assert ticking.worst == pytest.approx(0.017)
