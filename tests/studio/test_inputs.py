@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vertebra.studio.inputs import keep_in_range
+from vertebra.studio.form import keep_in_range
 
 LARGE = st.one_of(st.floats(), st.integers(-(2**63), 2**64 - 1))
 

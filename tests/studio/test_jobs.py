@@ -15,8 +15,7 @@ import pytest
 from tests.studio import job_samples as samples
 
 from vertebra.errors import InputError, StudioError
-from vertebra.studio.jobs import Jobs
-from vertebra.studio.loop import Loop
+from vertebra.studio.jobs import Jobs, Loop
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0
@@ -80,7 +79,7 @@ def office() -> Iterator[Office]:
 def children() -> set[int]:
     """Processes of ours that have not ended."""
     found = subprocess.run(["ps", "-o", "pid=,stat=,args=", "--ppid", str(os.getpid())], capture_output=True, text=True)
-    rows = [line.split(None, 2) for line in found.stdout.splitlines() if "job_process" in line]
+    rows = [line.split(None, 2) for line in found.stdout.splitlines() if "vertebra.studio.jobs" in line]
     return {int(row[0]) for row in rows}
 
 

@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 
-from vertebra.studio.loop import Loop
+from vertebra.studio.jobs import Loop
 
 PATIENCE = 20.0
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from vertebra.studio.loop import Loop
+from vertebra.studio.jobs import Loop
 from vertebra.studio.player import Player
 
 PATIENCE = 30.0

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 import vertebra as vb
 from vertebra.errors import DescriptionError, StudioError, VertebraError
-from vertebra.studio.robot_source import file_robot
-from vertebra.studio.state import RobotSource
+from vertebra.studio.state import RobotSource, file_robot
 
 MAPPING = vb.load("hu2023-planar").to_mapping()
 TEXT = yaml.safe_dump(MAPPING)

@@ -15,9 +15,8 @@ from tests import robots
 import vertebra as vb
 from vertebra.mechanics.kinematics import frames
 from vertebra.report.scene import cable_line
-from vertebra.studio.scene.cable_paths import CablePaths
 from vertebra.studio.scene.palette import brightest, scale_gradient, tension_colours
-from vertebra.studio.scene.poses import quaternions
+from vertebra.studio.scene.robot_view import CablePaths, quaternions
 
 OTHERS = [robots.mirror_mix()]
 ALL = [*map(vb.load, vb.presets()), *OTHERS]

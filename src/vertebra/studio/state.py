@@ -1,6 +1,5 @@
-"""All that a person has set in the studio, as JSON and as a link.
-
-The state holds no results: whoever opens it computes them anew.
+"""All that a person has set in the studio, as JSON and as a link; and the robot of a file. The state holds no
+results: whoever opens it computes them anew.
 """
 
 from __future__ import annotations
@@ -9,11 +8,14 @@ import base64
 import binascii
 import json
 import zlib
+from pathlib import PurePath
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from vertebra.errors import StudioError
+from vertebra.robot.reading import parse_json, parse_yaml, validate
+from vertebra.robot.robot import Robot
 
 MARK = "vertebra_studio"
 VERSION = 1
@@ -104,3 +106,18 @@ def _reason(error: Exception) -> str:
         where = ".".join(str(part) for part in first["loc"]) or "state"
         return f"{where}: {first['msg']}"
     return "is not a saved state of the studio (JSON)"
+
+
+# A robot from a file that was dropped on the page: the same reader and the same checks as for files on disk.
+
+
+def file_robot(name: str, content: bytes) -> tuple[Robot, RobotSource]:
+    """The robot of a file's content; `DescriptionError` lists every wrong field."""
+    name = PurePath(name.replace("\\", "/")).name[:100] or "robot.yaml"
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise StudioError(name, "is no text file; a robot file is YAML or JSON in UTF-8") from None
+    parse = parse_json if name.lower().endswith(".json") else parse_yaml
+    robot = Robot(validate(parse(text, name), name))
+    return robot, RobotSource(name=name, text=text)

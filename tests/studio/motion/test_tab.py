@@ -13,8 +13,8 @@ from tests.studio.whole_studio import Acting
 import vertebra as vb
 from vertebra.errors import StudioError
 from vertebra.studio.motion.jobs import simulate_motion
+from vertebra.studio.motion.model import start_from
 from vertebra.studio.motion.settings import MotionSettings
-from vertebra.studio.motion.start import start_from
 
 pytest.importorskip("viser")
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -40,8 +40,8 @@ class Running(Acting):
 def running() -> Iterator[Running]:
     from vertebra.studio import studio as module
     from vertebra.studio.motion.tab import MotionTab
-    from vertebra.studio.opening import open_studio
     from vertebra.studio.shape.tab import ShapeTab
+    from vertebra.studio.studio import open_studio
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "make_tabs", lambda studio: (ShapeTab(studio), MotionTab(studio)))

@@ -10,13 +10,12 @@ import vertebra as vb
 from vertebra.errors import MeasurementError, StudioError
 from vertebra.report.payload_map import patches
 from vertebra.studio.payload import model
-from vertebra.studio.payload.examples import example_inner, example_path
+from vertebra.studio.payload.journey import example_inner, example_path
 from vertebra.studio.payload.path_file import read_path
 from vertebra.studio.payload.settings import EXAMPLE_PATHS, TOWARDS, PayloadSettings
-from vertebra.studio.payload.skin import skins
 from vertebra.studio.payload.text import answer_text, mass_text, other_joints_text
-from vertebra.studio.payload.view import FREE, joint_colours
-from vertebra.studio.plots import COLOURS
+from vertebra.studio.payload.view import FREE, body_meshes, joint_colours
+from vertebra.studio.readout import COLOURS
 
 PULL = (35.0, 20.0, 30.0)
 
@@ -167,12 +166,12 @@ def test_the_skin_is_that_of_the_report(robot, fields):
     expected = dict.fromkeys(body.joint.tolist(), 0.0)
     for patch in patches(body):
         expected[patch.joint] += _volume_and_area(patch.mesh)
-    found = {joint: _volume_and_area(mesh) for joint, mesh in skins(body).items()}
+    found = {joint: _volume_and_area(mesh) for joint, mesh in body_meshes(body).items()}
     assert len(found) == len(set(body.joint.tolist()))
     for joint, sizes in found.items():
         assert sizes == pytest.approx(expected[joint], rel=1e-9)
     nothing = model.solve(robot, PayloadSettings(tensions=(0.0,) * 3, **fields), robot.gravity).body
-    assert skins(nothing) == {}
+    assert body_meshes(nothing) == {}
 
 
 def _volume_and_area(mesh):

@@ -50,9 +50,9 @@ class Running(Acting):
 @pytest.fixture(scope="module")
 def running() -> Iterator[Running]:
     from vertebra.studio import studio as module
-    from vertebra.studio.opening import open_studio
     from vertebra.studio.payload.tab import PayloadTab
     from vertebra.studio.shape.tab import ShapeTab
+    from vertebra.studio.studio import open_studio
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "make_tabs", lambda studio: (ShapeTab(studio), PayloadTab(studio)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vertebra.errors import StudioError
-from vertebra.studio.serving.access_token import bearer_value, checked_token, cookie_values, make_token, same_token
+from vertebra.studio.serving.gate import bearer_value, checked_token, cookie_values, make_token, same_token
 
 
 def test_random_tokens_differ_and_pass_their_own_check() -> None:

@@ -8,8 +8,8 @@ from contextlib import closing
 import pytest
 
 from vertebra.errors import StudioError
-from vertebra.studio.serving import address
-from vertebra.studio.serving.address import is_loopback, listening_socket, shown_host
+from vertebra.studio.serving import server as address
+from vertebra.studio.serving.server import is_loopback, listening_socket, shown_host
 
 
 def test_any_free_port() -> None:

@@ -12,7 +12,7 @@ from tests.studio.visitors import eventually
 from tests.studio.windows import chromium
 
 from vertebra.errors import StudioError
-from vertebra.studio.serving.page import Page, viser_index
+from vertebra.studio.serving.gate import Page, viser_index
 from vertebra.studio.serving.server import Access, Server, open_server
 
 SECRET = "correct-horse-battery"

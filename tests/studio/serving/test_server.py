@@ -18,7 +18,7 @@ from tests.studio.serving.small_studio import Studio, update
 from tests.studio.visitors import CAMERA, code_at_end, eventually, get, packed, window
 
 from vertebra.errors import StudioError
-from vertebra.studio.serving import hook
+from vertebra.studio.serving import viser_hook as hook
 from vertebra.studio.serving.server import UPLOAD_LIMIT, Access, Server, open_server
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from vertebra.studio.serving.uploads import MOST_AT_ONCE, Uploads
+from vertebra.studio.serving.messages import MOST_AT_ONCE, Uploads
 
 LIMIT = 1_000_000
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vertebra.studio.serving.widgets import fits_widget
+from vertebra.studio.serving.viser_hook import fits_widget
 
 PLAIN = SimpleNamespace()
 

@@ -10,10 +10,9 @@ import numpy as np
 
 from vertebra.errors import StudioError
 from vertebra.report.scene import round_number_below
-from vertebra.studio.inputs import put
-from vertebra.studio.motion.drive import NAMES, patterns
+from vertebra.studio.form import put
+from vertebra.studio.motion.model import PATTERN_NAMES, completed, lacks, patterns, start_from
 from vertebra.studio.motion.settings import LONGEST, Method, MotionSettings, Pull, Source
-from vertebra.studio.motion.start import completed, lacks, start_from
 from vertebra.studio.shape.model import most_tensions, usual_tension
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class MotionControls:
             self._damping = self._number("Damping (N m s/rad)", 0.0, 1e3, self._own.damping or 0.0)
             self._step = self._number("Step (ms), 0: chosen", 0.0, 10.0, 0.0, 0.01)
         with gui.add_folder("Sway") as self._swaying:
-            names = tuple(NAMES[pattern] for pattern in patterns(self._robot))
+            names = tuple(PATTERN_NAMES[pattern] for pattern in patterns(self._robot))
             self._pattern = self._choice("Joints", names, self._chosen)
             limit = math.degrees(float(np.min(self._robot.joints["limit"], initial=np.pi / 2)))
             self._degrees = self._slider("Amplitude (deg)", 0.0, min(limit, 45.0), 0.5, min(limit, 10.0))
@@ -150,7 +149,7 @@ class MotionControls:
             "duration": float(self._duration.value),
             "damping": float(self._damping.value),
             "step_ms": float(self._step.value),
-            "pattern": _key(NAMES, self._pattern.value),
+            "pattern": _key(PATTERN_NAMES, self._pattern.value),
             "amplitude_deg": float(self._degrees.value),
             "period": float(self._period.value),
             "file": "" if self._file.value == self._file.options[0] else str(self._file.value),
@@ -177,7 +176,7 @@ class MotionControls:
         """Set everything; `check` comes before."""
         own = self._own
         self._source.value, self._pull.value = SOURCES[settings.source], PULLS[settings.pull]
-        self._cable.value, self._pattern.value = str(settings.cable), NAMES[settings.pattern]
+        self._cable.value, self._pattern.value = str(settings.cable), PATTERN_NAMES[settings.pattern]
         self._method.value, self.fill.value = METHODS[settings.method], settings.fill_inertia
         self._file.value = settings.file or self._file.options[0]
         self._tensions_set = bool(settings.tensions)

@@ -10,13 +10,11 @@ from vertebra.mechanics.kinematics import frames
 from vertebra.statics.shape import Status
 from vertebra.studio.motion.controls import MotionControls
 from vertebra.studio.motion.jobs import plan_motion, simulate_motion
-from vertebra.studio.motion.playback import Playback
-from vertebra.studio.motion.played import Motion
-from vertebra.studio.motion.plots import MotionPlots
-from vertebra.studio.motion.recording import motion_recording
+from vertebra.studio.motion.model import Start, lacks, start_from
+from vertebra.studio.motion.motion import Motion, motion_recording
 from vertebra.studio.motion.settings import MotionSettings
-from vertebra.studio.motion.start import Start, lacks, start_from
-from vertebra.studio.motion.text import motion_text, now_text
+from vertebra.studio.motion.text import MotionPlots, motion_text, now_text
+from vertebra.studio.player import Playback
 from vertebra.studio.readout import light, notes
 from vertebra.studio.scene.stage import Picture
 from vertebra.studio.shape.model import has_statics, solve

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from vertebra.studio.inputs import put
+from vertebra.studio.form import put
 from vertebra.studio.payload import model
 from vertebra.studio.payload.settings import FORMS, GOALS, STANDS, TIP, TOWARDS, PayloadSettings
 

@@ -12,12 +12,12 @@ from vertebra.report.payload import axis_top
 from vertebra.robot.tables import Floats
 from vertebra.studio.payload import text
 from vertebra.studio.payload.controls import PayloadControls
-from vertebra.studio.payload.jobs import find_best
-from vertebra.studio.payload.journey import JourneyPanel
+from vertebra.studio.payload.journey import find_best
+from vertebra.studio.payload.journey_panel import JourneyPanel
 from vertebra.studio.payload.model import PayloadAnswer, check, has_balls, solve
 from vertebra.studio.payload.settings import AS_IN_SHAPE, PayloadSettings
 from vertebra.studio.payload.view import PayloadView
-from vertebra.studio.plots import Plot
+from vertebra.studio.readout import Plot
 from vertebra.studio.scene.stage import Picture
 from vertebra.studio.shape.model import gravity_of
 from vertebra.studio.shape.settings import ShapeSettings

@@ -11,16 +11,50 @@ from vertebra.report.meshes import Mesh, mount_mesh
 from vertebra.report.scene import best_view
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.studio.layout import BRAND, VIEW_PLACE
 from vertebra.studio.scene import palette
-from vertebra.studio.scene.poses import quaternions
-from vertebra.studio.scene.robot_view import RobotView
-from vertebra.studio.scene.trace import Trace
+from vertebra.studio.scene.robot_view import RobotView, quaternions
 from vertebra.studio.state import ViewSettings
 
 if TYPE_CHECKING:
+    import viser
+
     from vertebra.studio.studio import Studio
 
+MOST_TRACE_POINTS = 600
+"""Points that are remembered."""
+LEAST_MOVE = 1e-4
+"""A tip that moved less than this, in robot lengths, has not moved."""
+
+
+class Trace:
+    """Points in viewer lengths."""
+
+    def __init__(self, scene: viser.SceneApi) -> None:
+        self._points: list[Floats] = []
+        self._line = scene.add_line_segments(
+            "/trace", np.zeros((1, 2, 3)), palette.TRACE, thickness=0.004, visible=False
+        )
+
+    def grow(self, point: Floats) -> None:
+        """The tip is at `point` (3,)."""
+        if self._points and np.linalg.norm(point - self._points[-1]) < LEAST_MOVE:
+            return
+        self._points = [*self._points[-MOST_TRACE_POINTS + 1 :], point]
+        if len(self._points) > 1:
+            line = np.array(self._points, np.float32)
+            self._line.points = np.stack([line[:-1], line[1:]], axis=1)
+            self._line.visible = True
+
+    def clear(self) -> None:
+        """Forget."""
+        self._points = []
+        self._line.visible = False
+
+
+# The scene around the robot: floor, gravity, ghost, trace of the tip, frames; what of it is shown, and from where.
+
+VIEW_PLACE = 2e6
+"""In the left panel, below the controls of the tab."""
 GHOST_OPACITY = 0.25
 GRID = {False: ((215, 215, 215), (175, 175, 175)), True: ((48, 48, 48), (80, 80, 80))}
 """Colours of the floor's lines on a light and on a dark page: there, but in the background."""
@@ -218,7 +252,9 @@ class Stage:
     def _darken(self) -> None:
         dark = bool(self._boxes["dark"].value)
         self._grid.cell_color, self._grid.section_color = GRID[dark]
-        self._server.gui.configure_theme(dark_mode=dark, show_logo=False, show_share_button=False, brand_color=BRAND)
+        self._server.gui.configure_theme(
+            dark_mode=dark, show_logo=False, show_share_button=False, brand_color=palette.BRAND
+        )
 
 
 def _show(node: object, visible: bool) -> None:

@@ -13,9 +13,9 @@ from vertebra.sensing.estimator import METHODS
 from vertebra.sensing.fitting import require_universal
 from vertebra.studio.readout import notes
 from vertebra.studio.sense import settings as limits
-from vertebra.studio.sense.recording import SUFFIXES
+from vertebra.studio.sense.recorder import LIMITS
+from vertebra.studio.sense.replay import SUFFIXES
 from vertebra.studio.sense.settings import BUS, NO_FILE, RECORDING, VIRTUAL, SenseSettings
-from vertebra.studio.sense.tape import LIMITS
 
 if TYPE_CHECKING:
     from vertebra.studio.studio import Studio
@@ -63,7 +63,7 @@ class Controls:
             self._parts[part].append(handle)
 
     def _virtual(self, usual: SenseSettings, acts: dict[str, Callable[[], None]]) -> None:
-        gui, anew, mishap = self._gui, acts["anew"], acts["mishap"]
+        gui, anew, fault = self._gui, acts["anew"], acts["fault"]
         links = tuple(str(link) for link in self._robot.sensor_links.tolist())
         self._parts[VIRTUAL].append(gui.add_html(notes([SIMULATED])))
         self._add("model", gui.add_dropdown("Sensors", limits.MODELS, initial_value=usual.model), anew, VIRTUAL)
@@ -73,12 +73,12 @@ class Controls:
         speed = gui.add_slider("At up to (deg/s)", 1.0, limits.MOST_SPEED_DEG, 1.0, usual.speed_deg_s)
         self._add("speed_deg_s", speed, anew, VIRTUAL)
         chosen = gui.add_dropdown("Trouble with sensor on link", links, initial_value=links[len(links) // 2])
-        self._add("sensor", chosen, mishap, VIRTUAL)
-        self._add("silent", gui.add_checkbox("It falls silent", False), mishap, VIRTUAL)
-        self._add("magnet", gui.add_checkbox("Magnet beside it", False), mishap, VIRTUAL)
+        self._add("sensor", chosen, fault, VIRTUAL)
+        self._add("silent", gui.add_checkbox("It falls silent", False), fault, VIRTUAL)
+        self._add("magnet", gui.add_checkbox("Magnet beside it", False), fault, VIRTUAL)
         most = limits.MOST_MAGNET_DEG
         turn = gui.add_slider("Magnet turns heading (deg)", -most, most, 1.0, usual.magnet_deg)
-        self._add("magnet_deg", turn, mishap, VIRTUAL)
+        self._add("magnet_deg", turn, fault, VIRTUAL)
 
     def _bus(self, usual: SenseSettings, acts: dict[str, Callable[[], None]]) -> None:
         gui = self._gui

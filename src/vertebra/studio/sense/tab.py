@@ -14,8 +14,8 @@ from vertebra.mechanics.kinematics import frames as link_frames
 from vertebra.studio.readout import light, notes
 from vertebra.studio.scene.stage import Picture
 from vertebra.studio.sense.controls import LABELS, WAITING, Controls
-from vertebra.studio.sense.playback import Playback
-from vertebra.studio.sense.results import Results
+from vertebra.studio.sense.recorder import NOTHING, RecorderSwitch, RecordingControls, change
+from vertebra.studio.sense.replay import Replayed
 from vertebra.studio.sense.run import Sensed, SenseRun
 from vertebra.studio.sense.settings import BUS, NO_FILE, RECORDING, VIRTUAL, SenseSettings
 from vertebra.studio.sense.sources import (
@@ -23,19 +23,18 @@ from vertebra.studio.sense.sources import (
     Source,
     VirtualSource,
     checked_url,
+    fault_of,
     make_estimator,
-    mishap_of,
     why_not,
 )
-from vertebra.studio.sense.tape import Deck
-from vertebra.studio.sense.taping import NOTHING, Taping, change
+from vertebra.studio.sense.text import Results
 from vertebra.studio.tab import Tab
 
 if TYPE_CHECKING:
     from vertebra.studio.studio import Studio
 
 SLOW = 0.25
-"""s between two changes of tables and plots; the robot itself moves with every look."""
+"""s between two changes of tables and plots; the robot itself moves with every snapshot."""
 HISTORY = 20.0
 """s that plots show."""
 
@@ -52,7 +51,7 @@ class SenseTab(Tab[SenseSettings]):
         self.run: SenseRun | None = None
         """What runs, or ran last."""
         self._controls: Controls | None = None
-        self._playback = Playback(studio, self._show, self._played_to, self._label)
+        self._playback = Replayed(studio, self._show, self._played_to, self._label)
         self._mark = object()
         self._past: deque[tuple[float, ...]] = deque()
         self._slow_at = 0.0
@@ -66,11 +65,11 @@ class SenseTab(Tab[SenseSettings]):
             self.gui.add_html(notes([reason]))
             return
         acts: dict[str, Callable[[], None]] = {
-            "anew": self._anew, "mishap": self._mishap, "frames": self._redraw, "go": self._go, "seek": self._seek,
+            "anew": self._anew, "fault": self._fault, "frames": self._redraw, "go": self._go, "seek": self._seek,
             "speed": self._speed, "record": self._record, "keep": self._keep,
         }  # fmt: skip
         self._controls = Controls(self.studio, acts)
-        self._taping = Taping(self.studio, self._controls)
+        self._recorder = RecordingControls(self.studio, self._controls)
 
     def results(self) -> None:
         self._results = Results(self.studio)
@@ -90,7 +89,7 @@ class SenseTab(Tab[SenseSettings]):
         self._halt()
         self._playback.forget()
         if self._controls is not None:
-            self._taping.forget()
+            self._recorder.forget()
         self._results.remove()
 
     def settings(self) -> SenseSettings:
@@ -103,7 +102,7 @@ class SenseTab(Tab[SenseSettings]):
     def recording(self) -> tuple[str, bytes]:
         if self._controls is None:
             raise StudioError("recording", NOTHING)
-        return self._taping.mcap()
+        return self._recorder.mcap()
 
     # Sources --------------------------------------------------------------------------------------------------------
 
@@ -140,7 +139,7 @@ class SenseTab(Tab[SenseSettings]):
         self.run = SenseRun(
             source,
             lambda: make_estimator(robot, settings.method, calibration),
-            Deck(),
+            RecorderSwitch(),
             lambda sensed: post("sense", lambda: self._take(mark, sensed)),
             lambda error: post(("sense", mark), lambda: self._failed(mark, error)),
             after=self.run,
@@ -158,7 +157,7 @@ class SenseTab(Tab[SenseSettings]):
         if self.run is not None:
             self.run.stop()
         if self._controls is not None:
-            self._taping.stop()
+            self._recorder.stop()
 
     def _failed(self, mark: object, error: Exception) -> None:
         if mark is self._mark:
@@ -182,9 +181,9 @@ class SenseTab(Tab[SenseSettings]):
             self._start(settings)
         self._label()
 
-    def _mishap(self) -> None:
+    def _fault(self) -> None:
         if self.run is not None and isinstance(self.run.source, VirtualSource):
-            self.run.source.mishap = mishap_of(self.settings())
+            self.run.source.fault = fault_of(self.settings())
 
     def _seek(self) -> None:
         assert self._controls is not None
@@ -196,10 +195,10 @@ class SenseTab(Tab[SenseSettings]):
             self._playback.play(self.settings().play_speed)
 
     def _record(self) -> None:
-        self._taping.switch(self.run.deck if self.run is not None and self.run.running else None)
+        self._recorder.switch(self.run.switch if self.run is not None and self.run.running else None)
 
     def _keep(self) -> None:
-        self._taping.keep()
+        self._recorder.keep()
 
     # What is seen ---------------------------------------------------------------------------------------------------
 
@@ -207,10 +206,10 @@ class SenseTab(Tab[SenseSettings]):
         """What a run sees; one that has been stopped says no more."""
         if mark is not self._mark:
             return
-        look, past = sensed.look, self._past
-        if look is not None:
-            past.append((look.time, *look.tip, sensed.tip_error, sensed.turn_error))
-            while not look.time - HISTORY <= past[0][0] <= look.time:
+        snapshot, past = sensed.snapshot, self._past
+        if snapshot is not None:
+            past.append((snapshot.time, *snapshot.tip, sensed.tip_error, sensed.turn_error))
+            while not snapshot.time - HISTORY <= past[0][0] <= snapshot.time:
                 past.popleft()
         self._show(sensed)
 
@@ -243,4 +242,4 @@ class SenseTab(Tab[SenseSettings]):
             change(controls.time, "max", max(round(playback.duration, 2), 0.01))
         change(controls.go, "label", LABELS[controls.source][playback.playing if recorded else self._running])
         change(controls.go, "disabled", recorded and not playback.loaded)
-        self._taping.tell()
+        self._recorder.tell()

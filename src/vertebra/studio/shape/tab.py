@@ -13,9 +13,8 @@ from vertebra.robot.robot import Robot
 from vertebra.robot.tables import BALL, Floats
 from vertebra.statics.path import ShapePath
 from vertebra.statics.shape import Shape, Status
-from vertebra.studio.inputs import put
-from vertebra.studio.plots import Plot
-from vertebra.studio.readout import notes
+from vertebra.studio.form import put
+from vertebra.studio.readout import Plot, notes
 from vertebra.studio.scene.palette import brightest
 from vertebra.studio.scene.stage import Picture
 from vertebra.studio.shape.loads import Loads
