@@ -20,6 +20,18 @@ RATE = 30.0
 """Frames a second."""
 
 
+class WallClock:
+    """Time as it passes; tests have clocks of their own."""
+
+    def now(self) -> float:
+        """s"""
+        return time.monotonic()
+
+    def wait(self, stop: threading.Event, seconds: float) -> None:
+        """Until then, or until `stop` is set."""
+        stop.wait(seconds)
+
+
 class Player:
     """Calls `show(row)` through `post`, so often as frames are due; a slow page skips frames, time does not slow down.
 
@@ -32,8 +44,10 @@ class Player:
         show: Callable[[int], None],
         moved: Callable[[float], None],
         ended: Callable[[], None],
+        clock: WallClock | None = None,
     ) -> None:
         self._post, self._show, self._moved, self._ended = post, show, moved, ended
+        self._clock = clock or WallClock()
         self._times: Floats = np.zeros(1)
         self._at = 0.0
         self._speed = 1.0
@@ -100,12 +114,13 @@ class Player:
             self.frames += 1
 
     def _run(self, stop: threading.Event) -> None:
-        began, start, ticks = time.monotonic(), self._at, 0
+        clock = self._clock
+        began, start, ticks = clock.now(), self._at, 0
         while True:
             with self._lock:
                 if stop.is_set():
                     return
-                at = start + self._speed * (time.monotonic() - began)
+                at = start + self._speed * (clock.now() - began)
                 over = at >= self._times[-1]
                 self._at = min(at, float(self._times[-1]))
                 self._due()
@@ -116,10 +131,10 @@ class Player:
                     self._post(("player end", id(self)), self._ended)
                     return
             if over:
-                began, start = time.monotonic(), float(self._times[0])
+                began, start = clock.now(), float(self._times[0])
             ticks += 1
-            next_tick = began + (int((time.monotonic() - began) * RATE) + 1) / RATE
-            stop.wait(max(next_tick - time.monotonic(), 0.0))
+            next_tick = began + (int((clock.now() - began) * RATE + 1e-6) + 1) / RATE
+            clock.wait(stop, max(next_tick - clock.now(), 0.0))
 
 
 # Play, pause, time, speed and repeat, as controls around a player.
@@ -176,14 +191,18 @@ class Playback:
         """Seconds of motion in a second."""
         return float(self._speed.value)
 
+    @speed.setter
+    def speed(self, speed: float) -> None:
+        self._speed.value = speed
+
     @property
     def repeat(self) -> bool:
         """Whether it begins again at the end."""
         return bool(self._repeat.value)
 
-    def restore(self, speed: float, repeat: bool) -> None:
-        """Set the controls."""
-        self._speed.value, self._repeat.value = speed, repeat
+    @repeat.setter
+    def repeat(self, repeat: bool) -> None:
+        self._repeat.value = repeat
 
     def _pressed(self) -> None:
         self.pause() if self.player.playing else self.play()

@@ -9,13 +9,14 @@ import binascii
 import json
 import zlib
 from pathlib import PurePath
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from vertebra.errors import StudioError
 from vertebra.robot.reading import parse_json, parse_yaml, validate
 from vertebra.robot.robot import Robot
+from vertebra.studio.form import Check
 
 MARK = "vertebra_studio"
 VERSION = 1
@@ -23,6 +24,7 @@ MOST_BYTES = 1_000_000
 """Of a state in JSON."""
 LONGEST_LINK = 7000
 """Characters of a packed state: the request line of a web server ends at 8 kB."""
+GHOST = "A second, pale robot: the shape without gravity, or the true one beside the estimate."
 
 
 class RobotSource(BaseModel):
@@ -39,13 +41,15 @@ class ViewSettings(BaseModel):
     """What the scene shows beside the robot."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    ghost: bool = True
-    trace: bool = False
-    frames: bool = False
-    ellipsoid: bool = True
-    gravity: bool = True
-    glass: bool = False
-    dark: bool = False
+    ghost: Annotated[bool, Check("Pale ghost", hint=GHOST)] = True
+    trace: Annotated[bool, Check("Tip trace", hint="The way of the tip, its last 600 places.")] = False
+    frames: Annotated[bool, Check("Link frames", hint="x red, y green, z blue.")] = False
+    ellipsoid: Annotated[
+        bool, Check("Tip compliance", hint="Where a small force from any side moves the tip, to first order.")
+    ] = True
+    gravity: Annotated[bool, Check("Gravity arrow", hint="Which way things fall.")] = True
+    glass: Annotated[bool, Check("See-through links", hint="The cables run inside the links.")] = False
+    dark: Annotated[bool, Check("Dark page", hint="In all windows.")] = False
 
 
 class State(BaseModel):

@@ -19,7 +19,6 @@ from vertebra.studio.scene.palette import BRAND
 from vertebra.studio.scene.stage import Stage
 from vertebra.studio.serving.folder import Folder
 from vertebra.studio.serving.server import Access, open_server
-from vertebra.studio.serving.viser_hook import forget_removed
 from vertebra.studio.share import Share
 from vertebra.studio.state import RobotSource, State, ViewSettings, file_robot
 from vertebra.studio.tab import Tab
@@ -185,7 +184,7 @@ class Studio:
 
     def _choose_robot(self, robot: Robot, source: RobotSource) -> None:
         self.jobs.cancel()
-        forget_removed(self.server)
+        self.address.forget_removed()
         self._hide()
         self.robot, self.source = robot, source
         names = self._robot_names()

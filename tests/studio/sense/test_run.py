@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from functools import partial
 from uuid import uuid4
 
@@ -170,7 +169,8 @@ def test_a_run_waits_until_the_one_before_it_has_let_go():
     first = Running(virtual())
     assert soon(lambda: first.snapshots(1))
     second = Running(virtual(), after=first.run)
-    time.sleep(0.3)
+    seen = len(first.sensed)
+    assert soon(lambda: first.snapshots(seen + 5))
     assert second.sensed == []
     first.run.stop()
     assert soon(lambda: second.snapshots(1))

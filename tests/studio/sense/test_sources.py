@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import vertebra as vb
+from vertebra.errors import InputError, StudioError
 from vertebra.sensing.estimator import ShapeEstimator
 from vertebra.sensing.network import SensorNetwork
 from vertebra.sensing.sensed_shape import SensorState
@@ -13,9 +14,9 @@ from vertebra.sensing.simulated.motion import Motion, base_rotation
 from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import START, simulated_frames
 from vertebra.sensing.wire.can import Frame
-from vertebra.studio.sense.settings import BASES, SenseSettings
+from vertebra.studio.sense.settings import TILTS_DEG, SenseSettings
 from vertebra.studio.sense.snapshot import errors_of, snapshot_of
-from vertebra.studio.sense.sources import SensorFault, VirtualNetwork, fault_of, virtual_network
+from vertebra.studio.sense.sources import SensorFault, VirtualNetwork, checked_url, fault_of, virtual_network
 
 ROBOT = vb.load("lapusan2022")
 NOISY = SensorModel.uncalibrated(drops=0.0, jitter=0.0, latency=0.0, heartbeat=0.0)
@@ -75,9 +76,32 @@ def test_the_settings_say_what_the_virtual_robot_does():
     assert fault_of(SenseSettings(sensor=3, silent=True)) == SensorFault(3, True, 0.0)
     assert fault_of(SenseSettings(sensor=3, magnet=True, magnet_deg=90.0)).heading == pytest.approx(math.pi / 2)
     ups = []
-    for base in BASES:
+    for base in ("as in the file", *TILTS_DEG):
         virtual = virtual_network(ROBOT, SenseSettings(base=base, model="ideal", bend_deg=5.0))
         sensors = SensorNetwork(ShapeEstimator(ROBOT))
         shapes = [shape for _ in range(5) for frame in virtual.cycle() if (shape := sensors.receive(frame)) is not None]
         ups.append(shapes[-1].base[2, 2])
     assert np.allclose(ups, [1.0, 1.0, math.cos(math.radians(45.0)), 0.0], atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "can0", "tcp://host", "udp_multicast://10.0.0.1", "virtual://", "socketcan://?x=1"]
+)
+def test_a_url_that_names_no_bus_is_refused(url):
+    with pytest.raises(InputError, match="bus"):
+        checked_url(url)
+
+
+@pytest.mark.parametrize(
+    "url", ["slcan:///etc/passwd", "serial:///dev/../etc/passwd", "slcan://socket://host:80", "serial://spy:///dev/x"]
+)
+def test_a_page_opens_neither_files_nor_other_hosts_as_a_serial_line(url):
+    with pytest.raises(StudioError, match="no device"):
+        checked_url(url)
+
+
+@pytest.mark.parametrize(
+    "url", ["slcan:///dev/ttyACM0?bitrate=500000", "serial://COM3", "virtual://a", "udp_multicast://"]
+)
+def test_a_bus_passes(url):
+    assert checked_url(f" {url} ").url == url

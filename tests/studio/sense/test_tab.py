@@ -56,7 +56,7 @@ class Bench:
 
     def record(self, wanted: bool) -> None:
         def move() -> None:
-            self.tab._controls.record.value = wanted
+            self.tab._recorder.record.value = wanted
             self.tab._record()
 
         self.do(move)
@@ -151,7 +151,7 @@ def test_a_link_names_a_bus_but_only_the_button_opens_it(tmp_path):
         assert "Not connected" in made.results
         made.do(made.tab._go)
         assert soon(lambda: "No frames have come" in made.results)
-        assert made.tab._controls.go.label == "Disconnect"
+        assert made.tab._go_button.label == "Disconnect"
         made.do(made.tab._go)
         assert soon(lambda: sensing_threads() == [])
         made.restore(source="Live bus", bus="nonsense")
@@ -159,7 +159,7 @@ def test_a_link_names_a_bus_but_only_the_button_opens_it(tmp_path):
         made.restore(source="Live bus", bus="socketcan://nothere")
         made.do(made.tab._go)
         assert soon(lambda: "no interface nothere" in made.told), made.told
-        assert made.tab._controls.go.label == "Connect"
+        assert made.tab._go_button.label == "Connect"
 
 
 def test_a_recording_plays_seeks_and_pauses_and_a_broken_one_is_told(tmp_path):
@@ -173,13 +173,13 @@ def test_a_recording_plays_seeks_and_pauses_and_a_broken_one_is_told(tmp_path):
         assert soon(lambda: made.snapshot is not None and made.snapshot.time > 1.9), made.told
         assert soon(lambda: not made.tab._playback.playing)
         assert "sense-tip-x" in made.results
-        made.tab._controls.time.value = 1.0
+        made.tab._time.value = 1.0
         made.do(lambda: made.tab._played_to(1.7))  # comes too late: a person has moved the slider
         made.do(made.tab._seek)
         assert soon(lambda: abs(made.snapshot.time - 1.0) < 0.05)
         made.restore(source="Recording", file="broken.blf")
         assert soon(lambda: "broken.blf" in made.told), made.told
-        assert made.tab._controls.go.disabled
+        assert made.tab._go_button.disabled
 
 
 def test_a_recording_is_made_downloaded_and_kept_in_the_folder(tmp_path):
@@ -188,7 +188,7 @@ def test_a_recording_is_made_downloaded_and_kept_in_the_folder(tmp_path):
             made.tab.recording()
         assert soon(lambda: made.snapshot is not None)
         made.record(True)
-        assert soon(lambda: "Recording:" in made.tab._controls.told.content)
+        assert soon(lambda: "Recording:" in made.tab._recorder.told.content)
         assert soon(lambda: made.tab._recorder._recording._size() > 20_000)
         name, content = made.tab.recording()
         made.record(False)
@@ -203,4 +203,4 @@ def test_a_recording_is_made_downloaded_and_kept_in_the_folder(tmp_path):
         assert soon(lambda: "shapes from" in made.told), made.told
         made.record(True)
         assert "nothing is being sensed" in made.told
-        assert not made.tab._controls.record.value
+        assert not made.tab._recorder.record.value

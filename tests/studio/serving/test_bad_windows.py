@@ -15,8 +15,8 @@ import viser
 from tests.studio.serving.small_studio import Studio, update
 from tests.studio.visitors import CAMERA, code_at_end, eventually, get, heard, packed, raw, window
 
+from vertebra.studio.serving.messages import MOST_BAD, GuardedConnection
 from vertebra.studio.serving.server import Access, open_server
-from vertebra.studio.serving.viser_hook import MOST_BAD, GuardedConnection
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
 

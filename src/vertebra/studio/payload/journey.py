@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,14 +11,13 @@ import numpy as np
 from vertebra.errors import StudioError
 from vertebra.follow.holding import Holding
 from vertebra.follow.journey import Journey, Moment, follow_the_leader
-from vertebra.locked.best import WORST, BestTensions, best_tensions
 from vertebra.report.follow import COLOURS, journey_summary
 from vertebra.report.payload import force_text, weakest_text
 from vertebra.robot.robot import Robot, load
 from vertebra.robot.tables import Floats
-from vertebra.studio.payload.model import direction_of, shape_of
+from vertebra.studio.payload.model import Report, direction_of
 from vertebra.studio.payload.path_file import read_path
-from vertebra.studio.payload.settings import EXAMPLE_PATHS, GOALS, SAME_INNER, PayloadSettings
+from vertebra.studio.payload.settings import EXAMPLE_PATHS, SAME_INNER, PayloadSettings
 from vertebra.studio.readout import Value, light, readout, swatches
 from vertebra.studio.state import file_robot
 
@@ -80,9 +78,8 @@ def example_path(robot: Robot, name: str) -> Floats:
     return np.vstack([np.zeros(3), np.cumsum(middles, axis=0)])
 
 
-# What the Payload tab computes in a process of its own: the best tensions, and a journey of two snakes.
+# The computation.
 
-Report = Callable[[float], None]
 MOST_SAMPLES, MOST_FRAMES = 6, 60_000
 """Pictures of a step that moves something, and frames of links in all pictures of a journey."""
 
@@ -93,14 +90,6 @@ class PlayedJourney:
 
     journey: Journey
     moments: tuple[Moment, ...]
-
-
-def find_best(robot: Robot, settings: PayloadSettings, gravity: Floats, *, report: Report) -> BestTensions:
-    """`vertebra.best_tensions` in the direction of the load, or in the worst one."""
-    report(0.0)
-    aim = direction_of(settings, gravity) if settings.goal == GOALS[0] else WORST
-    bounds = settings.least, settings.most
-    return best_tensions(robot, shape_of(robot, settings), aim, bounds, settings.link, gravity=gravity)
 
 
 def follow(
@@ -136,7 +125,7 @@ def pictures(journey: Journey) -> tuple[Moment, ...]:
     return tuple(moments[i] for i in kept.tolist())
 
 
-# A journey in words and numbers, at one moment and as a whole.
+# In words and numbers, at one instant and as a whole.
 
 HEADROOM = 1.2
 """Loads without limit are drawn this far above the largest one that has a limit."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vertebra.errors import StudioError
 from vertebra.follow.journey import Journey, Moment
 from vertebra.follow.state import Lock
 from vertebra.follow.steps import Snake
@@ -15,7 +14,6 @@ from vertebra.report.follow import COLOURS, GUIDE_COLOUR, HIDDEN, OPACITY, longe
 from vertebra.report.meshes import revolved
 from vertebra.report.payload import RING_SIZE
 from vertebra.robot.tables import Floats
-from vertebra.studio.payload import model
 from vertebra.studio.payload.journey import PlayedJourney, carried, follow, journey_text
 from vertebra.studio.payload.settings import EXAMPLE_INNER, EXAMPLE_PATHS, SAME_INNER, PayloadSettings
 from vertebra.studio.player import Player
@@ -24,6 +22,7 @@ from vertebra.studio.scene import palette
 from vertebra.studio.scene.robot_view import quaternions
 
 if TYPE_CHECKING:
+    from vertebra.studio.form import Form
     from vertebra.studio.scene.stage import Stage
     from vertebra.studio.studio import Studio
 
@@ -107,13 +106,8 @@ class Snakes:
         )
 
 
-# Follow the leader: two concentric snakes along a path, played step by step.
-
-INNERS = (EXAMPLE_INNER, SAME_INNER)
 PICTURE_TIME = 0.05
 """s for each picture."""
-TIGHTER = 2.0
-"""Usual tension of the inner snake in that of the outer one: its balls are half as large."""
 
 
 class JourneyPanel:
@@ -121,83 +115,34 @@ class JourneyPanel:
     a person wants it no more."""
 
     def __init__(
-        self, studio: Studio, asked: Callable[[], None], begun: Callable[[], None], left: Callable[[], None]
-    ) -> None:
+        self, studio: Studio, form: Form[PayloadSettings], asked: Callable[[], None], begun: Callable[[], None],
+        left: Callable[[], None],
+    ) -> None:  # fmt: skip
         self._studio, self._begun = studio, begun
-        gui, robot = studio.server.gui, studio.robot
+        gui = studio.server.gui
         self.played: PlayedJourney | None = None
         """The one in the scene."""
         self._snakes: Snakes | None = None
         self._row = 0
         self._player = Player(studio.loop.post, self._show, self._moved, self._ended)
-        most = TIGHTER * model.most_tension(robot)
-        with gui.add_folder("Follow the leader", expand_by_default=False):
-            self._inner = studio.when(gui.add_dropdown("Inner snake", INNERS), left)
-            self._path = studio.when(gui.add_dropdown("Path", EXAMPLE_PATHS), left)
-            self._tension = studio.when(
-                gui.add_slider("Inner (N)", 0.0, most, most / 200, TIGHTER * model.usual_tension(robot)), left
-            )
-            limit = model.most_tension(robot) / 10
-            self._load = studio.when(gui.add_slider("Tip load (N)", 0.0, limit, limit / 200, 0.0), left)
-            self._back = studio.when(gui.add_checkbox("Come back", False), left)
+        with form.folder("Follow the leader", expanded=False):
+            form.add("inner", "path", "inner_tension", "tip_load", "come_back")
             studio.when(gui.add_button("Start the journey"), asked)
             self._play = studio.when(gui.add_button("Pause", visible=False), self._play_pressed)
             self._step = studio.when(gui.add_slider("Step", 0, 1, 1, 0, visible=False), self._step_chosen)
             self._leave = studio.when(gui.add_button("Back to the payload", visible=False), left)
-        self.refresh()
 
     def results(self) -> None:
         """Add what shows the answers."""
         self._text = self._studio.server.gui.add_html("", visible=False)
         self._plot = Plot(self._studio.server.gui, "What the rigid snake carries", "step", "load at the tip (N)")
 
-    def refresh(self) -> None:
-        """Look for files again."""
-        folder = self._studio.folder
-        for handle, own, suffixes in (
-            (self._inner, INNERS, (".yaml", ".yml", ".json")),
-            (self._path, EXAMPLE_PATHS, (".csv",)),
-        ):
-            names = (*own, *folder.names(suffixes))
-            if tuple(handle.options) != names:
-                value = handle.value
-                handle.options = names
-                handle.value = value if value in names else own[0]
-
-    # State ----------------------------------------------------------------------------------------------------------
-
-    def fields(self) -> dict[str, Any]:
-        """What is set, by names of `PayloadSettings`."""
-        return {
-            "inner": str(self._inner.value),
-            "path": str(self._path.value),
-            "inner_tension": float(self._tension.value),
-            "tip_load": float(self._load.value),
-            "come_back": bool(self._back.value),
-        }
-
-    def check(self, settings: PayloadSettings) -> None:
-        """StudioError for files that are not there."""
-        self.refresh()
-        for name, handle in (("inner", self._inner), ("path", self._path)):
-            if getattr(settings, name) not in handle.options:
-                raise StudioError(f"tabs.payload.{name}", f"there is no file {getattr(settings, name)!r} in the folder")
-
-    def restore(self, settings: PayloadSettings) -> None:
-        """Set everything; settings were checked."""
-        self._inner.value, self._path.value = settings.inner, settings.path
-        self._back.value = settings.come_back
-        for slider, value in ((self._tension, settings.inner_tension), (self._load, settings.tip_load)):
-            if value is not None:
-                slider.max = max(slider.max, value)
-                slider.value = value
-
     # A journey ------------------------------------------------------------------------------------------------------
 
     def start(self, settings: PayloadSettings, gravity: Floats) -> None:
         """Compute a journey, and play it."""
         studio, folder = self._studio, self._studio.folder
-        inner = None if settings.inner in INNERS else folder.read_path(settings.inner)
+        inner = None if settings.inner in (EXAMPLE_INNER, SAME_INNER) else folder.read_path(settings.inner)
         path = None if settings.path in EXAMPLE_PATHS else folder.read_path(settings.path)
         studio.status.working(0.0, "The snakes set out ...")
         studio.jobs.start(

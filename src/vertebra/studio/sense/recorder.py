@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from vertebra.errors import StudioError
 from vertebra.robot.robot import Robot
+from vertebra.studio.form import change
 from vertebra.studio.readout import notes
-from vertebra.studio.sense.settings import RECORDING
 
 if TYPE_CHECKING:
     from vertebra.sensing.recording.recorder import Recorder
     from vertebra.sensing.sensed_shape import SensedShape
     from vertebra.sensing.wire.can import Frame
-    from vertebra.studio.sense.controls import Controls
     from vertebra.studio.studio import Studio
 
 LONGEST_RECORDING = 600.0
@@ -175,32 +174,32 @@ NOTHING = "nothing has been recorded yet; tick Record while the tab senses"
 
 
 class RecordingControls:
-    """The last recording of a tab, if there is one."""
+    """The switch "Record", the button that keeps what was recorded, and words on it; the last recording of a tab."""
 
-    def __init__(self, studio: Studio, controls: Controls) -> None:
-        self._studio, self._controls, self._robot = studio, controls, studio.robot
+    def __init__(self, studio: Studio, record: Any, keep: Any, told: Any) -> None:
+        self._studio, self._robot = studio, studio.robot
+        self.record, self._keep, self.told = record, keep, told
         self._recording: Recording | None = None
 
     def switch(self, switch: RecorderSwitch | None) -> None:
         """The switch has been moved; `switch` of what runs now. A new recording takes the place of the last."""
-        record = self._controls.record
-        if not record.value:
+        if not self.record.value:
             self.stop()
         elif switch is None:
-            record.value = False
+            self.record.value = False
             raise StudioError("recording", "nothing is being sensed; start the virtual robot or connect a bus first")
         else:
             self.forget()
             self._recording = switch.recording = Recording(
                 self._robot, lambda error: self._studio.loop.post("sense recorder", lambda: self._failed(error))
             )
-        self.tell()
+        self.tell(live=True)
 
     def stop(self) -> None:
         """End it; what was recorded stays until the next recording."""
         if self._recording is not None:
             self._recording.stop()
-        change(self._controls.record, "value", False)
+        change(self.record, "value", False)
 
     def forget(self) -> None:
         """End it and take its files away."""
@@ -208,14 +207,14 @@ class RecordingControls:
         if recording is not None:
             recording.discard()
 
-    def tell(self) -> None:
-        """Say how it stands."""
-        recording, controls = self._recording, self._controls
+    def tell(self, live: bool) -> None:
+        """Say how it stands; `live`: whether there is something that can be recorded."""
+        recording = self._recording
         if recording is not None and not recording.running:
-            change(controls.record, "value", False)
-        live = [LIMITS] if controls.source != RECORDING else []
-        change(controls.told, "content", notes(live if recording is None else [recording.told, *live]))
-        change(controls.keep, "visible", recording is not None)
+            change(self.record, "value", False)
+        limits = [LIMITS] if live else []
+        change(self.told, "content", notes(limits if recording is None else [recording.told, *limits]))
+        change(self._keep, "visible", recording is not None)
 
     def keep(self) -> None:
         """Write it to the studio's folder."""
@@ -226,7 +225,6 @@ class RecordingControls:
             with path.open("xb") as file:
                 file.write(content)
             written.append(path.name)
-        self._controls.find_files()
         self._studio.status.say(f"The folder has {written[0]} (shapes) and {written[1]} (frames) now.")
 
     def mcap(self) -> tuple[str, bytes]:
@@ -239,16 +237,10 @@ class RecordingControls:
         return self._recording
 
     def _failed(self, error: Exception) -> None:
-        self.tell()
+        self.tell(live=True)
         self._studio.fail(error)
 
 
 def _stem(robot: Robot) -> str:
     """Of the files of a recording, without what file names must not have."""
     return re.sub(r"[^\w.-]+", "-", robot.name).strip(".-")[:100] + "-sensed"
-
-
-def change(handle: Any, name: str, value: object) -> None:
-    """Set a property of a control if it is not so already: every setting is sent to all windows."""
-    if getattr(handle, name) != value:
-        setattr(handle, name, value)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from vertebra.sensing.live import Replay
     from vertebra.studio.studio import Studio
 
-SUFFIXES = (".blf", ".log", ".csv", ".mcap")
 MOST_SNAPSHOTS = 8000
 """Kept of a recording; of a longer one every second, fourth, ... shape."""
 _TELL_EVERY = 2000

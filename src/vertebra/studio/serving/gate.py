@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from importlib.resources import files
-from pathlib import Path
 from urllib.parse import parse_qs, quote
 
 from websockets.datastructures import Headers
@@ -77,13 +76,6 @@ class Page:
         return nonce.encode().join(self._pieces), nonce
 
 
-def viser_index() -> str:
-    """Viser's own page, as it is installed."""
-    import viser
-
-    return (Path(viser.__file__).parent / "client" / "build" / "index.html").read_text(encoding="utf-8")
-
-
 def page_policy(nonce: str, host: str) -> str:
     """Content-Security-Policy of the page: what viser's client needs, from here only.
 
@@ -141,7 +133,7 @@ def _web(name: str) -> str:
     return (files("vertebra.studio") / "web" / name).read_text(encoding="utf-8")
 
 
-# Who may come in: every request, of a page or of a socket, passes here before viser knows of it.
+# The gate.
 
 LONGEST_STATE = 8000
 """Characters of ``state=``. The whole request line may have 8192 bytes in `websockets`, or the request is cut off."""

@@ -1,4 +1,4 @@
-"""Where the studio listens: a bound socket, whether only this machine reaches it, and the address to open."""
+"""Opens the studio's page: on this machine alone unless asked otherwise, and then only for who has the token."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from vertebra.errors import StudioError
-from vertebra.studio.serving.gate import Page, checked_token, make_token, viser_index
+from vertebra.studio.serving.gate import Gate, House, Page, checked_token, make_token
 
 if TYPE_CHECKING:
     import viser
@@ -88,7 +88,7 @@ def _own_address(version: int) -> str:
         return str(probe.getsockname()[0])
 
 
-# Opens the studio's page: on this machine alone unless asked otherwise, and then only for who has the token.
+# The server.
 
 UPLOAD_LIMIT = 1_000_000
 """Bytes of a file that a window may send; a robot file has some thousand."""
@@ -133,6 +133,12 @@ class Server:
         """Windows that are open now."""
         return len(self._serve.connections)
 
+    def forget_removed(self) -> None:
+        """Let go of messages about controls that are off the page; viser itself does so only when a window opens."""
+        from vertebra.studio.serving.viser_hook import forget_removed
+
+        forget_removed(self.viser)
+
     def stop(self) -> None:
         """Close all windows and the port; calling it again does nothing."""
         from vertebra.studio.serving.viser_hook import quiet_viser
@@ -169,8 +175,15 @@ def open_server(
     """
     if find_spec("viser") is None:
         raise StudioError("viser", 'the studio needs it; pip install "vertebra[studio]"')
-    from vertebra.studio.serving.gate import Gate, House
-    from vertebra.studio.serving.viser_hook import GuardedServe, Rules, Widgets, client_id_of, start_viser
+    from vertebra.studio.serving.messages import ALLOWED, Rules, Schema
+    from vertebra.studio.serving.viser_hook import (
+        GuardedServe,
+        Widgets,
+        client_id_of,
+        message_types,
+        start_viser,
+        viser_index,
+    )  # fmt: skip
 
     token = None if access.token is None else checked_token(access.token)
     page = Page(viser_index(), upload_limit)
@@ -188,7 +201,7 @@ def open_server(
         if client is not None:
             client.add_notification("The file was not taken", reason, color="red")
 
-    rules = Rules(upload_limit, refused)
+    rules = Rules(Schema(message_types(ALLOWED)), upload_limit, refused)
     serve = GuardedServe(sock, Gate(house, lambda: len(serve.connections)), rules)
     try:
         server = start_viser(label, serve)

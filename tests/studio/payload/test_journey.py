@@ -14,11 +14,11 @@ from vertebra.studio.payload.journey import (
     carried,
     example_inner,
     example_path,
-    find_best,
     follow,
     journey_text,
     pictures,
 )
+from vertebra.studio.payload.model import find_best
 from vertebra.studio.payload.settings import EXAMPLE_PATHS, SAME_INNER, PayloadSettings
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
