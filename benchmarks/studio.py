@@ -16,11 +16,10 @@ import vertebra as vb
 from benchmarks.report import Row
 from benchmarks.wire_window import WireWindow
 from vertebra.robot.robot import Robot
-from vertebra.studio.opening import open_studio
 from vertebra.studio.player import RATE, Player
 from vertebra.studio.scene.stage import Picture
-from vertebra.studio.shape.model import first_tensions, usual_tension
-from vertebra.studio.studio import Studio
+from vertebra.studio.shape.settings import first_tensions, usual_tension
+from vertebra.studio.studio import Studio, open_studio
 
 MOVES = 60
 SECONDS = 5.0

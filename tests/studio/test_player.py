@@ -10,30 +10,55 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from vertebra.studio.loop import Loop
-from vertebra.studio.player import Player
+from vertebra.studio.jobs import Loop
+from vertebra.studio.player import Player, WallClock
 
 PATIENCE = 30.0
-LATE = 0.3
-"""s that a busy machine may be late, at most."""
+
+
+class SteppedClock(WallClock):
+    """A clock that goes on by what is waited for: at once, or only as many times as `tick` allows."""
+
+    def __init__(self, free: bool) -> None:
+        self._at, self._free, self._ticks = 100.0, free, threading.Semaphore(0)
+
+    def now(self) -> float:
+        return self._at
+
+    def wait(self, stop: threading.Event, seconds: float) -> None:
+        while not self._free and not self._ticks.acquire(timeout=0.005):
+            if stop.is_set():
+                return
+        self._at += seconds
+
+    def tick(self, count: int) -> None:
+        self._ticks.release(count)
 
 
 class Screen:
-    """A player that shows on a loop, and what was shown when."""
+    """A player that shows on a loop, and what was shown when, by its clock."""
 
-    def __init__(self) -> None:
+    def __init__(self, free: bool = True) -> None:
         self.rows: list[tuple[float, int]] = []
         self.moves: list[float] = []
         self.ends = 0
-        self.pause = 0.0
+        self.blocked: threading.Event | None = None
         self.ended = threading.Event()
         self.faults: list[Exception] = []
         self.loop = Loop(self.faults.append)
-        self.player = Player(self.loop.post, self.show, self.moves.append, self.end)
+        self.clock = SteppedClock(free)
+        self.player = Player(self.post, self.show, self.moves.append, self.end, self.clock)
+
+    def post(self, key: object, work: Callable[[], None]) -> None:
+        """A page that keeps up with its player, unless it is blocked."""
+        self.loop.post(key, work)
+        if self.blocked is None:
+            assert self.loop.settle(PATIENCE)
 
     def show(self, row: int) -> None:
-        self.rows.append((time.monotonic(), row))
-        time.sleep(self.pause)
+        self.rows.append((self.clock.now(), row))
+        if self.blocked is not None:
+            assert self.blocked.wait(PATIENCE)
 
     def end(self) -> None:
         self.ends += 1
@@ -43,11 +68,17 @@ class Screen:
         end = time.monotonic() + PATIENCE
         while not holds():
             assert time.monotonic() < end
-            time.sleep(0.005)
+            time.sleep(0.002)
 
     def settle(self) -> None:
         self.until(lambda: not players())
         assert self.loop.settle(PATIENCE)
+
+    def close(self) -> None:
+        self.player.pause()
+        self.until(lambda: not players())
+        self.loop.close()
+        assert self.faults == []
 
 
 def players() -> list[threading.Thread]:
@@ -56,74 +87,86 @@ def players() -> list[threading.Thread]:
 
 @pytest.fixture
 def screen() -> Iterator[Screen]:
+    """Whose clock runs ahead as fast as the page can show."""
     screen = Screen()
-    try:
-        yield screen
-        assert screen.faults == []
-    finally:
-        screen.player.pause()
-        screen.loop.close()
-    screen.until(lambda: not players())
+    yield screen
+    screen.close()
+
+
+@pytest.fixture
+def stepped() -> Iterator[Screen]:
+    """Whose clock goes on when the test says so."""
+    screen = Screen(free=False)
+    yield screen
+    screen.close()
 
 
 def test_it_keeps_the_pace_of_the_clock(screen: Screen) -> None:
-    times = np.linspace(2.0, 2.6, 601)
+    times = np.linspace(2.0, 2.61, 611)
     screen.player.load(times)
-    began = time.monotonic()
+    began = screen.clock.now()
     screen.player.play()
-    assert screen.player.playing
     assert screen.ended.wait(PATIENCE)
     screen.settle()
-    assert time.monotonic() - began >= 0.6
-    due = np.array([times[row] - 2.0 for _, row in screen.rows])
     shown = np.array([at - began for at, _ in screen.rows])
-    assert (due <= shown + 0.002).all(), "nothing is shown before its time"
-    assert np.median((shown - due)[:-1]) < LATE
-    assert screen.rows[-1][1] == 600
-    assert [row for _, row in screen.rows] == sorted(row for _, row in screen.rows)
+    np.testing.assert_allclose(shown, np.arange(20) / 30, atol=1e-9)
+    due = np.array([times[row] - 2.0 for _, row in screen.rows])
+    assert (due <= shown + 1e-9).all(), "nothing is shown before its time"
+    assert (shown - due < 0.001 + 1e-9)[:-1].all()
+    assert screen.rows[-1][1] == 610
     assert screen.ends == 1
     assert not screen.player.playing
-    assert screen.player.time == 2.6
-    assert screen.moves[-1] == 2.6
-    assert screen.player.frames == len(screen.rows) <= 25
+    assert screen.player.time == 2.61
+    np.testing.assert_allclose(screen.moves, [2.0, 2.2, 2.4, 2.6, 2.61], atol=1e-9)
+    assert screen.player.frames == len(screen.rows)
 
 
-def test_a_slow_page_skips_frames_and_ends_in_time(screen: Screen) -> None:
-    screen.pause = 0.15
+def test_a_slow_page_skips_frames_and_time_does_not_slow_down(screen: Screen) -> None:
+    screen.blocked = threading.Event()
     screen.player.load(np.linspace(0.0, 0.6, 61))
-    began = time.monotonic()
     screen.player.play()
+    screen.until(lambda: not players())
+    assert screen.player.time == 0.6
+    screen.blocked.set()
     assert screen.ended.wait(PATIENCE)
-    assert time.monotonic() - began < 0.6 + 2 * screen.pause + LATE
     screen.settle()
-    assert len(screen.rows) <= 7
     assert screen.rows[-1][1] == 60
+    assert len(screen.rows) <= 2, "the one that blocked the page, and the last"
 
 
 @pytest.mark.parametrize("speed", [4.0, 0.5])
 def test_speed(screen: Screen, speed: float) -> None:
-    screen.player.load(np.array([0.0, 0.2]))
-    began = time.monotonic()
+    screen.player.load(np.array([0.0, 2.0]))
+    began = screen.clock.now()
     screen.player.play(speed)
     assert screen.ended.wait(PATIENCE)
-    assert 0.2 / speed <= time.monotonic() - began < 0.2 / speed + LATE + 0.05
+    assert screen.clock.now() - began == pytest.approx(2.0 / speed, abs=1 / 30)
 
 
-def test_pause_stays_and_play_goes_on_from_there(screen: Screen) -> None:
-    screen.player.load(np.linspace(0.0, 5.0, 501))
-    screen.player.play(4.0)
-    screen.until(lambda: len(screen.rows) > 4)
-    screen.player.pause()
-    screen.settle()
-    stands, shown = screen.player.time, len(screen.rows)
-    assert 0.0 < stands < 5.0
-    time.sleep(0.1)
-    assert (screen.player.time, len(screen.rows)) == (stands, shown)
-    assert screen.ends == 0
-    screen.player.play()
-    screen.until(lambda: len(screen.rows) > shown + 1)
-    assert screen.rows[shown][1] >= int(stands * 100)
-    screen.player.pause()
+def test_pause_stays_and_play_goes_on_from_there(stepped: Screen) -> None:
+    stepped.player.load(np.linspace(0.0, 5.0, 501))
+    stepped.player.play(4.0)
+    stepped.clock.tick(4)
+    stepped.until(lambda: len(stepped.rows) == 5)
+    stepped.player.pause()
+    stepped.settle()
+    stands = stepped.player.time
+    assert stands == pytest.approx(4 * 4.0 / 30)
+    assert stepped.ends == 0
+    stepped.player.play()
+    stepped.clock.tick(2)
+    stepped.until(lambda: len(stepped.rows) == 8)
+    assert [row for _, row in stepped.rows[5:]] == [int((stands + k / 30) * 100 + 1e-9) for k in range(3)]
+
+
+def test_the_wall_clock_is_the_one_that_counts() -> None:
+    clock, stop = WallClock(), threading.Event()
+    began = time.monotonic()
+    clock.wait(stop, 0.02)
+    assert clock.now() - began >= 0.02
+    stop.set()
+    clock.wait(stop, PATIENCE)
+    assert clock.now() - began < PATIENCE
 
 
 def test_repeat_begins_again_and_never_ends(screen: Screen) -> None:
@@ -148,16 +191,16 @@ def test_seek_shows_the_row_that_is_due(screen: Screen) -> None:
     assert not screen.player.playing
 
 
-def test_seek_while_it_plays_goes_on_from_there(screen: Screen) -> None:
-    screen.player.load(np.linspace(0.0, 100.0, 1001))
-    screen.player.play()
-    screen.until(lambda: len(screen.rows) > 2)
-    screen.player.seek(50.0)
-    assert screen.loop.settle(PATIENCE)
-    seen = len(screen.rows)
-    screen.until(lambda: len(screen.rows) > seen + 3)
-    assert screen.player.playing
-    assert all(500 <= row < 900 for _, row in screen.rows[seen:])
+def test_seek_while_it_plays_goes_on_from_there(stepped: Screen) -> None:
+    stepped.player.load(np.linspace(0.0, 100.0, 1001))
+    stepped.player.play()
+    stepped.clock.tick(2)
+    stepped.until(lambda: len(stepped.rows) == 3)
+    stepped.player.seek(50.0)
+    stepped.clock.tick(3)
+    stepped.until(lambda: stepped.player.time >= 50.0 + 2 / 30)
+    assert stepped.player.playing
+    assert all(row == 500 or row == 501 for _, row in stepped.rows[3:])
 
 
 def test_at_the_end_play_starts_from_the_beginning(screen: Screen) -> None:
@@ -169,14 +212,14 @@ def test_at_the_end_play_starts_from_the_beginning(screen: Screen) -> None:
     assert min(row for _, row in screen.rows) < 5
 
 
-def test_loading_stops_and_stands_at_the_first(screen: Screen) -> None:
-    screen.player.load(np.linspace(0.0, 50.0, 51))
-    screen.player.play()
-    screen.player.load(np.array([3.0, 4.0]))
-    screen.settle()
-    assert not screen.player.playing
-    assert screen.player.time == 3.0
-    assert screen.player.duration == 1.0
+def test_loading_stops_and_stands_at_the_first(stepped: Screen) -> None:
+    stepped.player.load(np.linspace(0.0, 50.0, 51))
+    stepped.player.play()
+    stepped.player.load(np.array([3.0, 4.0]))
+    stepped.settle()
+    assert not stepped.player.playing
+    assert stepped.player.time == 3.0
+    assert stepped.player.duration == 1.0
 
 
 def test_one_moment_ends_at_once(screen: Screen) -> None:
@@ -188,11 +231,11 @@ def test_one_moment_ends_at_once(screen: Screen) -> None:
     assert screen.ends == 1
 
 
-def test_playing_again_and_again_leaves_one_thread(screen: Screen) -> None:
-    screen.player.load(np.linspace(0.0, 50.0, 501))
+def test_playing_again_and_again_leaves_one_thread(stepped: Screen) -> None:
+    stepped.player.load(np.linspace(0.0, 50.0, 501))
     for _ in range(20):
-        screen.player.play()
-    screen.until(lambda: len(players()) == 1)
-    screen.player.pause()
-    screen.until(lambda: not players())
-    assert screen.ends == 0
+        stepped.player.play()
+    stepped.until(lambda: len(players()) == 1)
+    stepped.player.pause()
+    stepped.until(lambda: not players())
+    assert stepped.ends == 0

@@ -15,9 +15,9 @@ from tests import robots
 import vertebra as vb
 from vertebra.mechanics.kinematics import frames
 from vertebra.report.scene import cable_line
-from vertebra.studio.scene.cable_paths import CablePaths
 from vertebra.studio.scene.palette import brightest, scale_gradient, tension_colours
-from vertebra.studio.scene.poses import quaternions
+from vertebra.studio.scene.robot_view import CablePaths, quaternions
+from vertebra.studio.state import ViewSettings
 
 OTHERS = [robots.mirror_mix()]
 ALL = [*map(vb.load, vb.presets()), *OTHERS]
@@ -139,6 +139,8 @@ def test_slack_cables_have_a_scale_too() -> None:
 class Page:
     """What a stage asks of the studio."""
 
+    robot = ALL[0]
+
     def __init__(self, viser: Any) -> None:
         self.server = viser
 
@@ -170,6 +172,10 @@ def nodes(page: Page) -> set[str]:
     return set(page.server.scene._handle_from_node_name)
 
 
+def box(stage: Any, name: str) -> Any:
+    return stage.form.handles(name)[0]
+
+
 def show(stage: Any, robot: vb.Robot, count: int) -> None:
     from vertebra.report.meshes import Mesh
     from vertebra.studio.scene.stage import Picture
@@ -189,8 +195,7 @@ EDGES = [chained(vb.load("hu2023-prototype"), 1), chained(vb.load("yang2023-b"),
 @pytest.mark.parametrize("robot", [*ALL, *EDGES], ids=lambda robot: f"{robot.name}-{len(robot.joints)}")
 def test_every_robot_can_be_drawn(page: Page, stage: Any, robot: vb.Robot) -> None:
     stage.choose_robot(robot)
-    for box in stage._boxes.values():
-        box.value = True
+    stage.form.write(ViewSettings(**dict.fromkeys(ViewSettings.model_fields, True)))
     show(stage, robot, 3)
     stage.look()
     shown = nodes(page)
@@ -217,7 +222,7 @@ def test_links_stand_at_their_frames(stage: Any) -> None:
 def test_a_hundred_frames_and_many_robots_add_no_nodes(page: Page, stage: Any) -> None:
     robot = vb.load("hu2023-prototype")
     stage.choose_robot(robot)
-    stage._boxes["trace"].value = True
+    box(stage, "trace").value = True
     show(stage, robot, 2)
     before = nodes(page)
     show(stage, robot, 100)
@@ -235,8 +240,8 @@ def test_boxes_hide_and_show(stage: Any) -> None:
     assert stage._ghost._root.visible
     assert stage._arrow.visible
     for name in ("ghost", "gravity", "ellipsoid"):
-        stage._boxes[name].value = False
-    stage._boxes["frames"].value = stage._boxes["glass"].value = True
+        box(stage, name).value = False
+    box(stage, "frames").value = box(stage, "glass").value = True
     stage.redraw()
     assert not stage._ghost._root.visible
     assert not stage._arrow.visible

@@ -49,7 +49,7 @@ def link(page: Running) -> str:
 
 
 def test_the_link_is_the_state(page: Running) -> None:
-    slider = page.studio.tabs["shape"]._tensions[0]
+    slider = page.studio.tabs["shape"].form.handles("tensions")[0]
 
     def move() -> None:
         slider.value = 3.25

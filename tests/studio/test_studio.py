@@ -329,7 +329,7 @@ LEFTOVERS = """
 import sys, threading, time
 import psutil
 from pathlib import Path
-from vertebra.studio.opening import open_studio
+from vertebra.studio.studio import open_studio
 from vertebra.studio.state import State
 
 began = time.monotonic()
@@ -360,7 +360,7 @@ def test_closing_while_it_plays_leaves_no_thread_and_no_process(tmp_path: Path) 
 
 
 def test_a_studio_that_cannot_be_built_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from vertebra.studio.opening import open_studio
+    from vertebra.studio.studio import open_studio
 
     def broken(studio: Any) -> None:
         raise RuntimeError("no tabs")

@@ -72,7 +72,7 @@ class Running(Acting):
 @contextlib.contextmanager
 def running(folder: Path, robot: str = "hu2023-planar") -> Iterator[Running]:
     """Ends with the block."""
-    from vertebra.studio.opening import open_studio
+    from vertebra.studio.studio import open_studio
 
     studio = open_studio(robot, port=0, folder=folder)
     try:

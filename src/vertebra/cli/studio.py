@@ -39,8 +39,8 @@ def studio(
     import webbrowser
 
     give_back_freed_memory()  # before anything large is loaded
-    from vertebra.studio.opening import open_studio
     from vertebra.studio.state import from_json
+    from vertebra.studio.studio import open_studio
 
     start = None if state is None else from_json(state.read_bytes())
     with stop_signals() as stop:

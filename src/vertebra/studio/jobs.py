@@ -1,18 +1,86 @@
-"""Long computations in a process of their own, so that neither their time nor their crash reaches the page."""
+"""Where the studio's work is done: short work one piece at a time on the studio's thread, long computations in a
+process of their own (``python -m vertebra.studio.jobs``), so that neither their time nor their crash reaches the
+page.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import logging
+import os
 import pickle
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import IO, Any
 
-from vertebra.errors import StudioError
+from vertebra.errors import StudioError, VertebraError
+
+LOG = logging.getLogger("vertebra.studio")
+Work = Callable[[], None]
+
+
+class Loop:
+    """Runs posted work one piece at a time; what fails is told to `failed`, and the loop goes on."""
+
+    def __init__(self, failed: Callable[[Exception], None]) -> None:
+        self._failed = failed
+        self._waiting: dict[object, Work] = {}
+        self._busy = False
+        self._closed = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name="studio", daemon=True)
+        self._thread.start()
+
+    def post(self, key: object, work: Work) -> None:
+        """Run `work` soon, in the place of waiting work of the same key, which is forgotten."""
+        with self._changed:
+            if self._closed:
+                return
+            self._waiting[key] = work
+            self._changed.notify_all()
+
+    def settle(self, timeout: float) -> bool:
+        """Wait until nothing waits or runs; False when that takes longer than `timeout` s."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._waiting and not self._busy, timeout)
+
+    def close(self) -> None:
+        """Finish the piece in hand and stop."""
+        with self._changed:
+            self._closed = True
+            self._waiting.clear()
+            self._changed.notify_all()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(timeout=5)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._busy = False
+                self._changed.notify_all()
+                self._changed.wait_for(lambda: self._waiting or self._closed)
+                if self._closed:
+                    return
+                work = self._waiting.pop(next(iter(self._waiting)))
+                self._busy = True
+            try:
+                work()
+            except Exception as error:  # whatever it is, the page lives on
+                self._tell(error)
+
+    def _tell(self, error: Exception) -> None:
+        try:
+            self._failed(error)
+        except Exception:
+            LOG.exception("the message of an error could not be shown: %r", error)
+
+
+# Long computations in a process of their own, so that neither their time nor their crash reaches the page.
 
 HEAD = 8
 """Bytes before each message that say how long it is."""
@@ -90,7 +158,7 @@ class Jobs:
 
     def _spawn(self) -> None:
         # A session of its own: Ctrl-C is for the studio, which ends this process itself.
-        command = [sys.executable, "-m", "vertebra.studio.job_process"]
+        command = [sys.executable, "-m", "vertebra.studio.jobs"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
 
     def _end(self) -> None:
@@ -152,3 +220,62 @@ def receive(pipe: IO[bytes]) -> bytes:
     if len(data) < size:
         raise EOFError
     return data
+
+
+# The process itself: computes what the studio sends to its standard input, one by one.
+
+LEAST_PAUSE = 0.1
+"""s between two reports of progress."""
+
+
+def main() -> None:
+    """Answer until the studio closes the pipe."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what libraries print must not get between the answers
+    while True:
+        try:
+            work = receive(sys.stdin.buffer)
+        except EOFError:
+            return
+        send(answers, _answer(work, answers))
+
+
+def _answer(work: bytes, answers: IO[bytes]) -> bytes:
+    """What came of it, pickled."""
+    try:
+        function, arguments = pickle.loads(work)
+        return pickle.dumps(("done", function(*arguments, report=_Reporter(answers))))
+    except VertebraError as error:
+        return pickle.dumps(("failed", _portable(error)))
+    except MemoryError:
+        return pickle.dumps(("failed", StudioError("computation", "ran out of memory; ask for less")))
+    except Exception as error:
+        reason = f"failed inside: {type(error).__name__}: {error}"
+        return pickle.dumps(("failed", StudioError("computation", reason)))
+
+
+def _portable(error: VertebraError) -> VertebraError:
+    """The error itself, or its words where the results that it carries do not pass through a pipe."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return StudioError("computation", str(error))
+    return error
+
+
+class _Reporter:
+    """Tells the studio how much is done, not too often."""
+
+    def __init__(self, answers: IO[bytes]) -> None:
+        self._answers = answers
+        self._last = 0.0
+
+    def __call__(self, share: float) -> None:
+        now = time.monotonic()
+        if now - self._last >= LEAST_PAUSE:
+            self._last = now
+            send(self._answers, pickle.dumps(("progress", min(max(float(share), 0.0), 1.0))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,17 +1,35 @@
-"""Plays something that has a time: a motion, a recording, a journey; at the pace of the wall clock."""
+"""Plays something that has a time, at the pace of the wall clock: a motion, a recording, a journey; and its
+controls.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vertebra.robot.tables import Floats
 
+if TYPE_CHECKING:
+    from vertebra.studio.tab import Tab
+
 RATE = 30.0
 """Frames a second."""
+
+
+class WallClock:
+    """Time as it passes; tests have clocks of their own."""
+
+    def now(self) -> float:
+        """s"""
+        return time.monotonic()
+
+    def wait(self, stop: threading.Event, seconds: float) -> None:
+        """Until then, or until `stop` is set."""
+        stop.wait(seconds)
 
 
 class Player:
@@ -26,8 +44,10 @@ class Player:
         show: Callable[[int], None],
         moved: Callable[[float], None],
         ended: Callable[[], None],
+        clock: WallClock | None = None,
     ) -> None:
         self._post, self._show, self._moved, self._ended = post, show, moved, ended
+        self._clock = clock or WallClock()
         self._times: Floats = np.zeros(1)
         self._at = 0.0
         self._speed = 1.0
@@ -94,12 +114,13 @@ class Player:
             self.frames += 1
 
     def _run(self, stop: threading.Event) -> None:
-        began, start, ticks = time.monotonic(), self._at, 0
+        clock = self._clock
+        began, start, ticks = clock.now(), self._at, 0
         while True:
             with self._lock:
                 if stop.is_set():
                     return
-                at = start + self._speed * (time.monotonic() - began)
+                at = start + self._speed * (clock.now() - began)
                 over = at >= self._times[-1]
                 self._at = min(at, float(self._times[-1]))
                 self._due()
@@ -110,7 +131,100 @@ class Player:
                     self._post(("player end", id(self)), self._ended)
                     return
             if over:
-                began, start = time.monotonic(), float(self._times[0])
+                began, start = clock.now(), float(self._times[0])
             ticks += 1
-            next_tick = began + (int((time.monotonic() - began) * RATE) + 1) / RATE
-            stop.wait(max(next_tick - time.monotonic(), 0.0))
+            next_tick = began + (int((clock.now() - began) * RATE + 1e-6) + 1) / RATE
+            clock.wait(stop, max(next_tick - clock.now(), 0.0))
+
+
+# Play, pause, time, speed and repeat, as controls around a player.
+
+PLAY, PAUSE = "Play", "Pause"
+LEAST_SPAN = 1e-3
+"""s, of the time slider for a motion that has one moment only."""
+
+
+class Playback:
+    """Calls `show(row)` thirty times a second while it plays, and `moved(time)` a few times a second."""
+
+    def __init__(self, tab: Tab[Any], show: Callable[[int], None], moved: Callable[[float], None]) -> None:
+        self._tab, self._told = tab, moved
+        self.player = Player(tab.studio.loop.post, show, self._moved, self._ended)
+
+    def controls(self) -> None:
+        """Add the controls; all are off until there is something to play."""
+        gui, when = self._tab.gui, self._tab.when
+        with gui.add_folder("Playback") as self.folder:
+            self._button = when(gui.add_button(PLAY, disabled=True), self._pressed)
+            self._time = when(gui.add_slider("Time (s)", 0.0, 1.0, 0.001, 0.0, disabled=True), self._sought)
+            self._speed = when(gui.add_slider("Speed", 0.05, 4.0, 0.05, 1.0), self._paced)
+            self._repeat = when(gui.add_checkbox("Repeat", True), self._paced)
+
+    def load(self, times: Floats) -> None:
+        """Stand at the first of `times`, s."""
+        self.player.load(times)
+        low, high = float(times[0]), float(times[-1])
+        high = max(high, low + LEAST_SPAN)
+        self._time.min, self._time.max, self._time.value = low, high, low
+        self._time.step = (high - low) / 1000
+        self._button.disabled = self._time.disabled = False
+        self._mark()
+
+    def empty(self) -> None:
+        """Nothing to play."""
+        self.player.pause()
+        self._button.disabled = self._time.disabled = True
+        self._mark()
+
+    def play(self) -> None:
+        """From where it stands."""
+        self.player.play(self.speed, self.repeat)
+        self._mark()
+
+    def pause(self) -> None:
+        """Stay where it is."""
+        self.player.pause()
+        self._mark()
+
+    @property
+    def speed(self) -> float:
+        """Seconds of motion in a second."""
+        return float(self._speed.value)
+
+    @speed.setter
+    def speed(self, speed: float) -> None:
+        self._speed.value = speed
+
+    @property
+    def repeat(self) -> bool:
+        """Whether it begins again at the end."""
+        return bool(self._repeat.value)
+
+    @repeat.setter
+    def repeat(self, repeat: bool) -> None:
+        self._repeat.value = repeat
+
+    def _pressed(self) -> None:
+        self.pause() if self.player.playing else self.play()
+
+    def _paced(self) -> None:
+        if self.player.playing:
+            self.play()
+
+    def _sought(self) -> None:
+        self.pause()
+        self.player.seek(float(self._time.value))
+        self._told(self.player.time)
+
+    def _moved(self, time: float) -> None:
+        if self.player.playing:  # a person who drags the slider has stopped it
+            self._time.value = time
+            self._told(time)
+
+    def _ended(self) -> None:
+        self._time.value = self.player.time
+        self._told(self.player.time)
+        self._mark()
+
+    def _mark(self) -> None:
+        self._button.label = PAUSE if self.player.playing else PLAY

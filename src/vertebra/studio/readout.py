@@ -1,13 +1,20 @@
-"""Numbers on the page as tables: a label, a value with its unit, and a name by which programs find it."""
+"""What shows results on the page: tables of numbers, lamps, legends, plots, and the status line."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from vertebra.report.panels import spread
+from vertebra.robot.tables import Floats
 from vertebra.studio.scene.palette import scale_gradient
+
+if TYPE_CHECKING:
+    import viser
 
 
 class Value(NamedTuple):
@@ -73,3 +80,139 @@ def tension_scale(highest: float) -> str:
         f'<div class="vb-scale" role="img" aria-label="Colours of cable tension, 0 to {highest:g} N">'
         f'<span>0</span><i style="background: {scale_gradient()}"></i><span>{highest:g} N</span></div>'
     )
+
+
+# Names of colours, as a legend beside the scene.
+
+_LINE = "margin-top:0.1em;margin-bottom:0.1em"
+_SQUARE = "display:inline-block;width:0.9em;height:0.9em;margin-right:0.5em;border-radius:2px;vertical-align:-0.1em"
+
+
+def swatches(entries: Iterable[tuple[str, str]]) -> str:
+    """HTML: a square of each colour, and what it stands for."""
+    return "".join(
+        f'<p class="vb-note" style="{_LINE}"><i aria-hidden="true" style="{_SQUARE};background:{colour}"></i>'
+        f"{escape(name)}</p>"
+        for colour, name in entries
+    )
+
+
+# The line at the top of the results that says what is wrong, or what is going on.
+
+LONGEST_STATUS = 4000
+
+
+class Status:
+    """One message at a time; screen readers announce it."""
+
+    def __init__(self, gui: viser.GuiApi) -> None:
+        self._handle = gui.add_html("")
+        self._progress: Any = gui.add_progress_bar(0.0, visible=False)
+        self.clear()
+
+    def clear(self) -> None:
+        """Nothing to say."""
+        self._say("quiet", "Ready.")
+        self.working(None)
+
+    def error(self, text: str) -> None:
+        """Something that was asked for cannot be done."""
+        self.working(None)
+        self._say("error", text)
+
+    def say(self, text: str) -> None:
+        """Something worth knowing."""
+        self._say("good", text)
+
+    def working(self, share: float | None, text: str = "") -> None:
+        """A computation is `share` done, 0 to 1; None when there is none."""
+        if share is not None:
+            self._progress.value = 100.0 * share
+            self._say("busy", text)
+        if self._progress.visible != (share is not None):
+            self._progress.visible = share is not None
+
+    def _say(self, kind: str, text: str) -> None:
+        lines = "<br>".join(escape(line) for line in text[:LONGEST_STATUS].splitlines())
+        html = f'<div class="vb-status vb-{kind}" role="status" aria-live="polite" data-value="status">{lines}</div>'
+        if self._handle.content != html:
+            self._handle.content = html
+
+
+# Plots on the page: lines over a common axis, both with units, in colours that everyone tells apart.
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#8C6D1F", "#7F7F7F")
+"""Okabe and Ito's, without black and yellow, which vanish on dark or light."""
+MOST_POINTS = 600
+HEIGHT = 190
+FULL, ROOM = 0.7, 1.3
+"""Share of x that data must fill, else it is stretched to them; and how far x is stretched ahead of growing data."""
+
+
+class Plot:
+    """One plot, empty until `show` is called."""
+
+    def __init__(self, gui: viser.GuiApi, title: str, x: str, y: str, counted: bool = False) -> None:
+        """`counted`: x are whole numbers, such as joints."""
+        self._x, self._y, self._counted = x, y, counted
+        self._names: tuple[str, ...] = ()
+        self._span = 0.0, 1.0
+        empty = np.zeros(2)
+        self._handle = gui.add_uplot(
+            (np.array([0.0, 1.0]), empty), self._series((y,)), title=title, axes=self._axes(), scales=_SCALES,
+            height=HEIGHT, legend={"show": True}, padding=(8, 12, 0, 0), visible=False,
+        )  # fmt: skip
+
+    def show(self, x: Floats, lines: Sequence[tuple[str, Floats]], joined: bool = True) -> None:
+        """Draw `lines`, each a name and its values over `x`; at most a few hundred points of them, ends included."""
+        rows = spread(len(x), MOST_POINTS)
+        data = tuple(
+            np.ascontiguousarray(np.asarray(values, np.float64)[rows]) for values in (x, *dict(lines).values())
+        )
+        names = tuple(name for name, _ in lines)
+        if names != self._names:
+            self._names = names
+            self._handle.series = self._series(names, joined)
+        self._pin(float(data[0].min()), float(data[0].max()))
+        self._handle.data = data
+        self._handle.visible = True
+
+    def _pin(self, low: float, high: float) -> None:
+        """State what x spans: by itself a plot keeps the span of the first data that it was drawn with.
+
+        Each new span draws the plot anew, so one that grows by a little gets room to grow on.
+        """
+        if high <= low:
+            low, high = low - 0.5, high + 0.5
+        was_low, was_high = self._span
+        if was_low <= low and high <= was_high and high - low > FULL * (was_high - was_low):
+            return
+        if low == was_low and was_high < high < low + ROOM * (was_high - low):
+            high = low + ROOM * (was_high - low)
+        self._span = low, high
+        self._handle.scales = {"x": {"time": False, "range": (low, high)}}
+
+    def hide(self) -> None:
+        """Nothing to show."""
+        self._handle.visible = False
+
+    def _series(self, names: Sequence[str], joined: bool = True) -> tuple[Any, ...]:
+        lines = tuple(
+            {"label": name, "stroke": COLOURS[k % len(COLOURS)], "width": 2, "dash": _DASHES[k // len(COLOURS) % 3]}
+            | ({} if joined else {"points": {"show": True, "size": 6}})
+            for k, name in enumerate(names)
+        )
+        return ({"label": self._x}, *lines)
+
+    def _axes(self) -> tuple[Any, ...]:
+        whole = {"incrs": [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]} if self._counted else {}
+        return (
+            {"label": self._x, "labelSize": 22, "size": 34, "stroke": _INK, "grid": _GRID, "ticks": _GRID} | whole,
+            {"label": self._y, "labelSize": 22, "size": 52, "stroke": _INK, "grid": _GRID, "ticks": _GRID},
+        )
+
+
+_SCALES: dict[str, Any] = {"x": {"time": False}}
+_INK = "#7a7f85"
+_GRID = {"stroke": "rgba(128, 128, 128, 0.25)", "width": 1}
+_DASHES: tuple[list[int], ...] = ([], [8, 4], [2, 4])

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from vertebra.errors import StudioError
 from vertebra.studio import state as states
-from vertebra.studio.layout import SHARE_PLACE
 
 if TYPE_CHECKING:
     from vertebra.studio.studio import Studio
 
+SHARE_PLACE = 3e6
+"""In the left panel, below all else."""
 PICTURE = 1600, 1000
 """Width and height, pixels."""
 

@@ -1,6 +1,5 @@
-"""All that a person has set in the studio, as JSON and as a link.
-
-The state holds no results: whoever opens it computes them anew.
+"""All that a person has set in the studio, as JSON and as a link; and the robot of a file. The state holds no
+results: whoever opens it computes them anew.
 """
 
 from __future__ import annotations
@@ -9,11 +8,15 @@ import base64
 import binascii
 import json
 import zlib
-from typing import Any, Literal
+from pathlib import PurePath
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from vertebra.errors import StudioError
+from vertebra.robot.reading import parse_json, parse_yaml, validate
+from vertebra.robot.robot import Robot
+from vertebra.studio.form import Check
 
 MARK = "vertebra_studio"
 VERSION = 1
@@ -21,6 +24,7 @@ MOST_BYTES = 1_000_000
 """Of a state in JSON."""
 LONGEST_LINK = 7000
 """Characters of a packed state: the request line of a web server ends at 8 kB."""
+GHOST = "A second, pale robot: the shape without gravity, or the true one beside the estimate."
 
 
 class RobotSource(BaseModel):
@@ -37,13 +41,15 @@ class ViewSettings(BaseModel):
     """What the scene shows beside the robot."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    ghost: bool = True
-    trace: bool = False
-    frames: bool = False
-    ellipsoid: bool = True
-    gravity: bool = True
-    glass: bool = False
-    dark: bool = False
+    ghost: Annotated[bool, Check("Pale ghost", hint=GHOST)] = True
+    trace: Annotated[bool, Check("Tip trace", hint="The way of the tip, its last 600 places.")] = False
+    frames: Annotated[bool, Check("Link frames", hint="x red, y green, z blue.")] = False
+    ellipsoid: Annotated[
+        bool, Check("Tip compliance", hint="Where a small force from any side moves the tip, to first order.")
+    ] = True
+    gravity: Annotated[bool, Check("Gravity arrow", hint="Which way things fall.")] = True
+    glass: Annotated[bool, Check("See-through links", hint="The cables run inside the links.")] = False
+    dark: Annotated[bool, Check("Dark page", hint="In all windows.")] = False
 
 
 class State(BaseModel):
@@ -104,3 +110,18 @@ def _reason(error: Exception) -> str:
         where = ".".join(str(part) for part in first["loc"]) or "state"
         return f"{where}: {first['msg']}"
     return "is not a saved state of the studio (JSON)"
+
+
+# A robot from a file that was dropped on the page: the same reader and the same checks as for files on disk.
+
+
+def file_robot(name: str, content: bytes) -> tuple[Robot, RobotSource]:
+    """The robot of a file's content; `DescriptionError` lists every wrong field."""
+    name = PurePath(name.replace("\\", "/")).name[:100] or "robot.yaml"
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise StudioError(name, "is no text file; a robot file is YAML or JSON in UTF-8") from None
+    parse = parse_json if name.lower().endswith(".json") else parse_yaml
+    robot = Robot(validate(parse(text, name), name))
+    return robot, RobotSource(name=name, text=text)

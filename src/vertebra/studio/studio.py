@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -11,24 +12,27 @@ from pydantic import ValidationError
 from vertebra.errors import StudioError, VertebraError
 from vertebra.robot.robot import Robot, load, presets
 from vertebra.studio import state as states
-from vertebra.studio.inputs import keep_in_range
-from vertebra.studio.jobs import Jobs
-from vertebra.studio.layout import BRAND, LEFT_WIDTH, RIGHT_WIDTH, TAB_PLACE
-from vertebra.studio.loop import LOG, Loop
-from vertebra.studio.robot_source import file_robot
+from vertebra.studio.form import keep_in_range
+from vertebra.studio.jobs import LOG, Jobs, Loop
+from vertebra.studio.readout import Status
+from vertebra.studio.scene.palette import BRAND
 from vertebra.studio.scene.stage import Stage
 from vertebra.studio.serving.folder import Folder
-from vertebra.studio.serving.hook import forget_removed
+from vertebra.studio.serving.server import Access, open_server
 from vertebra.studio.share import Share
-from vertebra.studio.state import RobotSource, State, ViewSettings
-from vertebra.studio.status import Status
+from vertebra.studio.state import RobotSource, State, ViewSettings, file_robot
 from vertebra.studio.tab import Tab
-from vertebra.studio.tabs import make_tabs
 
 if TYPE_CHECKING:
     import viser
 
     from vertebra.studio.serving.server import Server
+
+
+TAB_PLACE = 1e6
+"""Where a tab's controls stand in the left panel: below what has no place of its own, above View and Save and share."""
+LEFT_WIDTH, RIGHT_WIDTH = 330, 340
+"""Pixels of the panels; a window of 1280 leaves half of it to the scene."""
 
 
 class Studio:
@@ -180,7 +184,7 @@ class Studio:
 
     def _choose_robot(self, robot: Robot, source: RobotSource) -> None:
         self.jobs.cancel()
-        forget_removed(self.server)
+        self.address.forget_removed()
         self._hide()
         self.robot, self.source = robot, source
         names = self._robot_names()
@@ -268,3 +272,43 @@ def _robot_of(source: RobotSource) -> Robot:
             raise StudioError("robot", f"there is no preset {source.name!r}; there are {', '.join(presets())}")
         return load(source.name)
     return file_robot(source.name, source.text.encode())[0]
+
+
+# The studio's tabs, in the order in which they stand on the page.
+
+
+def make_tabs(studio: Studio) -> tuple[Tab[Any], ...]:
+    """One of each."""
+    from vertebra.studio.motion.tab import MotionTab
+    from vertebra.studio.papers.tab import PapersTab
+    from vertebra.studio.payload.tab import PayloadTab
+    from vertebra.studio.sense.tab import SenseTab
+    from vertebra.studio.shape.tab import ShapeTab
+
+    return ShapeTab(studio), PayloadTab(studio), MotionTab(studio), SenseTab(studio), PapersTab(studio)
+
+
+# Open the studio for a robot.
+
+
+def open_studio(
+    robot: str, *, host: str = "127.0.0.1", port: int | None = None, token: str | None = None, folder: Path = Path(".")
+) -> Studio:
+    """A studio that serves its page; `close` ends it. `robot`: a preset or the path of a robot file."""
+    if robot in presets():
+        chosen, source = load(robot), RobotSource(name=robot)
+    else:
+        load(robot)  # says what is wrong with a path
+        chosen, source = file_robot(Path(robot).name, Path(robot).read_bytes())
+    opened: list[Studio] = []
+    server = open_server(
+        Access(host, port, token),
+        label="Vertebra studio",
+        on_state=lambda text: opened[0].open_link(text) if opened else None,
+    )
+    try:
+        opened.append(Studio(server, chosen, source, Folder(folder)))
+    except BaseException:
+        server.stop()
+        raise
+    return opened[0]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict
 
 from vertebra.errors import StudioError
+from vertebra.studio.form import Form
 
 if TYPE_CHECKING:
     import viser
@@ -35,6 +36,8 @@ class Tab(Generic[S]):
     title: ClassVar[str]
     """On the page."""
     settings_type: ClassVar[type[Settings]]
+    form: Form[S] | None = None
+    """Of the settings, made by `controls`; None where the robot has nothing to set."""
 
     def __init__(self, studio: Studio) -> None:
         self.studio = studio
@@ -61,11 +64,13 @@ class Tab(Generic[S]):
 
     def settings(self) -> S:
         """What the controls say."""
-        raise NotImplementedError
+        return cast("S", self.settings_type()) if self.form is None else self.form.read()
 
     def restore(self, settings: S) -> None:
         """Set the controls, all or nothing; raises InputError for what does not fit the robot. `shown` follows."""
-        raise NotImplementedError
+        if self.form is not None:
+            self.form.check(settings)
+            self.form.write(settings)
 
     def recording(self) -> tuple[str, bytes]:
         """Name and content of an MCAP file of what was played or sensed; StudioError when there is nothing yet."""

@@ -4,8 +4,8 @@ from functools import cache
 
 import vertebra as vb
 from vertebra.studio.motion.jobs import plan_motion, simulate_motion
+from vertebra.studio.motion.model import start_from
 from vertebra.studio.motion.settings import MotionSettings
-from vertebra.studio.motion.start import start_from
 
 
 def _quiet(share):

@@ -9,10 +9,9 @@ import pytest
 import vertebra as vb
 from vertebra.dynamics.simulate import energy_imbalance
 from vertebra.errors import InputError, MeasurementError, StudioError
-from vertebra.studio.motion.drive import pulls
 from vertebra.studio.motion.jobs import chosen_step, plan_motion, simulate_motion
-from vertebra.studio.motion.settings import MotionSettings
-from vertebra.studio.motion.start import completed, lacks, moving_robot, start_from, usual_damping
+from vertebra.studio.motion.model import completed, lacks, moving_robot, pulls, start_from
+from vertebra.studio.motion.settings import MotionSettings, usual_damping
 
 SWAY = Path(__file__).parents[3] / "examples" / "sway.csv"
 HELD = [30.0, 20.0, 15.0, 20.0]

@@ -13,8 +13,8 @@ from tests.studio.whole_studio import Acting
 import vertebra as vb
 from vertebra.errors import StudioError
 from vertebra.studio.motion.jobs import simulate_motion
+from vertebra.studio.motion.model import start_from
 from vertebra.studio.motion.settings import MotionSettings
-from vertebra.studio.motion.start import start_from
 
 pytest.importorskip("viser")
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -40,8 +40,8 @@ class Running(Acting):
 def running() -> Iterator[Running]:
     from vertebra.studio import studio as module
     from vertebra.studio.motion.tab import MotionTab
-    from vertebra.studio.opening import open_studio
     from vertebra.studio.shape.tab import ShapeTab
+    from vertebra.studio.studio import open_studio
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "make_tabs", lambda studio: (ShapeTab(studio), MotionTab(studio)))
@@ -75,7 +75,7 @@ def test_another_tab_pauses_it_and_it_is_still_there_afterwards(running: Running
 
 def test_another_shape_starts_it_anew(running: Running) -> None:
     motion = running.computed(MotionSettings(duration=0.3))
-    slider = running.studio.tabs["shape"]._tensions[0]
+    slider = running.studio.tabs["shape"].form.handles("tensions")[0]
 
     def pull() -> None:
         running.studio.choose_mode("shape")
@@ -142,8 +142,8 @@ def test_without_a_file_it_asks_for_one(running: Running) -> None:
     motion = running.computed(MotionSettings(duration=0.1))
 
     def choose() -> None:
-        running.tab._controls._source.value = "Trajectory file"
-        running.tab._controls._source_chosen()
+        running.tab.form.set("source", "file")
+        running.tab._changed("source")
 
     assert running.do(choose) is None
     assert "Choose a trajectory file" in running.tab._about.content
@@ -153,7 +153,7 @@ def test_without_a_file_it_asks_for_one(running: Running) -> None:
 
 def test_a_changed_number_asks_for_a_run(running: Running) -> None:
     running.computed(MotionSettings(duration=0.2))
-    running.do(running.tab._changed)
+    running.do(lambda: running.tab._changed("duration"))
     assert "press Run" in running.tab._about.content
     running.do(lambda: running.tab.load(running.tab.motion))
     assert "press Run" not in running.tab._about.content
@@ -189,7 +189,7 @@ def test_robots_that_lack_dynamics_say_what(running: Running, name: str) -> None
     words = {"cai2023": "ball joint", "lapusan2022": "universal joint", "yang2023-a": "no inertia"}
     assert words[name] in running.tab._about.content
     assert running.tab._run_button.disabled
-    assert running.tab._controls.fill.visible == (name == "yang2023-a")  # where it would help
+    assert running.tab.form.handles("fill_inertia")[0].visible == (name == "yang2023-a")  # where it would help
     assert running.tab.playback._button.disabled
     assert isinstance(running.do(running.tab.settings), MotionSettings)
     if name == "yang2023-a":

@@ -57,7 +57,7 @@ class Running(Acting):
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    from vertebra.studio.opening import open_studio
+    from vertebra.studio.studio import open_studio
 
     studio = open_studio("hu2023-prototype", port=0, folder=Path(tmp_path_factory.mktemp("files")))
     try:

@@ -1,6 +1,7 @@
 """What the Payload tab computes is what the library's own calls give."""
 
 import math
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -10,12 +11,18 @@ import vertebra as vb
 from vertebra.errors import StudioError
 from vertebra.report.payload_map import patches
 from vertebra.studio.payload import model
-from vertebra.studio.payload.examples import example_inner, example_path
-from vertebra.studio.payload.settings import EXAMPLE_PATHS, TOWARDS, PayloadSettings
-from vertebra.studio.payload.skin import skins
+from vertebra.studio.payload.journey import example_inner, example_path
+from vertebra.studio.payload.settings import (
+    EXAMPLE_PATHS,
+    PayloadSettings,
+    most_bend,
+    most_tension,
+    usual_bend,
+    usual_tension,
+)
 from vertebra.studio.payload.text import answer_text, mass_text, other_joints_text
-from vertebra.studio.payload.view import FREE, joint_colours
-from vertebra.studio.plots import COLOURS
+from vertebra.studio.payload.view import FREE, body_meshes, joint_colours
+from vertebra.studio.readout import COLOURS
 
 PULL = (35.0, 20.0, 30.0)
 
@@ -59,7 +66,7 @@ def test_gravity_counts_and_the_body_can_be_left_out(robot):
     assert model.solve(robot, settings, robot.gravity).found.force != expected.force
 
 
-@pytest.mark.parametrize("toward", TOWARDS)
+@pytest.mark.parametrize("toward", get_args(PayloadSettings.model_fields["toward"].annotation))
 def test_directions(toward):
     gravity = np.array([0.0, -9.8, 0.0])
     found = model.direction_of(PayloadSettings(toward=toward, load_azimuth_deg=90.0, load_elevation_deg=30.0), gravity)
@@ -71,12 +78,12 @@ def test_directions(toward):
 
 
 def test_sliders_begin_with_something_that_holds(robot):
-    usual = model.usual_tension(robot)
-    assert 0 < usual < model.most_tension(robot)
-    assert 0 < model.usual_bend(robot) < model.most_bend(robot) <= math.degrees(robot.joints["limit"].min())
-    settings = PayloadSettings(tensions=(usual,) * 3, bend_deg=model.usual_bend(robot))
+    usual = usual_tension(robot)
+    assert 0 < usual < most_tension(robot)
+    assert 0 < usual_bend(robot) < most_bend(robot) <= math.degrees(robot.joints["limit"].min())
+    settings = PayloadSettings(tensions=(usual,) * 3, bend_deg=usual_bend(robot))
     assert model.solve(robot, settings, robot.gravity).found.force > 0.5
-    strong = PayloadSettings(tensions=(usual,) * 3, bend_deg=model.most_bend(robot))
+    strong = PayloadSettings(tensions=(usual,) * 3, bend_deg=most_bend(robot))
     model.solve(robot, strong, robot.gravity)  # the end of the slider is a shape
 
 
@@ -88,9 +95,9 @@ def test_few_directions_for_many_joints(robot):
     }  # fmt: skip
     long = vb.load({"vertebra": 1, "name": "long", "sections": [section]})
     assert model.direction_count(long) < model.direction_count(robot) == model.MOST_DIRECTIONS
-    assert (model.usual_tension(long), model.most_tension(long)) == (20.0, 40.0)
-    assert model.most_bend(long) <= math.degrees(0.01)
-    model.shape_of(long, PayloadSettings(form="arc", bend_deg=model.most_bend(long)))
+    assert (usual_tension(long), most_tension(long)) == (20.0, 40.0)
+    assert most_bend(long) <= math.degrees(0.01)
+    model.shape_of(long, PayloadSettings(form="arc", bend_deg=most_bend(long)))
 
 
 @pytest.mark.parametrize(
@@ -166,12 +173,12 @@ def test_the_skin_is_that_of_the_report(robot, fields):
     expected = dict.fromkeys(body.joint.tolist(), 0.0)
     for patch in patches(body):
         expected[patch.joint] += _volume_and_area(patch.mesh)
-    found = {joint: _volume_and_area(mesh) for joint, mesh in skins(body).items()}
+    found = {joint: _volume_and_area(mesh) for joint, mesh in body_meshes(body).items()}
     assert len(found) == len(set(body.joint.tolist()))
     for joint, sizes in found.items():
         assert sizes == pytest.approx(expected[joint], rel=1e-9)
     nothing = model.solve(robot, PayloadSettings(tensions=(0.0,) * 3, **fields), robot.gravity).body
-    assert skins(nothing) == {}
+    assert body_meshes(nothing) == {}
 
 
 def _volume_and_area(mesh):

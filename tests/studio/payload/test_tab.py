@@ -13,8 +13,7 @@ from tests.studio.whole_studio import Acting
 
 import vertebra as vb
 from vertebra.errors import StudioError
-from vertebra.studio.payload.model import most_bend
-from vertebra.studio.payload.settings import PayloadSettings
+from vertebra.studio.payload.settings import PayloadSettings, most_bend
 from vertebra.studio.state import RobotSource
 
 pytest.importorskip("viser")
@@ -50,9 +49,9 @@ class Running(Acting):
 @pytest.fixture(scope="module")
 def running() -> Iterator[Running]:
     from vertebra.studio import studio as module
-    from vertebra.studio.opening import open_studio
     from vertebra.studio.payload.tab import PayloadTab
     from vertebra.studio.shape.tab import ShapeTab
+    from vertebra.studio.studio import open_studio
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "make_tabs", lambda studio: (ShapeTab(studio), PayloadTab(studio)))
@@ -109,14 +108,14 @@ def test_gravity_is_that_of_shape_unless_chosen(running: Running) -> None:
     robot = running.studio.robot
     shape = running.studio.tabs["shape"]
     running.set(PayloadSettings(form="straight", tensions=(30.0,) * 3, toward="-x"))
-    running.do(lambda: setattr(shape._mount, "value", "wall"))
+    running.do(lambda: shape.form.set("mount", "wall"))
     running.do(running.tab.shown)
     expected = vb.payload(robot, 0.0, 0.0, 30.0, (-1, 0, 0), gravity="wall")
     assert running.tab.answer.found.force == expected.force
     running.set(PayloadSettings(form="straight", tensions=(30.0,) * 3, toward="-x", mount="no gravity"))
     expected = vb.payload(robot, 0.0, 0.0, 30.0, (-1, 0, 0), gravity=(0, 0, 0))
     assert running.tab.answer.found.force == expected.force
-    running.do(lambda: setattr(shape._mount, "value", "as in the file"))
+    running.do(lambda: shape.form.set("mount", "as in the file"))
 
 
 def test_best_tensions_set_the_sliders(running: Running) -> None:

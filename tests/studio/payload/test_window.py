@@ -13,7 +13,7 @@ from tests.studio.windows import Window, chromium, studio
 
 import vertebra as vb
 from vertebra.report.payload import force_text, weakest_text
-from vertebra.studio.payload.examples import example_inner, example_path
+from vertebra.studio.payload.journey import example_inner, example_path
 from vertebra.studio.payload.settings import EXAMPLE_PATHS
 from vertebra.studio.payload.text import mass_text
 

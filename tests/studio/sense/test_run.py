@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from functools import partial
 from uuid import uuid4
 
@@ -20,17 +19,17 @@ from vertebra.sensing.simulated.motion import Motion
 from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import simulated_frames
 from vertebra.sensing.wire.bus import open_bus, send
+from vertebra.studio.sense.recorder import RecorderSwitch
 from vertebra.studio.sense.run import Sensed, SenseRun
 from vertebra.studio.sense.settings import SenseSettings
 from vertebra.studio.sense.sources import BusSource, VirtualSource, make_estimator, why_not
-from vertebra.studio.sense.tape import Deck
 
 soon = partial(visitors.eventually, seconds=60.0)
 ROBOT = vb.load("lapusan2022")
 FIELDS = ("time", "angles", "base", "frames", "tip_frame", "covariance", "angle_sigmas", "states", "ages", "weights")
 
 
-class Kept(Deck):
+class Kept(RecorderSwitch):
     """Keeps what a session would record."""
 
     def __init__(self) -> None:
@@ -50,18 +49,18 @@ class Running:
     def __init__(self, source, method="chain", after=None) -> None:
         self.sensed: list[Sensed] = []
         self.errors: list[Exception] = []
-        self.deck = Kept()
+        self.switch = Kept()
         self.run = SenseRun(
             source,
             lambda: make_estimator(ROBOT, method, None),
-            self.deck,
+            self.switch,
             self.sensed.append,
             self.errors.append,
             after,
         )
 
-    def looks(self, count: int) -> bool:
-        return sum(sensed.look is not None for sensed in self.sensed) >= count or bool(self.errors)
+    def snapshots(self, count: int) -> bool:
+        return sum(sensed.snapshot is not None for sensed in self.sensed) >= count or bool(self.errors)
 
     def end(self) -> None:
         self.run.stop()
@@ -75,15 +74,15 @@ def virtual(**changes) -> VirtualSource:
 @pytest.mark.parametrize("method", ["chain", "pairwise", "paper"])
 def test_live_shapes_are_those_of_the_same_frames_to_the_last_bit_and_the_truth_is_near(method):
     running = Running(virtual(), method)
-    assert soon(lambda: running.looks(8))
+    assert soon(lambda: running.snapshots(8))
     running.end()
     assert running.errors == []
     network = SensorNetwork(ShapeEstimator(ROBOT, method))
-    shapes = [shape for frame in running.deck.frames if (shape := network.receive(frame)) is not None]
-    assert len(shapes) == len(running.deck.shapes) > 20
-    for ours, theirs in zip(running.deck.shapes, shapes, strict=True):
+    shapes = [shape for frame in running.switch.frames if (shape := network.receive(frame)) is not None]
+    assert len(shapes) == len(running.switch.shapes) > 20
+    for ours, theirs in zip(running.switch.shapes, shapes, strict=True):
         assert all(np.array_equal(getattr(ours, name), getattr(theirs, name)) for name in FIELDS)
-    last = [sensed for sensed in running.sensed if sensed.look is not None][-1]
+    last = [sensed for sensed in running.sensed if sensed.snapshot is not None][-1]
     assert last.truth is not None
     assert 0.0 < last.tip_error < {"chain": 5e-3, "pairwise": 30e-3, "paper": 60e-3}[method]
     assert last.statistics is not None
@@ -93,11 +92,11 @@ def test_live_shapes_are_those_of_the_same_frames_to_the_last_bit_and_the_truth_
 def test_a_mishap_can_be_changed_while_it_runs():
     source = virtual(sensor=3)
     running = Running(source)
-    assert soon(lambda: running.looks(3))
-    source.mishap = source.mishap._replace(silent=True)
-    assert soon(lambda: running.sensed[-1].look is not None and running.sensed[-1].look.ages[3] > 0.4)
-    source.mishap = source.mishap._replace(silent=False)
-    assert soon(lambda: running.sensed[-1].look is not None and running.sensed[-1].look.ages[3] < 0.2)
+    assert soon(lambda: running.snapshots(3))
+    source.fault = source.fault._replace(silent=True)
+    assert soon(lambda: running.sensed[-1].snapshot is not None and running.sensed[-1].snapshot.ages[3] > 0.4)
+    source.fault = source.fault._replace(silent=False)
+    assert soon(lambda: running.sensed[-1].snapshot is not None and running.sensed[-1].snapshot.ages[3] < 0.2)
     running.end()
 
 
@@ -112,20 +111,20 @@ def test_a_bus_gives_shapes_without_truth_and_says_what_is_missing():
         assert soon(lambda: any("no SYNC" in sensed.hint for sensed in running.sensed))
         for frame in frames:
             send(nodes, frame)
-        assert soon(lambda: running.looks(1))
+        assert soon(lambda: running.snapshots(1))
         running.end()
     assert running.errors == []
     assert running.sensed[-1].truth is None
     network = SensorNetwork(ShapeEstimator(ROBOT))
     shapes = [shape for frame in [answers[0], *frames] if (shape := network.receive(frame)) is not None]
-    assert np.array_equal(running.deck.shapes[-1].angles, shapes[len(running.deck.shapes) - 1].angles)
+    assert np.array_equal(running.switch.shapes[-1].angles, shapes[len(running.switch.shapes) - 1].angles)
 
 
 def test_the_studio_can_be_the_master_of_the_bus():
     url = f"virtual://{uuid4()}"
     running = Running(BusSource(url, 200.0))
     with open_bus(url) as nodes:
-        assert soon(lambda: any(frame.id == 0x080 for frame in running.deck.frames))
+        assert soon(lambda: any(frame.id == 0x080 for frame in running.switch.frames))
         assert nodes.recv(5.0).arbitration_id == 0x080
         running.end()
     assert running.errors == []
@@ -148,7 +147,7 @@ def counted() -> tuple[int, int]:
 def test_twenty_starts_and_stops_leave_nothing_behind():
     url = f"udp_multicast://239.74.163.9:{20000 + os.getpid() % 20000}?hop_limit=0"
     first = Running(virtual(model="ideal"))
-    assert soon(lambda: first.looks(1))
+    assert soon(lambda: first.snapshots(1))
     first.end()
     before = counted()
     last, runs = None, []
@@ -168,12 +167,13 @@ def test_twenty_starts_and_stops_leave_nothing_behind():
 
 def test_a_run_waits_until_the_one_before_it_has_let_go():
     first = Running(virtual())
-    assert soon(lambda: first.looks(1))
+    assert soon(lambda: first.snapshots(1))
     second = Running(virtual(), after=first.run)
-    time.sleep(0.3)
+    seen = len(first.sensed)
+    assert soon(lambda: first.snapshots(seen + 5))
     assert second.sensed == []
     first.run.stop()
-    assert soon(lambda: second.looks(1))
+    assert soon(lambda: second.snapshots(1))
     second.end()
 
 
@@ -202,11 +202,11 @@ import vertebra as vb
 from vertebra.studio.sense.run import SenseRun
 from vertebra.studio.sense.settings import SenseSettings
 from vertebra.studio.sense.sources import VirtualSource, make_estimator
-from vertebra.studio.sense.tape import Deck
+from vertebra.studio.sense.recorder import RecorderSwitch
 robot, seen = vb.load("lapusan2022"), threading.Event()
 run = SenseRun(
-    VirtualSource(robot, SenseSettings()), lambda: make_estimator(robot, "chain", None), Deck(),
-    lambda sensed: seen.set() if sensed.look is not None else None, print,
+    VirtualSource(robot, SenseSettings()), lambda: make_estimator(robot, "chain", None), RecorderSwitch(),
+    lambda sensed: seen.set() if sensed.snapshot is not None else None, print,
 )
 assert seen.wait(60)
 run.stop()

@@ -18,12 +18,12 @@ from vertebra.sensing.recording.shape_reader import read_shapes
 from vertebra.sensing.simulated.motion import Motion
 from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import simulated_frames
-from vertebra.studio.opening import open_studio
 from vertebra.studio.sense.settings import SenseSettings
 from vertebra.studio.state import RobotSource
+from vertebra.studio.studio import open_studio
 
 soon = partial(visitors.eventually, seconds=60.0)
-SENSING = ("sense", "sense-receive", "sense-estimate", "sense-robot", "sense-tape")
+SENSING = ("sense", "sense-receive", "sense-estimate", "sense-robot", "sense-recorder")
 
 
 class Bench:
@@ -56,14 +56,14 @@ class Bench:
 
     def record(self, wanted: bool) -> None:
         def move() -> None:
-            self.tab._controls.record.value = wanted
+            self.tab._recorder.record.value = wanted
             self.tab._record()
 
         self.do(move)
 
     @property
-    def look(self):
-        return None if self.tab.sensed is None else self.tab.sensed.look
+    def snapshot(self):
+        return None if self.tab.sensed is None else self.tab.sensed.snapshot
 
     @property
     def told(self) -> str:
@@ -94,7 +94,7 @@ def test_every_preset_is_sensed_at_once_and_another_robot_or_tab_ends_the_one_be
         for name in presets():
             robot = vb.load(name)
             made.do(lambda robot=robot, name=name: made.studio.choose_robot(robot, RobotSource(name=name)))
-            assert soon(lambda robot=robot: made.look is not None and len(made.look.frames) == len(robot.links))
+            assert soon(lambda robot=robot: made.snapshot is not None and len(made.snapshot.frames) == len(robot.links))
             assert soon(lambda: "sense-tip-error" in made.results)
             assert soon(lambda robot=robot: 0.0 < made.tab.sensed.tip_error < 0.1 * robot.length)
             assert soon(lambda: sorted(sensing_threads()) == sorted(SENSING[:4])), sensing_threads()
@@ -108,7 +108,7 @@ def test_coming_and_going_leaves_nothing_behind(tmp_path):
         return threading.active_count(), len(os.listdir("/proc/self/fd"))
 
     with bench(tmp_path) as made:
-        assert soon(lambda: made.look is not None)
+        assert soon(lambda: made.snapshot is not None)
         made.do(lambda: made.studio.choose_mode("shape"))
         assert soon(lambda: sensing_threads() == [])
         before = counted()
@@ -127,7 +127,7 @@ def test_settings_come_back_and_what_does_not_fit_changes_nothing(tmp_path):
         )  # fmt: skip
         made.restore(**wanted.model_dump())
         assert made.tab.settings() == wanted
-        assert soon(lambda: made.look is not None and made.look.base[2, 2] < 0.1)
+        assert soon(lambda: made.snapshot is not None and made.snapshot.base[2, 2] < 0.1)
         for wrong, field in (({"sensor": 9}, "sensor"), ({"file": "../x.blf"}, "file"), ({"play_speed": 3.0}, "speed")):
             with pytest.raises(StudioError, match=field):
                 made.tab.restore(SenseSettings(**{"method": "chain"} | wrong))
@@ -151,7 +151,7 @@ def test_a_link_names_a_bus_but_only_the_button_opens_it(tmp_path):
         assert "Not connected" in made.results
         made.do(made.tab._go)
         assert soon(lambda: "No frames have come" in made.results)
-        assert made.tab._controls.go.label == "Disconnect"
+        assert made.tab._go_button.label == "Disconnect"
         made.do(made.tab._go)
         assert soon(lambda: sensing_threads() == [])
         made.restore(source="Live bus", bus="nonsense")
@@ -159,7 +159,7 @@ def test_a_link_names_a_bus_but_only_the_button_opens_it(tmp_path):
         made.restore(source="Live bus", bus="socketcan://nothere")
         made.do(made.tab._go)
         assert soon(lambda: "no interface nothere" in made.told), made.told
-        assert made.tab._controls.go.label == "Connect"
+        assert made.tab._go_button.label == "Connect"
 
 
 def test_a_recording_plays_seeks_and_pauses_and_a_broken_one_is_told(tmp_path):
@@ -170,26 +170,26 @@ def test_a_recording_plays_seeks_and_pauses_and_a_broken_one_is_told(tmp_path):
     (tmp_path / "broken.blf").write_bytes(b"LOGG but broken")
     with bench(tmp_path) as made:
         made.restore(source="Recording", file="run.csv", play_speed=10.0)
-        assert soon(lambda: made.look is not None and made.look.time > 1.9), made.told
+        assert soon(lambda: made.snapshot is not None and made.snapshot.time > 1.9), made.told
         assert soon(lambda: not made.tab._playback.playing)
         assert "sense-tip-x" in made.results
-        made.tab._controls.time.value = 1.0
+        made.tab._time.value = 1.0
         made.do(lambda: made.tab._played_to(1.7))  # comes too late: a person has moved the slider
         made.do(made.tab._seek)
-        assert soon(lambda: abs(made.look.time - 1.0) < 0.05)
+        assert soon(lambda: abs(made.snapshot.time - 1.0) < 0.05)
         made.restore(source="Recording", file="broken.blf")
         assert soon(lambda: "broken.blf" in made.told), made.told
-        assert made.tab._controls.go.disabled
+        assert made.tab._go_button.disabled
 
 
 def test_a_recording_is_made_downloaded_and_kept_in_the_folder(tmp_path):
     with bench(tmp_path) as made:
         with pytest.raises(StudioError, match="tick Record"):
             made.tab.recording()
-        assert soon(lambda: made.look is not None)
+        assert soon(lambda: made.snapshot is not None)
         made.record(True)
-        assert soon(lambda: "Recording:" in made.tab._controls.told.content)
-        assert soon(lambda: made.tab._taping._tape._size() > 20_000)
+        assert soon(lambda: "Recording:" in made.tab._recorder.told.content)
+        assert soon(lambda: made.tab._recorder._recording._size() > 20_000)
         name, content = made.tab.recording()
         made.record(False)
         made.do(made.tab._keep)
@@ -203,4 +203,4 @@ def test_a_recording_is_made_downloaded_and_kept_in_the_folder(tmp_path):
         assert soon(lambda: "shapes from" in made.told), made.told
         made.record(True)
         assert "nothing is being sensed" in made.told
-        assert not made.tab._controls.record.value
+        assert not made.tab._recorder.record.value

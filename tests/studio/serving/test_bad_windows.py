@@ -15,7 +15,7 @@ import viser
 from tests.studio.serving.small_studio import Studio, update
 from tests.studio.visitors import CAMERA, code_at_end, eventually, get, heard, packed, raw, window
 
-from vertebra.studio.serving.connection import MOST_BAD, GuardedConnection
+from vertebra.studio.serving.messages import MOST_BAD, GuardedConnection
 from vertebra.studio.serving.server import Access, open_server
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"

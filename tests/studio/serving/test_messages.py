@@ -5,15 +5,27 @@ from __future__ import annotations
 import math
 import os
 import random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import viser._messages
 from tests.studio.visitors import CAMERA, packed
 
-from vertebra.studio.serving.messages import ALLOWED, LARGEST_PLAIN, LONGEST_LIST, LONGEST_VALUE, Refused, Schema
+from vertebra.studio.serving.messages import (
+    ALLOWED,
+    LARGEST_PLAIN,
+    LONGEST_LIST,
+    LONGEST_VALUE,
+    MOST_AT_ONCE,
+    Refused,
+    Schema,
+    Uploads,
+    fits_widget,
+)
+from vertebra.studio.serving.viser_hook import message_types
 
-SCHEMA = Schema()
+SCHEMA = Schema(message_types(ALLOWED))
 RAY = {"ray_origin": [0, 0, 0.5], "ray_direction": [0, 0, 1], "modifier": None}
 GOOD: list[dict[str, Any]] = [
     CAMERA,
@@ -152,3 +164,125 @@ def test_mutated_messages_never_raise() -> None:
             passed += 1
             viser._messages.Message.deserialize(bytes(data))
     assert passed
+
+
+# What may be uploaded, and that nothing is remembered of what was refused.
+
+LIMIT = 1_000_000
+
+
+def start(name: str = "t", size: int = 10, parts: int = 1, filename: str = "a.yaml") -> dict[str, Any]:
+    return {"transfer_uuid": name, "size_bytes": size, "part_count": parts, "filename": filename}
+
+
+def part(size: int, index: int = 0, name: str = "t") -> dict[str, Any]:
+    return {"transfer_uuid": name, "part_index": index, "content": b"x" * size}
+
+
+def test_a_file_in_parts() -> None:
+    uploads = Uploads(LIMIT)
+    assert uploads.refuse_start("me", start(size=900_000, parts=2)) == ""
+    assert uploads.refuse_part("me", part(524_288, 0)) == ""
+    assert len(uploads) == 1
+    assert uploads.refuse_part("me", part(900_000 - 524_288, 1)) == ""
+    assert len(uploads) == 0
+
+
+def test_an_empty_file() -> None:
+    uploads = Uploads(LIMIT)
+    assert uploads.refuse_start("me", start(size=0, parts=0)) == ""
+    assert len(uploads) == 0
+
+
+def test_the_limit_is_the_last_that_passes() -> None:
+    assert Uploads(LIMIT).refuse_start("me", start(size=LIMIT)) == ""
+    reason = Uploads(LIMIT).refuse_start("me", start(size=LIMIT + 1))
+    assert reason == f"upload too large: {LIMIT + 1} bytes, at most {LIMIT}"
+
+
+@pytest.mark.parametrize(("size", "parts"), [(-1, 1), (10, 0), (0, 1), (10, -1), (10, 2), (900_000, 10_000)])
+def test_announcements_that_cannot_be(size: int, parts: int) -> None:
+    uploads = Uploads(LIMIT)
+    assert uploads.refuse_start("me", start(size=size, parts=parts)) == "upload inconsistent"
+    assert len(uploads) == 0
+
+
+def test_more_than_announced_frees_what_came() -> None:
+    uploads = Uploads(LIMIT)
+    uploads.refuse_start("me", start(size=9000, parts=3))
+    assert uploads.refuse_part("me", part(4000, 0)) == ""
+    assert uploads.refuse_part("me", part(6000, 1)) == "upload not as announced"
+    assert len(uploads) == 0
+    assert uploads.refuse_part("me", part(1, 2)) == "upload not announced"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [((10, 0), (10, 0)), ((10, 0), (5, 2)), ((10, 0), (10, -1)), ((3, 0), (3, 1))]
+)
+def test_parts_that_do_not_make_the_file(first: tuple[int, int], second: tuple[int, int]) -> None:
+    """Repeated, out of range, or too short at the end: viser would warn, or wait forever."""
+    uploads = Uploads(LIMIT)
+    uploads.refuse_start("me", start(size=5000, parts=2))
+    sizes = [part(first[0] * 250, first[1]), part(second[0] * 250, second[1])]
+    reasons = [uploads.refuse_part("me", each) for each in sizes]
+    assert "upload not as announced" in reasons
+    assert len(uploads) == 0
+
+
+def test_of_somebody_else() -> None:
+    uploads = Uploads(LIMIT)
+    uploads.refuse_start("me", start(size=10))
+    assert uploads.refuse_start("you", start(size=10)) == "upload while others run"
+    assert uploads.refuse_part("you", part(10)) == "upload not announced"
+    assert uploads.refuse_part("me", part(10)) == ""
+
+
+def test_a_few_at_once() -> None:
+    uploads = Uploads(LIMIT)
+    for count in range(MOST_AT_ONCE):
+        assert uploads.refuse_start("me", start(str(count))) == ""
+    assert uploads.refuse_start("me", start("more")) == "upload while others run"
+    assert uploads.refuse_start("you", start("yours")) == ""
+    assert uploads.of("me") == [str(count) for count in range(MOST_AT_ONCE)]
+
+
+def test_long_names() -> None:
+    assert Uploads(LIMIT).refuse_start("me", start(filename="ä" * 128)) == "upload with a long name"
+
+
+# Values for widgets: of the right kind, among the options, within the range.
+
+PLAIN = SimpleNamespace()
+
+
+@pytest.mark.parametrize(
+    ("value", "now"),
+    [
+        (True, False), (3, 1), (3.0, 1), (3, 1.5), (2.5, 1.0), ("b", "a"), ([1, 2.5], (0.0, 0.0)), ([1, 2], (0, 0)),
+        (["x"], ("a",)),
+    ],
+)  # fmt: skip
+def test_the_same_kind(value: Any, now: Any) -> None:
+    assert fits_widget(value, now, PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("value", "now"),
+    [
+        (1, False), (True, 1), (True, 1.0), (2.5, 1), ("3", 1), ("3", 1.0), (3, "a"), ([1], 1.0), (1.0, (1.0,)),
+        ([1.0], (1.0, 2.0)), ([1.0, "a"], (1.0, 2.0)), ("ab", ("a", "b")), (b"x", object()), (1, None), ("a", object()),
+    ],
+)  # fmt: skip
+def test_another_kind(value: Any, now: Any) -> None:
+    """Viser would cast some of these, and fail in its handler on the others."""
+    assert not fits_widget(value, now, PLAIN)
+
+
+def test_options_and_ranges() -> None:
+    assert fits_widget("b", "a", SimpleNamespace(options=("a", "b")))
+    assert not fits_widget("c", "a", SimpleNamespace(options=("a", "b")))
+    slider = SimpleNamespace(min=0.0, max=2.0)
+    assert fits_widget(2, 1.0, slider)
+    assert not fits_widget(2.001, 1.0, slider)
+    assert not fits_widget(-1, 1.0, slider)
+    assert fits_widget(1e9, 1.0, SimpleNamespace(min=None, max=None))

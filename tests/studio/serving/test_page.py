@@ -12,8 +12,9 @@ from tests.studio.visitors import eventually
 from tests.studio.windows import chromium
 
 from vertebra.errors import StudioError
-from vertebra.studio.serving.page import Page, viser_index
+from vertebra.studio.serving.gate import Page
 from vertebra.studio.serving.server import Access, Server, open_server
+from vertebra.studio.serving.viser_hook import viser_index
 
 SECRET = "correct-horse-battery"
 
@@ -130,9 +131,10 @@ def test_text_of_a_robot_file_cannot_become_a_script(visit: Visit, server: Serve
     server.viser.gui.add_markdown(bad)
     server.viser.gui.add_html(bad)
     visit.page.wait_for_selector("text=shown")
-    visit.page.wait_for_timeout(300)
+    assert eventually(
+        lambda: visit.page.wait_for_timeout(20) or any("Content Security Policy" in text for text in visit.complaints)
+    )
     assert visit.page.title() == "Vertebra studio"
-    assert any("Content Security Policy" in text for text in visit.complaints)
 
 
 def test_the_page_is_the_one_that_is_known() -> None:

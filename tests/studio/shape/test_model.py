@@ -17,17 +17,14 @@ from vertebra.statics.branches import tension_margin
 from vertebra.statics.path import ShapePath
 from vertebra.statics.shape import Shape, Status
 from vertebra.studio.shape.model import (
-    first_tensions,
     gravity_of,
     has_statics,
     loads_of,
-    most_tensions,
     pose,
     solve,
     straight_lengths,
-    usual_tension,
 )
-from vertebra.studio.shape.settings import LoadSetting, ShapeSettings
+from vertebra.studio.shape.settings import LoadSetting, ShapeSettings, first_tensions, most_tensions, usual_tension
 from vertebra.studio.shape.text import answer_text, margin_text, pose_text
 
 PULLED = [name for name in vb.presets() if has_statics(vb.load(name))]

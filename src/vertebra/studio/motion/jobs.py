@@ -19,10 +19,9 @@ from vertebra.report.panels import spread
 from vertebra.report.simulation import SimulationCase
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.studio.motion.drive import pulls, sway
-from vertebra.studio.motion.played import Motion, Peak, PlanFacts, RunFacts
+from vertebra.studio.motion.model import Start, completed, has_inertia, moving_robot, pulls, sway
+from vertebra.studio.motion.motion import Motion, Peak, PlanFacts, RunFacts
 from vertebra.studio.motion.settings import MotionSettings
-from vertebra.studio.motion.start import Start, completed, has_inertia, moving_robot
 
 if TYPE_CHECKING:
     import xarray

@@ -1,54 +1,168 @@
-"""What is set in the Motion tab."""
+"""What is set in the Motion tab, with its widgets, and what they start from for a robot."""
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
+import numpy as np
 from pydantic import Field
 
-from vertebra.studio.shape.settings import Tension
+from vertebra.mechanics.kinematics import frames
+from vertebra.report.scene import round_number_below
+from vertebra.robot.robot import Robot
+from vertebra.studio.form import Check, Choice, FileChoice, Number, Slider, Sliders, Track
+from vertebra.studio.shape.settings import Tension, cable_count, most_tensions, usual_tension
 from vertebra.studio.tab import Settings
 
-Source = Literal["simulate", "sway", "file"]
-Pull = Literal["hold", "step", "sine"]
 Pattern = Literal["pan", "tilt", "3d"]
-Method = Literal["shared", "per_link"]
+PATTERN_NAMES: dict[Pattern, str] = {"pan": "pan", "tilt": "tilt", "3d": "3D"}
 LONGEST = 60.0
 """s of a simulated motion, and of a period."""
+KICK, MOST_USUAL = 0.5, 10.0
+"""Of a usual tension: the step on one cable to begin with, and what a cable without a limit may have at most."""
+SHARE = 0.1
+"""Of the damping by which a stiff robot that hangs from its base would just not swing; joints share it."""
+ACROSS = 0.5
+"""Sine of the angle from the first joint's axis beyond which an axis counts as the other one."""
+USUAL_SWAY, MOST_SWAY = 10.0, 45.0
+"""deg"""
+
+
+def usual_step(robot: Robot) -> float:
+    """N, of a step or a sine to begin with."""
+    return round_number_below(KICK * usual_tension(robot))
+
+
+def usual_limit(robot: Robot) -> float:
+    """N, of a cable without a limit."""
+    return MOST_USUAL * usual_tension(robot)
+
+
+def usual_damping(robot: Robot) -> float:
+    """N*m*s/rad of every joint to begin with, a round number: the robot swings a few times, and comes to rest."""
+    places = frames(robot, np.zeros(robot.freedoms))[1:, :3, 3]
+    inertia = float((robot.links["mass"][1:] * (places**2).sum(axis=1)).sum())
+    rate = math.sqrt(9.8 / float(robot.length))
+    return round_number_below(SHARE * inertia * rate) if inertia > 0.0 else 0.0
+
+
+def _damping_step(robot: Robot) -> float:
+    usual = usual_damping(robot)
+    return round_number_below(usual / 10) if usual > 0 else 1e-6
+
+
+def pans(robot: Robot) -> np.ndarray:
+    """(n,) whether each joint turns about the first one's axis."""
+    azimuths = robot.joints["azimuth"]
+    return np.asarray(np.abs(np.sin(azimuths - azimuths[:1])) < ACROSS)
+
+
+def patterns(robot: Robot) -> tuple[Pattern, ...]:
+    """The ways in which a robot can sway: one where all axes are parallel."""
+    return ("pan", "tilt", "3d") if not pans(robot).all() else ("pan",)
+
+
+def _joint_limit(robot: Robot) -> float:
+    """deg, of the joint that bends least."""
+    return math.degrees(float(np.min(robot.joints["limit"], initial=np.pi / 2)))
+
+
+def _tension_tracks(robot: Robot) -> list[Track]:
+    usual = usual_tension(robot)
+    return [Track(0.0, most, most / 500, usual) for most in most_tensions(robot, usual)]
 
 
 class MotionSettings(Settings):
     """Where the motion is from, what drives it, how it is played."""
 
-    source: Source = "simulate"
-    pull: Pull = "step"
+    source: Annotated[
+        Literal["simulate", "sway", "file"],
+        Choice(
+            "Motion",
+            {"simulate": "Simulate from the current shape", "sway": "Trajectory: sway", "file": "Trajectory file"},
+        ),
+    ] = "simulate"
+    pull: Annotated[
+        Literal["hold", "step", "sine"],
+        Choice("Then", {"hold": "hold the tensions", "step": "step on one cable", "sine": "sine on one cable"}),
+    ] = "step"
     """How the chosen cable departs from its slider."""
-    cable: Annotated[int, Field(ge=1, le=1000)] = 1
-    amplitude: Annotated[float, Field(ge=-1e6, le=1e6)] | None = None
+    cable: Annotated[
+        int,
+        Field(ge=1, le=1000),
+        Choice(
+            "Cable",
+            lambda robot: {k: str(k) for k in range(1, max(len(robot.cables), 1) + 1)},
+            shown=lambda s: s.pull != "hold",
+        ),
+    ] = 1
+    amplitude: Annotated[
+        Annotated[float, Field(ge=-1e6, le=1e6)] | None,
+        Slider(
+            "By (N)", lambda robot: -2 * usual_tension(robot), lambda robot: 2 * usual_tension(robot),
+            lambda robot: usual_tension(robot) / 100, first=usual_step, shown=lambda s: s.pull != "hold",
+        ),
+    ] = None  # fmt: skip
     """N, of the step or the sine; None: the studio's own choice."""
-    frequency: Annotated[float, Field(ge=0.01, le=100.0)] = 1.0
+    frequency: Annotated[
+        float,
+        Field(ge=0.01, le=100.0),
+        Slider("Frequency (Hz)", 0.05, 10.0, 0.05, shown=lambda s: s.pull == "sine"),
+    ] = 1.0
     """Hz, of the sine."""
-    tensions: Annotated[tuple[Tension, ...], Field(max_length=1000)] = ()
-    """N after the start, one a cable; empty: those of the Shape tab."""
-    duration: Annotated[float, Field(ge=0.05, le=LONGEST)] = 3.0
+    tensions: Annotated[
+        tuple[Tension, ...],
+        Field(max_length=1000),
+        Sliders("Cable {} (N)", _tension_tracks, cable_count, unless_set=True),
+    ] = ()
+    """N after the start, per cable; empty: those of the Shape tab."""
+    duration: Annotated[float, Field(ge=0.05, le=LONGEST), Slider("Duration (s)", step=0.05)] = 3.0
     """s"""
-    damping: Annotated[float, Field(ge=0.0, le=1e3)] | None = None
+    damping: Annotated[
+        Annotated[float, Field(ge=0.0, le=1e3)] | None,
+        Number("Damping (N m s/rad)", 0.0, 1e3, _damping_step, first=usual_damping),
+    ] = None
     """N*m*s/rad of every joint; None: the studio's own choice."""
-    step_ms: Annotated[float, Field(ge=0.0, le=10.0)] = 0.0
+    step_ms: Annotated[float, Field(ge=0.0, le=10.0), Number("Step (ms), 0: chosen", step=0.01)] = 0.0
     """Of the integrator; 0: by the fastest mode of the robot."""
-    pattern: Pattern = "pan"
+    pattern: Annotated[
+        Pattern,
+        Choice(
+            "Joints",
+            lambda robot: {pattern: PATTERN_NAMES[pattern] for pattern in patterns(robot)},
+            why="its axes are all parallel",
+        ),
+    ] = "pan"
     """Which joints sway."""
-    amplitude_deg: Annotated[float, Field(ge=0.0, le=90.0)] = 10.0
+    amplitude_deg: Annotated[
+        float,
+        Field(ge=0.0, le=90.0),
+        Slider(
+            "Amplitude (deg)", 0.0, lambda robot: min(_joint_limit(robot), MOST_SWAY), 0.5,
+            first=lambda robot: min(_joint_limit(robot), USUAL_SWAY),
+        ),
+    ] = USUAL_SWAY  # fmt: skip
     """Of every joint that sways."""
-    period: Annotated[float, Field(ge=0.1, le=LONGEST)] = 4.0
+    period: Annotated[float, Field(ge=0.1, le=LONGEST), Slider("Period (s)", 0.1, 20.0, 0.1)] = 4.0
     """s"""
-    file: Annotated[str, Field(max_length=255)] = ""
+    file: Annotated[
+        str,
+        Field(max_length=255),
+        FileChoice("File", suffixes=(".csv",), none="choose a file", no_files="no CSV file in the folder"),
+    ] = ""
     """Name of a trajectory in the studio's folder."""
-    method: Method = "shared"
-    """How a planned motion's moments are shared out over the cables."""
-    most_tension: Annotated[float, Field(gt=0.0, le=1e6)] | None = None
+    method: Annotated[
+        Literal["shared", "per_link"],
+        Choice("Method", {"shared": "shared: one tension a cable", "per_link": "per link: each joint's own"}),
+    ] = "shared"
+    """How the torques that a planned motion needs are shared out over the cables."""
+    most_tension: Annotated[
+        Annotated[float, Field(gt=0.0, le=1e6)] | None,
+        Number("Most of a cable (N)", 0.01, 1e6, 0.01, first=usual_limit),
+    ] = None
     """N, for cables without `max_tension`; None: the studio's own choice."""
-    fill_inertia: bool = False
+    fill_inertia: Annotated[bool, Check("Links as solid cylinders")] = False
     """Take links without inertia for solid cylinders."""
     speed: Annotated[float, Field(ge=0.05, le=4.0)] = 1.0
     """Seconds of motion in a second."""

@@ -5,18 +5,18 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from vertebra.errors import StudioError
 from vertebra.mechanics.kinematics import frames
 from vertebra.statics.shape import Status
-from vertebra.studio.motion.controls import MotionControls
+from vertebra.studio.form import Form
 from vertebra.studio.motion.jobs import plan_motion, simulate_motion
-from vertebra.studio.motion.playback import Playback
-from vertebra.studio.motion.played import Motion
-from vertebra.studio.motion.plots import MotionPlots
-from vertebra.studio.motion.recording import motion_recording
+from vertebra.studio.motion.model import Start, lacks, start_from
+from vertebra.studio.motion.motion import Motion, motion_recording
 from vertebra.studio.motion.settings import MotionSettings
-from vertebra.studio.motion.start import Start, lacks, start_from
-from vertebra.studio.motion.text import motion_text, now_text
+from vertebra.studio.motion.text import MotionPlots, motion_text, now_text
+from vertebra.studio.player import Playback
 from vertebra.studio.readout import light, notes
 from vertebra.studio.scene.stage import Picture
 from vertebra.studio.shape.model import has_statics, solve
@@ -26,6 +26,8 @@ from vertebra.studio.tab import Tab
 if TYPE_CHECKING:
     from vertebra.studio.studio import Studio
 
+COMPUTED_AT_ONCE = ("source", "fill_inertia", "pattern", "file", "method")
+"""Settings whose change starts the computation; the others wait for Run."""
 MARK_EVERY = 2
 """Of the times that a playing motion is told of, every so many also move the line in the plots."""
 
@@ -47,13 +49,31 @@ class MotionTab(Tab[MotionSettings]):
         self.playback = Playback(self, self._show, self._tell)
 
     def controls(self) -> None:
+        robot, gui, playback = self.studio.robot, self.gui, self.playback
         self.motion, self._started, self._running = None, None, False
-        self._controls = MotionControls(self, self._chosen, self._changed)
-        self._controls.head()
-        self._run_button = self.when(self.gui.add_button("Run"), self.run)
-        self._stop_button = self.when(self.gui.add_button("Stop", disabled=True), self._stop)
-        self.playback.controls()
-        self._controls.body()
+        form = self.form = Form(self.studio, MotionSettings, "tabs.motion", self._changed)
+        form.add("source", "fill_inertia")
+        helps = bool(lacks(robot, False)) and not lacks(robot, True)
+        form.show_when(form.handles("fill_inertia")[0], lambda s: helps)
+        self._run_button = self.when(gui.add_button("Run"), self.run)
+        self._stop_button = self.when(gui.add_button("Stop", disabled=True), self._stop)
+        playback.controls()
+        form.bind("speed", lambda: playback.speed, lambda speed: setattr(playback, "speed", speed))
+        form.bind("repeat", lambda: playback.repeat, lambda repeat: setattr(playback, "repeat", repeat))
+        with form.folder("Pull after the start", shown=lambda s: s.source == "simulate" and len(robot.cables) > 0):
+            form.add("pull", "cable", "amplitude", "frequency", "tensions")
+        with form.folder("Simulation", shown=lambda s: s.source == "simulate"):
+            form.add("duration", "damping", "step_ms")
+        with form.folder("Sway", shown=lambda s: s.source == "sway"):
+            form.add("pattern", "amplitude_deg", "period")
+        with form.folder("Trajectory file", shown=lambda s: s.source == "file"):
+            form.add("file")
+        with form.folder("Tensions", shown=lambda s: s.source != "simulate"):
+            form.add("method", "most_tension")
+            limits = robot.cables["max_tension"]
+            unlimited = len(limits) > 0 and not np.isfinite(limits).all()
+            form.show_when(form.handles("most_tension")[0], lambda s: unlimited)
+        form.arrange()
 
     def results(self) -> None:
         self._about = self.gui.add_html("")
@@ -63,9 +83,10 @@ class MotionTab(Tab[MotionSettings]):
     # Events ---------------------------------------------------------------------------------------------------------
 
     def shown(self) -> None:
-        self._controls.list_files(self.studio.folder.names([".csv"]))
+        assert self.form is not None
+        self.form.list_files()
         start = self._start()
-        self._controls.adopt(start.tensions.tolist())
+        self.form.adopt("tensions", start.tensions.tolist())
         if self.motion is None or not start.same(self._started):
             self._show_start(start)
             self._run_from(start)
@@ -104,14 +125,13 @@ class MotionTab(Tab[MotionSettings]):
         self._working(0.0)
         work(done=self._done, failed=self._failed, progress=self._working)
 
-    def _chosen(self) -> None:
-        """Another choice from a list: computed at once."""
-        self._controls.list_files(self.studio.folder.names([".csv"]))
-        self.run()
-
-    def _changed(self) -> None:
-        """A number was changed: what is played is of another one until it is computed anew."""
-        if not self._running:
+    def _changed(self, name: str) -> None:
+        """A choice is computed at once; after another number what is played is outdated until somebody presses Run."""
+        if name in COMPUTED_AT_ONCE:
+            assert self.form is not None
+            self.form.list_files()
+            self.run()
+        elif not self._running:
             self._outdated("Settings have changed: press Run")
 
     def _stop(self) -> None:
@@ -129,7 +149,7 @@ class MotionTab(Tab[MotionSettings]):
         self._stop_button.disabled = not busy
 
     def _working(self, share: float) -> None:
-        words = "Simulating" if self._controls.source == "simulate" else "Finding tensions"
+        words = "Simulating" if self.settings().source == "simulate" else "Finding tensions"
         self.studio.status.working(share, f"{words}: {100 * share:.0f} %")
 
     def _failed(self, error: Exception) -> None:
@@ -205,15 +225,11 @@ class MotionTab(Tab[MotionSettings]):
 
     # State ----------------------------------------------------------------------------------------------------------
 
-    def settings(self) -> MotionSettings:
-        return MotionSettings(**self._controls.settings(), speed=self.playback.speed, repeat=self.playback.repeat)
-
     def restore(self, settings: MotionSettings) -> None:
-        self._controls.list_files(self.studio.folder.names([".csv"]))
-        self._controls.check(settings)
+        assert self.form is not None
+        self.form.check(settings)
         self._cancel()
-        self._controls.restore(settings)
-        self.playback.restore(settings.speed, settings.repeat)
+        self.form.write(settings)
         self.playback.empty()
         self.motion = None
 

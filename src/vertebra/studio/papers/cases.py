@@ -20,8 +20,7 @@ from vertebra.papers.summary import QUESTIONS
 from vertebra.report.document import Facts
 from vertebra.robot.robot import Robot, load
 from vertebra.robot.tables import Floats
-from vertebra.studio.robot_source import file_robot
-from vertebra.studio.state import RobotSource
+from vertebra.studio.state import RobotSource, file_robot
 
 Choice = tuple[str, ...]
 """One option of each dropdown of a paper."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vertebra.studio.papers.cases import Curves
-from vertebra.studio.plots import Plot
+from vertebra.studio.readout import Plot
 
 if TYPE_CHECKING:
     import viser

@@ -9,7 +9,6 @@ import numpy as np
 from vertebra.errors import StudioError
 from vertebra.mechanics.kinematics import frames
 from vertebra.papers.summary import QUESTIONS, PaperSummary
-from vertebra.studio.motion.playback import Playback
 from vertebra.studio.papers import text as papers_text
 from vertebra.studio.papers.cases import TITLES, TOPICS, Choice, ClaimLine, Outcome, checked, paper, robot_of
 from vertebra.studio.papers.jobs import QUICK, SLOW, check_all, judge_claims, solve_case
@@ -17,6 +16,7 @@ from vertebra.studio.papers.marks import Marks
 from vertebra.studio.papers.plots import PaperPlots
 from vertebra.studio.papers.settings import PapersSettings
 from vertebra.studio.papers.work import Work
+from vertebra.studio.player import Playback
 from vertebra.studio.readout import notes
 from vertebra.studio.scene.stage import Picture
 from vertebra.studio.state import RobotSource, State

@@ -1,190 +1,179 @@
-"""Follow the leader: two concentric snakes along a path, played step by step."""
+"""Follow the leader: a journey of two concentric snakes, computed in a process of its own, and in words and numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+import math
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from vertebra.errors import StudioError
+from vertebra.follow.holding import Holding
+from vertebra.follow.journey import Journey, Moment, follow_the_leader
+from vertebra.follow.steps import read_path
+from vertebra.report.follow import COLOURS, journey_summary
+from vertebra.report.payload import force_text, weakest_text
+from vertebra.robot.robot import Robot, load
 from vertebra.robot.tables import Floats
-from vertebra.studio.payload import model
-from vertebra.studio.payload.jobs import PlayedJourney, follow
-from vertebra.studio.payload.journey_text import carried, journey_text
-from vertebra.studio.payload.settings import EXAMPLE_INNER, EXAMPLE_PATHS, SAME_INNER, PayloadSettings
-from vertebra.studio.payload.snakes import Snakes
-from vertebra.studio.player import Player
-from vertebra.studio.plots import Plot
+from vertebra.studio.payload.model import Report, direction_of
+from vertebra.studio.payload.settings import EXAMPLE_PATHS, SAME_INNER, PayloadSettings
+from vertebra.studio.readout import Value, light, readout, swatches
+from vertebra.studio.state import file_robot
 
-if TYPE_CHECKING:
-    from vertebra.studio.studio import Studio
-
-INNERS = (EXAMPLE_INNER, SAME_INNER)
-PICTURE_TIME = 0.05
-"""s for each picture."""
-TIGHTER = 2.0
-"""Usual tension of the inner snake in that of the outer one: its balls are half as large."""
+SIZE, MASS = 0.5, 0.35
+"""Of the inner snake's links, in sizes and masses of the outer one's."""
+CHANNEL, CABLES = 0.19, 0.6
+"""Length of its channels in link lengths, and radius of its cable circle in radii of its balls."""
+AZIMUTHS = (-90.0, 30.0, 150.0)
+"""deg, of its cables."""
+RADIUS, ANGLE = 0.62, 1.5
+"""Of the arc: robot lengths, and rad; all of it is 93 % of the robot's length."""
+POINTS = 200
 
 
-class JourneyPanel:
-    """Controls, scene and results of a journey: `asked` is called to start one, `begun` before it is shown, `left` when
-    a person wants it no more."""
-
-    def __init__(
-        self, studio: Studio, asked: Callable[[], None], begun: Callable[[], None], left: Callable[[], None]
-    ) -> None:
-        self._studio, self._begun = studio, begun
-        gui, robot = studio.server.gui, studio.robot
-        self.played: PlayedJourney | None = None
-        """The one in the scene."""
-        self._snakes: Snakes | None = None
-        self._row = 0
-        self._player = Player(studio.loop.post, self._show, self._moved, self._ended)
-        most = TIGHTER * model.most_tension(robot)
-        with gui.add_folder("Follow the leader", expand_by_default=False):
-            self._inner = studio.when(gui.add_dropdown("Inner snake", INNERS), left)
-            self._path = studio.when(gui.add_dropdown("Path", EXAMPLE_PATHS), left)
-            self._tension = studio.when(
-                gui.add_slider("Inner (N)", 0.0, most, most / 200, TIGHTER * model.usual_tension(robot)), left
-            )
-            limit = model.most_tension(robot) / 10
-            self._load = studio.when(gui.add_slider("Tip load (N)", 0.0, limit, limit / 200, 0.0), left)
-            self._back = studio.when(gui.add_checkbox("Come back", False), left)
-            studio.when(gui.add_button("Start the journey"), asked)
-            self._play = studio.when(gui.add_button("Pause", visible=False), self._play_pressed)
-            self._step = studio.when(gui.add_slider("Step", 0, 1, 1, 0, visible=False), self._step_chosen)
-            self._leave = studio.when(gui.add_button("Back to the payload", visible=False), left)
-        self.refresh()
-
-    def results(self) -> None:
-        """Add what shows the answers."""
-        self._text = self._studio.server.gui.add_html("", visible=False)
-        self._plot = Plot(self._studio.server.gui, "What the rigid snake carries", "step", "load at the tip (N)")
-
-    def refresh(self) -> None:
-        """Look for files again."""
-        folder = self._studio.folder
-        for handle, own, suffixes in (
-            (self._inner, INNERS, (".yaml", ".yml", ".json")),
-            (self._path, EXAMPLE_PATHS, (".csv",)),
-        ):
-            names = (*own, *folder.names(suffixes))
-            if tuple(handle.options) != names:
-                value = handle.value
-                handle.options = names
-                handle.value = value if value in names else own[0]
-
-    # State ----------------------------------------------------------------------------------------------------------
-
-    def fields(self) -> dict[str, Any]:
-        """What is set, by names of `PayloadSettings`."""
-        return {
-            "inner": str(self._inner.value),
-            "path": str(self._path.value),
-            "inner_tension": float(self._tension.value),
-            "tip_load": float(self._load.value),
-            "come_back": bool(self._back.value),
+def example_inner(outer: Robot) -> Robot:
+    """A snake with links as long as the outer one's, and thinner."""
+    joint, link = outer.joints[-1], outer.links[-1]
+    radius = SIZE * float(joint["radius"])
+    return load(
+        {
+            "vertebra": 1,
+            "name": "example-inner",
+            "source": "assumed; no paper states these numbers",
+            "sections": [
+                {
+                    "joints": len(outer.joints),
+                    "joint": {
+                        "kind": "ball",
+                        "radius": radius,
+                        "ring_radius": SIZE * float(joint["ring_radius"]),
+                        "friction": float(joint["friction"]),
+                    },
+                    "link": {
+                        "length": float(joint["size"]),
+                        "channel": CHANNEL * float(joint["size"]),
+                        "mass": MASS * float(link["mass"]),
+                        "diameter": 2 * radius,
+                    },
+                    "cables": {"radius": CABLES * radius, "azimuth": [math.radians(angle) for angle in AZIMUTHS]},
+                }
+            ],
         }
+    )
 
-    def check(self, settings: PayloadSettings) -> None:
-        """StudioError for files that are not there."""
-        self.refresh()
-        for name, handle in (("inner", self._inner), ("path", self._path)):
-            if getattr(settings, name) not in handle.options:
-                raise StudioError(f"tabs.payload.{name}", f"there is no file {getattr(settings, name)!r} in the folder")
 
-    def restore(self, settings: PayloadSettings) -> None:
-        """Set everything; settings were checked."""
-        self._inner.value, self._path.value = settings.inner, settings.path
-        self._back.value = settings.come_back
-        for slider, value in ((self._tension, settings.inner_tension), (self._load, settings.tip_load)):
-            if value is not None:
-                slider.max = max(slider.max, value)
-                slider.value = value
+def example_path(robot: Robot, name: str) -> Floats:
+    """(N, 3) m from the entry: an arc, or an S that leaves its plane."""
+    if name not in EXAMPLE_PATHS:
+        raise StudioError("path", f"there is no example {name!r}; there are {', '.join(EXAMPLE_PATHS)}")
+    along = np.linspace(0.0, 1.0, POINTS)
+    radius = RADIUS * robot.length
+    if name == EXAMPLE_PATHS[0]:
+        angle = ANGLE * along
+        return radius * np.column_stack([1 - np.cos(angle), 0 * angle, np.sin(angle)])
+    lean, twist = 0.9 * np.sin(2 * math.pi * along), math.pi * along
+    step = np.column_stack([np.sin(lean) * np.cos(twist), np.sin(lean) * np.sin(twist), np.cos(lean)])
+    middles = (step[1:] + step[:-1]) / 2 * (ANGLE * radius / (POINTS - 1))
+    return np.vstack([np.zeros(3), np.cumsum(middles, axis=0)])
 
-    # A journey ------------------------------------------------------------------------------------------------------
 
-    def start(self, settings: PayloadSettings, gravity: Floats) -> None:
-        """Compute a journey, and play it."""
-        studio, folder = self._studio, self._studio.folder
-        inner = None if settings.inner in INNERS else folder.read_path(settings.inner)
-        path = None if settings.path in EXAMPLE_PATHS else folder.read_path(settings.path)
-        studio.status.working(0.0, "The snakes set out ...")
-        studio.jobs.start(
-            follow, studio.robot, settings, gravity, inner, path, done=self._ready, failed=studio.fail,
-            progress=lambda share: studio.status.working(share, "The snakes set out ..."),
-        )  # fmt: skip
+# The computation.
 
-    def _ready(self, played: PlayedJourney) -> None:
-        studio = self._studio
-        studio.status.clear()
-        self.leave()
-        self.played = played
-        with studio.server.atomic():
-            self._begun()
-            assert studio.stage.view is not None
-            studio.stage.view.show(False)
-            self._snakes = Snakes(studio.stage, played.journey)
-            self._step.max = max(len(played.journey.steps), 1)
-            self._arrange(True)
-            steps, lines = carried(played.journey)
-            if len(steps):
-                self._plot.show(steps, lines)
-        self._player.load(np.arange(float(len(played.moments))) * PICTURE_TIME)
-        self._show(0)
-        self._player.play()
+MOST_SAMPLES, MOST_FRAMES = 6, 60_000
+"""Pictures of a step that moves something, and frames of links in all pictures of a journey."""
 
-    def leave(self) -> None:
-        """Take the journey out of the scene, and the robot back."""
-        self._player.pause()
-        self.played = None
-        if self._snakes is None:
-            return
-        with self._studio.server.atomic():
-            self._snakes.remove()
-            self._snakes = None
-            assert self._studio.stage.view is not None
-            self._studio.stage.view.show(True)
-            self._plot.hide()
-            self._arrange(False)
 
-    def _arrange(self, playing: bool) -> None:
-        for handle in (self._play, self._step, self._leave, self._text):
-            handle.visible = playing
-        self._play.label = "Pause"
+@dataclass(frozen=True, eq=False)
+class PlayedJourney:
+    """A journey and its pictures."""
 
-    def _show(self, row: int) -> None:
-        if self.played is None or self._snakes is None:
-            return
-        moment = self.played.moments[row]
-        changed = moment.step != self.played.moments[self._row % len(self.played.moments)].step or row == 0
-        self._row = row
-        with self._studio.server.atomic():
-            self._snakes.draw(moment)
-            if changed or not self._player.playing:
-                self._text.content = journey_text(self.played.journey, moment)
+    journey: Journey
+    moments: tuple[Moment, ...]
 
-    def _moved(self, time: float) -> None:
-        if self.played is not None:
-            self._step.value = self.played.moments[self._row].step
 
-    def _ended(self) -> None:
-        self._play.label = "Play"
+def follow(
+    outer: Robot, settings: PayloadSettings, gravity: Floats, inner: Path | None, path: Path | None, *, report: Report
+) -> PlayedJourney:
+    """`vertebra.follow_the_leader` of the robot around an inner snake; goes on where the rigid snake does not hold.
 
-    def _play_pressed(self) -> None:
-        if self._player.playing:
-            self._player.pause()
-            self._play.label = "Play"
-        else:
-            self._player.play()
-            self._play.label = "Pause"
+    `inner`, `path`: files; None for the example that the settings name.
+    """
+    report(0.0)
+    journey = follow_the_leader(
+        outer, _inner(outer, settings, inner), example_path(outer, settings.path) if path is None else read_path(path),
+        outer_tensions=settings.tensions, inner_tensions=settings.inner_tension or 0.0, gravity=gravity,
+        tip_load=settings.tip_load * direction_of(settings, gravity), come_back=settings.come_back, check=False,
+    )  # fmt: skip
+    report(0.7)
+    return PlayedJourney(journey, pictures(journey))
 
-    def _step_chosen(self) -> None:
-        """Stand at the end of a step."""
-        if self.played is None:
-            return
-        self._player.pause()
-        self._play.label = "Play"
-        rows = [row for row, moment in enumerate(self.played.moments) if moment.step <= int(self._step.value)]
-        self._player.seek(PICTURE_TIME * rows[-1])
+
+def _inner(outer: Robot, settings: PayloadSettings, file: Path | None) -> Robot:
+    if file is not None:
+        return file_robot(file.name, file.read_bytes())[0]
+    return outer if settings.inner == SAME_INNER else example_inner(outer)
+
+
+def pictures(journey: Journey) -> tuple[Moment, ...]:
+    """As many pictures as can be kept: fewer of each step, then not of every step."""
+    links = len(journey.pair.outer.links) + len(journey.pair.inner.links)
+    room = max(MOST_FRAMES // links, 2)
+    samples = max(1, min(MOST_SAMPLES, room // max(len(journey.steps), 1)))
+    moments = journey.frames(samples)
+    kept = np.unique(np.linspace(0, len(moments) - 1, min(room, len(moments))).round().astype(int))
+    return tuple(moments[i] for i in kept.tolist())
+
+
+# In words and numbers, at one instant and as a whole.
+
+HEADROOM = 1.2
+"""Loads without limit are drawn this far above the largest one that has a limit."""
+
+
+def journey_text(journey: Journey, moment: Moment) -> str:
+    """HTML of what holds now, and of the journey as a whole."""
+    found = journey.holdings[moment.step - 1] if moment.step else None
+    outer, inner = moment.links_out
+    values = [
+        Value("payload-step", "step", moment.label),
+        Value("payload-lock", "now", str(moment.lock)),
+        Value("payload-out", "links out", f"{outer} outer, {inner} inner"),
+        *_holding(found),
+    ]
+    whole = [Value(f"payload-journey-{label.replace(' ', '-')}", label, text) for label, text in _rows(journey)]
+    return (
+        _light(found) + readout("This step", values) + swatches((colour, name) for name, colour in COLOURS.values())
+        + readout("The journey", whole)
+    )  # fmt: skip
+
+
+def carried(journey: Journey) -> tuple[Floats, list[tuple[str, Floats]]]:
+    """Steps after which one snake is loose, and lines over them, N: what the other carries at the tip, what it must."""
+    rows = [(step, found) for step, found in enumerate(journey.holdings, 1) if found is not None]
+    forces = np.array([found.force for _, found in rows])
+    finite = forces[np.isfinite(forces)]
+    top = HEADROOM * float(finite.max()) if len(finite) and finite.max() > 0 else 1.0
+    name = "carries (N)" if len(finite) == len(forces) else "carries (N), no limit at the top"
+    wanted = np.array([found.wanted for _, found in rows])
+    return np.array([float(step) for step, _ in rows]), [(name, np.minimum(forces, top)), ("wanted (N)", wanted)]
+
+
+def _light(found: Holding | None) -> str:
+    if found is None:
+        return light("payload-holds", True, "Both snakes are rigid")
+    verdict = f"The rigid {found.rigid} snake {'holds' if found.holds else 'does not hold'}"
+    return light("payload-holds", found.holds, verdict)
+
+
+def _holding(found: Holding | None) -> list[Value]:
+    """The same lines whether or not a snake is loose, so that nothing jumps while the journey is played."""
+    texts = ("-", "-", "-")
+    if found is not None:
+        texts = force_text(found.force), force_text(found.margin), weakest_text(found.joint, found.payload.mode)
+    labels = (("carries", "carries at the tip"), ("margin", "beyond the tip load"), ("gives", "gives way"))
+    return [Value(f"payload-{key}", label, text) for (key, label), text in zip(labels, texts, strict=True)]
+
+
+def _rows(journey: Journey) -> list[tuple[str, str]]:
+    return [(row[0], row[1]) for row in journey_summary(journey, "").rows]

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from vertebra.errors import StudioError
 from vertebra.locked.ball_shape import BallShape
+from vertebra.locked.best import WORST, BestTensions, best_tensions
 from vertebra.locked.map import payload_map
 from vertebra.locked.payload import Payload, payload
 from vertebra.report.payload import PayloadCase, payload_case
 from vertebra.report.payload_map import Body, bodies_of
-from vertebra.report.scene import round_number_below
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import BALL, KIND_CODES, Floats
 from vertebra.studio.payload.settings import TIP, PayloadSettings
 
+Report = Callable[[float], None]
+"""Told the share of a computation that is done, 0 to 1."""
 MOST_DIRECTIONS, FEWEST_DIRECTIONS, WORK = 500, 100, 20_000
 """Directions of the body; joints times directions that are computed between two frames, in some 10 ms."""
 SMALLER = 0.5
 """Size of the body in that of the report's, whose picture has room for all of it."""
-EXCESS = 18.0
-"""Usual tension, in tensions that just hold a level straight robot; that of the paper's robot (35 N)."""
-STRONG_BEND, USUAL_BEND = 360.0, 54.0
-"""deg: sum of the bends of all joints at the end of the slider, and to begin with."""
 WORLD = {
     f"{sign}{axis}": size * np.eye(3)[i] for i, axis in enumerate("xyz") for sign, size in (("+", 1.0), ("-", -1.0))
 }
@@ -49,37 +48,6 @@ def has_balls(robot: Robot) -> bool:
 def joint_kinds(robot: Robot) -> str:
     """Such as ``rolling`` or ``pin and ball``."""
     return " and ".join(name for name, code in KIND_CODES.items() if (robot.joints["kind"] == code).any())
-
-
-def usual_tension(robot: Robot) -> float:
-    """A tension to begin with, N: two digits."""
-    most = robot.cables["max_tension"]
-    if len(most) and np.isfinite(most).all():
-        return float(most.min()) / 2
-    joints = robot.joints
-    grip = float((joints["friction"] * joints["radius"]).min()) * max(len(robot.cables), 1)
-    moment = 9.8 * robot.mass * robot.length / 2
-    return float(f"{EXCESS * moment / grip:.2g}") if moment > 0 and grip > 0 else 10.0
-
-
-def most_tension(robot: Robot) -> float:
-    """End of the sliders, N."""
-    most = robot.cables["max_tension"]
-    if len(most) and np.isfinite(most).all():
-        return float(most.max())
-    return round_number_below(3 * usual_tension(robot))
-
-
-def most_bend(robot: Robot) -> float:
-    """End of the slider, deg: no joint can bend more, and all together come round once."""
-    limit = math.degrees(float(robot.joints["limit"].min()))
-    most = min(limit, max(STRONG_BEND / len(robot.joints), 1.0))
-    return math.floor(10 * most) / 10 or 0.99 * most  # rounded down, so that the end is still within the limit
-
-
-def usual_bend(robot: Robot) -> float:
-    """To begin with, deg."""
-    return float(f"{min(USUAL_BEND / len(robot.joints), most_bend(robot)):.3g}")
 
 
 def shape_of(robot: Robot, settings: PayloadSettings) -> BallShape:
@@ -127,6 +95,14 @@ def solve(robot: Robot, settings: PayloadSettings, gravity: Floats) -> PayloadAn
     )  # threads would take longer to start than the map takes
     body = bodies_of(case, around)[0]
     return PayloadAnswer(case, found, replace(body, scale=SMALLER * body.scale))
+
+
+def find_best(robot: Robot, settings: PayloadSettings, gravity: Floats, *, report: Report) -> BestTensions:
+    """`vertebra.best_tensions` in the direction of the load, or in the worst one; in a process of its own."""
+    report(0.0)
+    aim = direction_of(settings, gravity) if settings.goal == "this direction" else WORST
+    bounds = settings.least, settings.most
+    return best_tensions(robot, shape_of(robot, settings), aim, bounds, settings.link, gravity=gravity)
 
 
 def check(robot: Robot, settings: PayloadSettings) -> None:

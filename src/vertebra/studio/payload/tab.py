@@ -10,18 +10,27 @@ from vertebra.locked.best import BestTensions
 from vertebra.mechanics.kinematics import frames
 from vertebra.report.payload import axis_top
 from vertebra.robot.tables import Floats
+from vertebra.studio.form import Form, put
 from vertebra.studio.payload import text
-from vertebra.studio.payload.controls import PayloadControls
-from vertebra.studio.payload.jobs import find_best
-from vertebra.studio.payload.journey import JourneyPanel
-from vertebra.studio.payload.model import PayloadAnswer, check, has_balls, solve
-from vertebra.studio.payload.settings import AS_IN_SHAPE, PayloadSettings
+from vertebra.studio.payload.journey_panel import JourneyPanel
+from vertebra.studio.payload.model import PayloadAnswer, check, find_best, has_balls, solve
+from vertebra.studio.payload.settings import (
+    AS_IN_SHAPE,
+    TIP,
+    PayloadSettings,
+    most_tension,
+    tension_step,
+    usual_tension,
+)
 from vertebra.studio.payload.view import PayloadView
-from vertebra.studio.plots import Plot
+from vertebra.studio.readout import Plot
 from vertebra.studio.scene.stage import Picture
 from vertebra.studio.shape.model import gravity_of
 from vertebra.studio.shape.settings import ShapeSettings
 from vertebra.studio.tab import Tab
+
+MANY = 6
+"""Cables beyond this number are folded away: one slider for all is left."""
 
 
 class PayloadTab(Tab[PayloadSettings]):
@@ -31,22 +40,33 @@ class PayloadTab(Tab[PayloadSettings]):
 
     answer: PayloadAnswer | None = None
     """The last one."""
-    _controls: PayloadControls | None = None
-    """None for robots without ball joints."""
 
     def controls(self) -> None:
-        robot = self.studio.robot
-        self.answer, self._controls, self._best = None, None, ""
+        robot, gui = self.studio.robot, self.gui
+        self.answer, self.form, self._best = None, None, ""
         if not has_balls(robot):
-            self.gui.add_html(text.other_joints_text(robot))
+            gui.add_html(text.other_joints_text(robot))
             return
-        self._controls = PayloadControls(self.studio, self._changed, self._best_asked)
-        self._journey = JourneyPanel(self.studio, self._journey_asked, self._clear, self._changed)
+        count, self._most = len(robot.cables), most_tension(robot)
+        form = self.form = Form(self.studio, PayloadSettings, "tabs.payload", lambda name: self._changed())
+        form.add("form", "bend_deg", "azimuth_deg", "from_deg", "to_deg")
+        common = gui.add_slider("All cables (N)", 0.0, self._most, tension_step(robot), usual_tension(robot))
+        self._common = self.when(common, self._all_pulled)
+        self._common.disabled = count == 0
+        with form.folder("Each cable", expanded=0 < count <= MANY, visible=count > 0):
+            form.add("tensions")
+        with form.folder("Load"):
+            form.add("link", "toward", "load_azimuth_deg", "load_elevation_deg", "mount", "body")
+        with form.folder("Best tensions", expanded=False):
+            form.add("goal", "least", "most")
+            self.when(gui.add_button("Find the best tensions", disabled=count == 0), self._best_asked)
+        self._journey = JourneyPanel(self.studio, form, self._journey_asked, self._clear, self._changed)
         self._view = PayloadView(self.studio.stage)
+        form.arrange()
 
     def results(self) -> None:
         self._text = self.gui.add_html("")
-        if self._controls is None:
+        if self.form is None:
             self._text.content = text.other_joints_text(self.studio.robot)
             return
         self._plot = Plot(self.gui, "What each joint would hold", "joint", "limit (N)")
@@ -54,26 +74,26 @@ class PayloadTab(Tab[PayloadSettings]):
         self._journey.results()
 
     def shown(self) -> None:
-        if self._controls is None:
+        if self.form is None:
             robot = self.studio.robot
             straight = frames(robot, np.zeros(robot.freedoms))
             self.studio.stage.draw(Picture(straight, gravity=self._gravity(PayloadSettings())))
             return
-        self._journey.refresh()
+        self.form.list_files()
         first = self.answer is None
         self._show()
         if first:
             self.studio.stage.look()  # across the bend, which the robot of another tab may not have
 
     def hidden(self) -> None:
-        if self._controls is None:
+        if self.form is None:
             return
         self._stop()
         self._journey.leave()
         self._view.hide()
 
     def removed(self) -> None:
-        if self._controls is not None:
+        if self.form is not None:
             self._journey.leave()
             self._view.remove()
 
@@ -91,15 +111,14 @@ class PayloadTab(Tab[PayloadSettings]):
             self.studio.status.clear()
 
     def _show(self) -> None:
-        assert self._controls is not None
         settings = self.settings()
         gravity = self._gravity(settings)
         self.answer = answer = solve(self.studio.robot, settings, gravity)
         with self.studio.server.atomic():
-            picture = Picture(answer.case.frames, answer.found.tensions, self._controls.most, gravity)
+            picture = Picture(answer.case.frames, answer.found.tensions, self._most, gravity)
             self.studio.stage.draw(picture)
             self._view.draw(answer)
-            self._text.content = self._best + text.answer_text(answer, self._controls.most)
+            self._text.content = self._best + text.answer_text(answer, self._most)
             self._text.visible = True
             self._show_limits(answer)
             self._legend.content = text.body_text(answer.body, self._view.colours) if answer.body is not None else ""
@@ -118,6 +137,18 @@ class PayloadTab(Tab[PayloadSettings]):
         mount = shape if settings.mount == AS_IN_SHAPE else ShapeSettings(mount=settings.mount)
         return gravity_of(self.studio.robot, mount)
 
+    def _all_pulled(self) -> None:
+        assert self.form is not None
+        self.form.set("tensions", [float(self._common.value)] * len(self.form.handles("tensions")))
+        self._changed()
+
+    def _pull(self, tensions: tuple[float, ...]) -> None:
+        """Set the cables, N, and the slider of all where they are equal."""
+        assert self.form is not None
+        self.form.set("tensions", tensions)
+        if len(set(tensions)) == 1:
+            put([self._common], tensions)
+
     # Best tensions --------------------------------------------------------------------------------------------------
 
     def _best_asked(self) -> None:
@@ -130,8 +161,7 @@ class PayloadTab(Tab[PayloadSettings]):
         )  # fmt: skip
 
     def _best_found(self, found: BestTensions, goal: str) -> None:
-        assert self._controls is not None
-        self._controls.pull(found.tensions)
+        self._pull(tuple(found.tensions.tolist()))
         self._best = text.best_text(found, goal)
         self._show()
         self.studio.status.working(None)
@@ -152,17 +182,15 @@ class PayloadTab(Tab[PayloadSettings]):
 
     # State ----------------------------------------------------------------------------------------------------------
 
-    def settings(self) -> PayloadSettings:
-        if self._controls is None:
-            return PayloadSettings()
-        return PayloadSettings(**self._controls.fields(), **self._journey.fields())
-
     def restore(self, settings: PayloadSettings) -> None:
-        check(self.studio.robot, settings)
-        if self._controls is None:
+        robot = self.studio.robot
+        check(robot, settings)
+        if self.form is None:
             return
-        self._journey.check(settings)
+        if settings.link == len(robot.links) - 1:
+            settings = settings.model_copy(update={"link": TIP})
+        self.form.check(settings)
         self._journey.leave()
-        self._controls.restore(settings)
-        self._journey.restore(settings)
+        self.form.write(settings)
+        self._pull(self.settings().tensions)
         self._best = ""

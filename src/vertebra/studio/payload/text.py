@@ -13,8 +13,7 @@ from vertebra.report.payload import force_text, warnings, weakest_text
 from vertebra.report.payload_map import Body, scale_text
 from vertebra.robot.robot import Robot
 from vertebra.studio.payload.model import PayloadAnswer, joint_kinds
-from vertebra.studio.payload.swatches import swatches
-from vertebra.studio.readout import Value, grid, light, notes, readout, significant, tension_scale
+from vertebra.studio.readout import Value, grid, light, notes, readout, significant, swatches, tension_scale
 
 STANDARD_GRAVITY = 9.80665
 """m/s^2, of grams-force."""

@@ -2,22 +2,71 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from vertebra.locked.chain import sphere_grid
 from vertebra.locked.payload import Payload
+from vertebra.report.meshes import Ints, Mesh
 from vertebra.report.payload import NORMAL_SHARE, RING_SIZE, contact_point, force_text
-from vertebra.report.payload_map import Body
+from vertebra.report.payload_map import CUT, Body, skin
 from vertebra.report.scene import ARROW_SHARE, MM
 from vertebra.robot.tables import Floats
 from vertebra.studio.payload.model import PayloadAnswer
-from vertebra.studio.payload.skin import skins
-from vertebra.studio.plots import COLOURS
+from vertebra.studio.readout import COLOURS
 from vertebra.studio.scene import palette
 
 if TYPE_CHECKING:
     from vertebra.studio.scene.stage import Stage
+
+
+class SphereNet(NamedTuple):
+    """Triangles between evenly spread directions, whole and cut. Vertices: directions, middles of edges, centres."""
+
+    triangles: Ints
+    """(F, 3) rows of directions."""
+    edges: Ints
+    """(E, 2) rows of directions."""
+    cut: Ints
+    """(F, 3, 2, 3) of each triangle, the two triangles that are the share of each corner."""
+
+
+@lru_cache(maxsize=4)
+def sphere_net(count: int) -> SphereNet:
+    """Of so many directions; they are the same for every body."""
+    triangles = skin(sphere_grid(count))
+    ends = np.sort(np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2), axis=2).reshape(-1, 2)
+    edges, numbers = np.unique(ends, axis=0, return_inverse=True)
+    after = count + numbers.reshape(-1, 3)
+    centre = count + len(edges) + np.arange(len(triangles))
+    before = np.roll(after, 1, axis=1)
+    corners = np.stack([triangles, after, np.repeat(centre[:, None], 3, axis=1), before], axis=2)
+    return SphereNet(triangles, edges, corners[:, :, CUT])
+
+
+def body_meshes(body: Body) -> dict[int, Mesh]:
+    """Skin by weakest joint, mm, 0 where there is no limit; triangles between directions of different joints are cut
+    halfway, so that every direction has its own share. Empty for a body that cannot be drawn."""
+    if body.scale == 0:
+        return {}
+    triangles, edges, cut = sphere_net(len(body.directions))
+    points = body.drawn
+    vertices = np.concatenate([points, points[edges].mean(axis=1), points[triangles].mean(axis=1)])
+    owners = body.joint[triangles]
+    same = (owners == owners[:, :1]).all(axis=1)
+    whole, whole_owners, parts, part_owners = triangles[same], owners[same, 0], cut[~same], owners[~same]
+    found = {}
+    for joint in np.unique(body.joint).tolist():
+        faces = np.concatenate([whole[whole_owners == joint], parts[part_owners == joint].reshape(-1, 3)])
+        used = np.zeros(len(vertices), dtype=bool)
+        used[faces] = True
+        found[joint] = Mesh(vertices[used], (np.cumsum(used) - 1)[faces])
+    return found
+
+
+# What the Payload tab adds to the scene: the load, the weakest joint and its contact, the body of payloads.
 
 OPACITY = 0.55
 FREE = "#B5B5B5"
@@ -85,7 +134,7 @@ class PayloadView:
         _show(node, True)
 
     def _draw_body(self, body: Body | None) -> None:
-        meshes = {} if body is None else skins(body)
+        meshes = {} if body is None else body_meshes(body)
         if body is not None:
             self.colours = joint_colours(body, self.colours)
         for place, (joint, mesh) in enumerate(meshes.items()):

@@ -25,7 +25,9 @@ def rgb(text: str) -> tuple[int, int, int]:
 LINKS = (0.8 * np.array([rgb(colour) for colour in LINK_COLOURS])).astype(np.uint8)
 PART, MOUNT, FORCE, MOMENT = rgb(PART_COLOUR), rgb(MOUNT_COLOUR), rgb(FORCE_COLOUR), rgb(MOMENT_COLOUR)
 GRAVITY, GHOST, TRACE, ELLIPSOID = (0, 114, 178), (127, 127, 127), (213, 94, 0), (86, 180, 233)
-TRUTH, ESTIMATE, WEAKEST = (127, 127, 127), (0, 114, 178), (214, 0, 127)
+ESTIMATE, WEAKEST = (0, 114, 178), (214, 0, 127)
+BRAND = (0, 94, 148)
+"""Of the page: a blue on which white text has a contrast of 6.9."""
 
 
 def tension_colours(tensions: Floats, highest: float) -> Colours:

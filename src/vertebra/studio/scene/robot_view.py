@@ -1,6 +1,6 @@
 """The robot in the viewer: its links as instances of few meshes, its joints' parts, its cables coloured by tension.
-
-Lengths in the viewer are in robot lengths, so that a gripper of 2 cm and a boom of 10 m look alike; `scale` converts.
+Lengths in the viewer are in robot lengths, so that a gripper of 2 cm and a boom of 10 m look alike; `scale`
+converts.
 """
 
 from __future__ import annotations
@@ -8,17 +8,136 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from vertebra.report.meshes import Mesh, joined, joint_mesh, link_mesh, mount_mesh
+from vertebra.report.meshes import Mesh, directions, joined, joint_mesh, link_mesh, mount_mesh, rod_offsets, rod_radius
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import Floats
+from vertebra.robot.tables import FLEXURE, Floats
 from vertebra.studio.scene import palette
-from vertebra.studio.scene.cable_paths import CablePaths
-from vertebra.studio.scene.flexure_rods import FlexureRods
-from vertebra.studio.scene.poses import quaternions
 
 if TYPE_CHECKING:
     import viser
+
+
+def quaternions(frames: Floats) -> Floats:
+    """(m, 4) w, x, y, z of the rotations of (m, 4, 4) frames; of the two signs, any."""
+    r = frames[:, :3, :3]
+    xx, yy, zz = r[:, 0, 0], r[:, 1, 1], r[:, 2, 2]
+    # Four formulas, each exact where its own component is the largest one.
+    squares = np.stack([1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz], axis=1)
+    a, b, c = r[:, 2, 1] - r[:, 1, 2], r[:, 0, 2] - r[:, 2, 0], r[:, 1, 0] - r[:, 0, 1]
+    d, e, f = r[:, 1, 0] + r[:, 0, 1], r[:, 0, 2] + r[:, 2, 0], r[:, 2, 1] + r[:, 1, 2]
+    rows = np.stack(
+        [
+            np.stack([squares[:, 0], a, b, c], axis=1),
+            np.stack([a, squares[:, 1], d, e], axis=1),
+            np.stack([b, d, squares[:, 2], f], axis=1),
+            np.stack([c, e, f, squares[:, 3]], axis=1),
+        ],
+        axis=1,
+    )
+    chosen = rows[np.arange(len(frames)), squares.argmax(axis=1)]
+    return np.asarray(chosen / np.linalg.norm(chosen, axis=1, keepdims=True))
+
+
+# All cables of a robot as line segments, in one go: fast enough for every frame of a motion.
+
+
+class CablePaths:
+    """Where the corners of all cables are, in the frames of their links."""
+
+    def __init__(self, robot: Robot) -> None:
+        links: list[int] = []
+        points: list[tuple[float, float, float]] = []
+        starts: list[int] = []
+        cables: list[int] = []
+        joints: list[int] = []
+        for k, row in enumerate(robot.cables):
+            x, y, last = float(row["x"]), float(row["y"]), int(row["last_link"])
+            corners = [(-1, 0.0)]
+            for joint in range(last):
+                hole = robot.segments[k][joint]
+                corners += [(joint, float(hole["exit"])), (joint + 1, float(hole["entry"]))]
+            corners.append((last, float(row["end"])))
+            for number, (link, z) in enumerate(corners):
+                if number:
+                    starts.append(len(links) - 1)
+                    cables.append(k)
+                    # A piece inside a link has the tension that has come through the joint before it.
+                    joints.append(max((number - 2) // 2, 0))
+                links.append(link)
+                points.append((x, y, z))
+        self._links = np.array(links, np.int64)
+        self._points = np.array(points, np.float64).reshape(-1, 3)
+        self._starts = np.array(starts, np.int64)
+        self.cables: NDArray[np.int64] = np.array(cables, np.int64)
+        """(segments,) cable that each belongs to."""
+        self.joints: NDArray[np.int64] = np.array(joints, np.int64)
+        """(segments,) row of the joint whose tension each has."""
+
+    def segments(self, frames: Floats) -> Floats:
+        """(segments, 2, 3) ends in the world, m; `frames` (n+1, 4, 4)."""
+        rotation = np.where((self._links < 0)[:, None, None], np.eye(3), frames[self._links, :3, :3])
+        origin = np.where((self._links < 0)[:, None], 0.0, frames[self._links, :3, 3])
+        corners = np.einsum("mij,mj->mi", rotation, self._points) + origin
+        return np.stack([corners[self._starts], corners[self._starts + 1]], axis=1)
+
+
+# All rods of a robot's flexure joints at once: where the corners of their meshes are, fast enough for every frame.
+
+ROD_POINTS, ROD_SECTORS = 13, 10
+"""Points along a rod and around it, as the meshes of reports have."""
+
+
+class FlexureRods:
+    """For a robot whose joints are all flexures; corners stand in the order of the meshes of reports."""
+
+    def __init__(self, robot: Robot) -> None:
+        rods = [(row, offset) for row in range(len(robot.joints)) for offset in rod_offsets(robot, row)]
+        self._rows = np.array([row for row, _ in rods])
+        axes, bends = zip(*(directions(robot, row) for row, _ in rods), strict=True)
+        self._bend = np.array(bends)
+        self._foot = np.array([offset for _, offset in rods])[:, None] * np.array(axes)
+        self._foot[:, 2] += robot.links["reach"][self._rows]
+        self._length = robot.joints["size"][self._rows].astype(np.float64)
+        self._radius = np.array([rod_radius(robot, row) for row, _ in rods])
+        angle = np.linspace(0.0, 2 * np.pi, ROD_SECTORS, endpoint=False)
+        self._circle = np.stack([np.cos(angle), np.sin(angle)])
+
+    @staticmethod
+    def serves(robot: Robot) -> bool:
+        """Whether all joints are flexures."""
+        return bool((robot.joints["kind"] == FLEXURE).all())
+
+    def vertices(self, frames: Floats) -> Floats:
+        """(corners, 3) m; `frames` (n+1, 4, 4)."""
+        points = self._centre_lines(frames)
+        along = np.gradient(points, axis=1)
+        along /= np.linalg.norm(along, axis=2, keepdims=True)
+        helper = np.eye(3)[np.abs(along).max(axis=1).argmin(axis=1)]
+        side = np.cross(along, helper[:, None])
+        side /= np.linalg.norm(side, axis=2, keepdims=True)
+        spokes = np.stack([side, np.cross(along, side)], axis=-1) @ self._circle  # (rods, points, 3, sectors)
+        rings = points[:, :, None] + self._radius[:, None, None, None] * spokes.transpose(0, 1, 3, 2)
+        skin = rings.reshape(len(points), ROD_POINTS * ROD_SECTORS, 3)
+        return np.concatenate([points[:, :1], skin, points[:, -1:]], axis=1).reshape(-1, 3)
+
+    def _centre_lines(self, frames: Floats) -> Floats:
+        """(rods, COUNT, 3) m, circular arcs."""
+        turn, place = frames[self._rows, :3, :3], frames[self._rows, :3, 3]
+        turned = np.einsum("rji,rj->ri", turn, frames[self._rows + 1, :3, 2])
+        angle = np.arctan2((turned * self._bend).sum(axis=1), turned[:, 2])
+        half = 0.5 * angle[:, None] * np.linspace(0.0, 1.0, ROD_POINTS)
+        chord = self._length[:, None] * np.linspace(0.0, 1.0, ROD_POINTS) * np.sinc(half / np.pi)
+        local = (chord * np.sin(half))[:, :, None] * self._bend[:, None] + self._foot[:, None]
+        local[:, :, 2] += chord * np.cos(half)
+        return np.asarray(local @ turn.transpose(0, 2, 1) + place[:, None])
+
+
+# The robot in the viewer: its links as instances of few meshes, its joints' parts, its cables coloured by tension.
+#
+# Lengths in the viewer are in robot lengths, so that a gripper of 2 cm and a boom of 10 m look alike; `scale`
+# converts.
 
 MOST_VERTICES = 40_000
 """Robots of many links are drawn with coarser links."""

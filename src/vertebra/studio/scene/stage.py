@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,30 +11,56 @@ from vertebra.report.meshes import Mesh, mount_mesh
 from vertebra.report.scene import best_view
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.studio.layout import BRAND, VIEW_PLACE
+from vertebra.studio.form import Form
 from vertebra.studio.scene import palette
-from vertebra.studio.scene.poses import quaternions
-from vertebra.studio.scene.robot_view import RobotView
-from vertebra.studio.scene.trace import Trace
+from vertebra.studio.scene.robot_view import RobotView, quaternions
 from vertebra.studio.state import ViewSettings
 
 if TYPE_CHECKING:
+    import viser
+
     from vertebra.studio.studio import Studio
 
+MOST_TRACE_POINTS = 600
+"""Points that are remembered."""
+LEAST_MOVE = 1e-4
+"""A tip that moved less than this, in robot lengths, has not moved."""
+
+
+class Trace:
+    """Points in viewer lengths."""
+
+    def __init__(self, scene: viser.SceneApi) -> None:
+        self._points: list[Floats] = []
+        self._line = scene.add_line_segments(
+            "/trace", np.zeros((1, 2, 3)), palette.TRACE, thickness=0.004, visible=False
+        )
+
+    def grow(self, point: Floats) -> None:
+        """The tip is at `point` (3,)."""
+        if self._points and np.linalg.norm(point - self._points[-1]) < LEAST_MOVE:
+            return
+        self._points = [*self._points[-MOST_TRACE_POINTS + 1 :], point]
+        if len(self._points) > 1:
+            line = np.array(self._points, np.float32)
+            self._line.points = np.stack([line[:-1], line[1:]], axis=1)
+            self._line.visible = True
+
+    def clear(self) -> None:
+        """Forget."""
+        self._points = []
+        self._line.visible = False
+
+
+# The scene around the robot: floor, gravity, ghost, trace of the tip, frames; what of it is shown, and from where.
+
+VIEW_PLACE = 2e6
+"""In the left panel, below the controls of the tab."""
 GHOST_OPACITY = 0.25
 GRID = {False: ((215, 215, 215), (175, 175, 175)), True: ((48, 48, 48), (80, 80, 80))}
 """Colours of the floor's lines on a light and on a dark page: there, but in the background."""
 GLASS = 0.35
 """Opacity of links through which the cables are seen."""
-HINTS = {
-    "ghost": "A second, pale robot: the shape without gravity, or the true one beside the estimate.",
-    "trace": "The way of the tip, its last 600 places.",
-    "frames": "x red, y green, z blue.",
-    "ellipsoid": "Where a small force from any side moves the tip, to first order.",
-    "gravity": "Which way things fall.",
-    "glass": "The cables run inside the links.",
-    "dark": "In all windows.",
-}
 EYE = 1.7
 """Distance of the camera, robot lengths."""
 
@@ -68,23 +94,10 @@ class Stage:
         self._robot: Robot | None = None
         self._beside = np.array([-0.38, 0.0, 0.3])
         gui = self._server.gui
+        self.form = Form(studio, ViewSettings, "view", lambda name: self._darken() if name == "dark" else self.redraw())
         with gui.add_folder("View", expand_by_default=False, order=VIEW_PLACE):
-            self._boxes: dict[str, Any] = {
-                name: gui.add_checkbox(label, initial_value=initial, hint=HINTS[name])
-                for name, label, initial in (
-                    ("ghost", "Pale ghost", True),
-                    ("trace", "Tip trace", False),
-                    ("frames", "Link frames", False),
-                    ("ellipsoid", "Tip compliance", True),
-                    ("gravity", "Gravity arrow", True),
-                    ("glass", "See-through links", False),
-                    ("dark", "Dark page", False),
-                )
-            }
-            self._look = gui.add_button("Look at the robot")
-        for name, box in self._boxes.items():
-            studio.when(box, self._darken if name == "dark" else self.redraw)
-        studio.when(self._look, self.look)
+            self.form.add(*ViewSettings.model_fields)
+            studio.when(gui.add_button("Look at the robot"), self.look)
         self.scene.set_up_direction("+z")
         self.scene.configure_default_lights(True, cast_shadow=False)
         self._trace = Trace(self.scene)
@@ -97,12 +110,11 @@ class Stage:
 
     def settings(self) -> ViewSettings:
         """Which boxes are ticked."""
-        return ViewSettings(**{name: bool(box.value) for name, box in self._boxes.items()})
+        return self.form.read()
 
     def restore(self, settings: ViewSettings) -> None:
         """Tick the boxes."""
-        for name, box in self._boxes.items():
-            box.value = getattr(settings, name)
+        self.form.write(settings)
         self._darken()
 
     def choose_robot(self, robot: Robot) -> None:
@@ -138,14 +150,14 @@ class Stage:
         self._last = picture
         with self._server.atomic():
             self._draw(picture)
-            if self._boxes["trace"].value:
+            if self.settings().trace:
                 self._trace.grow(self._tip(picture) * self.scale)
         if first:
             self.look()
 
     def redraw(self) -> None:
         """The boxes have changed."""
-        if not self._boxes["trace"].value:
+        if not self.settings().trace:
             self._trace.clear()
         if self._last is not None:
             with self._server.atomic():
@@ -161,7 +173,7 @@ class Stage:
         view, middle = best_view(backbone, gravity), (backbone.min(axis=0) + backbone.max(axis=0)) / 2
         eye = middle + EYE * np.array(view.eye)
         self._beside = backbone[0] - 0.38 * view.right + 0.3 * np.array(view.up)
-        self._draw_gravity(picture, bool(self._boxes["gravity"].value))
+        self._draw_gravity(picture, self.settings().gravity)
         first = self._server.initial_camera
         first.up, first.position, first.look_at = view.up, eye, middle
         for client in self._server.get_clients().values():
@@ -171,15 +183,15 @@ class Stage:
     def _draw(self, picture: Picture) -> None:
         assert self.view is not None
         assert self._ghost is not None
-        boxes = self._boxes
-        self.view.fade(GLASS if boxes["glass"].value else None)
+        boxes = self.settings()
+        self.view.fade(GLASS if boxes.glass else None)
         self.view.update(picture.frames, picture.tensions, picture.highest)
-        self._ghost.show(picture.ghost is not None and boxes["ghost"].value)
-        if picture.ghost is not None and boxes["ghost"].value:
+        self._ghost.show(picture.ghost is not None and boxes.ghost)
+        if picture.ghost is not None and boxes.ghost:
             self._ghost.update(picture.ghost)
-        self._draw_axes(picture, boxes["frames"].value)
-        self._draw_gravity(picture, boxes["gravity"].value)
-        self._draw_body(picture, boxes["ellipsoid"].value)
+        self._draw_axes(picture, boxes.frames)
+        self._draw_gravity(picture, boxes.gravity)
+        self._draw_body(picture, boxes.ellipsoid)
 
     def _draw_axes(self, picture: Picture, wanted: bool) -> None:
         _show(self._axes, wanted)
@@ -216,9 +228,11 @@ class Stage:
         return np.asarray(last[:3, :3] @ self._robot.tip_point + last[:3, 3])
 
     def _darken(self) -> None:
-        dark = bool(self._boxes["dark"].value)
+        dark = self.settings().dark
         self._grid.cell_color, self._grid.section_color = GRID[dark]
-        self._server.gui.configure_theme(dark_mode=dark, show_logo=False, show_share_button=False, brand_color=BRAND)
+        self._server.gui.configure_theme(
+            dark_mode=dark, show_logo=False, show_share_button=False, brand_color=palette.BRAND
+        )
 
 
 def _show(node: object, visible: bool) -> None:

@@ -13,17 +13,17 @@ import numpy as np
 
 from vertebra.errors import StudioError
 from vertebra.robot.tables import Floats
-from vertebra.studio.sense.look import Look, errors_of, look_of
+from vertebra.studio.sense.snapshot import Snapshot, errors_of, snapshot_of
 
 if TYPE_CHECKING:
     from vertebra.sensing.estimator import ShapeEstimator
     from vertebra.sensing.live import LiveSession, SessionStatistics, Update
     from vertebra.sensing.sensed_shape import Integers
+    from vertebra.studio.sense.recorder import RecorderSwitch
     from vertebra.studio.sense.sources import Source
-    from vertebra.studio.sense.tape import Deck
 
 EVERY = 0.05
-"""s between two looks: the page gets at most 20 a second."""
+"""s between two snapshots: the page gets at most 20 a second."""
 WINDOW = 1.0
 """s over which the rates of sensors are taken."""
 
@@ -36,7 +36,7 @@ class Sensed:
     """None for a recording."""
     hint: str
     """Why there is no shape; empty when there is one."""
-    look: Look | None = None
+    snapshot: Snapshot | None = None
     truth: Floats | None = None
     """(n+1, 4, 4) true frames in the base; None when nobody knows them."""
     tip_error: float = 0.0
@@ -54,12 +54,12 @@ class SenseRun:
         self,
         source: Source,
         estimator: Callable[[], ShapeEstimator],
-        deck: Deck,
+        switch: RecorderSwitch,
         show: Callable[[Sensed], None],
         failed: Callable[[Exception], None],
         after: SenseRun | None = None,
     ) -> None:
-        self.source, self.deck = source, deck
+        self.source, self.switch = source, switch
         self._estimator, self._show, self._failed, self._after = estimator, show, failed, after
         self._stop = threading.Event()
         self._samples: deque[tuple[float, Integers]] = deque()
@@ -69,8 +69,8 @@ class SenseRun:
     def stop(self) -> None:
         """End soon; returns at once."""
         self._stop.set()
-        if self.deck.tape is not None:
-            self.deck.tape.stop()
+        if self.switch.recording is not None:
+            self.switch.recording.stop()
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait until everything is closed; whether it is."""
@@ -95,7 +95,7 @@ class SenseRun:
 
     def _work(self) -> None:
         last: Update | None = None
-        with self.source.opened(self._estimator(), self.deck) as session:
+        with self.source.opened(self._estimator(), self.switch) as session:
             while not self._stop.wait(EVERY) and session.running:
                 update = session.latest
                 if update is None or update is not last:
@@ -108,10 +108,10 @@ class SenseRun:
         if update is None:
             return Sensed(session.statistics, hint(session))
         shape = update.shape
-        look = look_of(shape, session.network.counters.lost)
+        snapshot = snapshot_of(shape, session.network.counters.lost)
         truth = self.source.truth(shape.time)
-        errors = (0.0, 0.0) if truth is None else errors_of(shape.robot, look, truth)
-        return Sensed(session.statistics, "", look, truth, *errors, self._rates(look.samples))
+        errors = (0.0, 0.0) if truth is None else errors_of(shape.robot, snapshot, truth)
+        return Sensed(session.statistics, "", snapshot, truth, *errors, self._rates(snapshot.samples))
 
     def _rates(self, samples: Integers) -> Floats:
         now = time.monotonic()

@@ -1,48 +1,122 @@
-"""What is set in the Sense tab."""
+"""What is set in the Sense tab, with its widgets, and what they start from for a robot."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import numpy as np
 from pydantic import Field
 
+from vertebra.errors import InputError
+from vertebra.robot.robot import Robot
+from vertebra.sensing.estimator import METHODS
+from vertebra.sensing.fitting import require_universal
+from vertebra.studio.form import Check, Choice, FileChoice, Number, Slider, Text
 from vertebra.studio.tab import Settings
 
 VIRTUAL, BUS, RECORDING = "Virtual robot", "Live bus", "Recording"
-SOURCES = (VIRTUAL, BUS, RECORDING)
-MODELS = ("ideal", "datasheet", "uncalibrated")
 TILTS_DEG = {"upright": 0.0, "tilted by 45 deg": 45.0, "horizontal": 90.0}
 """How the base of the virtual robot leans, beside the way that the robot file says."""
-AS_IN_FILE = "as in the file"
-BASES = (AS_IN_FILE, *TILTS_DEG)
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0)
-MOST_BEND_DEG, MOST_SPEED_DEG, MOST_MAGNET_DEG, FASTEST_SYNC = 60.0, 180.0, 90.0, 1000.0
+SUFFIXES = (".blf", ".log", ".csv", ".mcap")
+"""Of recordings."""
+WHOLE_BEND_DEG = 150.0
+"""All joints of the virtual robot together bend at most so much, unless somebody wants more."""
+BUSES = "socketcan://can0, udp_multicast://, slcan:///dev/ttyACM0, serial:///dev/ttyUSB0, virtual://name"
 NO_FILE = ""
+
+
+def usable_methods(robot: Robot) -> tuple[str, ...]:
+    """Methods that can be used on a robot."""
+    try:
+        require_universal(robot)
+    except InputError:
+        return tuple(method for method in METHODS if method != "paper")
+    return METHODS
+
+
+def usual_bend(robot: Robot) -> float:
+    """Degrees that each joint of the virtual robot bends at most, so that a long robot does not roll itself up."""
+    return float(np.clip(round(2 * WHOLE_BEND_DEG / max(len(robot.joints), 1)) / 2, 2.0, 20.0))
+
+
+def _sensors(robot: Robot) -> dict[int, str]:
+    return {link: str(link) for link in robot.sensor_links.tolist()}
+
+
+def _middle_sensor(robot: Robot) -> int:
+    return int(robot.sensor_links[len(robot.sensor_links) // 2])
+
+
+def is_virtual(settings: SenseSettings) -> bool:
+    """Whether the source is the virtual robot."""
+    return settings.source == VIRTUAL
+
+
+def is_bus(settings: SenseSettings) -> bool:
+    """Whether the source is a bus."""
+    return settings.source == BUS
+
+
+def is_recording(settings: SenseSettings) -> bool:
+    """Whether the source is a recording."""
+    return settings.source == RECORDING
 
 
 class SenseSettings(Settings):
     """Where samples come from, how they become a shape, and what is wrong with the virtual robot."""
 
-    source: Literal["Virtual robot", "Live bus", "Recording"] = "Virtual robot"
-    method: Literal["chain", "pairwise", "paper"] = "chain"
-    model: Literal["ideal", "datasheet", "uncalibrated"] = "datasheet"
+    source: Annotated[Literal["Virtual robot", "Live bus", "Recording"], Choice("Source")] = "Virtual robot"
+    method: Annotated[Literal["chain", "pairwise", "paper"], Choice("Method", usable_methods)] = "chain"
+    model: Annotated[Literal["ideal", "datasheet", "uncalibrated"], Choice("Sensors", shown=is_virtual)] = "datasheet"
     """Of the simulated sensors."""
-    bend_deg: Annotated[float, Field(ge=1.0, le=MOST_BEND_DEG)] = 20.0
+    bend_deg: Annotated[
+        float,
+        Field(ge=1.0, le=60.0),
+        Slider("Joints bend up to (deg)", step=0.5, first=usual_bend, shown=is_virtual),
+    ] = 20.0
     """How far each joint of the virtual robot goes, at most."""
-    speed_deg_s: Annotated[float, Field(ge=1.0, le=MOST_SPEED_DEG)] = 30.0
-    base: Literal["as in the file", "upright", "tilted by 45 deg", "horizontal"] = "as in the file"
-    sensor: Annotated[int, Field(ge=0, le=10_000)] = 1
+    speed_deg_s: Annotated[float, Field(ge=1.0, le=180.0), Slider("At up to (deg/s)", shown=is_virtual)] = 30.0
+    base: Annotated[
+        Literal["as in the file", "upright", "tilted by 45 deg", "horizontal"], Choice("Base", shown=is_virtual)
+    ] = "as in the file"
+    sensor: Annotated[
+        int,
+        Field(ge=0, le=10_000),
+        Choice("Trouble with sensor on link", _sensors, first=_middle_sensor, shown=is_virtual),
+    ] = 1
     """Link of the sensor that something happens to."""
-    silent: bool = False
-    magnet: bool = False
-    magnet_deg: Annotated[float, Field(ge=-MOST_MAGNET_DEG, le=MOST_MAGNET_DEG)] = 40.0
+    silent: Annotated[bool, Check("It falls silent", shown=is_virtual)] = False
+    magnet: Annotated[bool, Check("Magnet beside it", shown=is_virtual)] = False
+    magnet_deg: Annotated[float, Field(ge=-90.0, le=90.0), Slider("Magnet turns heading (deg)", shown=is_virtual)] = (
+        40.0
+    )
     """By how much a magnet turns its heading."""
-    bus: Annotated[str, Field(max_length=200)] = "socketcan://can0"
-    sync_hz: Annotated[float, Field(ge=0.0, le=FASTEST_SYNC)] = 0.0
+    bus: Annotated[str, Field(max_length=200), Text("Bus", hint=BUSES, shown=is_bus)] = "socketcan://can0"
+    sync_hz: Annotated[
+        float,
+        Field(ge=0.0, le=1000.0),
+        Number("SYNC (Hz)", step=10.0, hint="0: another master of the bus sends it", shown=is_bus),
+    ] = 0.0
     """SYNCs that the studio sends; 0 when another master does."""
-    file: Annotated[str, Field(max_length=255)] = NO_FILE
+    file: Annotated[
+        str,
+        Field(max_length=255),
+        FileChoice("File", suffixes=SUFFIXES, no_files="(none in the folder)", shown=is_recording),
+    ] = NO_FILE
     """Name of a recording in the studio's folder."""
-    play_speed: Annotated[float, Field(ge=SPEEDS[0], le=SPEEDS[-1])] = 1.0
-    calibration: Annotated[str, Field(max_length=255)] = NO_FILE
+    play_speed: Annotated[
+        float,
+        Field(ge=SPEEDS[0], le=SPEEDS[-1]),
+        Choice("Speed", {speed: f"{speed:g} x" for speed in SPEEDS}, shown=is_recording),
+    ] = 1.0
+    calibration: Annotated[
+        str,
+        Field(max_length=255),
+        FileChoice(
+            "Calibration", suffixes=(".yaml", ".yml"), none="(none: perfect sensors)",
+            shown=lambda s: not is_virtual(s),
+        ),
+    ] = NO_FILE  # fmt: skip
     """Name of a calibration file in the studio's folder; empty: perfect sensors."""
-    sensor_frames: bool = False
+    sensor_frames: Annotated[bool, Check("Frames of the sensors")] = False

@@ -4,40 +4,60 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from vertebra.errors import StudioError
 from vertebra.mechanics.kinematics import frames as link_frames
+from vertebra.studio.form import Form, change
 from vertebra.studio.readout import light, notes
 from vertebra.studio.scene.stage import Picture
-from vertebra.studio.sense.controls import LABELS, WAITING, Controls
-from vertebra.studio.sense.playback import Playback
-from vertebra.studio.sense.results import Results
+from vertebra.studio.sense.recorder import LIMITS, NOTHING, RecorderSwitch, RecordingControls
+from vertebra.studio.sense.replay import Replayed
 from vertebra.studio.sense.run import Sensed, SenseRun
-from vertebra.studio.sense.settings import BUS, NO_FILE, RECORDING, VIRTUAL, SenseSettings
+from vertebra.studio.sense.settings import (
+    BUS,
+    NO_FILE,
+    RECORDING,
+    VIRTUAL,
+    SenseSettings,
+    is_recording,
+    is_virtual,
+)
 from vertebra.studio.sense.sources import (
     BusSource,
     Source,
     VirtualSource,
     checked_url,
+    fault_of,
     make_estimator,
-    mishap_of,
     why_not,
 )
-from vertebra.studio.sense.tape import Deck
-from vertebra.studio.sense.taping import NOTHING, Taping, change
+from vertebra.studio.sense.text import Results
 from vertebra.studio.tab import Tab
 
 if TYPE_CHECKING:
     from vertebra.studio.studio import Studio
 
 SLOW = 0.25
-"""s between two changes of tables and plots; the robot itself moves with every look."""
+"""s between two changes of tables and plots; the robot itself moves with every snapshot."""
 HISTORY = 20.0
 """s that plots show."""
+
+
+FAULT = ("sensor", "silent", "magnet", "magnet_deg")
+"""Settings that take effect while the virtual robot runs."""
+SIMULATED = (
+    "Simulated sensors on a moving robot, in this process and in real time; no hardware, no bus. "
+    "Solid: as sensed. Pale: as it really is."
+)
+LABELS = {VIRTUAL: ("Start", "Stop"), BUS: ("Connect", "Disconnect"), RECORDING: ("Play", "Pause")}
+WAITING = {
+    VIRTUAL: "The virtual robot starts.",
+    BUS: "Not connected: name the bus and press Connect.",
+    RECORDING: "No recording is open: .blf, .log and .csv (frames) and .mcap (shapes) of the folder can be chosen.",
+}
 
 
 class SenseTab(Tab[SenseSettings]):
@@ -51,8 +71,7 @@ class SenseTab(Tab[SenseSettings]):
         """What was shown last."""
         self.run: SenseRun | None = None
         """What runs, or ran last."""
-        self._controls: Controls | None = None
-        self._playback = Playback(studio, self._show, self._played_to, self._label)
+        self._playback = Replayed(studio, self._show, self._played_to, self._label)
         self._mark = object()
         self._past: deque[tuple[float, ...]] = deque()
         self._slow_at = 0.0
@@ -62,15 +81,26 @@ class SenseTab(Tab[SenseSettings]):
     def controls(self) -> None:
         reason = why_not(self.studio.robot)
         if reason:
-            self._controls = None
+            self.form = None
             self.gui.add_html(notes([reason]))
             return
-        acts: dict[str, Callable[[], None]] = {
-            "anew": self._anew, "mishap": self._mishap, "frames": self._redraw, "go": self._go, "seek": self._seek,
-            "speed": self._speed, "record": self._record, "keep": self._keep,
-        }  # fmt: skip
-        self._controls = Controls(self.studio, acts)
-        self._taping = Taping(self.studio, self._controls)
+        form = self.form = Form(self.studio, SenseSettings, "tabs.sense", self._changed)
+        gui = self.gui
+        form.add("source", "method")
+        form.show_when(gui.add_html(notes([SIMULATED])), is_virtual)
+        form.add("model", "base", "bend_deg", "speed_deg_s", *FAULT, "bus", "sync_hz", "file", "calibration")
+        again = self.when(gui.add_button("Look into the folder again"), form.list_files)
+        form.show_when(again, lambda s: not is_virtual(s))
+        self._time = self.when(gui.add_slider("Time (s)", 0.0, 1.0, 0.01, 0.0), self._seek)
+        form.show_when(self._time, is_recording)
+        self._told_time = self._time.value
+        form.add("play_speed", "sensor_frames")
+        self._go_button = self.when(gui.add_button("Stop"), self._go)
+        record = self.when(gui.add_checkbox("Record", False, hint=LIMITS), self._record)
+        form.show_when(record, lambda s: not is_recording(s))
+        keep = self.when(gui.add_button("Keep the recording in the folder", visible=False), self._keep)
+        self._recorder = RecordingControls(self.studio, record, keep, gui.add_html(""))
+        form.arrange()
 
     def results(self) -> None:
         self._results = Results(self.studio)
@@ -78,8 +108,8 @@ class SenseTab(Tab[SenseSettings]):
     def shown(self) -> None:
         robot = self.studio.robot
         self.studio.stage.draw(Picture(link_frames(robot, np.zeros(robot.freedoms)), gravity=robot.gravity))
-        if self._controls is not None:
-            self._controls.find_files()
+        if self.form is not None:
+            self.form.list_files()
             self._anew()
 
     def hidden(self) -> None:
@@ -89,31 +119,22 @@ class SenseTab(Tab[SenseSettings]):
     def removed(self) -> None:
         self._halt()
         self._playback.forget()
-        if self._controls is not None:
-            self._taping.forget()
+        if self.form is not None:
+            self._recorder.forget()
         self._results.remove()
 
-    def settings(self) -> SenseSettings:
-        return SenseSettings() if self._controls is None else self._controls.read()
-
-    def restore(self, settings: SenseSettings) -> None:
-        if self._controls is not None:
-            self._controls.set(settings)
-
     def recording(self) -> tuple[str, bytes]:
-        if self._controls is None:
+        if self.form is None:
             raise StudioError("recording", NOTHING)
-        return self._taping.mcap()
+        return self._recorder.mcap()
 
     # Sources --------------------------------------------------------------------------------------------------------
 
     def _anew(self) -> None:
         """Another source, or another way to use it. A bus is opened by its button alone: a link must not open one."""
-        assert self._controls is not None
         self._halt()
         self._playback.forget()
         settings = self.settings()
-        self._controls.arrange()
         self._results.say(light("sense-status", None, WAITING[settings.source]))
         self._label()
         if settings.source == VIRTUAL:
@@ -140,7 +161,7 @@ class SenseTab(Tab[SenseSettings]):
         self.run = SenseRun(
             source,
             lambda: make_estimator(robot, settings.method, calibration),
-            Deck(),
+            RecorderSwitch(),
             lambda sensed: post("sense", lambda: self._take(mark, sensed)),
             lambda error: post(("sense", mark), lambda: self._failed(mark, error)),
             after=self.run,
@@ -157,8 +178,8 @@ class SenseTab(Tab[SenseSettings]):
         self._playback.halt()
         if self.run is not None:
             self.run.stop()
-        if self._controls is not None:
-            self._taping.stop()
+        if self.form is not None:
+            self._recorder.stop()
 
     def _failed(self, mark: object, error: Exception) -> None:
         if mark is self._mark:
@@ -182,13 +203,23 @@ class SenseTab(Tab[SenseSettings]):
             self._start(settings)
         self._label()
 
-    def _mishap(self) -> None:
+    def _changed(self, name: str) -> None:
+        if name in FAULT:
+            self._set_fault()
+        elif name == "sensor_frames":
+            self._redraw()
+        elif name == "play_speed":
+            self._speed()
+        else:
+            self._anew()
+
+    def _set_fault(self) -> None:
         if self.run is not None and isinstance(self.run.source, VirtualSource):
-            self.run.source.mishap = mishap_of(self.settings())
+            self.run.source.fault = fault_of(self.settings())
 
     def _seek(self) -> None:
-        assert self._controls is not None
-        self._playback.seek(self._controls.asked_time())
+        self._told_time = self._time.value
+        self._playback.seek(float(self._told_time))
         self._label()
 
     def _speed(self) -> None:
@@ -196,10 +227,12 @@ class SenseTab(Tab[SenseSettings]):
             self._playback.play(self.settings().play_speed)
 
     def _record(self) -> None:
-        self._taping.switch(self.run.deck if self.run is not None and self.run.running else None)
+        self._recorder.switch(self.run.switch if self.run is not None and self.run.running else None)
 
     def _keep(self) -> None:
-        self._taping.keep()
+        self._recorder.keep()
+        if self.form is not None:
+            self.form.list_files()
 
     # What is seen ---------------------------------------------------------------------------------------------------
 
@@ -207,10 +240,10 @@ class SenseTab(Tab[SenseSettings]):
         """What a run sees; one that has been stopped says no more."""
         if mark is not self._mark:
             return
-        look, past = sensed.look, self._past
-        if look is not None:
-            past.append((look.time, *look.tip, sensed.tip_error, sensed.turn_error))
-            while not look.time - HISTORY <= past[0][0] <= look.time:
+        snapshot, past = sensed.snapshot, self._past
+        if snapshot is not None:
+            past.append((snapshot.time, *snapshot.tip, sensed.tip_error, sensed.turn_error))
+            while not snapshot.time - HISTORY <= past[0][0] <= snapshot.time:
                 past.popleft()
         self._show(sensed)
 
@@ -226,21 +259,23 @@ class SenseTab(Tab[SenseSettings]):
                 self._label()
 
     def _redraw(self) -> None:
-        if self.sensed is not None and self._controls is not None:
-            self._results.draw(self.sensed, bool(self._controls.fields["sensor_frames"].value))
+        if self.sensed is not None and self.form is not None:
+            self._results.draw(self.sensed, self.form.value("sensor_frames"))
 
     def _played_to(self, at: float) -> None:
-        if self._controls is not None:
-            self._controls.tell_time(at)
+        """Move the slider of time, unless a person has moved it: what they want comes next."""
+        if self.form is not None and self._time.value == self._told_time:
+            self._time.value = min(at, float(self._time.max))
+            self._told_time = self._time.value
 
     def _label(self) -> None:
         """What the button would do, and how the recording stands."""
-        if self._controls is None:
+        if self.form is None:
             return
-        controls, playback = self._controls, self._playback
-        recorded = controls.source == RECORDING
+        source, playback = self.form.value("source"), self._playback
+        recorded = source == RECORDING
         if playback.loaded:
-            change(controls.time, "max", max(round(playback.duration, 2), 0.01))
-        change(controls.go, "label", LABELS[controls.source][playback.playing if recorded else self._running])
-        change(controls.go, "disabled", recorded and not playback.loaded)
-        self._taping.tell()
+            change(self._time, "max", max(round(playback.duration, 2), 0.01))
+        change(self._go_button, "label", LABELS[source][playback.playing if recorded else self._running])
+        change(self._go_button, "disabled", recorded and not playback.loaded)
+        self._recorder.tell(live=not recorded)

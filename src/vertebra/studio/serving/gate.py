@@ -1,20 +1,139 @@
-"""Who may come in: every request, of a page or of a socket, passes here before viser knows of it."""
+"""Who may come in, and what they get: every request, of a page or of a socket, passes here before viser knows of it."""
 
 from __future__ import annotations
 
 import asyncio
+import hmac
 import logging
 import re
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
+from importlib.resources import files
 from urllib.parse import parse_qs, quote
 
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
-from vertebra.studio.serving.access_token import bearer_value, cookie_values, same_token
-from vertebra.studio.serving.page import PLAIN_POLICY, Page, page_policy
+from vertebra.errors import StudioError
+
+SHORTEST_TOKEN = 16
+LONGEST_TOKEN = 200
+_PLAIN = re.compile(r"[A-Za-z0-9._~-]+")
+
+
+def make_token() -> str:
+    """A random token of 192 bits."""
+    return secrets.token_urlsafe(24)
+
+
+def checked_token(token: str) -> str:
+    """The token itself if it can be used: long enough to resist guessing, plain enough for an address and a cookie."""
+    if not SHORTEST_TOKEN <= len(token) <= LONGEST_TOKEN:
+        raise StudioError(
+            "token",
+            f"has {len(token)} characters; use {SHORTEST_TOKEN} to {LONGEST_TOKEN}, or leave it out for a random one",
+        )
+    if not _PLAIN.fullmatch(token):
+        raise StudioError("token", "may only have letters, digits and . _ ~ -, because it is part of an address")
+    return token
+
+
+def same_token(given: str, token: str) -> bool:
+    """Whether two tokens are equal, in a time that does not tell how much of them is."""
+    return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), token.encode())
+
+
+def cookie_values(header: str, name: str) -> list[str]:
+    """Values of one cookie in a Cookie header; programs on other ports of the host may have left odd ones there."""
+    pairs = (part.partition("=") for part in header.split(";"))
+    return [value.strip() for key, _, value in pairs if key.strip() == name]
+
+
+def bearer_value(header: str) -> str | None:
+    """The token of an Authorization header; None for any other kind of authorization."""
+    kind, _, value = header.strip().partition(" ")
+    return value.strip() if kind.lower() == "bearer" else None
+
+
+# The page a window loads: viser's, under our name, with our additions, and allowed to do nothing else.
+
+TITLE = "Vertebra studio"
+DESCRIPTION = "Cable-driven snake-like robots: shape, payload, motion and sensing"
+_NONCE = "vertebra-nonce-goes-here"
+
+
+class Page:
+    """The text of the page. Each answer has a nonce of its own, and only scripts that carry it run."""
+
+    def __init__(self, index: str, upload_limit: int) -> None:
+        self._pieces = _studio_page(index, upload_limit).encode().split(_NONCE.encode())
+
+    def answer(self) -> tuple[bytes, str]:
+        """Bytes of the page, and the nonce that its policy has to name."""
+        nonce = secrets.token_urlsafe(16)
+        return nonce.encode().join(self._pieces), nonce
+
+
+def page_policy(nonce: str, host: str) -> str:
+    """Content-Security-Policy of the page: what viser's client needs, from here only.
+
+    Its socket runs in a worker made from a blob, its messages are unpacked by WebAssembly, its styles are inline, and
+    it fetches pictures it carries itself (data:, blob:). No eval: `gui.add_plotly` does not work, `add_uplot` does.
+    """
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src 'nonce-{nonce}' 'wasm-unsafe-eval'",
+            "worker-src blob:",
+            "style-src 'unsafe-inline'",
+            "img-src data: blob:",
+            f"connect-src 'self' ws://{host} wss://{host} data: blob:",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+        )
+    )
+
+
+PLAIN_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+"""Content-Security-Policy of everything but the page."""
+
+
+def _studio_page(index: str, upload_limit: int) -> str:
+    """Viser's page with our name, icon, style and script; a nonce on each script, the ones it makes included."""
+    icon = quote(_web("icon.svg").strip())
+    head = (
+        f'<meta name="vertebra-upload-limit" content="{upload_limit}" />\n'
+        f"<style>\n{_web('page.css')}{_web('readout.css')}</style>\n"
+        f'<script nonce="{_NONCE}">\n{_web("page.js")}{_web("tabs.js")}</script>\n</head>'
+    )
+    text = index
+    for pattern, replacement in (
+        (r"<title>[^<]*</title>", f"<title>{TITLE}</title>"),
+        (r'<link\s+rel="icon"\s+href="[^"]*"\s*/>', f'<link rel="icon" href="data:image/svg+xml,{icon}" />'),
+        (r'<meta name="description" content="[^"]*" />', f'<meta name="description" content="{DESCRIPTION}" />'),
+        (r"<script data-p=", f'<script nonce="{_NONCE}" data-p='),
+        (r"e\.textContent=code;", f'e.textContent=code;e.nonce="{_NONCE}";'),
+        (r"</head>", head),
+    ):
+        text = _replaced_once(text, pattern, replacement)
+    return text
+
+
+def _replaced_once(text: str, pattern: str, replacement: str) -> str:
+    changed, count = re.subn(pattern, lambda _: replacement, text)
+    if count != 1:
+        raise StudioError("viser", f'its page is not the one known here ({pattern}); pip install "vertebra[studio]"')
+    return changed
+
+
+def _web(name: str) -> str:
+    return (files("vertebra.studio") / "web" / name).read_text(encoding="utf-8")
+
+
+# The gate.
 
 LONGEST_STATE = 8000
 """Characters of ``state=``. The whole request line may have 8192 bytes in `websockets`, or the request is cut off."""

@@ -7,11 +7,19 @@ tunnel to another host. Here only the messages that the page needs pass; all oth
 from __future__ import annotations
 
 import dataclasses
+import logging
 import math
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec.msgpack
+from websockets.asyncio.server import ServerConnection
+
+if TYPE_CHECKING:
+    from vertebra.studio.serving.viser_hook import Widgets
 
 ALLOWED = (
     "CommandTriggerMessage",
@@ -37,6 +45,10 @@ LARGEST_PART = 640 * 1024
 """Bytes of a part of a file; the page sends 512 KiB and a little around them."""
 LARGEST_PICTURE = 8 * 1024 * 1024
 """Bytes of a picture that the studio asked a window for; also the largest frame that is read at all."""
+MOST_BAD = 1000
+"""Bad messages after which a window is cut off."""
+POLICY_VIOLATION = 1008
+_log = logging.getLogger("vertebra.studio")
 _LARGEST = {"FileTransferPart": LARGEST_PART, "GetRenderResponseMessage": LARGEST_PICTURE}
 
 LONGEST_TEXT = 4096
@@ -58,13 +70,12 @@ class Refused:
 class Schema:
     """The fields of the allowed messages, from viser's own annotations."""
 
-    def __init__(self) -> None:
-        import viser._messages as declared
-
+    def __init__(self, declared: Mapping[str, type]) -> None:
+        """`declared`: the class of each message in ALLOWED."""
         self._fields: dict[str, dict[str, Any]] = {}
         self._needed: dict[str, set[str]] = {}
         for name in ALLOWED:
-            kind = getattr(declared, name)
+            kind = declared[name]
             fields = [each for each in dataclasses.fields(kind) if each.init]
             hints = get_type_hints(kind)
             self._fields[name] = {each.name: hints[each.name] for each in fields}
@@ -141,3 +152,188 @@ def _is_plain(value: Any, depth: int = 2) -> bool:
 def _is_turn(name: str, value: Any) -> bool:
     """A quaternion has to be one: zero turns into NaN where it is normalised."""
     return name != "wxyz" or abs(math.hypot(*value) - 1) < 0.01
+
+
+# Files on their way in: what was announced, what came, and from whom. Nothing beyond the limit is collected.
+
+MOST_AT_ONCE = 2
+"""Uploads of one window at the same time."""
+SMALLEST_PART = 4096
+"""Bytes of a part on average, at least; the page sends parts of 512 KiB."""
+LONGEST_FILENAME = 255
+
+
+@dataclass
+class _Transfer:
+    owner: object
+    size: int
+    parts: int
+    received: int = 0
+    seen: set[int] = field(default_factory=set)
+
+
+class Uploads:
+    """All uploads of a studio. A refusal is a short reason; the transfer it belongs to is then forgotten."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        """Bytes of one file."""
+        self._transfers: dict[str, _Transfer] = {}
+
+    def __len__(self) -> int:
+        return len(self._transfers)
+
+    def refuse_start(self, owner: object, message: Mapping[str, Any]) -> str:
+        """Why an announced upload is refused; empty when it may come."""
+        name, size, parts = message["transfer_uuid"], message["size_bytes"], message["part_count"]
+        if size > self.limit:
+            return f"upload too large: {size} bytes, at most {self.limit}"
+        if size < 0 or (parts == 0) != (size == 0) or not 0 <= parts <= 1 + size // SMALLEST_PART:
+            return "upload inconsistent"
+        if len(message["filename"].encode()) > LONGEST_FILENAME:
+            return "upload with a long name"
+        if name in self._transfers or len(self.of(owner)) >= MOST_AT_ONCE:
+            return "upload while others run"
+        if parts:
+            self._transfers[name] = _Transfer(owner, size, parts)
+        return ""
+
+    def refuse_part(self, owner: object, message: Mapping[str, Any]) -> str:
+        """Why a part is refused; empty when it is one that was announced."""
+        name, index, content = message["transfer_uuid"], message["part_index"], message["content"]
+        transfer = self._transfers.get(name)
+        if transfer is None or transfer.owner is not owner:
+            return "upload not announced"
+        transfer.received += len(content)
+        transfer.seen.add(index)
+        complete = len(transfer.seen) == transfer.parts
+        fits = transfer.received == transfer.size if complete else transfer.received < transfer.size
+        if not 0 <= index < transfer.parts or not fits:
+            self.forget(name)
+            return "upload not as announced"
+        if complete:
+            self.forget(name)
+        return ""
+
+    def of(self, owner: object) -> list[str]:
+        """Transfers that one window has under way."""
+        return [name for name, transfer in self._transfers.items() if transfer.owner is owner]
+
+    def forget(self, name: str) -> None:
+        """Free what is known about a transfer."""
+        self._transfers.pop(name, None)
+
+
+# What only the running studio knows: its widgets, its windows and what they have under way.
+
+
+def fits_widget(value: Any, now: Any, props: Any) -> bool:
+    """Whether `value` is of the kind of the present value `now`, one of the options, and within the range."""
+    if isinstance(now, tuple):
+        return isinstance(value, list) and len(value) == len(now) and all(map(_same_kind, value, now))
+    if not _same_kind(value, now):
+        return False
+    options = getattr(props, "options", None)
+    if options is not None and value not in options:
+        return False
+    least, most = getattr(props, "min", None), getattr(props, "max", None)
+    return isinstance(now, str) or ((least is None or value >= least) and (most is None or value <= most))
+
+
+def _same_kind(value: Any, now: Any) -> bool:
+    if isinstance(now, bool) or isinstance(value, bool):
+        return isinstance(now, bool) and isinstance(value, bool)
+    if isinstance(now, int):
+        return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    if isinstance(now, float):
+        return isinstance(value, int | float)
+    return isinstance(now, str) and isinstance(value, str)
+
+
+class Rules:
+    """What all windows of a studio are measured by, and what was refused so far."""
+
+    def __init__(self, schema: Schema, upload_limit: int, on_refused: Callable[[object, str], None]) -> None:
+        self.schema = schema
+        self.uploads = Uploads(upload_limit)
+        self.widgets: Widgets | None = None
+        """Set once viser runs; no window is let in before."""
+        self.dropped: Counter[str] = Counter()
+        self.on_refused = on_refused
+        """Called with the connection and the reason of a refused upload."""
+
+    def refusal(self, owner: object, raw: object) -> Refused | None:
+        """Why a message of a window is dropped; None when it may pass."""
+        message = self.schema.read(raw)
+        if isinstance(message, Refused):
+            return message
+        reason = self._refusal_by_state(owner, message)
+        return Refused(reason) if reason else None
+
+    def _refusal_by_state(self, owner: object, message: dict[str, Any]) -> str:
+        """What only the running studio knows: the widgets there are, and the uploads under way."""
+        if self.widgets is None:
+            return "not ready"
+        kind = message["type"]
+        if kind == "GuiUpdateMessage" and not self.widgets.takes(message["uuid"], message["updates"]["value"]):
+            return "no value for this widget"
+        if kind == "FileTransferStartUpload":
+            if not self.widgets.takes_files(message["source_component_uuid"]):
+                return "upload without a button"
+            return self.uploads.refuse_start(owner, message)
+        if kind == "FileTransferPart":
+            reason = self.uploads.refuse_part(owner, message)
+            if reason == "upload not as announced":
+                self.widgets.forget_upload(message["transfer_uuid"])
+            return reason
+        return ""
+
+    def count(self, owner: object, refused: Refused) -> None:
+        """Count a dropped message; tell the window when it waits for an upload."""
+        short = refused.reason.partition(":")[0]
+        self.dropped[short] += 1
+        if short.startswith("upload") and short != "upload not announced":
+            try:
+                self.on_refused(owner, refused.reason)
+            except Exception as error:  # telling is a courtesy; the window's line does not depend on it
+                _log.warning("a refused upload could not be told: %s", error)
+
+    def leave(self, owner: object) -> None:
+        """Free what a closed window has left behind."""
+        for transfer in self.uploads.of(owner):
+            self.uploads.forget(transfer)
+            if self.widgets is not None:
+                self.widgets.forget_upload(transfer)
+
+
+class GuardedConnection:
+    """What viser sees of a connection: exactly the members it uses, so that nothing can go past the rules."""
+
+    def __init__(self, inner: ServerConnection, rules: Rules) -> None:
+        self._inner, self._rules = inner, rules
+        self._bad = 0
+
+    @property
+    def subprotocol(self) -> str | None:
+        """The protocol agreed on: the version of viser's client."""
+        return self._inner.subprotocol
+
+    async def recv(self) -> bytes:
+        """The next message that may pass."""
+        while True:
+            raw = await self._inner.recv()
+            refused = self._rules.refusal(self, raw)
+            if refused is None and isinstance(raw, bytes):
+                return raw
+            self._rules.count(self, refused or Refused("text instead of bytes"))
+            self._bad += 1
+            if self._bad > MOST_BAD:
+                await self._inner.close(POLICY_VIOLATION, "too many messages that the studio does not take")
+
+    async def send(self, message: bytes) -> None:
+        """Send to the window."""
+        await self._inner.send(message)
+
+    async def close(self, code: int = 1000, reason: str = "") -> None:
+        """Close the window's line."""
+        await self._inner.close(code, reason)

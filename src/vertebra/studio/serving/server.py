@@ -3,20 +3,92 @@
 from __future__ import annotations
 
 import atexit
+import errno
+import ipaddress
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from vertebra.errors import StudioError
-from vertebra.studio.serving.access_token import checked_token, make_token
-from vertebra.studio.serving.address import is_loopback, listening_socket, shown_host
-from vertebra.studio.serving.page import Page, viser_index
+from vertebra.studio.serving.gate import Gate, House, Page, checked_token, make_token
 
 if TYPE_CHECKING:
     import viser
 
-    from vertebra.studio.serving.hook import GuardedServe
+    from vertebra.studio.serving.viser_hook import GuardedServe
+
+FIRST_PORT = 8080
+PORTS_TRIED = 100
+
+
+def resolved(host: str) -> tuple[socket.AddressFamily, str]:
+    """Family and numeric address of a host to bind to."""
+    if not host.strip():
+        raise StudioError("host", "is empty; use 127.0.0.1 for this machine only, or 0.0.0.0 for all networks")
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError):
+        raise StudioError("host", f"no address is known for {host!r}; use 127.0.0.1 or an address of yours") from None
+    family, _, _, _, place = found[0]
+    return family, str(place[0])
+
+
+def is_loopback(address: str) -> bool:
+    """Whether only programs on this machine can reach a numeric address."""
+    return ipaddress.ip_address(address.partition("%")[0]).is_loopback
+
+
+def listening_socket(host: str, port: int | None) -> socket.socket:
+    """A socket that listens on `port`; without one on 8080 or the next free one. Port 0: any free one."""
+    family, address = resolved(host)
+    if port is not None:
+        if not 0 <= port <= 65535:
+            raise StudioError("port", f"{port} is no port; use 1 to 65535, or 0 for any free one")
+        return _listen(family, address, port)
+    for candidate in range(FIRST_PORT, FIRST_PORT + PORTS_TRIED):
+        try:
+            return _listen(family, address, candidate)
+        except StudioError as error:
+            if error.field != "port":
+                raise
+    raise StudioError("port", f"all ports from {FIRST_PORT} to {FIRST_PORT + PORTS_TRIED - 1} are taken; name another")
+
+
+def _listen(family: socket.AddressFamily, address: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server((address, port), family=family)
+    except PermissionError:
+        raise StudioError("port", f"{port} needs the rights of an administrator; use one above 1023") from None
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise StudioError("port", f"{port} is taken by another program; use another, or none to find one") from None
+        raise StudioError("host", f"cannot listen on {address}: {error.strerror}; use an address of yours") from None
+
+
+def shown_host(address: str) -> str:
+    """The host to write into an address: one that others can open, where all networks are listened on."""
+    number = ipaddress.ip_address(address.partition("%")[0])
+    shown = _own_address(number.version) if number.is_unspecified else address
+    return f"[{shown}]" if ":" in shown else shown
+
+
+def _own_address(version: int) -> str:
+    """The address this machine sends from. Connecting a datagram socket sends nothing; the target is for examples."""
+    family, far, local = {
+        4: (socket.AF_INET, "192.0.2.1", "127.0.0.1"),
+        6: (socket.AF_INET6, "2001:db8::1", "::1"),
+    }[version]
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((far, 9))
+        except OSError:
+            return local
+        return str(probe.getsockname()[0])
+
+
+# The server.
 
 UPLOAD_LIMIT = 1_000_000
 """Bytes of a file that a window may send; a robot file has some thousand."""
@@ -61,9 +133,15 @@ class Server:
         """Windows that are open now."""
         return len(self._serve.connections)
 
+    def forget_removed(self) -> None:
+        """Let go of messages about controls that are off the page; viser itself does so only when a window opens."""
+        from vertebra.studio.serving.viser_hook import forget_removed
+
+        forget_removed(self.viser)
+
     def stop(self) -> None:
         """Close all windows and the port; calling it again does nothing."""
-        from vertebra.studio.serving.hook import quiet_viser
+        from vertebra.studio.serving.viser_hook import quiet_viser
 
         atexit.unregister(self.stop)
         if self._serve.gate.open:
@@ -97,10 +175,15 @@ def open_server(
     """
     if find_spec("viser") is None:
         raise StudioError("viser", 'the studio needs it; pip install "vertebra[studio]"')
-    from vertebra.studio.serving.connection import Rules
-    from vertebra.studio.serving.gate import Gate, House
-    from vertebra.studio.serving.hook import GuardedServe, client_id_of, start_viser
-    from vertebra.studio.serving.widgets import Widgets
+    from vertebra.studio.serving.messages import ALLOWED, Rules, Schema
+    from vertebra.studio.serving.viser_hook import (
+        GuardedServe,
+        Widgets,
+        client_id_of,
+        message_types,
+        start_viser,
+        viser_index,
+    )  # fmt: skip
 
     token = None if access.token is None else checked_token(access.token)
     page = Page(viser_index(), upload_limit)
@@ -118,7 +201,7 @@ def open_server(
         if client is not None:
             client.add_notification("The file was not taken", reason, color="red")
 
-    rules = Rules(upload_limit, refused)
+    rules = Rules(Schema(message_types(ALLOWED)), upload_limit, refused)
     serve = GuardedServe(sock, Gate(house, lambda: len(serve.connections)), rules)
     try:
         server = start_viser(label, serve)

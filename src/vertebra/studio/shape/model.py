@@ -8,21 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vertebra.errors import InputError, VertebraError
+from vertebra.errors import InputError
 from vertebra.mechanics.kinematics import cable_lengths, frames
 from vertebra.mechanics.problem import Load
-from vertebra.report.scene import round_number_below
 from vertebra.robot.description import MOUNTS
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import BALL, UNIVERSAL, Floats
-from vertebra.statics.branches import stable_tensions, tension_margin
+from vertebra.statics.branches import tension_margin
 from vertebra.statics.forward import shape_from_lengths, shape_from_tensions
 from vertebra.statics.path import ShapePath
 from vertebra.statics.shape import Shape, Status
-from vertebra.studio.shape.settings import MOST_TENSION, ShapeSettings
-
-LEAN = 0.3
-"""Share by which the tightest cable is pulled more to begin with."""
+from vertebra.studio.shape.settings import ShapeSettings
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,38 +104,3 @@ def pose(robot: Robot, settings: ShapeSettings) -> Floats:
 def straight_lengths(robot: Robot) -> Floats:
     """(cables,) m."""
     return cable_lengths(robot, np.zeros(robot.freedoms))
-
-
-def first_tensions(robot: Robot, usual: float) -> tuple[float, ...]:
-    """Tensions to begin with, N: tighter on one side, so that the robot bends; equal ones where that is too much."""
-    bent = tuple(float(f"{usual * (1 + LEAN * math.cos(azimuth)):.3g}") for azimuth in robot.cables["azimuth"])
-    tried = shape_from_tensions(robot, bent, check=False)
-    return bent if tried.status == Status.SOLVED else (usual,) * len(bent)
-
-
-def usual_tension(robot: Robot) -> float:
-    """A tension to begin with, N, a round number: well within what keeps the robot straight, else what its weight
-    would ask of one cable; small enough that no cable of `first_tensions` is above its limit."""
-    limit = float(robot.cables["max_tension"].min(initial=MOST_TENSION)) / (1 + LEAN)
-    return min(max(round_number_below(min(_wanted_tension(robot), limit)), min(1e-3, limit)), MOST_TENSION / 10)
-
-
-def most_tensions(robot: Robot, usual: float) -> list[float]:
-    """Ends of the cables' sliders, N: the limits of the cables where the file has them."""
-    limits = np.nan_to_num(robot.cables["max_tension"], posinf=5 * usual)
-    ends: list[float] = np.minimum(limits, MOST_TENSION).tolist()
-    return ends
-
-
-def _wanted_tension(robot: Robot) -> float:
-    try:
-        low, high = stable_tensions(robot, gravity="ground")
-    except VertebraError:
-        low, high = 0.0, math.inf
-    if low > 0:
-        return 3 * low
-    if math.isfinite(high) and high > 0:
-        return high / 8
-    arm = float(np.hypot(robot.cables["x"], robot.cables["y"]).max(initial=0.0))
-    moment = 9.8 * robot.mass * robot.length / 2
-    return moment / arm if arm > 0 and moment > 0 else 10.0

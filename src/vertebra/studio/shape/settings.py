@@ -1,11 +1,22 @@
-"""What is set in the Shape tab."""
+"""What is set in the Shape tab, with its widgets, and what they start from for a robot."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from vertebra.errors import VertebraError
+from vertebra.report.scene import round_number_below
+from vertebra.robot.robot import Robot
+from vertebra.robot.tables import Floats
+from vertebra.statics.branches import stable_tensions
+from vertebra.statics.forward import shape_from_tensions
+from vertebra.statics.shape import Status
+from vertebra.studio.form import Check, Choice, Slider, Sliders, Track
 from vertebra.studio.tab import Settings
 
 MOST_TENSION = 1e6
@@ -14,8 +25,75 @@ Tension = Annotated[float, Field(ge=0.0, le=MOST_TENSION)]
 Millimetres = Annotated[float, Field(ge=-1e6, le=1e6)]
 Degrees = Annotated[float, Field(ge=-180.0, le=180.0)]
 Force = Annotated[float, Field(ge=-1e6, le=1e6)]
-MOUNTS = ("as in the file", "ground", "ceiling", "wall", "no gravity")
 MOST_LOADS = 4
+MOST_SLIDERS = 40
+"""More joints than this have one slider together."""
+LEAN = 0.3
+"""Share by which the tightest cable is pulled more to begin with."""
+
+
+def usual_tension(robot: Robot) -> float:
+    """A tension to begin with, N, a round number: well within what keeps the robot straight, else what its weight
+    would ask of one cable; small enough that no cable of `first_tensions` is above its limit."""
+    limit = float(robot.cables["max_tension"].min(initial=MOST_TENSION)) / (1 + LEAN)
+    return min(max(round_number_below(min(_wanted_tension(robot), limit)), min(1e-3, limit)), MOST_TENSION / 10)
+
+
+def first_tensions(robot: Robot, usual: float) -> tuple[float, ...]:
+    """Tensions to begin with, N: tighter on one side, so that the robot bends; equal ones where that is too much."""
+    bent = tuple(float(f"{usual * (1 + LEAN * math.cos(azimuth)):.3g}") for azimuth in robot.cables["azimuth"])
+    tried = shape_from_tensions(robot, bent, check=False)
+    return bent if tried.status == Status.SOLVED else (usual,) * len(bent)
+
+
+def most_tensions(robot: Robot, usual: float) -> list[float]:
+    """Ends of the cables' sliders, N: the limits of the cables where the file has them."""
+    limits = np.nan_to_num(robot.cables["max_tension"], posinf=5 * usual)
+    ends: list[float] = np.minimum(limits, MOST_TENSION).tolist()
+    return ends
+
+
+def _wanted_tension(robot: Robot) -> float:
+    try:
+        low, high = stable_tensions(robot, gravity="ground")
+    except VertebraError:
+        low, high = 0.0, math.inf
+    if low > 0:
+        return 3 * low
+    if math.isfinite(high) and high > 0:
+        return high / 8
+    arm = float(np.hypot(robot.cables["x"], robot.cables["y"]).max(initial=0.0))
+    torque = 9.8 * robot.mass * robot.length / 2
+    return torque / arm if arm > 0 and torque > 0 else 10.0
+
+
+def rubs(robot: Robot) -> bool:
+    """Whether cables have friction in their holes."""
+    return any(not law.is_none for law in robot.friction_laws)
+
+
+def cable_count(robot: Robot) -> int:
+    """How many cables there are."""
+    return len(robot.cables)
+
+
+def _tension_tracks(robot: Robot) -> Sequence[Track]:
+    usual = usual_tension(robot)
+    firsts, ends = first_tensions(robot, usual), most_tensions(robot, usual)
+    return [Track(0.0, most, most / 500, first) for first, most in zip(firsts, ends, strict=True)]
+
+
+def _shortening_tracks(robot: Robot) -> Sequence[Track]:
+    reach = round_number_below(150 * robot.length)
+    return [Track(-reach, reach, reach / 1000, 0.0)] * len(robot.cables)
+
+
+def _angle_tracks(robot: Robot) -> Sequence[Track]:
+    limits: Floats = np.repeat(robot.joints["limit"], robot.joints["freedoms"])
+    ends: list[float] = np.degrees(np.minimum(limits, np.pi / 2)).tolist()
+    if len(ends) > MOST_SLIDERS:
+        return [Track(-min(ends), min(ends), 0.05, 0.0, "All angles (deg)")]
+    return [Track(-end, end, 0.1, 0.0) for end in ends]
 
 
 class LoadSetting(BaseModel):
@@ -30,16 +108,30 @@ class LoadSetting(BaseModel):
 class ShapeSettings(Settings):
     """Cables, mount, loads, friction."""
 
-    drive: Literal["tensions", "lengths"] = "tensions"
-    tensions: Annotated[tuple[Tension, ...], Field(max_length=1000)] = ()
-    """N, one a cable; empty: the studio's own choice."""
-    shortenings_mm: Annotated[tuple[Millimetres, ...], Field(max_length=1000)] = ()
+    drive: Annotated[Literal["tensions", "lengths"], Choice("Pull by")] = "tensions"
+    tensions: Annotated[
+        tuple[Tension, ...],
+        Field(max_length=1000),
+        Sliders("Cable {} (N)", _tension_tracks, cable_count, shown=lambda s: s.drive == "tensions"),
+    ] = ()
+    """N, per cable; empty: the studio's own choice."""
+    shortenings_mm: Annotated[
+        tuple[Millimetres, ...],
+        Field(max_length=1000),
+        Sliders("Cable {} shorter by (mm)", _shortening_tracks, cable_count, shown=lambda s: s.drive == "lengths"),
+    ] = ()
     """Of each cable against its length in the straight robot."""
-    angles_deg: Annotated[tuple[Degrees, ...], Field(max_length=10_000)] = ()
+    angles_deg: Annotated[
+        tuple[Degrees, ...],
+        Field(max_length=10_000),
+        Sliders("Angle {} (deg)", _angle_tracks, lambda robot: robot.freedoms),
+    ] = ()
     """Joint coordinates, for robots whose shape no cable law gives."""
-    mount: Literal["as in the file", "ground", "ceiling", "wall", "no gravity"] = "as in the file"
-    tilt_deg: Annotated[float, Field(ge=0.0, le=180.0)] = 0.0
-    toward_deg: Degrees = 0.0
+    mount: Annotated[Literal["as in the file", "ground", "ceiling", "wall", "no gravity"], Choice("Stands on")] = (
+        "as in the file"
+    )
+    tilt_deg: Annotated[float, Field(ge=0.0, le=180.0), Slider("Tilted by (deg)", step=1.0)] = 0.0
+    toward_deg: Annotated[Degrees, Slider("Toward azimuth (deg)", step=5.0)] = 0.0
     loads: Annotated[tuple[LoadSetting, ...], Field(max_length=MOST_LOADS)] = ()
-    friction: bool = True
-    history: bool = False
+    friction: Annotated[bool, Check("Friction", first=rubs, enabled=rubs)] = True
+    history: Annotated[bool, Check("History", enabled=rubs)] = False

@@ -15,7 +15,7 @@ from vertebra.sensing.recording.shape_record import record
 from vertebra.sensing.simulated.motion import Motion
 from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import simulated_frames
-from vertebra.studio.sense.recording import Recorded, Thinned, read_recording
+from vertebra.studio.sense.replay import Recorded, Thinned, read_recording
 
 ROBOT = vb.load("lapusan2022")
 RUN = simulated_frames(ROBOT, Motion.wander(ROBOT), SensorModel.datasheet(), 1.5)
@@ -37,17 +37,19 @@ def test_every_shape_is_that_of_a_replay_to_the_last_bit(tmp_path, suffix, metho
     path = write(tmp_path / f"run{suffix}")
     recorded = read(path, method=method)
     shapes = [update.shape for update in Replay(path, ShapeEstimator(ROBOT, method))]
-    assert len(recorded.looks) == len(shapes) > 100
+    assert len(recorded.snapshots) == len(shapes) > 100
     for row, shape in enumerate(shapes):
-        look = recorded.looks[row]
-        assert look.time == shape.time
+        snapshot = recorded.snapshots[row]
+        assert snapshot.time == shape.time
         for ours, theirs in (
-            (look.frames, shape.frames_in_base), (look.tip, shape.tip_in_base), (look.angles, shape.angles),
-            (look.angle_sigmas, shape.angle_sigmas), (look.states, shape.states), (look.weights, shape.weights),
-            (look.headings, shape.heading_residuals), (look.ages, shape.ages), (look.samples, shape.samples),
+            (snapshot.frames, shape.frames_in_base), (snapshot.tip, shape.tip_in_base),
+            (snapshot.angles, shape.angles), (snapshot.angle_sigmas, shape.angle_sigmas),
+            (snapshot.states, shape.states), (snapshot.weights, shape.weights),
+            (snapshot.headings, shape.heading_residuals), (snapshot.ages, shape.ages),
+            (snapshot.samples, shape.samples),
         ):  # fmt: skip
             assert np.array_equal(ours, theirs)
-        assert np.allclose(np.trace(look.covariance), np.trace(shape.covariance[:3, :3]), rtol=1e-9)
+        assert np.allclose(np.trace(snapshot.covariance), np.trace(shape.covariance[:3, :3]), rtol=1e-9)
     assert recorded.fault == ""
     assert f"{len(shapes)} shapes" in recorded.note
 
@@ -57,8 +59,10 @@ def test_progress_is_told_and_a_long_recording_is_thinned_evenly(tmp_path):
     path = write(tmp_path / "run.blf")
     whole = read(path)
     few = read_recording(str(path), ROBOT.to_mapping(), "chain", None, 50, report=shares.append)
-    assert 25 <= len(few.looks) <= 50
-    assert all(np.array_equal(few.looks[row].angles, whole.looks[4 * row].angles) for row in range(len(few.looks)))
+    assert 25 <= len(few.snapshots) <= 50
+    assert all(
+        np.array_equal(few.snapshots[row].angles, whole.snapshots[4 * row].angles) for row in range(len(few.snapshots))
+    )
     assert "are shown" in few.note
     assert all(0.0 <= share <= 1.0 for share in shares)
 
@@ -74,9 +78,9 @@ def test_thinning_keeps_the_first_and_even_steps():
 
 def test_rates_are_samples_a_second(tmp_path):
     run = simulated_frames(ROBOT, Motion.straight(ROBOT), SensorModel(drops=0.0), 1.5)
-    looks = read(write(tmp_path / "run.csv", run.frames)).looks
-    assert np.allclose(looks.rates(len(looks) - 1, 1.0), 100.0, atol=1.5)
-    assert np.array_equal(looks.rates(0, 1.0), np.zeros(5))
+    snapshots = read(write(tmp_path / "run.csv", run.frames)).snapshots
+    assert np.allclose(snapshots.rates(len(snapshots) - 1, 1.0), 100.0, atol=1.5)
+    assert np.array_equal(snapshots.rates(0, 1.0), np.zeros(5))
 
 
 def test_a_recording_of_shapes_shows_the_recorded_ones(tmp_path):
@@ -84,7 +88,7 @@ def test_a_recording_of_shapes_shows_the_recorded_ones(tmp_path):
     with DerivedLogWriter(tmp_path / "run.mcap", robot_contents(ROBOT)) as log:
         for update in Replay(path, ShapeEstimator(ROBOT)):
             log.write(record(update.shape, update.arrival))
-    ours, theirs = read(tmp_path / "run.mcap").looks, read(path).looks
+    ours, theirs = read(tmp_path / "run.mcap").snapshots, read(path).snapshots
     assert len(ours) == len(theirs)
     for row in (0, 40, len(ours) - 1):
         assert np.array_equal(ours[row].angles, theirs[row].angles)
@@ -103,7 +107,7 @@ def test_a_damaged_recording_shows_what_stands_before_the_damage_and_says_where_
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join([*lines[:600], "what is this\n", *lines[600:]]))
     recorded = read(path)
-    assert 20 < len(recorded.looks) < 120
+    assert 20 < len(recorded.snapshots) < 120
     assert "line" in recorded.fault
 
 

@@ -1,4 +1,4 @@
-"""Where a motion begins and under what: the shape of the Shape tab at rest, its gravity, loads and friction."""
+"""What is asked of a motion: where it begins and under what, and what drives it."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from vertebra.dynamics.problem import Moving
+from vertebra.dynamics.sampled_motion import SampledMotion, sampled_motion
 from vertebra.errors import InputError
-from vertebra.mechanics.kinematics import frames
 from vertebra.mechanics.problem import Load
-from vertebra.report.scene import round_number_below
 from vertebra.robot.robot import Robot, fill_inertia
 from vertebra.robot.tables import Floats
 from vertebra.statics.shape import Shape
-from vertebra.studio.motion.settings import MotionSettings
-from vertebra.studio.shape.model import usual_tension
-
-KICK, MOST = 0.5, 10.0
-"""Of a usual tension: the step on one cable to begin with, and what a cable without a limit may have at most."""
-SHARE = 0.1
-"""Of the damping by which a stiff robot that hangs from its base would just not swing; joints share it."""
+from vertebra.studio.motion.settings import (
+    MotionSettings,
+    pans,
+    patterns,
+    usual_damping,
+    usual_limit,
+    usual_step,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,19 +84,45 @@ def lacks(robot: Robot, fill: bool) -> str:
 
 def completed(settings: MotionSettings, robot: Robot, start: Start) -> MotionSettings:
     """The settings with the studio's own choices for what nobody has set."""
-    usual = usual_tension(robot)
     own = {
         "tensions": settings.tensions or tuple(start.tensions.tolist()),
-        "amplitude": round_number_below(KICK * usual) if settings.amplitude is None else settings.amplitude,
+        "amplitude": usual_step(robot) if settings.amplitude is None else settings.amplitude,
         "damping": usual_damping(robot) if settings.damping is None else settings.damping,
-        "most_tension": MOST * usual if settings.most_tension is None else settings.most_tension,
+        "most_tension": usual_limit(robot) if settings.most_tension is None else settings.most_tension,
     }
     return settings.model_copy(update=own)
 
 
-def usual_damping(robot: Robot) -> float:
-    """N*m*s/rad of every joint to begin with, a round number: the robot swings a few times, and comes to rest."""
-    places = frames(robot, np.zeros(robot.freedoms))[1:, :3, 3]
-    inertia = float((robot.links["mass"][1:] * (places**2).sum(axis=1)).sum())
-    rate = math.sqrt(9.8 / float(robot.length))
-    return round_number_below(SHARE * inertia * rate) if inertia > 0.0 else 0.0
+# What drives a motion: cable tensions over time, or joint angles that sway.
+
+LONGEST_STEP, FEWEST_SAMPLES, MOST_SAMPLES = 0.01, 200, 2000
+"""s between samples of a sway, and how many there are."""
+
+
+def pulls(settings: MotionSettings, base: Floats, times: Floats) -> Floats:
+    """(N, cables) N at `times`: the sliders' `base` and, on one cable, a step or a sine; a cable never pushes."""
+    wanted = np.tile(base, (len(times), 1))
+    if settings.pull != "hold" and len(base):
+        if settings.cable > len(base):
+            raise InputError("cable", f"there is no cable {settings.cable}; the robot has {len(base)}")
+        amplitude = settings.amplitude or 0.0
+        wave = np.ones_like(times) if settings.pull == "step" else np.sin(2 * np.pi * settings.frequency * times)
+        wanted[:, settings.cable - 1] += amplitude * wave
+    return np.maximum(wanted, 0.0)
+
+
+def sway(robot: Robot, settings: MotionSettings) -> SampledMotion:
+    """One period of A sin(2 pi t / T) in the joints of the pattern: pan those with the first joint's axis, tilt the
+    others."""
+    if settings.pattern not in patterns(robot):
+        raise InputError("pattern", f"{robot.name} has no joints that tilt: all its axes are parallel; choose pan")
+    limit = math.degrees(float(robot.joints["limit"].min()))
+    if settings.amplitude_deg > limit:
+        raise InputError("amplitude", f"{settings.amplitude_deg:g} deg is beyond the limit of a joint, {limit:.4g} deg")
+    about_first = pans(robot)
+    moves = {"pan": about_first, "tilt": ~about_first, "3d": np.ones_like(about_first)}[settings.pattern]
+    size = math.radians(settings.amplitude_deg) * moves
+    count = min(max(math.ceil(settings.period / LONGEST_STEP), FEWEST_SAMPLES), MOST_SAMPLES)
+    time, rate = np.linspace(0.0, settings.period, count + 1), 2 * math.pi / settings.period
+    phase = rate * time[:, None]
+    return sampled_motion(time, size * np.sin(phase), rate * size * np.cos(phase), -(rate**2) * size * np.sin(phase))

@@ -18,7 +18,7 @@ NOT_KNOWN = -1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Look:
+class Snapshot:
     """SI, axes of the base."""
 
     time: float
@@ -64,10 +64,10 @@ class Look:
         return f"Look(t = {self.time:.3f} s, tip {np.round(1e3 * self.tip, 2)} mm)"
 
 
-def look_of(shape: SensedShape, lost: Integers) -> Look:
+def snapshot_of(shape: SensedShape, lost: Integers) -> Snapshot:
     """What the page shows of a shape."""
     turn = shape.base.T
-    return Look(
+    return Snapshot(
         time=shape.time, frames=shape.frames_in_base, base=shape.base, tip=shape.tip_in_base,
         covariance=turn @ shape.covariance[:3, :3] @ turn.T, angles=shape.angles, angle_sigmas=shape.angle_sigmas,
         headings=shape.heading_residuals, states=shape.states, ages=shape.ages, samples=shape.samples,
@@ -75,18 +75,20 @@ def look_of(shape: SensedShape, lost: Integers) -> Look:
     )  # fmt: skip
 
 
-class Looks:
+class Snapshots:
     """Looks one after the other, as arrays: small to send between processes."""
 
-    def __init__(self, looks: Sequence[Look]) -> None:
-        self._columns = {item.name: np.array([getattr(look, item.name) for look in looks]) for item in fields(Look)}
+    def __init__(self, snapshots: Sequence[Snapshot]) -> None:
+        self._columns = {
+            item.name: np.array([getattr(snapshot, item.name) for snapshot in snapshots]) for item in fields(Snapshot)
+        }
 
     def __len__(self) -> int:
         return len(self._columns["time"])
 
-    def __getitem__(self, row: int) -> Look:
+    def __getitem__(self, row: int) -> Snapshot:
         columns = {name: column[row] for name, column in self._columns.items()}
-        return Look(**columns | {"time": float(columns["time"])})
+        return Snapshot(**columns | {"time": float(columns["time"])})
 
     @property
     def times(self) -> Floats:
@@ -107,19 +109,19 @@ class Looks:
         return np.asarray((samples[row] - samples[first]) / span if span > 0 else np.zeros(samples.shape[1]))
 
 
-def measured_turns(robot: Robot, look: Look) -> Floats:
+def measured_turns(robot: Robot, snapshot: Snapshot) -> Floats:
     """(sensors, 4, 4) frames of the links with sensors, turned about the vertical as their headings say, m.
 
     Tilts are as estimated: they are off by far less than anybody could see.
     """
-    frames = look.frames[robot.sensor_links].copy()
-    about_up = look.base.T @ so3.about_z(look.headings) @ look.base
+    frames = snapshot.frames[robot.sensor_links].copy()
+    about_up = snapshot.base.T @ so3.about_z(snapshot.headings) @ snapshot.base
     frames[:, :3, :3] = about_up @ frames[:, :3, :3]
     return frames
 
 
-def errors_of(robot: Robot, look: Look, true_frames: Floats) -> tuple[float, float]:
+def errors_of(robot: Robot, snapshot: Snapshot, true_frames: Floats) -> tuple[float, float]:
     """Distance of the tip, m, and angle of the last link, rad, from the truth (n+1, 4, 4) in the base."""
     one = np.zeros((1, robot.freedoms))
-    found = Score(robot, "", np.array([look.time]), one, one, true_frames[None], look.frames[None])
+    found = Score(robot, "", np.array([snapshot.time]), one, one, true_frames[None], snapshot.frames[None])
     return float(found.tip_errors[0]), float(found.platform_turns[0, -1])

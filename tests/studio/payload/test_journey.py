@@ -9,9 +9,16 @@ import pytest
 
 import vertebra as vb
 from vertebra.errors import DescriptionError, InputError
-from vertebra.studio.payload.examples import example_inner, example_path
-from vertebra.studio.payload.jobs import MOST_FRAMES, find_best, follow, pictures
-from vertebra.studio.payload.journey_text import carried, journey_text
+from vertebra.studio.payload.journey import (
+    MOST_FRAMES,
+    carried,
+    example_inner,
+    example_path,
+    follow,
+    journey_text,
+    pictures,
+)
+from vertebra.studio.payload.model import find_best
 from vertebra.studio.payload.settings import EXAMPLE_PATHS, SAME_INNER, PayloadSettings
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -95,7 +102,7 @@ def test_pictures_are_thinned(robot, monkeypatch):
     journey = follow(robot, settings, robot.gravity, None, None, report=quiet).journey
     links = len(journey.pair.outer.links) + len(journey.pair.inner.links)
     assert len(pictures(journey)) * links <= MOST_FRAMES
-    monkeypatch.setattr("vertebra.studio.payload.jobs.MOST_FRAMES", 50 * links)
+    monkeypatch.setattr("vertebra.studio.payload.journey.MOST_FRAMES", 50 * links)
     few = pictures(journey)
     assert len(few) == 50
     assert (few[0].step, few[-1].step) == (0, len(journey.steps))

@@ -1,4 +1,5 @@
-"""Viser's server, started on our socket with our gate before it.
+"""All that touches viser's inner parts: its server, started on our socket with our gate before it; its widgets, its
+kinds of messages and its page.
 
 Viser has no place for a gate, so the one call by which it opens its port (`websockets.asyncio.server.serve`) is
 replaced while it starts. If viser ever opens its port in another way, starting fails instead of leaving it open.
@@ -11,21 +12,22 @@ import logging
 import socket
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import rich
 import viser
+import viser._messages as viser_messages
 import viser.infra._infra as viser_infra
 import websockets.asyncio.server as websocket_server
 from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request, Response
 
 from vertebra.errors import StudioError
-from vertebra.studio.serving.connection import GuardedConnection, Rules
 from vertebra.studio.serving.gate import Gate, add_security_headers
-from vertebra.studio.serving.messages import LARGEST_PICTURE
+from vertebra.studio.serving.messages import LARGEST_PICTURE, GuardedConnection, Rules, fits_widget
 
 _LOCK = threading.RLock()
 _log = logging.getLogger("vertebra.studio")
@@ -128,5 +130,46 @@ def quiet_viser() -> Iterator[None]:
 
 
 def forget_removed(server: viser.ViserServer) -> None:
-    """Let go of messages about controls that are off the page; viser itself does so only when a window opens."""
+    """Let go of messages about controls that are off the page."""
     server._run_garbage_collector()
+
+
+class Widgets:
+    """The widgets of a running studio, the ones that only one window has included."""
+
+    def __init__(self, server: viser.ViserServer) -> None:
+        self._server = server
+
+    def find(self, uuid: str) -> Any | None:
+        """The handle of a widget; None when it is gone."""
+        found = (api._gui_input_handle_from_uuid.get(uuid) for api in self._apis())
+        return next((handle for handle in found if handle is not None), None)
+
+    def takes(self, uuid: str, value: Any) -> bool:
+        """Whether the widget can take the value; True for one that is gone, which viser ignores."""
+        handle = self.find(uuid)
+        return handle is None or fits_widget(value, handle._impl.value, handle._impl.props)
+
+    def takes_files(self, uuid: str) -> bool:
+        """Whether the widget is an upload button."""
+        return isinstance(self.find(uuid), viser.GuiUploadButtonHandle)
+
+    def forget_upload(self, transfer: str) -> None:
+        """Free the parts that viser has collected of an upload."""
+        for api in self._apis():
+            api._current_file_upload_states.pop(transfer, None)
+
+    def _apis(self) -> Iterator[viser.GuiApi]:
+        yield self._server.gui
+        for client in self._server.get_clients().values():
+            yield client.gui
+
+
+def message_types(names: Iterable[str]) -> dict[str, type]:
+    """Viser's declarations of messages, by their names."""
+    return {name: getattr(viser_messages, name) for name in names}
+
+
+def viser_index() -> str:
+    """Viser's own page, as it is installed."""
+    return (Path(viser.__file__).parent / "client" / "build" / "index.html").read_text(encoding="utf-8")

@@ -18,54 +18,56 @@ from vertebra.sensing.recording.shape_record import record
 from vertebra.sensing.simulated.motion import Motion
 from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import simulated_frames
-from vertebra.studio.sense import tape as sense_tape
-from vertebra.studio.sense.tape import Deck, Tape, completed
+from vertebra.studio.sense import recorder as sense_recorder
+from vertebra.studio.sense.recorder import RecorderSwitch, Recording, completed
 
 soon = partial(visitors.eventually, seconds=60.0)
 ROBOT = vb.load("lapusan2022")
 RUN = simulated_frames(ROBOT, Motion.wander(ROBOT), SensorModel.datasheet(), 0.5)
 
 
-def play(deck: Deck) -> list:
-    """A run into a deck; the shapes of it."""
+def play(switch: RecorderSwitch) -> list:
+    """A run into a switch; the shapes of it."""
     network, shapes = SensorNetwork(ShapeEstimator(ROBOT)), []
     for frame in RUN.frames:
-        deck.frame(frame)
+        switch.frame(frame)
         shape = network.receive(frame)
         if shape is not None:
             shapes.append(shape)
-            deck.shape(shape, frame.time)
+            switch.shape(shape, frame.time)
     return shapes
 
 
 def test_what_is_played_comes_back_while_it_records_and_after(tmp_path):
     errors: list[Exception] = []
-    deck, tape = Deck(), Tape(ROBOT, errors.append)
+    switch, recording = RecorderSwitch(), Recording(ROBOT, errors.append)
     try:
-        assert soon(lambda: tape._recorder is not None)
-        deck.tape = tape
-        shapes = play(deck)
+        assert soon(lambda: recording._recorder is not None)
+        switch.recording = recording
+        shapes = play(switch)
         for ended in (False, True):
             if ended:
-                tape.stop()
-                assert tape.join(20)
+                recording.stop()
+                assert recording.join(20)
             path = tmp_path / f"{ended}.mcap"
-            assert soon(lambda path=path: path.write_bytes(tape.mcap()) and len(read_shapes(path).times) == len(shapes))
+            assert soon(
+                lambda path=path: path.write_bytes(recording.mcap()) and len(read_shapes(path).times) == len(shapes)
+            )
             found = read_shapes(path)
             assert found.complete
             assert np.array_equal(found.angles, [shape.angles for shape in shapes])
             assert [kind for kind, _ in McapRecords(path)].count("Attachment") == 2
-        (tmp_path / "run.blf").write_bytes(tape.frames())
+        (tmp_path / "run.blf").write_bytes(recording.frames())
         assert list(read_frames(tmp_path / "run.blf")) == RUN.frames
-        assert "Recorded" in tape.told
-        assert not tape.recording
-        play(deck)  # goes nowhere
+        assert "Recorded" in recording.told
+        assert not recording.running
+        play(switch)  # goes nowhere
     finally:
-        tape.discard()
-    assert soon(lambda: not tape.place.exists())
+        recording.discard()
+    assert soon(lambda: not recording.place.exists())
     assert errors == []
     with pytest.raises(StudioError, match="tick Record"):
-        tape.mcap()
+        recording.mcap()
 
 
 def test_an_unfinished_file_is_cut_behind_its_last_whole_record(tmp_path):
@@ -87,33 +89,33 @@ def test_an_unfinished_file_is_cut_behind_its_last_whole_record(tmp_path):
 
 
 def test_a_recording_ends_at_its_limits(monkeypatch):
-    monkeypatch.setattr(sense_tape, "LONGEST", 0.1)
-    tape = Tape(ROBOT, pytest.fail)
+    monkeypatch.setattr(sense_recorder, "LONGEST_RECORDING", 0.1)
+    recording = Recording(ROBOT, pytest.fail)
     try:
-        assert tape.join(30)
-        assert tape.full
-        assert "limit" in tape.told
+        assert recording.join(30)
+        assert recording.full
+        assert "limit" in recording.told
     finally:
-        tape.discard()
+        recording.discard()
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts file descriptors by /proc")
 def test_a_tape_that_is_thrown_away_at_once_leaves_nothing():
     before = len(os.listdir("/proc/self/fd"))
-    tapes = [Tape(ROBOT, pytest.fail) for _ in range(2)]
-    for tape in tapes:
-        tape.discard()
-    for tape in tapes:
-        assert tape.join(30)
-        assert not tape.place.exists()
+    recordings = [Recording(ROBOT, pytest.fail) for _ in range(2)]
+    for recording in recordings:
+        recording.discard()
+    for recording in recordings:
+        assert recording.join(30)
+        assert not recording.place.exists()
     assert soon(lambda: len(os.listdir("/proc/self/fd")) == before)
 
 
 def test_a_recording_that_cannot_be_written_is_told(monkeypatch):
-    monkeypatch.setattr(sense_tape, "FRAMES", "nowhere/frames.blf")
+    monkeypatch.setattr(sense_recorder, "FRAMES", "nowhere/frames.blf")
     errors: list[Exception] = []
-    tape = Tape(ROBOT, errors.append)
-    tape.join(30)
-    tape.discard()
+    recording = Recording(ROBOT, errors.append)
+    recording.join(30)
+    recording.discard()
     assert isinstance(errors[0], RecordingError)
     assert "cannot be written" in str(errors[0])

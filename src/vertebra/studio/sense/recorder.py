@@ -1,7 +1,8 @@
-"""What is sensed, recorded to files of its own while a switch is on: the shapes (MCAP) and the frames (BLF)."""
+"""What is sensed, recorded to files while the switch "Record" is on: the shapes (MCAP) and the frames (BLF)."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import struct
 import threading
@@ -10,49 +11,52 @@ import weakref
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vertebra.errors import StudioError
+from vertebra.robot.robot import Robot
+from vertebra.studio.form import change
+from vertebra.studio.readout import notes
 
 if TYPE_CHECKING:
-    from vertebra.robot.robot import Robot
     from vertebra.sensing.recording.recorder import Recorder
     from vertebra.sensing.sensed_shape import SensedShape
     from vertebra.sensing.wire.can import Frame
+    from vertebra.studio.studio import Studio
 
-LONGEST = 600.0
+LONGEST_RECORDING = 600.0
 """s of a recording."""
-LARGEST = 64 << 20
+LARGEST_RECORDING = 64 << 20
 """Bytes of a recording, both files together."""
 LIMITS = "A recording ends after 10 minutes or 64 MB."
 FRAMES, SHAPES = "frames.blf", "shapes.mcap"
 ENDING = 5.0
 """s that the recording process may take to end."""
-_LOOK_EVERY = 0.25
+_CHECK_EVERY = 0.25
 _HEAD = struct.Struct("<BQ")
 _MAGIC = b"\x89MCAP0\r\n"
 _END = _HEAD.pack(0x0F, 4) + bytes(4) + _HEAD.pack(0x02, 20) + bytes(20) + _MAGIC
 """Records DataEnd and Footer of a file without an index, and the last mark."""
 
 
-class Deck:
-    """Has what a `LiveSession` uses of a `Recorder`: plays into the tape that lies in it, if there is one."""
+class RecorderSwitch:
+    """Has what a `LiveSession` uses of a `Recorder`: plays into the recording that lies in it, if there is one."""
 
     def __init__(self) -> None:
-        self.tape: Tape | None = None
+        self.recording: Recording | None = None
 
     def frame(self, frame: Frame) -> None:
         """Keep a frame."""
-        if (tape := self.tape) is not None:
-            tape.frame(frame)
+        if (recording := self.recording) is not None:
+            recording.frame(frame)
 
     def shape(self, shape: SensedShape, arrival: float) -> None:
         """Keep a shape; `arrival` in s (Unix)."""
-        if (tape := self.tape) is not None:
-            tape.shape(shape, arrival)
+        if (recording := self.recording) is not None:
+            recording.shape(shape, arrival)
 
 
-class Tape:
+class Recording:
     """One recording, made by a process of its own between its beginning and `stop`.
 
     Its files lie in a folder of the system's for short-lived things until `discard`.
@@ -69,7 +73,7 @@ class Tape:
         self.place = Path(mkdtemp(prefix="vertebra-"))
         """Folder of the files."""
         self._clean = weakref.finalize(self, shutil.rmtree, self.place, ignore_errors=True)
-        self._thread = threading.Thread(target=self._run, name="sense-tape", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="sense-recorder", daemon=True)
         self._thread.start()
 
     def frame(self, frame: Frame) -> None:
@@ -99,7 +103,7 @@ class Tape:
         return not self._thread.is_alive()
 
     @property
-    def recording(self) -> bool:
+    def running(self) -> bool:
         """Whether it runs."""
         return self._thread.is_alive() and not self._stop.is_set()
 
@@ -109,7 +113,7 @@ class Tape:
         size = f"{self._seconds:.0f} s, {self._size() / 1e6:.1f} MB"
         if self.full:
             return f"Recorded {size}: the limit is reached."
-        return f"Recording: {size}." if self.recording else f"Recorded {size}."
+        return f"Recording: {size}." if self.running else f"Recorded {size}."
 
     def mcap(self) -> bytes:
         """The shapes so far, as a whole MCAP file; StudioError when there are none."""
@@ -137,9 +141,9 @@ class Tape:
         try:
             with Recorder(self.place / FRAMES, self.place / SHAPES, self._robot) as recorder:
                 self._recorder, began = recorder, time.monotonic()
-                while not self._stop.wait(_LOOK_EVERY) and not recorder.counters.fault:
+                while not self._stop.wait(_CHECK_EVERY) and not recorder.counters.fault:
                     self._seconds = time.monotonic() - began
-                    if self._seconds > LONGEST or self._size() > LARGEST:
+                    if self._seconds > LONGEST_RECORDING or self._size() > LARGEST_RECORDING:
                         self.full = True
                         break
                 self._recorder = None
@@ -162,3 +166,81 @@ def completed(data: bytes) -> bytes:
             break
         end += _HEAD.size + length
     return data[:end] + _END if data.startswith(_MAGIC) else _MAGIC + _END
+
+
+# The switch "Record" of the Sense tab: what it starts, what became of it, and where it can be kept.
+
+NOTHING = "nothing has been recorded yet; tick Record while the tab senses"
+
+
+class RecordingControls:
+    """The switch "Record", the button that keeps what was recorded, and words on it; the last recording of a tab."""
+
+    def __init__(self, studio: Studio, record: Any, keep: Any, told: Any) -> None:
+        self._studio, self._robot = studio, studio.robot
+        self.record, self._keep, self.told = record, keep, told
+        self._recording: Recording | None = None
+
+    def switch(self, switch: RecorderSwitch | None) -> None:
+        """The switch has been moved; `switch` of what runs now. A new recording takes the place of the last."""
+        if not self.record.value:
+            self.stop()
+        elif switch is None:
+            self.record.value = False
+            raise StudioError("recording", "nothing is being sensed; start the virtual robot or connect a bus first")
+        else:
+            self.forget()
+            self._recording = switch.recording = Recording(
+                self._robot, lambda error: self._studio.loop.post("sense recorder", lambda: self._failed(error))
+            )
+        self.tell(live=True)
+
+    def stop(self) -> None:
+        """End it; what was recorded stays until the next recording."""
+        if self._recording is not None:
+            self._recording.stop()
+        change(self.record, "value", False)
+
+    def forget(self) -> None:
+        """End it and take its files away."""
+        recording, self._recording = self._recording, None
+        if recording is not None:
+            recording.discard()
+
+    def tell(self, live: bool) -> None:
+        """Say how it stands; `live`: whether there is something that can be recorded."""
+        recording = self._recording
+        if recording is not None and not recording.running:
+            change(self.record, "value", False)
+        limits = [LIMITS] if live else []
+        change(self.told, "content", notes(limits if recording is None else [recording.told, *limits]))
+        change(self._keep, "visible", recording is not None)
+
+    def keep(self) -> None:
+        """Write it to the studio's folder."""
+        recording, folder, stem = self._found(), self._studio.folder, _stem(self._robot)
+        written = []
+        for name, content in ((f"{stem}.mcap", recording.mcap()), (f"{stem}.blf", recording.frames())):
+            path = folder.write_path(name)
+            with path.open("xb") as file:
+                file.write(content)
+            written.append(path.name)
+        self._studio.status.say(f"The folder has {written[0]} (shapes) and {written[1]} (frames) now.")
+
+    def mcap(self) -> tuple[str, bytes]:
+        """Name and content of the recording of shapes."""
+        return f"{_stem(self._robot)}.mcap", self._found().mcap()
+
+    def _found(self) -> Recording:
+        if self._recording is None:
+            raise StudioError("recording", NOTHING)
+        return self._recording
+
+    def _failed(self, error: Exception) -> None:
+        self.tell(live=True)
+        self._studio.fail(error)
+
+
+def _stem(robot: Robot) -> str:
+    """Of the files of a recording, without what file names must not have."""
+    return re.sub(r"[^\w.-]+", "-", robot.name).strip(".-")[:100] + "-sensed"

@@ -8,8 +8,8 @@ import pytest
 import vertebra as vb
 from vertebra.errors import InputError
 from vertebra.papers.dantuono2023.cases import CASES, motion
-from vertebra.studio.motion.drive import patterns, pulls, sway
-from vertebra.studio.motion.settings import MotionSettings
+from vertebra.studio.motion.model import pulls, sway
+from vertebra.studio.motion.settings import MotionSettings, patterns
 
 TIMES = np.linspace(0.0, 1.0, 5)
 

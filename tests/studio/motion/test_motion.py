@@ -10,7 +10,7 @@ from tests.studio.motion.samples import planned, simulated
 
 import vertebra as vb
 from vertebra.errors import StudioError
-from vertebra.studio.motion.recording import motion_recording
+from vertebra.studio.motion.motion import motion_recording
 
 pytest.importorskip("mcap")
 
