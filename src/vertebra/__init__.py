@@ -19,17 +19,8 @@ __all__ = [*_names, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    try:
+    if name in _names or name.startswith("_"):
         return _get(name)
-    except AttributeError:
-        if name.startswith("_"):
-            raise
-        import warnings
+    from vertebra.deprecated import old_name
 
-        from vertebra.deprecated import find
-
-        found = find(name)
-        if found is None:
-            raise
-        warnings.warn(f"vertebra.{name} will go; write {found[1]}", DeprecationWarning, stacklevel=2)
-        return found[0]
+    return old_name(name)
