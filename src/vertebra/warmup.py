@@ -13,7 +13,7 @@ from vertebra.dynamics.simulate import simulate
 from vertebra.locked.best import best_tensions
 from vertebra.locked.map import payload_map
 from vertebra.locked.payload import payload
-from vertebra.mechanics.kinematics import cable_lengths, frames, jacobian, masses
+from vertebra.mechanics.kinematics import Pose
 from vertebra.papers.hu2023.literal import literal_robot, literal_shape
 from vertebra.robot.robot import load
 from vertebra.sensing.estimator import ShapeEstimator
@@ -27,8 +27,8 @@ def compile_kernels() -> float:
     start = time.process_time()
     robot = load("hu2023-prototype")
     straight = np.zeros(robot.freedoms)
-    for call in (frames, jacobian, cable_lengths, masses):
-        call(robot, straight)
+    pose = Pose(robot, straight)
+    pose.jacobian(), pose.masses  # noqa: B018
     shape = shape_from_tensions(robot, [2.0, 2.0, 2.0, 2.0])
     shapes_from_tensions(robot, [[2.0, 2.0, 2.0, 2.0]]).shape(0)
     shape_from_lengths(robot, shape.lengths, stiffness_EA=1e4, check=False)

@@ -1,1 +1,5 @@
-"""What does a motion need, and how does the robot move (Newton-Euler, theory 6)."""
+"""What a motion needs, which tensions give it, how the robot moves."""
+
+from vertebra.names import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

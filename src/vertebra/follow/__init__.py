@@ -1,1 +1,5 @@
 """Follow-the-leader of two concentric friction-locked snakes."""
+
+from vertebra.names import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

@@ -1,1 +1,5 @@
-"""What measurements say: friction of a cable in its hole from a rig, parameters of a robot from its shapes."""
+"""Parameters from measurements: friction of cables, friction of ball joints, any parameter from measured shapes."""
+
+from vertebra.names import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

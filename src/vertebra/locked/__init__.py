@@ -1,1 +1,5 @@
 """Snakes of ball joints locked by friction: how much load until a link slips, and which tensions hold most."""
+
+from vertebra.names import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

@@ -1,1 +1,5 @@
 """The compiled core, and the public functions right above it."""
+
+from vertebra.names import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

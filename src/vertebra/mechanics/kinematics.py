@@ -1,13 +1,13 @@
 """Geometry of a robot at given joint coordinates: frames, Jacobians, cable lengths, masses.
 
-These functions answer for any pose at which the joint laws are defined (|angle| < 180 degrees). Whether a joint can
+A `Pose` answers for any angles at which the joint laws are defined (|angle| < 180 degrees). Whether a joint can
 reach it (`limit` of the robot file) is checked by the solvers, not here.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -84,96 +84,100 @@ class Masses:
         return f"Masses({self.total * 1e3:.4g} g at ({x:.2f}, {y:.2f}, {z:.2f}) mm)"
 
 
-def frames(robot: Robot, angles: ArrayLike) -> Floats:
-    """Frames of all links in the world, (n+1, 4, 4), m: 0 is the base, -1 the last link.
+@dataclass(frozen=True, eq=False, repr=False)
+class Pose:
+    """A robot at given joint coordinates: where its links are, how its points move, how long its cables are.
 
-    `angles`: (freedoms,) rad; one a mirror joint, two a universal joint (first axis, second axis) or a ball joint
+    `angles`: (freedoms,) rad; one per mirror joint, two per universal joint (first axis, second axis) or ball joint
     (bend toward x, bend toward y). Universal and ball robots also take (joints, 2).
     """
-    return _walk(robot, coordinates(robot, angles))[0]
 
-
-def tip_frame(robot: Robot, angles: ArrayLike) -> Floats:
-    """Frame at the tip point, (4, 4), m: axes of the last link."""
-    tip: Floats = frames(robot, angles)[-1].copy()
-    tip[:3, 3] += tip[:3, :3] @ robot.tip_point
-    return tip
-
-
-def jacobian(robot: Robot, angles: ArrayLike, link: int = -1, point: ArrayLike | None = None) -> Floats:
-    """Geometric Jacobian (6, freedoms) of a point of a link: linear velocity rows, then angular, world axes.
-
-    `point` is in the frame of `link`, m; default: the tip point on the last link, the centre of mass on any other.
-    """
-    q = coordinates(robot, angles)
-    index = link_index(robot, link)
-    at = link_point(robot, index, point)
-    n, f = len(robot.joints), robot.freedoms
-    links, axes, out = np.empty((n + 1, 4, 4)), np.empty((f, 6)), np.empty((6, f))
-    status = frames_and_jacobian(robot.joints, robot.links, robot.origin, q, index, at, links, axes, out)
-    if status != DONE:
-        _refuse(robot, q, status)
-    return out
-
-
-def twists(robot: Robot, angles: ArrayLike) -> tuple[Floats, Floats]:
+    robot: Robot
+    angles: Floats
+    """(freedoms,) rad."""
+    frames: Floats = field(init=False)
+    """(n+1, 4, 4) frames of the links in the world, m: 0 is the base, -1 the last link."""
+    twists: tuple[Floats, Floats] = field(init=False)
     """Rotation axis and a point on it for every freedom, both (freedoms, 3) in the world, rad/rad and m.
 
-    Distal links turn about the axis through that point, the instantaneous centre. Axes are unit vectors, but for
-    ball joints away from straight, whose coordinates are the components of the bend.
-    """
-    both = _walk(robot, coordinates(robot, angles))[1]
-    return both[:, :3], both[:, 3:]
+    Distal links turn about the axis through that point, the instantaneous centre. Axes are unit vectors, except for
+    ball joints away from straight, whose coordinates are the components of the bend."""
 
+    def __init__(self, robot: Robot, angles: ArrayLike) -> None:
+        q = coordinates(robot, angles).copy()
+        links, axes = np.empty((len(robot.links), 4, 4)), np.empty((robot.freedoms, 6))
+        status = walk_chain(robot.joints, robot.links, robot.origin, q, links, axes)
+        if status != DONE:
+            _refuse(robot, q, status)
+        for name, value in (("robot", robot), ("angles", q), ("frames", links), ("twists", (axes[:, :3], axes[:, 3:]))):
+            object.__setattr__(self, name, value)
 
-def cable_segments(robot: Robot, angles: ArrayLike) -> CableSegments:
-    """Cable lengths across every joint with first and second derivatives.
+    @property
+    def tip(self) -> Floats:
+        """(3,) the tip point, m."""
+        return self.tip_frame[:3, 3]
 
-    Raises `OutOfRange` where the faces of a joint have passed through each other at a cable.
-    """
-    q = coordinates(robot, angles)
-    segments = measure(robot, q)
-    if segments.lengths.size and segments.lengths.min() < -TOUCH:
-        row = int(segments.lengths.min(axis=0).argmin())
-        limit, reason = crossed_faces(robot, q, row)
-        raise OutOfRange(row + 1, float(q[robot.joints["first"][row]]), limit, reason)
-    return segments
+    @property
+    def tip_frame(self) -> Floats:
+        """(4, 4) frame at the tip point, m: axes of the last link."""
+        tip: Floats = self.frames[-1].copy()
+        tip[:3, 3] += tip[:3, :3] @ self.robot.tip_point
+        return tip
 
+    def jacobian(self, link: int = -1, point: ArrayLike | None = None) -> Floats:
+        """Geometric Jacobian (6, freedoms) of a point of a link: linear velocity rows, then angular, world axes.
 
-def cable_lengths(robot: Robot, angles: ArrayLike) -> Floats:
-    """Length of each cable from the base plane (world z = 0) to its end, through all holes, (cables,) m."""
-    total: Floats = cable_segments(robot, angles).lengths.sum(axis=1) + robot.cables["inside"]
-    return total
+        `point` is in the frame of `link`, m; default: the tip point on the last link, the centre of mass on any other.
+        """
+        robot = self.robot
+        index = link_index(robot, link)
+        at = link_point(robot, index, point)
+        links, axes, out = np.empty_like(self.frames), np.empty((robot.freedoms, 6)), np.empty((6, robot.freedoms))
+        frames_and_jacobian(robot.joints, robot.links, robot.origin, self.angles, index, at, links, axes, out)
+        return out
 
+    @property
+    def cable_segments(self) -> CableSegments:
+        """Cable lengths across every joint with first and second derivatives.
 
-def masses(robot: Robot, angles: ArrayLike) -> Masses:
-    """Every mass and its centroid at a pose."""
-    q = coordinates(robot, angles)
-    all_frames = _walk(robot, q)[0]
-    segments = cable_segments(robot, q)
-    cables, n = len(robot.cables), len(robot.joints)
-    links_at, rods_at = np.empty((n + 1, 3)), np.empty((n, 3))
-    cable_mass, cables_at, locks_at = np.empty((cables, n)), np.empty((cables, n, 3)), np.empty((cables, 3))
-    locate_masses(
-        robot.joints, robot.links, robot.cables, robot.segments, q, all_frames, segments.lengths,
-        links_at, rods_at, cable_mass, cables_at, locks_at,
-    )  # fmt: skip
-    return Masses(
-        robot.links["mass"].copy(), links_at, robot.joints["mass"].copy(), rods_at,
-        cable_mass, cables_at, robot.cables["lock_mass"].copy(), locks_at,
-    )  # fmt: skip
+        Raises `OutOfRange` where the faces of a joint have passed through each other at a cable.
+        """
+        segments = measure(self.robot, self.angles)
+        if segments.lengths.size and segments.lengths.min() < -TOUCH:
+            row = int(segments.lengths.min(axis=0).argmin())
+            limit, reason = crossed_faces(self.robot, self.angles, row)
+            raise OutOfRange(row + 1, float(self.angles[self.robot.joints["first"][row]]), limit, reason)
+        return segments
 
+    @property
+    def cable_lengths(self) -> Floats:
+        """Length of each cable from the base plane (world z = 0) to its end, through all holes, (cables,) m."""
+        total: Floats = self.cable_segments.lengths.sum(axis=1) + self.robot.cables["inside"]
+        return total
 
-def _walk(robot: Robot, q: Floats) -> tuple[Floats, Floats]:
-    links, axes = np.empty((len(robot.links), 4, 4)), np.empty((robot.freedoms, 6))
-    status = walk_chain(robot.joints, robot.links, robot.origin, q, links, axes)
-    if status != DONE:
-        _refuse(robot, q, status)
-    return links, axes
+    @property
+    def masses(self) -> Masses:
+        """Every mass and its centroid."""
+        robot, segments = self.robot, self.cable_segments
+        cables, n = len(robot.cables), len(robot.joints)
+        links_at, rods_at = np.empty((n + 1, 3)), np.empty((n, 3))
+        cable_mass, cables_at, locks_at = np.empty((cables, n)), np.empty((cables, n, 3)), np.empty((cables, 3))
+        locate_masses(
+            robot.joints, robot.links, robot.cables, robot.segments, self.angles, self.frames, segments.lengths,
+            links_at, rods_at, cable_mass, cables_at, locks_at,
+        )  # fmt: skip
+        return Masses(
+            robot.links["mass"].copy(), links_at, robot.joints["mass"].copy(), rods_at,
+            cable_mass, cables_at, robot.cables["lock_mass"].copy(), locks_at,
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        x, y, z = self.tip * 1e3
+        return f"Pose of {self.robot.name!r}: tip ({x:.2f}, {y:.2f}, {z:.2f}) mm"
 
 
 def measure(robot: Robot, q: Floats) -> CableSegments:
-    """`cable_segments` for checked coordinates, also where faces have passed through each other."""
+    """`Pose.cable_segments` for checked coordinates, also where faces have passed through each other."""
     cables, n, f = len(robot.cables), len(robot.joints), robot.freedoms
     lengths, cross = np.empty((cables, n)), np.empty((cables, n))
     first, second = np.empty((cables, f)), np.empty((cables, f))

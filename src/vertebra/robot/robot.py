@@ -136,6 +136,33 @@ class Robot:
         """The robot file as a plain mapping in SI; `load` of it gives an equal robot."""
         return self.description.model_dump(mode="json", exclude_none=True)
 
+    def to_mjcf(self) -> str:
+        """The model file of MuJoCo: exact kinematics of links and cables."""
+        from vertebra.robot.export.mjcf import to_mjcf
+
+        return to_mjcf(self)
+
+    def to_urdf(self) -> str:
+        """The robot file of ROS tools: links and joints only, since URDF knows neither cables nor springs."""
+        from vertebra.robot.export.urdf import to_urdf
+
+        return to_urdf(self)
+
+    def fill_inertia(self) -> Robot:
+        """The robot with the inertia of a solid cylinder, of the link's length and diameter, where its file gives none.
+
+        A guess, the same as in exported models; measured or CAD values belong in the robot file.
+        """
+        mapping = self.to_mapping()
+        for section, end in zip(mapping["sections"], self.section_ends, strict=True):
+            link = section["link"]
+            if link.get("inertia") is None:
+                if not link.get("mass"):
+                    raise InputError("robot", f"link {end} has no mass, so no inertia can be guessed; give `link.mass`")
+                diameter = float(self.links["diameter"][end])
+                link["inertia"] = solid_cylinder(link["mass"], link["length"], diameter).tolist()
+        return load(mapping)
+
     def __eq__(self, other: object) -> bool:
         return self._content == other._content if isinstance(other, Robot) else NotImplemented
 
@@ -167,19 +194,3 @@ def load(source: str | Path | Mapping[str, Any] | Robot) -> Robot:
 def presets() -> tuple[str, ...]:
     """Names of the robots that come with Vertebra, for `load`."""
     return preset_names()
-
-
-def fill_inertia(robot: Robot) -> Robot:
-    """The robot with the inertia of a solid cylinder, of the link's length and diameter, where its file gives none.
-
-    A guess, the same as in exported models; measured or CAD values belong into the robot file.
-    """
-    mapping = robot.to_mapping()
-    for section, end in zip(mapping["sections"], robot.section_ends, strict=True):
-        link = section["link"]
-        if link.get("inertia") is None:
-            if not link.get("mass"):
-                raise InputError("robot", f"link {end} has no mass, so no inertia can be guessed; give `link.mass`")
-            diameter = float(robot.links["diameter"][end])
-            link["inertia"] = solid_cylinder(link["mass"], link["length"], diameter).tolist()
-    return load(mapping)

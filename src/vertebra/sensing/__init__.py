@@ -1,1 +1,5 @@
 """What the sensors say: orientations of the links from a bus, the shape they give, its recording and its proof."""
+
+from vertebra.names import public_names
+
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

@@ -190,13 +190,7 @@ def _factor_inside(slack: Floats, per_unit: Floats) -> float | None:
 
 
 def tension_margin(shape: Shape) -> tuple[float, float]:
-    """Range of the factor on all tensions within which the stiffness at this pose is positive definite.
-
-    1 lies within it for a stable shape whose cables do not rub. Rolling joints buckle at its lower end, flexures at its
-    upper one, which is infinite for rolling joints; (0, 0) when no factor makes the pose stable. This is linear
-    buckling: pose, weight and loads stay, cables run freely. For the straight robot it is exact, and
-    `critical_tension` over the tension.
-    """
+    """See `Shape.tension_margin`."""
     problem = Problem.of(shape.robot, shape.gravity, shape.loads, friction=0.0)
     pull = shape.tensions_at_base
     slack, _ = joint_stiffness(problem, shape.angles, np.zeros(len(pull)))

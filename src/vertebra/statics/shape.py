@@ -8,8 +8,9 @@ from enum import IntEnum
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from vertebra.errors import NoEquilibrium, OutOfRange, Unstable
+from vertebra.errors import InputError, NoEquilibrium, OutOfRange, Unstable
 from vertebra.mechanics.kernels.describe import describe_shape
 from vertebra.mechanics.kernels.friction import MOST_GRIP, grip_at
 from vertebra.mechanics.kernels.newton import SETTLED, all_in_range, in_range
@@ -26,9 +27,14 @@ from vertebra.mechanics.layout import (
     STATE_TAU,
 )
 from vertebra.mechanics.problem import CableFriction, Closure, Load, Problem, Workspace
+from vertebra.robot.arguments import vector
 from vertebra.robot.friction import FrictionLaw
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import ROLLING, Floats
+
+
+RIGID = 1e-12
+"""A principal compliance below this part of the largest is none: the tip cannot move that way to first order."""
 
 
 class Status(IntEnum):
@@ -51,6 +57,31 @@ _SENTENCES = {
     Status.OUT_OF_RANGE: "a joint would pass its limit; change the tensions, lessen the load, or try another start",
     Status.UNSTABLE: "nothing holds the robot in this equilibrium; pull the cables harder, or try another start",
 }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TipStiffness:
+    """Principal stiffnesses of the tip against forces: axes of the stiffness ellipsoid."""
+
+    stiffness: Floats
+    """(3,) N/m, softest first; infinite where the tip cannot move to first order, as along a straight robot."""
+    directions: Floats
+    """(3, 3) unit vectors, one row each, world axes."""
+    compliance: Floats
+    """(3, 3) m/N, the symmetric part."""
+
+    def along(self, direction: ArrayLike) -> float:
+        """Force along a direction per displacement along it, N/m; the tip may move sideways as well."""
+        unit = vector("direction", direction, "any unit")
+        if not unit.any():
+            raise InputError("direction", "must not be all zero")
+        unit /= np.linalg.norm(unit)
+        give = float(unit @ self.compliance @ unit)
+        return 1.0 / give if give > RIGID * float(np.abs(self.compliance).max()) else np.inf
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{value:.4g}" for value in self.stiffness)
+        return f"TipStiffness({values} N/m)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,6 +162,25 @@ class Shape:
             raise Unstable(self.weakest, _SENTENCES[status].split("; ")[1], self)
         return self
 
+    def stiffness(self) -> TipStiffness:
+        """Principal stiffnesses of the tip against forces; the shape must be a stable one."""
+        self.require_solved()
+        compliance = 0.5 * (self.compliance[:3, :3] + self.compliance[:3, :3].T)
+        values, vectors = np.linalg.eigh(compliance)
+        return TipStiffness(principal_stiffnesses(values[::-1]), vectors.T[::-1].copy(), compliance)
+
+    def tension_margin(self) -> tuple[float, float]:
+        """Range of the factor on all tensions within which the stiffness at this pose is positive definite.
+
+        1 lies within it for a stable shape whose cables have no friction. Rolling joints buckle at its lower end,
+        flexures at its upper one, which is infinite for rolling joints; (0, 0) when no factor makes the pose stable.
+        This is linear buckling: pose, weight and loads stay, cables run freely. For the straight robot it is exact, and
+        `critical_tension` over the tension.
+        """
+        from vertebra.statics.branches import tension_margin
+
+        return tension_margin(self)
+
     def __repr__(self) -> str:
         x, y, z = (float(value) for value in self.tip * 1e3)
         if self.status != Status.SOLVED:
@@ -142,6 +192,14 @@ class Shape:
             f"Shape of {self.robot.name!r}: tip ({x:.2f}, {y:.2f}, {z:.2f}) mm, angles up to {most:.2f} deg, {held}, "
             f"{self.iterations} iterations"
         )
+
+
+def principal_stiffnesses(compliances: NDArray[np.floating]) -> Floats:
+    """1 / c along the last axis, N/m; infinite where c is round-off."""
+    floor = RIGID * np.abs(compliances).max(axis=-1, keepdims=True)
+    moves = compliances > floor
+    result: Floats = np.where(moves, 1.0 / np.where(moves, compliances, 1.0), np.inf)
+    return result
 
 
 def narrower_limit(shape: Shape, row: int) -> tuple[float, str]:

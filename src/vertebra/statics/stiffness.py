@@ -1,4 +1,4 @@
-"""How stiff is the tip, in which direction, and how does cable tension change it?"""
+"""How does cable tension change the stiffness of the tip?"""
 
 from __future__ import annotations
 
@@ -10,57 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from vertebra.errors import InputError
 from vertebra.mechanics.problem import Closure, Load, Problem
-from vertebra.robot.arguments import numbers, vector
+from vertebra.robot.arguments import numbers
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.forward import Shapes, shapes_from_tensions
-from vertebra.statics.shape import Shape
-
-RIGID = 1e-12
-"""A principal compliance below this part of the largest is none: the tip cannot move that way to first order."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class TipStiffness:
-    """Principal stiffnesses of the tip against forces: axes of the stiffness ellipsoid."""
-
-    stiffness: Floats
-    """(3,) N/m, softest first; infinite where the tip cannot move to first order, as along a straight robot."""
-    directions: Floats
-    """(3, 3) unit vectors, one row each, world axes."""
-    compliance: Floats
-    """(3, 3) m/N, the symmetric part."""
-
-    def along(self, direction: ArrayLike) -> float:
-        """Force along a direction per displacement along it, N/m; the tip may move sideways as well."""
-        unit = vector("direction", direction, "any unit")
-        if not unit.any():
-            raise InputError("direction", "must not be all zero")
-        unit /= np.linalg.norm(unit)
-        give = float(unit @ self.compliance @ unit)
-        return 1.0 / give if give > RIGID * float(np.abs(self.compliance).max()) else np.inf
-
-    def __repr__(self) -> str:
-        values = ", ".join(f"{value:.4g}" for value in self.stiffness)
-        return f"TipStiffness({values} N/m)"
-
-
-def tip_stiffness(shape: Shape) -> TipStiffness:
-    """Principal stiffnesses of the tip of a stable shape."""
-    shape.require_solved()
-    compliance = 0.5 * (shape.compliance[:3, :3] + shape.compliance[:3, :3].T)
-    values, vectors = np.linalg.eigh(compliance)
-    return TipStiffness(_inverse(values[::-1]), vectors.T[::-1].copy(), compliance)
-
-
-def _inverse(compliances: NDArray[np.floating]) -> Floats:
-    """1 / c along the last axis, infinite where c is round-off."""
-    floor = RIGID * np.abs(compliances).max(axis=-1, keepdims=True)
-    moves = compliances > floor
-    result: Floats = np.where(moves, 1.0 / np.where(moves, compliances, 1.0), np.inf)
-    return result
-
+from vertebra.statics.shape import principal_stiffnesses
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StiffnessCurve:
@@ -112,5 +67,5 @@ def stiffness_curve(
     solved = shapes.solved
     linear = shapes.compliance[solved][:, :3, :3]
     values = np.linalg.eigvalsh(0.5 * (linear + linear.transpose(0, 2, 1)))
-    stiffness[solved] = _inverse(values[:, ::-1])
+    stiffness[solved] = principal_stiffnesses(values[:, ::-1])
     return StiffnessCurve(tensions, stiffness, solved, shapes)
