@@ -17,6 +17,7 @@ from benchmarks.timing import medians
 from vertebra.papers.dantuono2023.literal import link_programme
 from vertebra.papers.dantuono2023.literal_balance import literal_balance
 from vertebra.papers.dantuono2023.literal_programme import solve
+from vertebra.robot import mjcf_qpos
 from vertebra.robot.export.mjcf import to_mjcf
 
 DT = 1e-3
@@ -109,7 +110,7 @@ def stepping(
     data = mujoco.MjData(model)
 
     def theirs() -> None:
-        data.qpos[:] = vb.mjcf_qpos(robot, q0)
+        data.qpos[:] = mjcf_qpos(robot, q0)
         data.qvel[:] = 0.0
         data.ctrl[:] = pull
         mujoco.mj_step(model, data, steps)
@@ -130,7 +131,7 @@ def against_mujoco() -> list[Row]:
         pulls = np.full(len(robot.cables), 20.0)
         model = mujoco.MjModel.from_xml_string(to_mjcf(robot))
         data = mujoco.MjData(model)
-        data.qpos[:], data.ctrl[:] = vb.mjcf_qpos(robot, state), 20.0
+        data.qpos[:], data.ctrl[:] = mjcf_qpos(robot, state), 20.0
         steps = MANY // joints
         theirs, ours, fourth, forward, accelerations = medians(
             *stepping(robot, 20.0, steps),
@@ -155,7 +156,7 @@ def real_time() -> list[Row]:
     theirs, ours = medians(*stepping(of_size(12), 20.0, second))
     measure = f"real-time factor, RK4 (MuJoCo {1 / theirs:.3g})"
     found = [Row("simulate, 12 rolling joints, 1 ms", measure, 1 / ours, 1.0, f"{ours / second * 1e6:.1f} us a step")]
-    robot = vb.fill_inertia(vb.load("yang2023-b"))
+    robot = vb.load("yang2023-b").fill_inertia()
     pull = np.array([8.0, 8.0, 6.0, 6.0])
     (flexure,) = medians(
         lambda: vb.simulate(

@@ -33,12 +33,12 @@ def rows() -> list[Row]:
         robot = long_robot(links)
         q = np.random.default_rng(links).uniform(-0.3, 0.3, links - 1)
         reference = numpy_chain.frames_and_jacobian(robot.joints, robot.links, robot.tip_point, q)
-        np.testing.assert_allclose(reference[0], vb.frames(robot, q), rtol=0, atol=1e-11)
-        np.testing.assert_allclose(reference[1], vb.jacobian(robot, q), rtol=0, atol=1e-11)
+        np.testing.assert_allclose(reference[0], vb.Pose(robot, q).frames, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(reference[1], vb.Pose(robot, q).jacobian(), rtol=0, atol=1e-11)
         plain, kernel, public = medians(
             lambda: numpy_chain.frames_and_jacobian(robot.joints, robot.links, robot.tip_point, q),  # noqa: B023
             kernel_call(robot, q),
-            lambda: vb.jacobian(robot, q),  # noqa: B023
+            lambda: vb.Pose(robot, q).jacobian(),  # noqa: B023
         )
         seconds.append(kernel)
         goal = 100.0 if links in (12, 200) else None

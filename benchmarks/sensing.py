@@ -42,7 +42,7 @@ def snapshots(robot: Robot, count: int) -> np.ndarray:
     start, speed = rng.uniform(-0.3, 0.3, robot.freedoms), rng.uniform(-0.5, 0.5, robot.freedoms)
     angles = np.empty((count, len(robot.links), 3))
     for k in range(count):
-        r = vb.frames(robot, start + 0.01 * k * speed)[:, :3, :3]
+        r = vb.Pose(robot, start + 0.01 * k * speed).frames[:, :3, :3]
         roll, pitch = np.arctan2(r[:, 2, 1], r[:, 2, 2]), -np.arcsin(r[:, 2, 0])
         angles[k] = np.stack([roll, pitch, np.arctan2(r[:, 1, 0], r[:, 0, 0])], axis=1)
     return angles + rng.normal(size=angles.shape) * robot.sensor_noise

@@ -19,7 +19,7 @@ import time
 import vertebra as vb
 robot = vb.load("hu2023-prototype")
 pose = [0.1] * robot.freedoms
-vb.frames(robot, pose), vb.jacobian(robot, pose), vb.cable_lengths(robot, pose), vb.masses(robot, pose)
+vb.Pose(robot, pose).jacobian(), vb.Pose(robot, pose).masses
 print(time.process_time())
 """
 

@@ -71,7 +71,7 @@ def playing(studio: Studio, window: WireWindow, links: int) -> Row:
     robot = _robot(links)
     times = np.arange(0.0, SECONDS, 1e-2)
     waves = 0.15 * np.sin(2 * times[:, None] + np.linspace(0, 2, robot.freedoms))
-    poses = np.array([vb.frames(robot, angles) for angles in waves])
+    poses = np.array([vb.Pose(robot, angles).frames for angles in waves])
     pulls = np.ones((len(robot.cables), len(robot.joints)))
     studio.loop.post("robot", lambda: studio.choose_robot(robot, studio.source))
     studio.loop.settle(30)

@@ -70,7 +70,12 @@ BAD: dict[str, list[Any]] = {
 }
 """Wrong values of an argument, whichever call it belongs to."""
 
-SNAKE, ARM, ROLLING, SENSED = vb.load("cai2023"), vb.load("dantuono2023"), vb.load("hu2023-prototype"), vb.load("lapusan2022")
+SNAKE, ARM, ROLLING, SENSED = (
+    vb.load("cai2023"),
+    vb.load("dantuono2023"),
+    vb.load("hu2023-prototype"),
+    vb.load("lapusan2022"),
+)
 PULL, REST = np.full(4, 10.0), np.zeros(6)
 LOCKED = {"robot": SNAKE, "bends": 0.02, "azimuths": 0.3, "tensions": 35.0}
 
@@ -133,5 +138,7 @@ def test_what_is_spoilt_works_unspoilt(name: str) -> None:
 
 
 def test_every_public_call_is_here() -> None:
-    errors = {name for name in vb.__all__ if isinstance(getattr(vb, name), type) and issubclass(getattr(vb, name), Exception)}
+    errors = {
+        name for name in vb.__all__ if isinstance(getattr(vb, name), type) and issubclass(getattr(vb, name), Exception)
+    }
     assert set(vb.__all__) - errors - {"__version__"} == {*CALLS, *ELSEWHERE}

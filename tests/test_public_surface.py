@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import doctest
+import re
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import vertebra as vb
+from vertebra import deprecated
 
 
 @pytest.mark.parametrize("name", vb.__all__)
@@ -34,7 +39,7 @@ def test_oracles_are_not_needed_at_run_time():
         "import sys; sys.modules['mujoco'] = sys.modules['pinocchio'] = None\n"
         "import vertebra as vb\n"
         "for name in vb.presets():\n"
-        "    robot = vb.load(name); vb.masses(robot, [0.1] * robot.freedoms); vb.to_mjcf(robot); vb.to_urdf(robot)\n"
+        "    robot = vb.load(name); vb.Pose(robot, [0.1] * robot.freedoms).masses; robot.to_mjcf(); robot.to_urdf()\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -43,3 +48,50 @@ def test_example_of_the_package_docstring_holds():
     outcome = doctest.testmod(vb)
     assert outcome.attempted >= 3
     assert outcome.failed == 0
+
+
+OLD = [*deprecated._CALLS, *(name for names in deprecated._ROOMS.values() for name in names)]
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_names_of_version_0_1_still_work_and_warn(name):
+    assert name not in vb.__all__
+    with pytest.warns(DeprecationWarning, match=rf"vertebra\.{name} is deprecated; write "):
+        assert callable(getattr(vb, name))
+
+
+def test_old_calls_give_what_the_new_ones_give():
+    robot = vb.load("hu2023-prototype")
+    q, shape = np.full(11, 0.1), vb.shape_from_tensions(robot, [3.0] * 4)
+    pose = vb.Pose(robot, q)
+    with pytest.warns(DeprecationWarning):
+        assert np.array_equal(vb.frames(robot, q), pose.frames)
+        assert np.array_equal(vb.jacobian(robot, q, link=3), pose.jacobian(3))
+        assert vb.masses(robot, q).total == pose.masses.total
+        assert vb.tip_stiffness(shape).stiffness.tolist() == shape.stiffness().stiffness.tolist()
+        assert vb.to_urdf(robot) == robot.to_urdf()
+
+
+ROOMS = ["robot", "mechanics", "statics", "locked", "dynamics", "follow", "identify", "sensing"]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_name_of_a_room_can_be_imported(room):
+    package = import_module(f"vertebra.{room}")
+    assert package.__all__
+    for name in package.__all__:
+        assert getattr(package, name) is not None
+    assert not set(package.__all__) & set(vb.__all__)
+
+
+def test_documents_import_nothing_deeper_than_a_room():
+    root = Path(__file__).parents[1]
+    pages = [root / "README.md", *(root / "docs").glob("*.md")]
+    deep = [
+        (page.name, line)
+        for page in pages
+        for line in re.findall(
+            r"^\s*(?:from|import) (vertebra\.\w+\.[\w.]+)", page.read_text(encoding="utf-8"), re.MULTILINE
+        )
+    ]
+    assert deep == []

@@ -28,7 +28,7 @@ def compile_kernels() -> float:
     robot = load("hu2023-prototype")
     straight = np.zeros(robot.freedoms)
     pose = Pose(robot, straight)
-    pose.jacobian(), pose.masses  # noqa: B018
+    pose.jacobian(), pose.masses
     shape = shape_from_tensions(robot, [2.0, 2.0, 2.0, 2.0])
     shapes_from_tensions(robot, [[2.0, 2.0, 2.0, 2.0]]).shape(0)
     shape_from_lengths(robot, shape.lengths, stiffness_EA=1e4, check=False)

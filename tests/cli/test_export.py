@@ -32,7 +32,7 @@ def test_writes_a_file(vertebra, tmp_path: Path, form: str) -> None:
 def test_json(vertebra, tmp_path: Path, form: str) -> None:
     record = vertebra("export", "hu2023-planar", "--to", form, "--json").json
     assert (record["robot"], record["format"]) == ("hu2023-planar", form)
-    function = vb.to_mjcf if form == "mjcf" else vb.to_urdf
+    function = vb.Robot.to_mjcf if form == "mjcf" else vb.Robot.to_urdf
     assert record["xml"] == function(vb.load("hu2023-planar"))
     path = str(tmp_path / "model.xml")
     record = vertebra("export", "hu2023-planar", "--to", form, "--out", path, "--json").json

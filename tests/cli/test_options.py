@@ -16,6 +16,7 @@ import vertebra as vb
 from vertebra.cli import options as read
 from vertebra.cli.answer import CommandError
 from vertebra.cli.options import ClosureName, friction_rules
+from vertebra.statics import Shape
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +175,7 @@ def yang() -> vb.Robot:
 
 
 @pytest.fixture(scope="module")
-def rubbed(yang: vb.Robot) -> vb.Shape:
+def rubbed(yang: vb.Robot) -> Shape:
     return vb.shape_from_tensions(yang, PULLS)
 
 
@@ -217,7 +218,7 @@ def test_each_choice_changes_the_shape(vertebra) -> None:
         assert all(np.linalg.norm(np.subtract(tip, other)) > 1e-4 for other in tips[:i])
 
 
-def test_json_tells_both_ends_and_the_slip(vertebra, rubbed: vb.Shape) -> None:
+def test_json_tells_both_ends_and_the_slip(vertebra, rubbed: Shape) -> None:
     record = vertebra("shape", ROBOT, "-t", PULL, "--json").json
     np.testing.assert_allclose(record["tensions_at_base"], PULLS, rtol=1e-14)
     np.testing.assert_array_equal(record["tensions"], rubbed.tensions)
@@ -245,7 +246,7 @@ def test_a_curve_of_the_file_is_in_the_json(vertebra, yang: vb.Robot, tmp_path: 
     assert "mu from 0.1 at 0 to 0.3 at 45 deg, a curve" in vertebra("shape", str(path), "-t", PULL).out
 
 
-def test_tables_tell_tension_and_slip(vertebra, rubbed: vb.Shape) -> None:
+def test_tables_tell_tension_and_slip(vertebra, rubbed: Shape) -> None:
     out = vertebra("shape", ROBOT, "-t", PULL).out
     assert "yang2023-b under 14, 14, 10, 10 N" in out
     assert re.search(r"^friction +mu = 14 t\^2 \+ 0.7 t \+ 0.105, over 0.01 mm of slip", out, re.MULTILINE)
@@ -277,7 +278,7 @@ def test_branches_and_stiffness_take_the_law(vertebra, yang: vb.Robot) -> None:
     np.testing.assert_array_equal(curve["stiffness"], vb.stiffness_curve(yang, [5, 9], friction=0.2).stiffness)
 
 
-def test_tensions_for_a_shape_take_the_law(vertebra, rubbed: vb.Shape) -> None:
+def test_tensions_for_a_shape_take_the_law(vertebra, rubbed: Shape) -> None:
     angles = ",".join(repr(angle) for angle in rubbed.angles.tolist())
     record = vertebra("tensions", ROBOT, "--angles", angles, "--lower", "10", "--json").json
     np.testing.assert_allclose(record["tensions"], PULLS, rtol=1e-6)
@@ -299,7 +300,7 @@ def test_what_is_drawn_for_a_shape_that_cannot_be_held_rubs_too(vertebra, yang: 
     assert abs(smooth[0] - x) > 1
 
 
-def test_tensions_for_a_tip_take_the_law(vertebra, yang: vb.Robot, rubbed: vb.Shape) -> None:
+def test_tensions_for_a_tip_take_the_law(vertebra, yang: vb.Robot, rubbed: Shape) -> None:
     at = ",".join(repr(value) for value in rubbed.tip.tolist())
     for options, rules in (
         ((), {}),
@@ -330,7 +331,7 @@ def test_a_law_that_locks_is_an_error_and_a_warning(vertebra) -> None:
     assert "past the limit" not in ran.err
 
 
-def test_shape_csv_is_as_without_friction(vertebra, rubbed: vb.Shape, tmp_path: Path) -> None:
+def test_shape_csv_is_as_without_friction(vertebra, rubbed: Shape, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     vertebra("shape", ROBOT, "-t", PULL, "--out", str(path))
     rows = list(csv.DictReader(path.read_text().splitlines()))

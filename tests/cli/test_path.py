@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import vertebra as vb
+from vertebra.statics import PathState, Walk
 
 ROBOT = "yang2023-b"
 UP = np.linspace(10.0, 20.0, 6)
@@ -30,11 +31,11 @@ def rows(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def expected() -> vb.Walk:
+def expected() -> Walk:
     return vb.ShapePath(vb.load(ROBOT)).follow(TENSIONS)
 
 
-def test_rows_are_steps_with_history(vertebra, rows: Path, expected: vb.Walk) -> None:
+def test_rows_are_steps_with_history(vertebra, rows: Path, expected: Walk) -> None:
     ran = vertebra("shape", ROBOT, "--path", str(rows), "--json")
     record = ran.json
     assert (ran.code, ran.err) == (0, "")
@@ -47,7 +48,7 @@ def test_rows_are_steps_with_history(vertebra, rows: Path, expected: vb.Walk) ->
     np.testing.assert_array_equal(record["last"]["angles"], record["angles"][-1])
 
 
-def test_summary_and_last_shape_are_printed(vertebra, rows: Path, expected: vb.Walk) -> None:
+def test_summary_and_last_shape_are_printed(vertebra, rows: Path, expected: Walk) -> None:
     out = vertebra("shape", ROBOT, "--path", str(rows)).out
     assert f"{ROBOT} along {len(LOOP)} rows" in out
     x, z = expected.tip[:, 0] * 1e3, expected.tip[:, 2] * 1e3
@@ -86,7 +87,7 @@ def test_substeps(vertebra, tmp_path: Path) -> None:
     assert "3, each in 5 substeps" in vertebra("shape", ROBOT, "--path", str(few), "--substeps", "5").out
 
 
-def test_csv_can_be_walked_again(vertebra, rows: Path, tmp_path: Path, expected: vb.Walk) -> None:
+def test_csv_can_be_walked_again(vertebra, rows: Path, tmp_path: Path, expected: Walk) -> None:
     path = tmp_path / "walk.csv"
     vertebra("shape", ROBOT, "--path", str(rows), "--out", str(path))
     table = list(csv.DictReader(path.read_text().splitlines()))
@@ -119,7 +120,7 @@ def test_a_path_goes_on_from_its_state(vertebra, rows: Path, tmp_path: Path) -> 
     assert "mJ since the path began" in shown
     # Python reads the same file.
     path = vb.ShapePath(vb.load(ROBOT))
-    path.restore(vb.PathState.of(json.loads(Path(state).read_text())))
+    path.restore(PathState.of(json.loads(Path(state).read_text())))
     np.testing.assert_array_equal(path.step(TENSIONS[8]).angles, whole["angles"][8])
 
 

@@ -13,6 +13,7 @@ import yaml
 import vertebra as vb
 from vertebra.cli.answer import CommandError
 from vertebra.cli.robots import parse_bend
+from vertebra.robot import json_schema
 from vertebra.robot.reading import preset_text
 
 
@@ -164,4 +165,4 @@ def test_schema(vertebra, tmp_path: Path) -> None:
     printed = vertebra("robots", "schema").json
     path = tmp_path / "schema.json"
     assert vertebra("robots", "schema", "--out", str(path), "--json").json == {"out": str(path)}
-    assert json.loads(path.read_text()) == printed == vb.json_schema()
+    assert json.loads(path.read_text()) == printed == json_schema()

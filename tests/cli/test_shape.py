@@ -11,17 +11,18 @@ import numpy as np
 import pytest
 
 import vertebra as vb
+from vertebra.statics import Shape
 
 ROBOT = "hu2023-prototype"
 PULL = "0.98,0.98,0.98,3.92"
 
 
 @pytest.fixture(scope="module")
-def expected() -> vb.Shape:
+def expected() -> Shape:
     return vb.shape_from_tensions(vb.load(ROBOT), [0.98, 0.98, 0.98, 3.92])
 
 
-def test_prints_a_summary_and_tables(vertebra, expected: vb.Shape) -> None:
+def test_prints_a_summary_and_tables(vertebra, expected: Shape) -> None:
     ran = vertebra("shape", ROBOT, "-t", PULL)
     assert (ran.code, ran.err) == (0, "")
     x, y, z = expected.tip * 1e3
@@ -38,7 +39,7 @@ def test_prints_a_summary_and_tables(vertebra, expected: vb.Shape) -> None:
     assert "Loads" not in ran.out
 
 
-def test_json_holds_every_field_in_si(vertebra, expected: vb.Shape) -> None:
+def test_json_holds_every_field_in_si(vertebra, expected: Shape) -> None:
     record = vertebra("shape", ROBOT, "-t", PULL, "--json").json
     assert record["robot"] == ROBOT
     for name in ("angles", "tip", "frames", "tensions", "lengths", "forces", "normal_forces", "compliance", "gravity",
@@ -91,7 +92,7 @@ def test_page_shows_the_load_free_shape(vertebra, tmp_path: Path) -> None:
         assert name in text
 
 
-def test_csv_has_a_row_a_joint_with_units_in_its_header(vertebra, tmp_path: Path, expected: vb.Shape) -> None:
+def test_csv_has_a_row_a_joint_with_units_in_its_header(vertebra, tmp_path: Path, expected: Shape) -> None:
     path = tmp_path / "shape.csv"
     vertebra("shape", ROBOT, "-t", PULL, "--out", str(path))
     rows = list(csv.DictReader(path.read_text().splitlines()))
@@ -200,7 +201,7 @@ def test_lengths_and_shortenings(vertebra) -> None:
     options = ("--shortenings", "6 mm, 0, -8 mm, 0", "--stiffness-EA", "20 kN")
     record = vertebra("shape", ROBOT, *options, "--json").json
     np.testing.assert_array_equal(record["tensions"], pulled.tensions)
-    lengths = vb.cable_lengths(robot, np.zeros(11)) - [0.006, 0.0, -0.008, 0.0]
+    lengths = vb.Pose(robot, np.zeros(11)).cable_lengths - [0.006, 0.0, -0.008, 0.0]
     texts = ",".join(repr(float(length)) for length in lengths)
     same = vertebra("shape", ROBOT, "--lengths", texts, "--stiffness-EA", "2e4", "--json").json
     np.testing.assert_allclose(same["angles"], record["angles"], rtol=1e-9, atol=1e-12)

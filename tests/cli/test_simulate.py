@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import vertebra as vb
+from vertebra.dynamics import Bumper
 
 ROBOT = "dantuono2023"
 SHORT = ("--duration", "50 ms")
@@ -127,11 +128,11 @@ def test_cables_by_length(vertebra) -> None:
     arguments = ("--shortenings", "1,1.2,1,1 mm", "--stiffness-EA", "5 kN", "--start", "static", "--fill-inertia")
     more = ("--integrator", "implicit", "--duration", "20 ms", "--damping", "1e-4", "--json")
     record = vertebra("simulate", "hu2023-prototype", *arguments, *more).json
-    robot = vb.fill_inertia(vb.load("hu2023-prototype"))
+    robot = vb.load("hu2023-prototype").fill_inertia()
     shape = vb.shape_from_lengths(robot, shortenings=[1e-3, 1.2e-3, 1e-3, 1e-3], stiffness_EA=5e3)
     np.testing.assert_allclose(record["q"], np.tile(shape.angles, (21, 1)), atol=1e-7)
     np.testing.assert_allclose(record["tensions"][-1], shape.tensions[:, 0], rtol=1e-4)
-    straight = vb.cable_lengths(robot, np.zeros(11))
+    straight = vb.Pose(robot, np.zeros(11)).cable_lengths
     lengths = ",".join(repr(value) for value in (1e3 * straight - [1.0, 1.2, 1.0, 1.0]).tolist())
     again = vertebra("simulate", "hu2023-prototype", "--lengths", f"{lengths} mm", *arguments[2:], *more).json
     np.testing.assert_allclose(again["q"], record["q"], atol=1e-9)
@@ -174,7 +175,7 @@ def test_bumpers_keep_it_going(vertebra, robot: vb.Robot) -> None:
     assert vertebra(*arguments).code == 2
     ran = vertebra(*arguments, "--limits", "bumper 200 N*m/rad, 0.5 N*m*s/rad", "--json")
     assert ran.code == 0
-    bumper = vb.Bumper(200.0, 0.5)
+    bumper = Bumper(200.0, 0.5)
     expected = vb.simulate(robot, [20, 100, 20, 5], duration=0.15, dt=2e-4, limits=bumper)
     np.testing.assert_array_equal(ran.json["q"], expected.q)
     assert ran.json["notes"]["stops"] == "200 N*m/rad, 0.5 N*m*s/rad"

@@ -10,22 +10,23 @@ import numpy as np
 import pytest
 
 import vertebra as vb
+from vertebra.statics import Shape
 
 ROBOT = "hu2023-prototype"
 PULL = (1.0, 2.0, 1.5, 3.0)
 
 
 @pytest.fixture(scope="module")
-def made() -> vb.Shape:
+def made() -> Shape:
     """A shape that cables can hold, since they made it."""
     return vb.shape_from_tensions(vb.load(ROBOT), PULL)
 
 
-def angles_of(shape: vb.Shape) -> str:
+def angles_of(shape: Shape) -> str:
     return ",".join(repr(float(angle)) for angle in shape.angles)
 
 
-def test_a_shape_that_can_be_held(vertebra, made: vb.Shape) -> None:
+def test_a_shape_that_can_be_held(vertebra, made: Shape) -> None:
     ran = vertebra("tensions", ROBOT, "--angles", angles_of(made), "--lower", "0.5")
     assert (ran.code, ran.err) == (0, "")
     assert re.search(r"^held +yes", ran.out, re.MULTILINE)
@@ -53,7 +54,7 @@ def test_what_cannot_be_held_is_named_and_exits_with_2(vertebra) -> None:
     np.testing.assert_array_equal(ran.json["residual"], expected.residual)
 
 
-def test_bounds_gravity_and_loads_reach_the_solver(vertebra, made: vb.Shape) -> None:
+def test_bounds_gravity_and_loads_reach_the_solver(vertebra, made: Shape) -> None:
     options = {"gravity": "ceiling", "loads": [vb.Load(force=(0, 0, 0.1))], "lower": 1.0, "upper": [8, 8, 8, 9]}
     texts = ("--gravity", "ceiling", "--load", "0,0,0.1", "--lower", "1", "--upper", "8,8,8,9")
     wanted = vb.tensions_for_shape(made.robot, made.angles, **options, check=False)
@@ -85,7 +86,7 @@ def test_an_angle_past_its_limit_is_a_warning(vertebra) -> None:
     )
 
 
-def test_a_tip_that_can_be_reached(vertebra, made: vb.Shape) -> None:
+def test_a_tip_that_can_be_reached(vertebra, made: Shape) -> None:
     at = ",".join(f"{value * 1e3!r} mm" for value in made.tip.tolist())
     ran = vertebra("tensions", ROBOT, "--tip", at, "--lower", "0.2", "--upper", "30", "--json")
     assert ran.code == 0

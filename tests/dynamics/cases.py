@@ -108,7 +108,7 @@ def random_moving(rng: np.random.Generator, robot: vb.Robot, loads: int = 3, ben
 def faces_cross(robot: vb.Robot, q: np.ndarray) -> bool:
     """Whether a joint is bent so far that a cable segment would have a negative length, and a negative mass."""
     try:
-        vb.cable_segments(robot, q)
+        _ = vb.Pose(robot, q).cable_segments
     except vb.OutOfRange:
         return True
     return False
@@ -116,7 +116,7 @@ def faces_cross(robot: vb.Robot, q: np.ndarray) -> bool:
 
 def with_inertia(name: str) -> vb.Robot:
     """A preset whose links have inertia."""
-    return vb.fill_inertia(vb.load(name))
+    return vb.load(name).fill_inertia()
 
 
 def worst(value: np.ndarray, expected: np.ndarray) -> float:

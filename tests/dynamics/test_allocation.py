@@ -36,7 +36,7 @@ def two_sections(joints=(3, 2), **extra):
 def outboard_wrenches(robot, q, tensions, contacts):
     """Force and moment about C, world axes, that cables and contacts exert beyond each joint: holes and contact points
     from the frames of the links, summed one by one."""
-    frames, (axes, centres) = vb.frames(robot, q), vb.twists(robot, q)
+    frames, (axes, centres) = vb.Pose(robot, q).frames, vb.Pose(robot, q).twists
     wrenches = np.zeros((len(robot.joints), 6))
     for j, joint in enumerate(robot.joints):
         before, after, axis, centre = frames[j], frames[j + 1], axes[j], centres[j]
@@ -69,7 +69,7 @@ def test_cables_and_contacts_give_each_part_the_wrench_its_motion_needs(method, 
         tensions = found.tensions if found.tensions.ndim == 2 else np.tile(found.tensions[:, None], len(q))
         given = outboard_wrenches(robot, found.q, tensions, found.contacts)
         tau, needed = vb.inverse_dynamics(robot, found.q, found.qd, found.qdd, wrenches=True)
-        axes = vb.twists(robot, found.q)[0]
+        axes = vb.Pose(robot, found.q).twists[0]
         supplied = np.einsum("jx,jx->j", axes, given[:, 3:])
         np.testing.assert_allclose(tau - supplied, found.residual, atol=1e-10)
         np.testing.assert_allclose(found.tau, tau, atol=1e-12)
@@ -80,7 +80,7 @@ def test_cables_and_contacts_give_each_part_the_wrench_its_motion_needs(method, 
 
 @pytest.mark.parametrize(
     ("robot", "bounds"),
-    [(SNAKE, {}), (vb.fill_inertia(vb.load("yang2023-a")), {"lower": 1.0, "upper": 30.0}), (two_sections((2, 1)), {})],
+    [(SNAKE, {}), (vb.load("yang2023-a").fill_inertia(), {"lower": 1.0, "upper": 30.0}), (two_sections((2, 1)), {})],
     ids=lambda given: getattr(given, "name", ""),
 )
 def test_shared_tensions_at_rest_are_those_of_statics(robot, bounds):
@@ -100,7 +100,7 @@ def test_shared_tensions_have_the_least_squares_of_a_general_solver():
         found = vb.allocate_tensions(robot, q, qd, qdd)
         low, high = robot.cables["pretension"], robot.cables["max_tension"]
         for i in range(len(q)):
-            A, b = -vb.cable_segments(robot, q[i]).first.T, found.tau[i]
+            A, b = -vb.Pose(robot, q[i]).cable_segments.first.T, found.tau[i]
             oracle = lsq_linear(A, b, (low, high), "bvls", tol=1e-15)
             assert np.linalg.norm(found.residual[i]) <= np.linalg.norm(A @ oracle.x - b) + 1e-12
             assert np.linalg.norm(found.tensions[i]) <= np.linalg.norm(oracle.x) + 1e-6
@@ -129,7 +129,7 @@ def test_published_straight_robot():
 
 
 def test_joints_without_contact_points_need_balanced_moments_only():
-    flexures = vb.fill_inertia(vb.load("yang2023-a"))
+    flexures = vb.load("yang2023-a").fill_inertia()
     still = np.zeros(flexures.freedoms)
     found = vb.allocate_tensions(flexures, still + 0.05, still, still, method="per_link", lower=0.5, upper=60)
     assert found.contacts is None
@@ -224,4 +224,4 @@ def test_wrong_arguments_are_named(argument, given, says):
 def test_a_robot_without_largest_tensions_is_told_where_to_give_them():
     still = np.zeros(11)
     with pytest.raises(vb.InputError, match="max_tension"):
-        vb.allocate_tensions(vb.fill_inertia(vb.load("hu2023-prototype")), still, still, still)
+        vb.allocate_tensions(vb.load("hu2023-prototype").fill_inertia(), still, still, still)

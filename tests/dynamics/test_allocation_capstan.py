@@ -63,7 +63,7 @@ def test_least_squares_of_a_general_solver():
     robot = two_sections()
     q, qd, qdd = (part[3] for part in sway(robot=robot, size=0.5))
     found = vb.allocate_tensions(robot, q, qd, qdd, method="capstan", friction=0.4)
-    arms = -vb.cable_segments(robot, q).first
+    arms = -vb.Pose(robot, q).cable_segments.first
     variables = [(k, j) for k, last in enumerate(robot.cables["last_link"]) for j in range(last)]
     A = np.zeros((len(q), len(variables)))
     for column, (k, j) in enumerate(variables):
@@ -104,7 +104,7 @@ def test_the_nearest_acceleration_is_one_that_its_tensions_give():
     np.testing.assert_allclose(vb.forward_dynamics(SNAKE, q, qd, found.tensions), found.qdd, rtol=1e-7, atol=1e-6)
     low, high = SNAKE.cables["pretension"], SNAKE.cables["max_tension"]
     for i in range(len(q)):
-        M, A = vb.mass_matrix(SNAKE, q[i]), -vb.cable_segments(SNAKE, q[i]).first.T
+        M, A = vb.mass_matrix(SNAKE, q[i]), -vb.Pose(SNAKE, q[i]).cable_segments.first.T
         root = np.linalg.cholesky(M).T
         needed = vb.inverse_dynamics(SNAKE, q[i], qd[i], qdd[i])
         whitened = np.linalg.solve(root.T, A), np.linalg.solve(root.T, needed)

@@ -7,10 +7,10 @@ import pytest
 from tests.mechanics.test_kernels import assert_no_allocation_inside, read_only, recorded_call
 
 import vertebra as vb
-from vertebra.dynamics import allocation, forward, inverse, simulate
+from vertebra.dynamics import Bumper, allocation, forward, inverse, simulate
 
 ROBOT = vb.load("dantuono2023")
-SOFT = vb.fill_inertia(vb.load("yang2023-a"))
+SOFT = vb.load("yang2023-a").fill_inertia()
 REST = np.zeros(6)
 PULL = np.full(4, 20.0)
 KERNELS = {
@@ -38,7 +38,7 @@ def ask(robot, q, tensions=PULL, **given):
 
 def ask_for_motion(robot, **given):
     vb.simulate(robot, PULL, duration=3e-4, dt=1e-4, check=False, **given)
-    lengths = vb.cable_lengths(robot, np.zeros(robot.freedoms))
+    lengths = vb.Pose(robot, np.zeros(robot.freedoms)).cable_lengths
     vb.simulate(robot, lengths=lambda t: lengths - t, duration=3e-4, dt=1e-4, check=False, **given)
 
 
@@ -64,7 +64,7 @@ def test_one_compiled_version_of_each_kernel_of_dynamics_serves_all_questions():
             ask_for_motion(robot, gravity=gravity, loads=(load,), damping=read_only(np.full(6, 0.01)))
         for integrator in ("rk4", "implicit"):
             ask_for_motion(robot, integrator=integrator, friction=vb.FrictionLaw.of(np.cos), q0=read_only(REST))
-            ask_for_motion(robot, integrator=integrator, limits=vb.Bumper(10, 1), every=2, stiffness_EA=1000)
+            ask_for_motion(robot, integrator=integrator, limits=Bumper(10, 1), every=2, stiffness_EA=1000)
         vb.simulate(robot, lambda t, q, qd: [20, 20, 20, 20], duration=2e-4, dt=1e-4)
         vb.simulate(robot, read_only(np.full((3, 4), 20)), duration=2e-4, dt=1e-4)
     for name, module in KERNELS.items():

@@ -10,6 +10,7 @@ from tests.dynamics.cases import random_moving, random_robot, with_inertia, wors
 from tests.oracles import mirror_dynamics
 
 import vertebra as vb
+from vertebra.dynamics import bias_forces
 
 ROBOTS = 200 if os.environ.get("VERTEBRA_SOAK") == "1" else 24
 
@@ -61,7 +62,7 @@ def test_damping_of_each_joint() -> None:
     case, each = random_moving(rng, robot, bend=0.5), rng.uniform(0.0, 0.5, 6)
     pull = np.full(4, 20.0)
     qdd = vb.forward_dynamics(robot, case.q, case.qd, pull, damping=each)
-    tau = -pull @ vb.cable_segments(robot, case.q).first - each * case.qd
+    tau = -pull @ vb.Pose(robot, case.q).cable_segments.first - each * case.qd
     np.testing.assert_allclose(qdd, vb.forward_dynamics(robot, case.q, case.qd, tau=tau), rtol=1e-12)
 
 
@@ -84,7 +85,7 @@ def test_trajectories_equal_single_calls_bit_for_bit() -> None:
     about = {"gravity": (1.0, 2.0, -9.0), "loads": [vb.Load(force=(1.0, 0.0, 2.0), link=3)]}
     tensions = rng.uniform(0.0, 20.0, (5, len(robot.cables)))
     forces = vb.inverse_dynamics(robot, q, qd, qdd, **about, wrenches=True)
-    tau, bias = vb.inverse_dynamics(robot, q, qd, qdd, **about), vb.bias_forces(robot, q, qd, **about)
+    tau, bias = vb.inverse_dynamics(robot, q, qd, qdd, **about), bias_forces(robot, q, qd, **about)
     M = vb.mass_matrix(robot, q)
     pulled = vb.forward_dynamics(robot, q, qd, tensions, **about, damping=0.01)
     pushed = vb.forward_dynamics(robot, q, qd, tau=tau, **about)
@@ -97,7 +98,7 @@ def test_trajectories_equal_single_calls_bit_for_bit() -> None:
         np.testing.assert_array_equal(one.tau, tau[i])
         np.testing.assert_array_equal(one.wrenches, forces.wrenches[i])
         np.testing.assert_array_equal(vb.mass_matrix(robot, q[i]), M[i])
-        np.testing.assert_array_equal(vb.bias_forces(*state, **about), bias[i])
+        np.testing.assert_array_equal(bias_forces(*state, **about), bias[i])
         np.testing.assert_array_equal(vb.inverse_dynamics(*state, np.zeros(7), **about), bias[i])
         np.testing.assert_array_equal(vb.forward_dynamics(*state, tensions[i], **about, damping=0.01), pulled[i])
         np.testing.assert_array_equal(vb.forward_dynamics(*state, tau=tau[i], **about), pushed[i])

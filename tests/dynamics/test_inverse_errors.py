@@ -10,6 +10,7 @@ import pytest
 from tests.robots import ball_first, mirror_mix, turning_mix
 
 import vertebra as vb
+from vertebra.dynamics import bias_forces
 
 ROBOT = vb.load("dantuono2023")
 ZERO = np.zeros(6)
@@ -26,7 +27,7 @@ def forward(robot: vb.Robot = ROBOT, q: Any = ZERO, qd: Any = ZERO, tensions: An
 
 
 def bias(robot: vb.Robot = ROBOT, q: Any = ZERO, qd: Any = ZERO, **rest: Any) -> Any:
-    return vb.bias_forces(robot, q, qd, **rest)
+    return bias_forces(robot, q, qd, **rest)
 
 
 def matrix(robot: vb.Robot = ROBOT, q: Any = ZERO) -> Any:
@@ -138,7 +139,7 @@ def test_the_link_without_mass_or_inertia_is_named(call: Call) -> None:
 
 
 def test_filled_inertia_moves_and_keeps_what_was_given() -> None:
-    guessed = vb.fill_inertia(changed_link(inertia=None))
+    guessed = changed_link(inertia=None).fill_inertia()
     np.testing.assert_array_equal(guessed.links["inertia"][1:4], ROBOT.links["inertia"][1:4])
     m, length, r = 0.15, ROBOT.links["length"][1], 0.025
     across = m * (3 * r**2 + length**2) / 12
@@ -147,8 +148,8 @@ def test_filled_inertia_moves_and_keeps_what_was_given() -> None:
     )
     assert np.isfinite(inverse(robot=guessed)).all()
     with pytest.raises(vb.InputError, match=r"robot: link \d has no mass"):
-        vb.fill_inertia(changed_link(mass=0.0, inertia=None))
-    assert vb.fill_inertia(ROBOT) == ROBOT
+        changed_link(mass=0.0, inertia=None).fill_inertia()
+    assert ROBOT.fill_inertia() == ROBOT
 
 
 def test_tensions_or_moments_but_not_both() -> None:

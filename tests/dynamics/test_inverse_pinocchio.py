@@ -33,7 +33,7 @@ def test_moments_and_wrenches_of_random_robots(seed: int) -> None:
         case = random_moving(rng, robot)
         forces = vb.inverse_dynamics(robot, *case.given, wrenches=True)
         assert worst(forces.tau, model.inverse(*case.given)) < 1e-11
-        assert wrenches_differ(forces.wrenches, model.wrenches(vb.twists(robot, case.q)[1])) < 1e-11
+        assert wrenches_differ(forces.wrenches, model.wrenches(vb.Pose(robot, case.q).twists[1])) < 1e-11
 
 
 @pytest.mark.parametrize("name", MIRROR_PRESETS)
@@ -72,7 +72,7 @@ def test_moment_is_the_axial_part_of_the_wrench_without_mass_in_the_gaps() -> No
     rng = np.random.default_rng(8)
     case = random_moving(rng, random_robot(rng, 9))
     forces = vb.inverse_dynamics(case.robot, *case.given, wrenches=True)
-    axes, _ = vb.twists(case.robot, case.q)
+    axes, _ = vb.Pose(case.robot, case.q).twists
     np.testing.assert_allclose((axes * forces.wrenches[:, 3:]).sum(axis=1), forces.tau, rtol=0, atol=1e-14)
 
 
@@ -83,5 +83,5 @@ def test_at_rest_the_moments_are_those_of_statics() -> None:
     shape = vb.shape_from_tensions(robot, tensions, loads=loads, friction=0)
     still = np.zeros(robot.freedoms)
     tau = vb.inverse_dynamics(robot, shape.angles, still, still, loads=loads)
-    supplied = -tensions @ vb.cable_segments(robot, shape.angles).first - robot.joints["stiffness"] * shape.angles
+    supplied = -tensions @ vb.Pose(robot, shape.angles).cable_segments.first - robot.joints["stiffness"] * shape.angles
     np.testing.assert_allclose(tau, supplied, rtol=0, atol=1e-12)

@@ -224,11 +224,11 @@ def test_outputs():
     robot = vb.load("dantuono2023")
     q, pull = np.linspace(-0.4, 0.5, 6), np.full(4, 20.0)
     tip = linearise(robot, q, pull)
-    assert (np.hstack([vb.jacobian(robot, q)[:3], np.zeros((3, 6))]) == tip.C).all()
+    assert (np.hstack([vb.Pose(robot, q).jacobian()[:3], np.zeros((3, 6))]) == tip.C).all()
     assert tip.D.shape == (3, 4)
     assert not tip.D.any()
     other = linearise(robot, q, pull, link=2, point=(0.01, 0.02, 0.03))
-    assert (other.C[:, :6] == vb.jacobian(robot, q, 2, (0.01, 0.02, 0.03))[:3]).all()
+    assert (other.C[:, :6] == vb.Pose(robot, q).jacobian(2, (0.01, 0.02, 0.03))[:3]).all()
     angles = linearise(robot, q, pull, outputs="angles")
     assert (np.eye(6, 12) == angles.C).all()
     assert angles.D.shape == (6, 4)
@@ -239,12 +239,12 @@ def test_lengths_of_elastic_cables_as_inputs():
     robot, EA = vb.load("dantuono2023"), np.array([2e4, 1e4, 3e4, 2e4])
     q, pull = np.linspace(-0.3, 0.2, 6), np.array([30.0, 20.0, 0.0, 50.0])
     model = linearise(robot, q, pull, stiffness_EA=EA)
-    lengths = vb.cable_lengths(robot, q)
+    lengths = vb.Pose(robot, q).cable_lengths
     rest = lengths / (1 + pull / EA)
     rest[2] *= 1.01
 
     def rises(q, rest):
-        stretch = np.array([vb.cable_lengths(robot, row) for row in q]) - rest
+        stretch = np.array([vb.Pose(robot, row).cable_lengths for row in q]) - rest
         return vb.forward_dynamics(robot, q, np.zeros_like(q), np.maximum(EA * stretch / rest, 0.0))
 
     h, steps = 1e-4, np.eye(6)

@@ -35,7 +35,7 @@ def planar(joints: int, joint: dict | None = None) -> vb.Robot:
 def left(robot: vb.Robot, q, qd, qdd, tensions, gravity=None, loads=()) -> np.ndarray:
     """(N, n) moments out of balance, by the public functions only."""
     tau = vb.inverse_dynamics(robot, q, qd, qdd, gravity, loads) + robot.joints["stiffness"] * q
-    pulls = [vb.cable_segments(robot, row).first.T @ pull for row, pull in zip(q, tensions, strict=True)]
+    pulls = [vb.Pose(robot, row).cable_segments.first.T @ pull for row, pull in zip(q, tensions, strict=True)]
     return tau + np.array(pulls)
 
 

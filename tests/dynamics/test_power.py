@@ -44,8 +44,8 @@ def moments_with_hinges_at_the_centres(case: Moving) -> np.ndarray:
     """(n,) N*m of ordinary hinges at the instantaneous centres of the pose: the recursion without their migration."""
     robot, model = case.robot, pin.Model()
     model.gravity.linear = case.gravity
-    axes, centres = vb.twists(robot, case.q)
-    links, before, at = vb.frames(robot, case.q), 0, np.zeros(3)
+    axes, centres = vb.Pose(robot, case.q).twists
+    links, before, at = vb.Pose(robot, case.q).frames, 0, np.zeros(3)
     for j in range(len(case.q)):
         hinge = pin.JointModelRevoluteUnaligned(axes[j].copy())
         before, at = model.addJoint(before, hinge, pin.SE3(np.eye(3), centres[j] - at), f"{j}"), centres[j]
@@ -76,7 +76,9 @@ def test_migration_is_along_the_bisector_normal() -> None:
     still, q, rate = np.zeros(6), np.zeros(6), 2.0
     qd = np.array([rate, 0.0, 0.0, 0.0, 0.0, 0.0])
     moving = vb.inverse_dynamics(robot, q, qd, still, wrenches=True).wrenches[0, 2]
-    hinged = sum(-0.15 * rate**2 * (vb.frames(robot, q)[i, 2, 3] + 0.0805025 / 2 - 0.010251263) for i in range(1, 7))
+    hinged = sum(
+        -0.15 * rate**2 * (vb.Pose(robot, q).frames[i, 2, 3] + 0.0805025 / 2 - 0.010251263) for i in range(1, 7)
+    )
     np.testing.assert_allclose(moving - hinged, 6 * 0.15 * 0.035 / 2 * rate**2, rtol=1e-5)
 
 

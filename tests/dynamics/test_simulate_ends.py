@@ -10,6 +10,7 @@ import pytest
 from tests.dynamics.runs import BENT, PRESET, PULL, imbalance, swing
 
 import vertebra as vb
+from vertebra.dynamics import Bumper
 
 WEAK = np.full(4, 5.0)
 LIMIT = float(PRESET.joints["limit"][0])
@@ -52,12 +53,12 @@ def test_time_of_the_limit_does_not_hang_on_the_step() -> None:
 
 
 def test_bumpers_hold_the_joints() -> None:
-    bumper = vb.Bumper(stiffness=50.0, damping=0.05)
+    bumper = Bumper(stiffness=50.0, damping=0.05)
     run = fall(limits=bumper, dt=1e-4, duration=1.0)
     assert run.attrs["ended"] == "duration"
     assert LIMIT < np.abs(run.q.values).max() < LIMIT + 0.4
     assert imbalance(run) < 1e-4
-    elastic = fall(limits=vb.Bumper(stiffness=50.0), dt=1e-4, duration=1.0)
+    elastic = fall(limits=Bumper(stiffness=50.0), dt=1e-4, duration=1.0)
     assert imbalance(elastic) < 1e-4
     assert not elastic.dissipated.values.any()
     assert float(run.dissipated[-1]) > 1e-3
@@ -66,7 +67,7 @@ def test_bumpers_hold_the_joints() -> None:
 
 
 def test_bumpers_of_implicit_steps() -> None:
-    run = fall(limits=vb.Bumper(stiffness=5e3, damping=1.0), integrator="implicit", duration=5.0, damping=0.02)
+    run = fall(limits=Bumper(stiffness=5e3, damping=1.0), integrator="implicit", duration=5.0, damping=0.02)
     assert run.attrs["ended"] == "duration"
     assert np.abs(run.q.values).max() < LIMIT + 0.1
     assert np.abs(run.q.values[-1]).max() > LIMIT - 0.3
@@ -74,7 +75,7 @@ def test_bumpers_of_implicit_steps() -> None:
 
 def test_a_run_that_runs_away_keeps_its_trajectory() -> None:
     """A step somewhat too long for tight cables; limits are out of the way."""
-    away = {"duration": 5.0, "dt": 7e-3, "limits": vb.Bumper(stiffness=1e-6), "q0": 1e-6 * BENT, "friction": 0}
+    away = {"duration": 5.0, "dt": 7e-3, "limits": Bumper(stiffness=1e-6), "q0": 1e-6 * BENT, "friction": 0}
     away["gravity"] = (0.0, 0.0, 0.0)
     with pytest.raises(vb.Diverged) as caught:
         vb.simulate(PRESET, np.full(4, 1500.0), **away)
@@ -179,7 +180,7 @@ def test_bad_arguments_are_named(name: str, value: Any) -> None:
     assert caught.value.argument == name
 
 
-LENGTHS = vb.cable_lengths(PRESET, np.zeros(6))
+LENGTHS = vb.Pose(PRESET, np.zeros(6)).cable_lengths
 
 
 @pytest.mark.parametrize(
@@ -205,7 +206,7 @@ def test_start_outside_the_limits_names_the_joint() -> None:
         vb.simulate(PRESET, PULL, duration=0.1, q0=q0)
     assert caught.value.joint == 3
     with pytest.raises(vb.OutOfRange) as caught:
-        vb.simulate(PRESET, PULL, duration=0.1, q0=2 * q0, limits=vb.Bumper(stiffness=1.0))
+        vb.simulate(PRESET, PULL, duration=0.1, q0=2 * q0, limits=Bumper(stiffness=1.0))
     assert caught.value.joint == 3
 
 
@@ -230,7 +231,7 @@ BAD_BUMPERS = [("stiffness", value) for value in (0.0, -1.0, np.nan)] + [
 @pytest.mark.parametrize(("name", "value"), BAD_BUMPERS)
 def test_bad_bumpers_are_named(name: str, value: Any) -> None:
     with pytest.raises(vb.InputError) as caught:
-        vb.Bumper(**{"stiffness": 1.0} | {name: value})
+        Bumper(**{"stiffness": 1.0} | {name: value})
     assert caught.value.argument == name
 
 

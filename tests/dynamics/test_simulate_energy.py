@@ -45,7 +45,7 @@ ORDERS = [("rk4", 4.0, [2e-3, 1e-3, 5e-4]), ("implicit", 2.0, [2e-3, 1e-3, 5e-4]
 @pytest.mark.parametrize("drive", ["constant", "function", "lengths"])
 @pytest.mark.parametrize(("integrator", "order", "steps"), ORDERS)
 def test_order_of_the_integrators(integrator: str, order: float, steps: list[float], drive: str) -> None:
-    straight = vb.cable_lengths(PRESET, BENT)
+    straight = vb.Pose(PRESET, BENT).cable_lengths
     drives = {
         "constant": {"tensions": PULL},
         "function": {"tensions": lambda t: PULL + 10.0 * np.sin(30.0 * t + np.arange(4))},
@@ -62,7 +62,7 @@ def test_order_of_the_integrators(integrator: str, order: float, steps: list[flo
 
 
 def driven_runs() -> dict[str, dict]:
-    straight = vb.cable_lengths(PRESET, BENT)
+    straight = vb.Pose(PRESET, BENT).cable_lengths
     pushed = [vb.Load(force=(1.0, -2.0, 0.5), link=3), vb.Load(moment=(0.1, 0.05, -0.1))]
     return {
         "damped": {"damping": 0.05},

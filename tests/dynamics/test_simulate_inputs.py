@@ -13,7 +13,7 @@ from tests.dynamics.runs import BENT, PRESET, PULL, end, same, swing
 import vertebra as vb
 
 INTEGRATORS = ("rk4", "implicit")
-STRAIGHT = vb.cable_lengths(PRESET, BENT)
+STRAIGHT = vb.Pose(PRESET, BENT).cable_lengths
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
@@ -122,8 +122,8 @@ def test_variables_units_and_attributes() -> None:
     assert run.attrs["integrator"] == "rk4"
     assert (run.attrs["ended"], run.attrs["ended_joint"], run.attrs["dt"]) == ("duration", 0, 1e-3)
     np.testing.assert_allclose(run.time, 1e-3 * np.arange(11), rtol=1e-12)
-    np.testing.assert_allclose(run.lengths.values[-1], vb.cable_lengths(PRESET, run.q.values[-1]), rtol=1e-14)
-    np.testing.assert_allclose(run.tip.values[-1], vb.tip_frame(PRESET, run.q.values[-1])[:3, 3], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(run.lengths.values[-1], vb.Pose(PRESET, run.q.values[-1]).cable_lengths, rtol=1e-14)
+    np.testing.assert_allclose(run.tip.values[-1], vb.Pose(PRESET, run.q.values[-1]).tip, rtol=0, atol=1e-15)
     for i in (0, 4, 10):
         state = PRESET, run.q.values[i], run.qd.values[i]
         np.testing.assert_array_equal(run.qdd.values[i], vb.forward_dynamics(*state, PULL))

@@ -58,7 +58,7 @@ def test_motion_of_elastic_cables() -> None:
     """One of them is slack all the time."""
     robot = random_robot(np.random.default_rng(3), 3, ("rolling", "flexure", "pin"))
     start = np.array([0.1, -0.2, 0.3, 1.0, -2.0, 1.5])
-    rest = 0.97 * vb.cable_lengths(robot, start[:3])
+    rest = 0.97 * vb.Pose(robot, start[:3]).cable_lengths
     rest[0] *= 1.5
     EA = np.full(len(rest), 200.0)
 

@@ -11,6 +11,7 @@ from tests.oracles import statics
 from tests.robots import mirror_mix
 
 import vertebra as vb
+from vertebra.dynamics import bias_forces
 
 LOADS = (vb.Load(force=(1.0, 0.5, 0.0), link=3), vb.Load(force=(0.5, 0.0, -1.0), moment=(0.05, 0.02, 0.1)))
 LONG = {"integrator": "implicit", "dt": 1e-2, "friction": 0, "every": 10**6}
@@ -18,7 +19,7 @@ LONG = {"integrator": "implicit", "dt": 1e-2, "friction": 0, "every": 10**6}
 
 def hanging_mix() -> vb.Robot:
     """Rolling, flexure and pin joints in three sections, cables ending at each; heavy gaps."""
-    return vb.fill_inertia(mirror_mix())
+    return mirror_mix().fill_inertia()
 
 
 RESTS = {
@@ -63,7 +64,7 @@ def test_both_integrators_come_to_the_same_rest() -> None:
         np.testing.assert_allclose(run.tip.values[-1], shape.tip, rtol=0, atol=1e-8)
 
 
-STRAIGHT = vb.cable_lengths(PRESET, np.zeros(6))
+STRAIGHT = vb.Pose(PRESET, np.zeros(6)).cable_lengths
 
 
 @pytest.mark.parametrize("drawn_mm", [(2.0, 1.0, 0.5, 1.0), (3.0, -2.0, -1.5, 1.0), (2.0, 1.0, -30.0, 1.0)])
@@ -84,7 +85,7 @@ def test_rest_of_elastic_cables(drawn_mm: tuple[float, ...]) -> None:
 def band(robot: vb.Robot, tensions: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(n,) least and most moment that rubbing cables can give each joint, whatever way each of them slips."""
     low, high = np.zeros(len(q)), np.zeros(len(q))
-    arms = -vb.cable_segments(robot, q).first
+    arms = -vb.Pose(robot, q).cable_segments.first
     for k, (tension, law) in enumerate(zip(tensions, robot.friction_laws, strict=True)):
         last = int(robot.cables["last_link"][k])
         ratios = np.array([friction_oracle.face_tensions(law, q, np.full(last, s), last) for s in (-1.0, 1.0)])
@@ -100,7 +101,7 @@ def test_rubbing_cables_stop_within_the_band_of_friction(name: str) -> None:
     run = vb.simulate(robot, tensions, duration=3.0, dt=2e-3, damping=2e-2, integrator="implicit", every=10**6)
     q = run.q.values[-1]
     assert np.abs(run.qd.values[-1]).max() < 1e-6
-    needed = vb.bias_forces(robot, q) + robot.joints["stiffness"] * q
+    needed = bias_forces(robot, q) + robot.joints["stiffness"] * q
     low, high = band(robot, tensions, q)
     slack = 1e-9 * np.abs(high).max()
     assert (needed > low - slack).all()
@@ -131,7 +132,7 @@ def test_overdamped_robot_creeps_to_the_rest_of_statics(joints: int, apart: floa
 
 def test_elastic_cables_that_rub_creep_to_the_rest_of_statics() -> None:
     robot = flexures_in_a_plane(1)
-    rest = vb.cable_lengths(robot, [0.0]) - np.array([-1e-3, 1e-3, 1e-3, -1e-3])
+    rest = vb.Pose(robot, [0.0]).cable_lengths - np.array([-1e-3, 1e-3, 1e-3, -1e-3])
     run = vb.simulate(robot, lengths=rest, stiffness_EA=1e3, **CREEPING)
     shape = vb.shape_from_lengths(robot, rest, stiffness_EA=1e3, gravity=CREEPING["gravity"])
     assert abs(shape.angles[0]) > 0.05

@@ -95,7 +95,7 @@ def test_cables_and_locks_of_the_loose_snake_weigh_too() -> None:
             machine_.do(Loosen(loose))
         heavy, light = snakes.holdings[-1], plain.holdings[-1]
         q = np.array([Bend(0.2, 0.5).vector, Bend(0.1, -1.0).vector])
-        weight = G * sum(vb.masses(roped(robot(2)), q).total for robot in (outer, inner))
+        weight = G * sum(vb.Pose(roped(robot(2)), q).masses.total for robot in (outer, inner))
         assert heavy.weight == pytest.approx(weight, rel=1e-12)
         assert heavy.force < light.force
         for machine_ in (snakes, plain):

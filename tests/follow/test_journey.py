@@ -48,7 +48,7 @@ def test_every_place_is_where_the_head_was(there_and_back: Journey) -> None:
             continue
         for robot, bends in ((outer(8), state.outer), (inner(8), state.inner)):
             padded = [(0.0, 0.0)] * (8 - len(bends)) + [bend.vector for bend in bends]
-            centers = vb.frames(robot, np.array(padded))[8 - len(bends) :, :3, 3]
+            centers = vb.Pose(robot, np.array(padded)).frames[8 - len(bends) :, :3, 3]
             np.testing.assert_allclose(centers - centers[0], np.array(heads)[: len(bends) + 1], atol=1e-14)
 
 

@@ -25,7 +25,7 @@ def pair():
 def walked(commands) -> np.ndarray:
     """Vertices of a chain with these bends, by the frames of a robot of that many joints."""
     q = np.array([Bend(*command).vector for command in commands])
-    return vb.frames(outer(len(commands)), q)[:, :3, 3]
+    return vb.Pose(outer(len(commands)), q).frames[:, :3, 3]
 
 
 def assert_follows(plan, path: np.ndarray, tolerance: float = 1e-14) -> None:

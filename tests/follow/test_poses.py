@@ -67,8 +67,8 @@ def test_links_outside_do_not_depend_on_those_inside() -> None:
     size, azimuth = np.array(commands).T
     q = np.column_stack([size * np.cos(azimuth), size * np.sin(azimuth)])
     short = machine(5).pair.outer
-    np.testing.assert_allclose(state_frames(snakes.pair, snakes.state, OUT)[3:], vb.frames(short, q), atol=1e-15)
-    np.testing.assert_allclose(head(snakes.pair, snakes.state), vb.frames(short, q)[-1, :3, 3], atol=1e-15)
+    np.testing.assert_allclose(state_frames(snakes.pair, snakes.state, OUT)[3:], vb.Pose(short, q).frames, atol=1e-15)
+    np.testing.assert_allclose(head(snakes.pair, snakes.state), vb.Pose(short, q).frames[-1, :3, 3], atol=1e-15)
     inside = state_frames(snakes.pair, snakes.state, OUT)[:4, :3, 3]
     np.testing.assert_allclose(inside, [[0, 0, -k * LENGTH] for k in (3, 2, 1, 0)], atol=1e-15)
     np.testing.assert_allclose(ball_centers(snakes.pair, snakes.state, IN)[0], 0, atol=1e-15)

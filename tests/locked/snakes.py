@@ -9,6 +9,7 @@ import numpy as np
 from tests.oracles.ball_chain import Snake
 
 import vertebra as vb
+from vertebra.locked import Payload
 
 Mapping = dict[str, Any]
 SHAPES = ("straight", "vertical S", "horizontal S", "spiral")
@@ -61,7 +62,7 @@ class Question:
     friction: Any = None
     more: Mapping = field(default_factory=dict)
 
-    def ask(self, **changes: Any) -> vb.Payload:
+    def ask(self, **changes: Any) -> Payload:
         given = {**self.__dict__, **self.more, **changes}
         given.pop("more")
         return vb.payload(**given)

@@ -53,7 +53,7 @@ def test_along_the_axis_of_a_bent_weightless_snake_of_one_joint():
         f, m = unloaded.contact.force[0], unloaded.contact.moment[0]
         size = np.linalg.norm(f)
         # At the ball's centre, with the moment taken away at the same rate.
-        centre = vb.frames(robot, vb.BallShape.arc(robot, bends, azimuths).coordinates)[1]
+        centre = vb.Pose(robot, vb.BallShape.arc(robot, bends, azimuths).coordinates).frames[1]
         at_ball = -centre[:3, :3].T @ centre[:3, 3]
         payload = vb.payload(robot, bends, azimuths, 35.0, f / size, 1, at_ball, m / size, **STILL)
         assert payload.mode == "separation"

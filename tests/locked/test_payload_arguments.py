@@ -11,6 +11,7 @@ from tests.locked import snakes
 
 import vertebra as vb
 from vertebra.errors import InputError, OutOfRange, VertebraError
+from vertebra.locked import sphere_grid
 
 ROBOT = vb.load("cai2023")
 USUAL = {"bends": 0.02, "azimuths": 0.3, "tensions": 35.0, "direction": (0.1, -1.0, 0.2)}
@@ -178,7 +179,7 @@ def test_threads_that_are_none(value):
 @pytest.mark.parametrize("value", [0, -2, 1.5, "many", True, None], ids=repr)
 def test_counts_of_directions_that_are_none(value):
     with pytest.raises(InputError):
-        vb.sphere_grid(value)
+        sphere_grid(value)
 
 
 # Any array will do.

@@ -51,8 +51,8 @@ def test_weights_are_loads_at_the_centres_of_mass(seed):
     gravity = np.array(question.robot.gravity if question.gravity is None else question.gravity)
     weightless = snakes.changed(question.robot, link={"mass": 0.0}, cables={"linear_density": 0.0, "lock_mass": 0.0})
     shape = vb.BallShape(question.bends, question.azimuths)
-    masses = vb.masses(question.robot, shape.coordinates)
-    frames = vb.frames(question.robot, shape.coordinates)
+    masses = vb.Pose(question.robot, shape.coordinates).masses
+    frames = vb.Pose(question.robot, shape.coordinates).frames
 
     def at(link, place):
         """The place of a mass in the frame of a link."""
@@ -88,13 +88,13 @@ def test_the_base_joint_carries_all_that_hangs_beyond_it(seed):
         ROBOT, cables={"linear_density": 3e-3, "lock_mass": 4e-4}, link={"center_of_mass": [1e-3, 0, 2e-3]}
     )
     shape = vb.BallShape(rng.uniform(-0.3, 0.3, 19), rng.uniform(-3, 3, 19))
-    masses = vb.masses(robot, shape.coordinates)
+    masses = vb.Pose(robot, shape.coordinates).masses
     g = 9.8 * rng.normal(size=3)
     payload = vb.payload(robot, *shape, 0.0, DOWN, link=0, gravity=g)
     carried = masses.total - 0.5 * masses.cables[:, 0].sum()
     assert payload.contact.force[0] == pytest.approx(-carried * g, rel=1e-12)
     # The moment about the base joint, whose centre is the origin: the lever of the whole less that of the held half.
-    table, frames = robot.segments[:, 0], vb.frames(robot, shape.coordinates)
+    table, frames = robot.segments[:, 0], vb.Pose(robot, shape.coordinates).frames
     exits = np.array([frames[0] @ [c["x"], c["y"], s["exit"], 1.0] for c, s in zip(robot.cables, table, strict=True)])[
         :, :3
     ]
@@ -127,7 +127,7 @@ def test_a_moment_per_newton_moves_the_point(seed):
     shape, d, link = bent(seed), rng.normal(size=3), int(rng.integers(1, 20))
     d /= np.linalg.norm(d)
     p, q, couple = 0.02 * rng.normal(size=3), 0.02 * rng.normal(size=3), 0.01 * rng.normal(size=3)
-    frame = vb.frames(ROBOT, vb.BallShape(*shape[:2]).coordinates)[link, :3, :3]
+    frame = vb.Pose(ROBOT, vb.BallShape(*shape[:2]).coordinates).frames[link, :3, :3]
     there = vb.payload(ROBOT, *shape, d, link, p, couple)
     here = vb.payload(ROBOT, *shape, d, link, q, couple + np.cross(frame @ (p - q), d))
     assert here.limits == pytest.approx(there.limits, rel=1e-9)

@@ -9,6 +9,7 @@ import pytest
 from tests.locked import snakes
 
 import vertebra as vb
+from vertebra.locked import sphere_grid
 
 ROBOT = vb.load("cai2023")
 
@@ -38,7 +39,7 @@ def shapes(rng, count, spread, n=19):
 @pytest.mark.parametrize("spread", [0.0, 0.05, 0.3, 0.9])
 def test_cells_are_payloads(spread):
     rng = np.random.default_rng(1)
-    directions = np.vstack([vb.sphere_grid(25), np.eye(3), -np.eye(3), [[1e-7, 0, 1], [1e-3, 0, 1]]])
+    directions = np.vstack([sphere_grid(25), np.eye(3), -np.eye(3), [[1e-7, 0, 1], [1e-3, 0, 1]]])
     dataset = assert_cells_are_payloads(
         ROBOT, *shapes(rng, 3, spread), rng.uniform(20, 40, (3, 3)), directions, (-1, 1, 7, 0)
     )
@@ -65,7 +66,7 @@ def test_cells_are_payloads(spread):
 )
 def test_cells_are_payloads_whatever_else_is_given(given):
     rng = np.random.default_rng(2)
-    directions = np.vstack([vb.sphere_grid(20), np.eye(3), -np.eye(3)])
+    directions = np.vstack([sphere_grid(20), np.eye(3), -np.eye(3)])
     for spread in (0.0, 0.08):
         assert_cells_are_payloads(ROBOT, *shapes(rng, 2, spread), [35.0] * 3, directions, (-1, 9), **given)
 
@@ -77,7 +78,7 @@ def test_cells_are_payloads_of_random_robots():
             name: getattr(question, name) for name in ("point", "moment_per_force", "gravity", "loads", "friction")
         }
         assert_cells_are_payloads(
-            question.robot, question.bends, question.azimuths, question.tensions, vb.sphere_grid(12), (-1, 1), **given
+            question.robot, question.bends, question.azimuths, question.tensions, sphere_grid(12), (-1, 1), **given
         )
 
 
@@ -105,7 +106,7 @@ def test_what_a_map_is_made_of():
     assert dataset["mode"].dtype == np.int8
     assert dataset.link.values.tolist() == [19, 4]
     d = np.stack([dataset[f"direction_{axis}"].values for axis in "xyz"], axis=1)
-    assert d == pytest.approx(vb.sphere_grid(50), abs=1e-15)
+    assert d == pytest.approx(sphere_grid(50), abs=1e-15)
     assert dataset.attrs["modes"].split() == ["unlimited", "sliding", "torsion", "separation", "socket"]
     assert dataset.attrs["robot"] == "cai2023"
     assert not np.isnan(dataset.payload.values).any()
@@ -169,7 +170,7 @@ def test_progress_that_fails_stops_the_map():
 
 @pytest.mark.parametrize("count", [1, 2, 3, 10, 400, 5000])
 def test_a_grid_of_directions_is_even(count):
-    grid = vb.sphere_grid(count)
+    grid = sphere_grid(count)
     assert grid.shape == (count, 3)
     assert np.linalg.norm(grid, axis=1) == pytest.approx(np.ones(count), abs=1e-15)
     if count >= 10:

@@ -93,7 +93,7 @@ def test_links_that_have_parted_do_not_hold_again():
         shape = vb.BallShape(rng.uniform(-1.2, 1.2, 2), rng.uniform(-3, 3, 2))
         unloaded = vb.payload(robot, *shape, 35.0, (0, 0, 1), link=0, gravity=(0, 0, 0)).contact
         size = float(np.linalg.norm(unloaded.force[1]))
-        frame = vb.frames(robot, shape.coordinates)[2]
+        frame = vb.Pose(robot, shape.coordinates).frames[2]
         # At the second ball, along what it carries, with its moment: nothing is left of either at `size`.
         at_ball = frame[:3, :3].T @ (unloaded.centers[1] - frame[:3, 3])
         question = snakes.Question(

@@ -159,7 +159,7 @@ def test_the_socket_belongs_to_the_outer_link():
     robot = snakes.short(1, joint={"friction": 1.0})
     asked = {"direction": (0, -1, 0), "link": 0, "gravity": (0, 0, 0)}
     free = vb.payload(robot, 0.3, 0.7, 35.0, **asked)
-    outer = vb.frames(robot, vb.BallShape.arc(robot, 0.3, 0.7).coordinates)[1, :3, 2]
+    outer = vb.Pose(robot, vb.BallShape.arc(robot, 0.3, 0.7).coordinates).frames[1, :3, 2]
     lean = math.acos(free.contact.normal[0] @ outer)
     assert abs(lean - math.acos(free.contact.normal[0, 2])) > 0.01
     inside, outside = (vb.payload(robot, 0.3, 0.7, 35.0, **asked, socket_limit=lean + x) for x in (1e-6, -1e-6))

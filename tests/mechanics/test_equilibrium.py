@@ -187,7 +187,7 @@ def test_a_planar_robot_bends_in_its_plane_exactly():
     robot = vb.load("hu2023-planar")
     q = np.linspace(-0.3, 0.4, len(robot.joints))
     H, _ = joint_stiffness(Problem.of(robot, "wall", (), friction=0.0), q, np.ones(len(robot.cables)))
-    frames = vb.frames(robot, q)
+    frames = vb.Pose(robot, q).frames
     assert (frames[:, 1, 3] == 0.0).all()
     assert np.isfinite(H).all()
     assert math.isclose(H[0, 1], H[1, 0], rel_tol=1e-14)

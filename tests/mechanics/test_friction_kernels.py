@@ -34,9 +34,9 @@ from vertebra.mechanics.layout import (
     STATE_TAU,
 )
 from vertebra.mechanics.problem import NO_CABLES, Problem, Workspace
+from vertebra.statics import PathState, path
 from vertebra.statics import forward as from_lengths
 from vertebra.statics import forward as from_tensions
-from vertebra.statics import path
 
 POSES = 20 if os.environ.get("VERTEBRA_SOAK") == "1" else 3
 """Random poses of each robot, closure, kind of load and way to drive the cables."""
@@ -132,7 +132,7 @@ def question(name, closure, loads, by_length, seed, spread=0.3) -> Question:
     rest = rate = NO_CABLES
     pull = rng.uniform(0.5, 15.0, c)
     if by_length:
-        rest = vb.cable_lengths(robot, q) - rng.uniform(-1e-4, 3e-4, c)
+        rest = vb.Pose(robot, q).cable_lengths - rng.uniform(-1e-4, 3e-4, c)
         rate = 2e4 / rest
         pull = Elastic(rest, np.full(c, 2e4))
     asked = oracle.Question(
@@ -309,7 +309,7 @@ def test_kernels_for_friction_agree_with_the_others_when_nothing_rubs(name):
     assert not plain.has_friction
     rubbing = Problem(robot, plain.gravity, plain.loads, plain.table, (vb.FrictionLaw.none(),) * c)
     assert rubbing.has_friction
-    rest = vb.cable_lengths(robot, q) - rng.uniform(-1e-4, 3e-4, c)
+    rest = vb.Pose(robot, q).cable_lengths - rng.uniform(-1e-4, 3e-4, c)
     for lengths, rate in ((NO_CABLES, NO_CABLES), (rest, 2e4 / rest)):
         by_length = len(lengths) > 0
         works = [problem.workspace(by_length) for problem in (plain, rubbing)]
@@ -356,7 +356,7 @@ def test_solvers_of_cables_that_rub_allocate_nothing(name, monkeypatch):
     robot = ROBOTS[name]
     pull = np.full(len(robot.cables), 3.0)
     given = {"friction": 0.2, "check": False}
-    rest = vb.cable_lengths(robot, np.zeros(robot.freedoms)) - 1e-5
+    rest = vb.Pose(robot, np.zeros(robot.freedoms)).cable_lengths - 1e-5
     asks = [
         (from_tensions, "find_shape", lambda: vb.shape_from_tensions(robot, pull, **given)),
         (from_lengths, "find_shape", lambda: vb.shape_from_lengths(robot, rest, **given)),
@@ -380,7 +380,7 @@ def test_two_compiled_versions_of_the_solver_serve_all_questions():
             vb.shape_from_lengths(robot, shortenings=[1e-5] * c, friction=law, **given)
             walk = vb.ShapePath(robot, friction=law)
             state = walk.step([3.0] * c, check=False) and walk.save()
-            walk.restore(vb.PathState.of(state.to_mapping()))
+            walk.restore(PathState.of(state.to_mapping()))
             walk.step(shortenings=[1e-5] * c, check=False)
             if name in "abc":
                 vb.shape_from_tensions(robot, [3.0] * c, friction=law, closure="paper", **given)

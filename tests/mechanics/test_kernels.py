@@ -98,7 +98,7 @@ def lift_tip(robot, pull, given):
 
 
 def elastic_shape(robot, pull):
-    rest = vb.cable_lengths(robot, np.zeros(robot.freedoms)) / (1.0 + pull / 1e4)
+    rest = vb.Pose(robot, np.zeros(robot.freedoms)).cable_lengths / (1.0 + pull / 1e4)
     return vb.shape_from_lengths(robot, rest, stiffness_EA=1e4, check=False)
 
 
@@ -149,12 +149,12 @@ def test_a_kernel_that_allocates_does_not_compile():
 def test_one_compiled_version_of_each_kernel_serves_all_robots():
     for robot in robots.every_robot():
         q = np.zeros(robot.freedoms)
-        vb.masses(robot, q)
-        vb.jacobian(robot, list(q), link=1)
-        vb.jacobian(robot, q, point=(0, 0, 0.01))
+        _ = vb.Pose(robot, q).masses
+        vb.Pose(robot, list(q)).jacobian(link=1)
+        vb.Pose(robot, q).jacobian(point=(0, 0, 0.01))
         frozen = q.copy()
         frozen.flags.writeable = False
-        vb.jacobian(robot, frozen)
+        vb.Pose(robot, frozen).jacobian()
     for function in (frames_and_jacobian, measure_segments, locate_masses):
         assert len(function.signatures) == 1
 
@@ -253,7 +253,7 @@ def test_a_kernel_is_stale_when_any_kernel_file_changes(tmp_path):
     # numba alone looks only at the file of the function itself, not at the files of the functions it calls.
     package = tmp_path / "vertebra"
     shutil.copytree(Path(vb.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    code = "import vertebra as vb; print(vb.frames(vb.load('hu2023-planar'), [0.3] * 5)[-1, 0, 3])"
+    code = "import vertebra as vb; print(vb.Pose(vb.load('hu2023-planar'), [0.3] * 5).frames[-1, 0, 3])"
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     environment.pop("NUMBA_CACHE_DIR", None)
 

@@ -198,8 +198,8 @@ def test_links_are_placed_as_the_chain_does_with_the_base_turned(robot):
     q, base, n = random_pose(robot, rng), random_rotation(rng), len(robot.joints)
     frames, axes = np.zeros((n + 1, 4, 4)), np.zeros((robot.freedoms, 6))
     place_sensed(robot.joints, robot.links, robot.origin, base, q, np.zeros(n), frames, axes)
-    expected = vb.frames(robot, q)
+    expected = vb.Pose(robot, q).frames
     expected[:, :3] = base @ expected[:, :3]
     np.testing.assert_allclose(frames, expected, rtol=0, atol=1e-14)
-    spins, centres = vb.twists(robot, q)
+    spins, centres = vb.Pose(robot, q).twists
     np.testing.assert_allclose(axes, np.hstack([spins @ base.T, centres @ base.T]), rtol=0, atol=1e-14)

@@ -149,14 +149,14 @@ def mass_matrix_of_parts(robot: vb.Robot, angles: np.ndarray) -> np.ndarray:
         row = robot.links[link]
         mass = row["mass"] or PLACEHOLDER_MASS
         moments = row["inertia"] if row["inertia"].any() else solid_cylinder(mass, row["length"], row["diameter"])
-        rotation = vb.frames(robot, angles)[link][:3, :3]
-        jacobian = vb.jacobian(robot, angles, link, row["center_of_mass"])
+        rotation = vb.Pose(robot, angles).frames[link][:3, :3]
+        jacobian = vb.Pose(robot, angles).jacobian(link, row["center_of_mass"])
         turning = rotation.T @ jacobian[3:]
         total += mass * jacobian[:3].T @ jacobian[:3] + turning.T @ np.diag(moments) @ turning
-        rods = vb.jacobian(robot, angles, link, np.zeros(3))[:3]
+        rods = vb.Pose(robot, angles).jacobian(link, np.zeros(3))[:3]
         total += robot.joints["mass"][link - 1] * rods.T @ rods
     for cable in robot.cables:
         hole = np.array([cable["x"], cable["y"], cable["end"]])
-        lock = vb.jacobian(robot, angles, int(cable["last_link"]), hole)[:3]
+        lock = vb.Pose(robot, angles).jacobian(int(cable["last_link"]), hole)[:3]
         total += cable["lock_mass"] * lock.T @ lock
     return total

@@ -103,12 +103,12 @@ def test_shapes():
     np.testing.assert_allclose(np.degrees(spiral.bends), 8.0)
     np.testing.assert_allclose(np.degrees(spiral.azimuths) + 90.0, np.linspace(0.0, 180.0, 19))
     assert not shape_of("straight").bends.any()
-    backbone = {name: vb.frames(snake(), shape_of(name).coordinates)[:, :3, 3] for name in SHAPES}
+    backbone = {name: vb.Pose(snake(), shape_of(name).coordinates).frames[:, :3, 3] for name in SHAPES}
     assert backbone["vertical S"][:, 1].min() < -0.03
     assert abs(backbone["vertical S"][:, 0]).max() < 1e-12
     assert abs(backbone["horizontal S"][:, 1]).max() < 1e-12
     assert np.linalg.matrix_rank(backbone["non-planar"] - backbone["non-planar"].mean(axis=0), tol=1e-4) == 3
-    assert vb.frames(snake(), shape_of("vertical S", up_first=True).coordinates)[-1, 1, 3] > 0.03
+    assert vb.Pose(snake(), shape_of("vertical S", up_first=True).coordinates).frames[-1, 1, 3] > 0.03
 
 
 def test_load_of_the_straight_snake_by_hand():

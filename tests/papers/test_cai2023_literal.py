@@ -12,6 +12,7 @@ import pytest
 
 import vertebra as vb
 from vertebra.errors import InputError
+from vertebra.locked import Payload
 from vertebra.papers.cai2023.cases import DOWN, SHAPES, shape_of
 from vertebra.papers.cai2023.literal import STEP, literal_link_payload, literal_payload, to_paper
 from vertebra.papers.cai2023.literal_contact import ContactSearch, LiteralContact, contact_wrench, slip_mode
@@ -106,7 +107,7 @@ def random_questions(count: int) -> list[Question]:
 QUESTIONS = [*named_questions(), *other_robots(), *random_questions(400 if SOAK else 16)]
 
 
-def closed_form(q: Question) -> vb.Payload:
+def closed_form(q: Question) -> Payload:
     return vb.payload(q.robot, *q.shape, q.tensions, q.direction, q.link, q.point, q.moment, q.gravity)
 
 
@@ -209,7 +210,7 @@ def test_contact_is_that_of_the_closed_form():
 def test_frames_are_ours_in_the_papers_axes(name):
     shape = shape_of(name)
     found = LiteralSnake.of(SNAKE).frames(shape.bends, shape.azimuths + math.pi / 2)
-    ours = vb.frames(SNAKE, shape.coordinates)
+    ours = vb.Pose(SNAKE, shape.coordinates).frames
     turn = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # ours to the paper's
     np.testing.assert_allclose(found[:, :3, 3], ours[:, :3, 3] @ turn.T, rtol=0, atol=1e-15)
     np.testing.assert_allclose(found[:, :3, :3], turn @ ours[:, :3, :3] @ turn.T, rtol=0, atol=1e-15)
@@ -220,7 +221,7 @@ def test_tendons_run_where_eq_1_has_them():
     np.testing.assert_allclose(snake.channels, [(4 * k - 7) / 6 * math.pi for k in (1, 2, 3)], atol=1e-12)
     shape = shape_of("non-planar")
     enter, leave = snake.vertices(snake.frames(shape.bends, shape.azimuths + math.pi / 2))
-    segments = vb.cable_segments(SNAKE, shape.coordinates)
+    segments = vb.Pose(SNAKE, shape.coordinates).cable_segments
     lengths = np.linalg.norm(enter[1:] - leave[:-1], axis=2).T
     np.testing.assert_allclose(lengths, segments.lengths, rtol=1e-12)
 

@@ -79,7 +79,7 @@ def test_motion_is_the_printed_sinusoid_and_its_derivatives(case):
 def test_pan_is_level_and_negative_tilt_is_up():
     robot, at = snake(), np.array([math.pi, 3 * math.pi])
     for name, axis, flat in (("pan", 0, 1), ("tilt", 1, 0)):
-        tips = np.array([vb.tip_frame(robot, q)[:3, 3] for q in motion(CASES[name], at).q])
+        tips = np.array([vb.Pose(robot, q).tip_frame[:3, 3] for q in motion(CASES[name], at).q])
         assert abs(tips[:, flat]).max() < 1e-12
         assert abs(tips[:, axis]).min() > 0.05
     assert tips[0, 1] < 0 < tips[1, 1], "up is y; the second half of the period bends towards the ceiling"

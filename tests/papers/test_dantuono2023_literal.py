@@ -67,7 +67,7 @@ def test_frames_sit_in_far_hole_planes():
     robot, q = snake(), random_state(snake(), 1)[0]
     body = LiteralRobot.of(robot)
     motions = link_motions(body, q, STILL, STILL, np.zeros(3))
-    ours, recess = vb.frames(robot, q), float(robot.segments["recess"][0, 0])
+    ours, recess = vb.Pose(robot, q).frames, float(robot.segments["recess"][0, 0])
     for row, found in enumerate(motions):
         place = ours[row + 1] @ [0.0, 0.0, robot.links["length"][row + 1] - recess, 1.0]
         np.testing.assert_allclose(found.frame[:3, 3], AXES @ place[:3], rtol=0, atol=1e-15)
@@ -85,7 +85,7 @@ def test_accelerations_are_second_differences_of_positions(seed):
     body, h = LiteralRobot.of(robot), 2e-4
 
     def centers(t: float):
-        frames = vb.frames(robot, q + qd * t + qdd * t * t / 2)
+        frames = vb.Pose(robot, q + qd * t + qdd * t * t / 2).frames
         places = np.concatenate([robot.links["center_of_mass"], np.ones((len(frames), 1))], axis=1)
         return np.einsum("nij,nj->ni", frames, places)[1:, :3]
 

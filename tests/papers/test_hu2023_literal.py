@@ -70,7 +70,7 @@ def test_frames_agree_at_any_pose():
         robot, _, _ = random_case(rng)
         angles, p = rng.uniform(-1.2, 1.2, robot.freedoms), literal_robot(robot)
         tip = gauss_seidel.tip_position(angles, p.orientation, p.surface_radius, p.link_length, p.base, p.tip)
-        np.testing.assert_allclose(tip, vb.tip_frame(robot, angles)[:3, 3], atol=1e-14, rtol=0)
+        np.testing.assert_allclose(tip, vb.Pose(robot, angles).tip_frame[:3, 3], atol=1e-14, rtol=0)
 
 
 def turn(axis: str, angle: float):

@@ -32,6 +32,7 @@ from vertebra.papers.yang2023.differences import between_closures, cases_of, eff
 from vertebra.papers.yang2023.evidence import Evidence
 from vertebra.papers.yang2023.hysteresis import tension_loop
 from vertebra.papers.yang2023.published import FOLDER, rows_of, tip_errors
+from vertebra.statics import Status
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +115,7 @@ def test_axes_are_the_papers(comparison):
 
 def test_every_shape_is_solved(comparison):
     assert len(comparison.solved) == 42 * 5 * 2
-    assert {shape.status for shape in comparison.solved.values()} == {vb.Status.SOLVED}
+    assert {shape.status for shape in comparison.solved.values()} == {Status.SOLVED}
     assert "420 shapes" in repr(comparison)
 
 

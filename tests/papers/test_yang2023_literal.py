@@ -151,7 +151,7 @@ def test_moments_at_disc_centres_are_those_of_all_that_acts_beyond(robot):
     literal, pull = LiteralRobot.of(robot, tip_force=force), rng.uniform(1.0, 12.0, len(cables))
     down = robot.gravity
     for q in poses(robot):
-        frames = vb.frames(robot, q)
+        frames = vb.Pose(robot, q).frames
 
         def place(link, x, y, z, frames=frames):
             return frames[link] @ [x, y, z, 1.0]

@@ -16,8 +16,8 @@ def made_up_run(robot: vb.Robot, count: int = 201, duration: float = 0.5) -> xar
     phase = np.pi * time[:, None] / duration * (1.0 + 0.1 * np.arange(n))
     q, rate = 0.2 * np.sin(phase), np.pi / duration * (1.0 + 0.1 * np.arange(n))
     qd = 0.2 * rate * np.cos(phase)
-    tip = np.array([vb.tip_frame(robot, angles)[:3, 3] for angles in q])
-    lengths = np.array([vb.cable_lengths(robot, angles) for angles in q])
+    tip = np.array([vb.Pose(robot, angles).tip_frame[:3, 3] for angles in q])
+    lengths = np.array([vb.Pose(robot, angles).cable_lengths for angles in q])
     pulls = 10.0 + np.arange(cables) + time[:, None]
     kinetic, potential, lost = 0.02 * np.cos(phase[:, 0]) ** 2, 0.01 * time, 0.003 * time
     drawn = 0.002 * time

@@ -117,7 +117,7 @@ def test_rolling_depth_is_the_arc() -> None:
 @pytest.mark.parametrize("name", ["hu2023-prototype", "dantuono2023", "hu2023-planar"])
 def test_rolling_faces_touch_along_the_contact_line(name: str, bend: float) -> None:
     robot = vb.load(name)
-    frames = vb.frames(robot, np.linspace(0.5, 1.0, robot.freedoms) * bend)
+    frames = vb.Pose(robot, np.linspace(0.5, 1.0, robot.freedoms) * bend).frames
     for row, joint in enumerate(robot.joints):
         angle = bend * np.linspace(0.5, 1.0, robot.freedoms)[row]
         before, after, radius = frames[row], frames[row + 1], joint["radius"]
@@ -140,7 +140,7 @@ def test_rolling_faces_touch_along_the_contact_line(name: str, bend: float) -> N
 @pytest.mark.parametrize("bend", [0.0, 0.4])
 def test_rolling_links_do_not_pass_into_each_other(bend: float) -> None:
     robot = vb.load("hu2023-prototype")
-    frames = vb.frames(robot, np.full(robot.freedoms, bend))
+    frames = vb.Pose(robot, np.full(robot.freedoms, bend)).frames
     for row, joint in enumerate(robot.joints):
         assert joint["kind"] == ROLLING
         vertices = link_mesh(robot, row + 1).moved(frames[row + 1]).vertices
@@ -154,7 +154,7 @@ def test_rolling_links_do_not_pass_into_each_other(bend: float) -> None:
 @pytest.mark.parametrize("bend", [0.0, 1e-9, 0.3, -1.1])
 def test_flexure_rods_run_from_face_to_face(bend: float) -> None:
     robot = vb.load("yang2023-c")
-    frames = vb.frames(robot, np.full(robot.freedoms, bend))
+    frames = vb.Pose(robot, np.full(robot.freedoms, bend)).frames
     for row, joint in enumerate(robot.joints):
         rods = flexure_rods(robot, frames, row, count=801)
         assert len(rods) == 2
@@ -170,7 +170,7 @@ def test_flexure_rods_run_from_face_to_face(bend: float) -> None:
 @pytest.mark.parametrize("name", ROBOTS)
 def test_joint_parts(name: str) -> None:
     robot = robot_named(name)
-    frames = vb.frames(robot, np.full(robot.freedoms, 0.1))
+    frames = vb.Pose(robot, np.full(robot.freedoms, 0.1)).frames
     for row, joint in enumerate(robot.joints):
         mesh = joint_mesh(robot, frames, row)
         assert (len(mesh.triangles) > 0) == (joint["kind"] in (1, 2, 3))

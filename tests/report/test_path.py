@@ -26,6 +26,7 @@ from vertebra.report.path import (
     walk_summary,
     widest_gap,
 )
+from vertebra.statics import Shape, Walk
 
 UP = np.linspace(10.0, 20.0, 6)
 LOOP = np.concatenate([UP, UP[-2::-1]])
@@ -38,28 +39,28 @@ def path() -> vb.ShapePath:
 
 
 @pytest.fixture(scope="module")
-def walk(path: vb.ShapePath) -> vb.Walk:
+def walk(path: vb.ShapePath) -> Walk:
     return path.follow(TENSIONS)
 
 
 @pytest.fixture(scope="module")
-def last(path: vb.ShapePath, walk: vb.Walk) -> vb.Shape:
+def last(path: vb.ShapePath, walk: Walk) -> Shape:
     return path.preview(walk.tensions[-1])
 
 
 @pytest.fixture(scope="module")
-def page(walk: vb.Walk, last: vb.Shape) -> str:
+def page(walk: Walk, last: Shape) -> str:
     return page_of(path_report(Walked(walk, last, 0.0)), "a <walk>")
 
 
-def made(tensions: list[list[float]], tips: list[list[float]]) -> vb.Walk:
+def made(tensions: list[list[float]], tips: list[list[float]]) -> Walk:
     """A walk of given tensions and tips; all else zero."""
     count, robot = len(tips), vb.load("yang2023-b")
     zero = np.zeros(count)
-    return vb.Walk(robot, np.array(tensions), np.zeros((count, 12)), np.array(tips), np.zeros((count, 4)), zero, zero)
+    return Walk(robot, np.array(tensions), np.zeros((count, 12)), np.array(tips), np.zeros((count, 4)), zero, zero)
 
 
-def test_page_tells_every_number(page: str, walk: vb.Walk, last: vb.Shape) -> None:
+def test_page_tells_every_number(page: str, walk: Walk, last: Shape) -> None:
     shown = Reader(page).shown
     assert "a <walk>" in shown
     for x, _, z in walk.tip * 1e3:
@@ -76,7 +77,7 @@ def test_page_tells_every_number(page: str, walk: vb.Walk, last: vb.Shape) -> No
         assert name in page
 
 
-def test_plots_show_the_walk(walk: vb.Walk) -> None:
+def test_plots_show_the_walk(walk: Walk) -> None:
     tip, tensions, work, loop = path_panels(walk)
     for i, series in enumerate(tip.series):
         np.testing.assert_array_equal(series.x, np.arange(1, len(walk) + 1))
@@ -97,7 +98,7 @@ def test_the_loop_shows_what_moves_most() -> None:
     assert len(tension_panel(walk).series) == 4
 
 
-def test_lines_and_marks_of_the_tip(walk: vb.Walk) -> None:
+def test_lines_and_marks_of_the_tip(walk: Walk) -> None:
     (line,) = tip_lines(walk)
     np.testing.assert_allclose(line.line, walk.tip * 1e3)
     (mark,) = tip_marks(walk)
@@ -110,7 +111,7 @@ def test_lines_and_marks_of_the_tip(walk: vb.Walk) -> None:
     assert list(tip_lines(one)) == list(tip_marks(one)) == []
 
 
-def test_rows_out_of_reach_stand_on_the_page(walk: vb.Walk, last: vb.Shape) -> None:
+def test_rows_out_of_reach_stand_on_the_page(walk: Walk, last: Shape) -> None:
     wanted = Wanted(walk.tip + np.array([0, 0, 0.002]), (True, False, *(True,) * 8, False))
     text = page_of(path_report(Walked(walk, last, 0.0, wanted=wanted)))
     shown = " ".join(Reader(text).shown)
@@ -146,7 +147,7 @@ def test_a_robot_that_waits_long_is_no_burden() -> None:
     assert gap.distance == 0
 
 
-def test_summary_counts_from_where_the_path_began(walk: vb.Walk) -> None:
+def test_summary_counts_from_where_the_path_began(walk: Walk) -> None:
     rows = dict(walk_summary(walk, "", before=walk.friction_work[3], substeps=4).rows)
     assert rows["rows"] == "11, each in 4 substeps"
     spent, total = (walk.friction_work[-1] - walk.friction_work[3]) * 1e3, walk.friction_work[-1] * 1e3
@@ -167,10 +168,10 @@ def test_long_walks_are_thinned_out_in_tables() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 11])
-def test_png_of_any_walk(walk: vb.Walk, last: vb.Shape, tmp_path: Path, count: int) -> None:
+def test_png_of_any_walk(walk: Walk, last: Shape, tmp_path: Path, count: int) -> None:
     robot = walk.robot
     parts = (walk.tensions, walk.angles, walk.tip, walk.lengths, walk.friction_work, walk.iterations)
-    some = vb.Walk(robot, *(part[:count] for part in parts))
+    some = Walk(robot, *(part[:count] for part in parts))
     wanted = Wanted(some.tip, (True,) * count)
     for asked in (None, wanted):
         assert has_clean_border(picture_of(path_report(Walked(some, last, 0.0, wanted=asked)), tmp_path / "a.png"))

@@ -10,6 +10,7 @@ import pytest
 from tests.report.looking import Reader, page_of
 
 import vertebra as vb
+from vertebra.locked import Payload
 from vertebra.report.payload import (
     COLOURS,
     PayloadCase,
@@ -45,16 +46,16 @@ def case(robot: vb.Robot) -> PayloadCase:
 
 
 @pytest.fixture(scope="module")
-def found(case: PayloadCase) -> vb.Payload:
+def found(case: PayloadCase) -> Payload:
     return vb.payload(case.robot, *case.shape, case.tensions, (0, -1, 0), loads=LOADS)
 
 
 @pytest.fixture(scope="module")
-def page(case: PayloadCase, found: vb.Payload) -> str:
+def page(case: PayloadCase, found: Payload) -> str:
     return page_of(payload_report(case, found, "as asked"), "a <payload>")
 
 
-def test_page_tells_every_number(page: str, case: PayloadCase, found: vb.Payload) -> None:
+def test_page_tells_every_number(page: str, case: PayloadCase, found: Payload) -> None:
     shown = Reader(page).shown
     for text in ("a <payload>", f"joint {found.joint} slides", "35, 20, 25 N", "(0, -1, 0), as asked", "link 6"):
         assert text in shown
@@ -66,7 +67,7 @@ def test_page_tells_every_number(page: str, case: PayloadCase, found: vb.Payload
     assert 'class="warning"' not in page
 
 
-def test_picture_names_everything(page: str, found: vb.Payload) -> None:
+def test_picture_names_everything(page: str, found: Payload) -> None:
     for name in (
         "cable 2, 30 deg: 20 N",
         f"payload at the tip: {found.force:.4g} N",
@@ -80,7 +81,7 @@ def test_picture_names_everything(page: str, found: vb.Payload) -> None:
         assert name in page
 
 
-def test_load_and_contact_are_where_they_act(case: PayloadCase, found: vb.Payload) -> None:
+def test_load_and_contact_are_where_they_act(case: PayloadCase, found: Payload) -> None:
     scene = payload_scene(case, found)
     force, moment, load, normal = scene.arrows
     np.testing.assert_allclose(force.start, 1e3 * (case.frames[6] @ [*case.robot.links["center_of_mass"][6], 1])[:3])
@@ -113,7 +114,7 @@ def test_a_load_at_a_point_of_a_link(robot: vb.Robot) -> None:
     assert dict(payload_summary(case, found).rows)["acts at"].startswith("link 7, (4, 0, 2) mm, (")
 
 
-def test_bars_show_limits_and_modes(found: vb.Payload) -> None:
+def test_bars_show_limits_and_modes(found: Payload) -> None:
     mixed = replace(found, limits=np.array([2.0, 3.0, 4.0, math.inf, 90.0]),
                     modes=("sliding", "torsion", "socket", "unlimited", "separation"), force=2.0)  # fmt: skip
     top = axis_top(mixed)
@@ -131,7 +132,7 @@ def test_bars_show_limits_and_modes(found: vb.Payload) -> None:
     assert bars["sliding: the joint slides"].marker.line.width == (2.0,), "the weakest is framed"
 
 
-def test_axis_of_the_bars(found: vb.Payload) -> None:
+def test_axis_of_the_bars(found: Payload) -> None:
     assert axis_top(replace(found, force=math.inf, limits=np.full(3, math.inf))) == 1.0
     assert axis_top(replace(found, force=0.0, limits=np.array([0.0, 2.0, 5.0]))) == 4.0
     assert axis_top(replace(found, force=0.0, limits=np.zeros(3))) == 1.0
@@ -164,7 +165,7 @@ def test_page_without_a_contact_or_a_limit(robot: vb.Robot, tension: float) -> N
     assert ("none: it does not even hold itself" if tension == 0 else "no limit") in shown
 
 
-def test_contact_of_the_weakest_joint(found: vb.Payload) -> None:
+def test_contact_of_the_weakest_joint(found: Payload) -> None:
     rows = dict(contact_table(found).rows)
     contact, i = found.contact, found.joint - 1
     assert rows["normal force"].startswith(f"{contact.normal_force[i]:.4g} N along (")
@@ -175,7 +176,7 @@ def test_contact_of_the_weakest_joint(found: vb.Payload) -> None:
     assert rows["torsion"] == f"{1e3 * contact.torsion[i]:.4g} N*mm, {share:.3g} % of what holds"
 
 
-def test_limits_of_all_joints_or_few(case: PayloadCase, found: vb.Payload) -> None:
+def test_limits_of_all_joints_or_few(case: PayloadCase, found: Payload) -> None:
     every = limit_table(case, found, None)
     assert [row[0] for row in every.rows] == [str(j) for j in range(1, 20)]
     assert every.rows[3][1:4] == ("8.00", "30.00", f"{found.limits[3]:.4g}")
@@ -184,7 +185,7 @@ def test_limits_of_all_joints_or_few(case: PayloadCase, found: vb.Payload) -> No
     assert [row[0] for row in few.rows] == (np.argsort(found.limits)[:3] + 1).astype(str).tolist()
 
 
-def test_weights_only_for_loads_along_gravity(case: PayloadCase, found: vb.Payload) -> None:
+def test_weights_only_for_loads_along_gravity(case: PayloadCase, found: Payload) -> None:
     assert "weight of" in dict(payload_summary(case, found).rows)["payload"]
     aside = replace(found, direction=np.array([0.0, -math.cos(1e-3), math.sin(1e-3)]))
     assert "weight of" not in dict(payload_summary(case, aside).rows)["payload"]

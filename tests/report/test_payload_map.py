@@ -14,6 +14,7 @@ import pytest
 from tests.report.looking import Reader
 
 import vertebra as vb
+from vertebra.locked import sphere_grid
 from vertebra.report.html import html_page, part_of
 from vertebra.report.payload import PayloadCase, payload_case
 from vertebra.report.payload_map import (
@@ -232,7 +233,7 @@ def made(payload: list[float], joint: list[int], scale: float = 2.0, cap: float 
 
 @pytest.mark.parametrize("count", [20, 301, 1000])
 def test_skin_is_closed_and_faces_outward(count: int) -> None:
-    directions = vb.sphere_grid(count)
+    directions = sphere_grid(count)
     triangles = skin(directions)
     assert len(triangles) == 2 * count - 4, "Euler's formula"
     edges = {(a, b) for t in triangles.tolist() for a, b in zip(t, t[1:] + t[:1], strict=True)}

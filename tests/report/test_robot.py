@@ -79,7 +79,7 @@ def test_svg(name: str, tmp_path: Path) -> None:
 
 def test_without_gravity_there_is_no_arrow(tmp_path: Path) -> None:
     robot = vb.load(vb.load("hu2023-planar").to_mapping() | {"gravity": [0, 0, 0]})
-    frames = vb.frames(robot, np.zeros(robot.freedoms))
+    frames = vb.Pose(robot, np.zeros(robot.freedoms)).frames
     assert robot_scene(robot, frames).gravity is None
     assert "gravity" not in picture_of(robot_report(robot), tmp_path / "robot.svg").read_text()
     assert "Robot" in Reader(page_of(robot_report(robot))).shown

@@ -19,7 +19,7 @@ def test_round_numbers() -> None:
 
 def test_scene_is_in_mm_and_has_everything() -> None:
     robot = vb.load("hu2023-prototype")
-    frames = vb.frames(robot, np.zeros(robot.freedoms))
+    frames = vb.Pose(robot, np.zeros(robot.freedoms)).frames
     scene = robot_scene(robot, frames)
     assert len(scene.links) == 12
     assert len(scene.cables) == 4
@@ -33,7 +33,7 @@ def test_scene_is_in_mm_and_has_everything() -> None:
 
 def test_wrong_frames_are_refused() -> None:
     robot = vb.load("hu2023-planar")
-    frames = vb.frames(robot, np.zeros(robot.freedoms))
+    frames = vb.Pose(robot, np.zeros(robot.freedoms)).frames
     for wrong in (frames[:-1], frames * np.nan):
         with pytest.raises(vb.InputError, match="6 finite 4 x 4 frames"):
             robot_scene(robot, wrong)
@@ -43,7 +43,7 @@ def test_many_links_are_drawn_coarsely() -> None:
     long = vb.load("hu2023-spatial").to_mapping()
     long["sections"][0]["joints"] = 800
     robot = vb.load(long)
-    scene = robot_scene(robot, vb.frames(robot, np.zeros(robot.freedoms)))
+    scene = robot_scene(robot, vb.Pose(robot, np.zeros(robot.freedoms)).frames)
     assert sum(len(mesh.vertices) for mesh in scene.links) < 80_000
 
 
@@ -78,7 +78,7 @@ def test_view(gravity: list[float], up: tuple[float, ...], bend: float, toward: 
 @pytest.mark.parametrize("name", ["hu2023-prototype", "yang2023-b", "dantuono2023"], ids=["z up", "x up", "y up"])
 def test_still_picture_has_equal_aspect_whichever_axis_is_up(name: str) -> None:
     robot = vb.load(name)
-    axes = scene_figure(robot_scene(robot, vb.frames(robot, np.full(robot.freedoms, 0.15))), "").axes[0]
+    axes = scene_figure(robot_scene(robot, vb.Pose(robot, np.full(robot.freedoms, 0.15)).frames), "").axes[0]
     axes.set_proj_type("ortho")
     ends = np.column_stack([np.zeros(3), np.eye(3)])
     x, y, _ = proj3d.proj_transform(*ends, axes.get_proj())
@@ -92,7 +92,7 @@ def test_still_picture_has_equal_aspect_whichever_axis_is_up(name: str) -> None:
 def test_the_camera_sees_all_of_the_robot(name: str, bend: float) -> None:
     """Plotly draws the box with sides over their geometric mean, and looks at it through 45 degrees."""
     robot = vb.load(name)
-    scene = robot_scene(robot, vb.frames(robot, np.full(robot.freedoms, bend)))
+    scene = robot_scene(robot, vb.Pose(robot, np.full(robot.freedoms, bend)).frames)
     camera = robot_picture(robot, scene).layout.scene.camera
     eye, centre = (np.array([point.x, point.y, point.z]) for point in (camera.eye, camera.center))
     forward = (centre - eye) / np.linalg.norm(centre - eye)
@@ -113,16 +113,16 @@ def test_the_camera_sees_all_of_the_robot(name: str, bend: float) -> None:
 def test_length(name: str, bend: float) -> None:
     robot = vb.load(name)
     angles = bend * np.cos(np.arange(robot.freedoms))
-    frames = vb.frames(robot, angles)
+    frames = vb.Pose(robot, angles).frames
     drawn = [
         np.linalg.norm(np.diff(cable_line(robot, frames, k), axis=0), axis=1).sum() for k in range(len(robot.cables))
     ]
-    np.testing.assert_allclose(drawn, vb.cable_lengths(robot, angles), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(drawn, vb.Pose(robot, angles).cable_lengths, rtol=0, atol=1e-12)
 
 
 def test_ends_at_its_own_link() -> None:
     robot = vb.load("yang2023-c")
-    frames = vb.frames(robot, np.full(robot.freedoms, 0.1))
+    frames = vb.Pose(robot, np.full(robot.freedoms, 0.1)).frames
     for k, cable in enumerate(robot.cables):
         line = cable_line(robot, frames, k)
         assert line.shape == (2 + 2 * cable["last_link"], 3)

@@ -39,21 +39,22 @@ from vertebra.report.shape import (
     warnings,
 )
 from vertebra.report.still import draw, scene_figure
+from vertebra.statics import Shape
 
 LOADS = (vb.Load(force=(0, 0, -0.05)), vb.Load(force=(0.01, 0, 0), moment=(0, 0, 1e-3), link=4, point=(0, 0, 0.005)))
 
 
 @pytest.fixture(scope="module")
-def shape() -> vb.Shape:
+def shape() -> Shape:
     return vb.shape_from_tensions(vb.load("hu2023-prototype"), [0.98, 0.98, 0.98, 3.92], loads=LOADS)
 
 
 @pytest.fixture(scope="module")
-def page(shape: vb.Shape) -> str:
+def page(shape: Shape) -> str:
     return page_of(shape_report(shape), "a <shape>")
 
 
-def test_page_tells_every_number(page: str, shape: vb.Shape) -> None:
+def test_page_tells_every_number(page: str, shape: Shape) -> None:
     shown = Reader(page).shown
     x, y, z = shape.tip * 1e3
     assert "a <shape>" in shown
@@ -84,7 +85,7 @@ def test_picture_names_everything(page: str) -> None:
         assert name in page
 
 
-def test_warnings_stand_on_the_page(shape: vb.Shape) -> None:
+def test_warnings_stand_on_the_page(shape: Shape) -> None:
     wrong = replace(shape, separated=(2, 3, 5), out_of_range=(1,), stable=False)
     shown = " ".join(Reader(page_of(shape_report(wrong))).shown)
     for text in ("joints 2, 3 and 5 would have to pull", "joint 1 past the limit", "UNSTABLE"):
@@ -92,7 +93,7 @@ def test_warnings_stand_on_the_page(shape: vb.Shape) -> None:
     assert 'class="warning"' not in page_of(shape_report(shape))
 
 
-def test_arrows_start_where_the_loads_act(shape: vb.Shape) -> None:
+def test_arrows_start_where_the_loads_act(shape: Shape) -> None:
     arrows = shape_scene(shape).arrows
     assert len(arrows) == 3
     np.testing.assert_allclose(arrows[0].start, shape.tip * 1e3, atol=1e-9)
@@ -103,7 +104,7 @@ def test_arrows_start_where_the_loads_act(shape: vb.Shape) -> None:
         np.testing.assert_allclose(along / np.linalg.norm(along), direction, atol=1e-12)
 
 
-def test_everything_is_inside_the_picture(shape: vb.Shape) -> None:
+def test_everything_is_inside_the_picture(shape: Shape) -> None:
     far = Mark(np.array([300.0, 0.0, 0.0]), "#000000", "target")
     scene = shape_scene(shape, marks=[far])
     assert scene.high[0] == 300.0
@@ -123,7 +124,7 @@ def test_down_is_the_gravity_of_the_shape_and_not_of_the_file() -> None:
     assert shape_scene(weightless).gravity is None
 
 
-def test_cables_are_wider_the_tighter_they_are(shape: vb.Shape) -> None:
+def test_cables_are_wider_the_tighter_they_are(shape: Shape) -> None:
     widths = shape_scene(shape).cable_widths
     assert widths[3] == WIDEST
     assert widths[0] == widths[1] == pytest.approx(THINNEST + (WIDEST - THINNEST) / 4)
@@ -131,7 +132,7 @@ def test_cables_are_wider_the_tighter_they_are(shape: vb.Shape) -> None:
     assert [line.line.width for line in lines] == [5 * width for width in widths]
 
 
-def test_ellipsoid_is_what_a_small_force_does(shape: vb.Shape) -> None:
+def test_ellipsoid_is_what_a_small_force_does(shape: Shape) -> None:
     """Against finite differences of whole solves: every push of that size ends on the surface."""
     ellipsoid = tip_ellipsoid(shape, 1.0)  # of a robot of 1 mm, so that the force is small
     assert ellipsoid is not None
@@ -150,13 +151,13 @@ def test_ellipsoid_is_what_a_small_force_does(shape: vb.Shape) -> None:
         np.testing.assert_allclose(moved, size * direction, atol=0.03 * half.max())
 
 
-def test_no_ellipsoid_where_stiffness_has_no_meaning(shape: vb.Shape) -> None:
+def test_no_ellipsoid_where_stiffness_has_no_meaning(shape: Shape) -> None:
     assert tip_ellipsoid(replace(shape, stable=False), 100.0) is None
     assert tip_ellipsoid(replace(shape, out_of_range=(2,)), 100.0) is None
     assert tip_ellipsoid(replace(shape, compliance=np.zeros((6, 6))), 100.0) is None
 
 
-def test_ghost_runs_from_the_origin_to_its_tip(shape: vb.Shape) -> None:
+def test_ghost_runs_from_the_origin_to_its_tip(shape: Shape) -> None:
     line = ghost(shape.robot, shape.frames, "").line
     assert len(line) == len(shape.robot.links) + 2
     np.testing.assert_allclose(line[0], 0.0)
@@ -174,7 +175,7 @@ def test_png_of_any_shape(name: str, gravity: str, tmp_path: Path) -> None:
     assert has_clean_border(path)
 
 
-def test_svg_names_everything(shape: vb.Shape, tmp_path: Path) -> None:
+def test_svg_names_everything(shape: Shape, tmp_path: Path) -> None:
     target = Mark(shape.tip * 1e3, "#000000", "wanted tip")
     draw(shape_scene(shape, [ghost(shape.robot, shape.frames, "g")], [target]), tmp_path / "a.svg", "title")
     text = (tmp_path / "a.svg").read_text()
@@ -182,7 +183,7 @@ def test_svg_names_everything(shape: vb.Shape, tmp_path: Path) -> None:
         assert name in text
 
 
-def test_still_picture_draws_loads_in_their_place(shape: vb.Shape) -> None:
+def test_still_picture_draws_loads_in_their_place(shape: Shape) -> None:
     axes = scene_figure(shape_scene(shape), "").axes[0]
     labels = axes.get_legend_handles_labels()[1]
     assert "load 1 at the tip: 0.05 N" in labels
@@ -195,7 +196,7 @@ def test_still_picture_draws_loads_in_their_place(shape: vb.Shape) -> None:
 
 
 @pytest.fixture(scope="module")
-def straight() -> vb.Shape:
+def straight() -> Shape:
     return vb.shape_from_tensions(vb.load("hu2023-prototype"), [4] * 4)
 
 
@@ -205,7 +206,7 @@ def test_cable_sum_presses_the_links_together_when_nothing_else_does() -> None:
         assert row[3:] == ("10.0000", "10.0000", "10.0000")
 
 
-def test_joints(straight: vb.Shape) -> None:
+def test_joints(straight: Shape) -> None:
     bent = replace(straight, angles=np.radians(np.linspace(-45, 45, 11)))
     facts = joint_table(bent)
     assert facts.headers == ("joint", "angle [deg]", "of limit", "force [N]", "normal [N]", "cables [N]")
@@ -221,7 +222,7 @@ def test_cables_that_end_early_are_told() -> None:
 
 
 @pytest.fixture(scope="module")
-def rubbed() -> vb.Shape:
+def rubbed() -> Shape:
     return vb.shape_from_tensions(vb.load("yang2023-b"), [14, 14, 10, 10])
 
 
@@ -236,7 +237,7 @@ def test_tension_at_the_base_is_what_was_pulled() -> None:
             np.testing.assert_allclose(shape.tensions_at_base, pulls, rtol=1e-13)
 
 
-def test_cables_that_rub_have_a_tension_at_each_end(rubbed: vb.Shape) -> None:
+def test_cables_that_rub_have_a_tension_at_each_end(rubbed: Shape) -> None:
     facts = cable_table(rubbed)
     assert facts.headers[3:5] == ("tension [N]", "at its end [N]")
     assert facts.headers[-1] == "slip"
@@ -249,7 +250,7 @@ def test_cables_that_rub_have_a_tension_at_each_end(rubbed: vb.Shape) -> None:
     assert "at its end [N]" not in cable_table(replace(rubbed, friction=())).headers
 
 
-def test_slip_in_words(rubbed: vb.Shape) -> None:
+def test_slip_in_words(rubbed: Shape) -> None:
     slip = np.zeros((4, 12))
     slip[1, 3], slip[2, 3], slip[3, [3, 4]] = -1, 1, (-1, 1)
     shown = replace(rubbed, slip=slip)
@@ -273,7 +274,7 @@ def test_tension_along_cables_stops_where_they_end() -> None:
     assert [bool(row[1]) for row in slip_table(shape).rows] == [True] * 4 + [False] * 10
 
 
-def test_laws_in_words(rubbed: vb.Shape) -> None:
+def test_laws_in_words(rubbed: Shape) -> None:
     law = vb.FrictionLaw
     assert law_text(law.none()) == "none"
     assert law_text(law.constant(0.3)) == "mu = 0.3, over 0.01 mm of slip"
@@ -289,14 +290,14 @@ def test_laws_in_words(rubbed: vb.Shape) -> None:
     assert dict(shape_summary(replace(rubbed, friction=())).rows)["friction"].startswith("left out")
 
 
-def test_cables_of_the_same_tension_share_a_line(rubbed: vb.Shape) -> None:
+def test_cables_of_the_same_tension_share_a_line(rubbed: Shape) -> None:
     series = along_panel(rubbed).series
     assert [line.name for line in series] == ["cables 1, 2", "cables 3, 4"]
     np.testing.assert_allclose(series[0].y, [14, *rubbed.tensions[0]], rtol=1e-12)
     assert alike_cables(np.array([[1.0, 2.0], [1.0, 2.1], [1.0, 2.0]])) == {0: "cables 1, 3", 1: "cable 2"}
 
 
-def test_a_lock_is_another_fault_than_a_limit(straight: vb.Shape) -> None:
+def test_a_lock_is_another_fault_than_a_limit(straight: Shape) -> None:
     (text,) = warnings(replace(straight, out_of_range=(3,), locked=(3,)))
     assert "joint 3 bent so far that the friction law" in text
     bent = np.array(straight.angles)
@@ -307,23 +308,23 @@ def test_a_lock_is_another_fault_than_a_limit(straight: vb.Shape) -> None:
 def test_pulled_in_is_the_difference_to_the_straight_robot() -> None:
     robot = vb.load("hu2023-prototype")
     shape = vb.shape_from_tensions(robot, [1, 1, 1, 3])
-    expected = (vb.cable_lengths(robot, np.zeros(11)) - vb.cable_lengths(robot, shape.angles)) * 1e3
+    expected = (vb.Pose(robot, np.zeros(11)).cable_lengths - vb.Pose(robot, shape.angles).cable_lengths) * 1e3
     assert cable_table(shape).headers[5] == "pulled in [mm]"
     found = [float(row[5]) for row in cable_table(shape).rows]
     np.testing.assert_allclose(found, expected, atol=5e-4)
     assert found[3] > 0 > found[1]
 
 
-def test_stiffness_of_a_straight_robot_is_rigid_along_itself(straight: vb.Shape) -> None:
+def test_stiffness_of_a_straight_robot_is_rigid_along_itself(straight: Shape) -> None:
     rows = dict(shape_summary(straight).rows)
     assert rows["stiffest at the tip"] == "rigid along (0.00, 0.00, 1.00)"
-    softest = vb.tip_stiffness(straight).stiffness[0]
+    softest = straight.stiffness().stiffness[0]
     assert rows["softest at the tip"].startswith(f"{softest:.4g} N/m along (")
     assert axis_text(np.array([0.1, -0.9, 0.2])) == axis_text(np.array([-0.1, 0.9, -0.2])) == "(-0.10, 0.90, -0.20)"
     assert stiffness_text(float("inf")) == "rigid"
 
 
-def test_summary_says_what_is_wrong(straight: vb.Shape) -> None:
+def test_summary_says_what_is_wrong(straight: Shape) -> None:
     assert dict(shape_summary(straight).rows)["state"] == "stable"
     unstable = dict(shape_summary(replace(straight, stable=False)).rows)
     assert unstable["state"].startswith("UNSTABLE")
@@ -334,7 +335,7 @@ def test_summary_says_what_is_wrong(straight: vb.Shape) -> None:
     assert len(list(warnings(replace(lost, out_of_range=(1,), separated=(2,))))) == 3
 
 
-def test_loads(straight: vb.Shape) -> None:
+def test_loads(straight: Shape) -> None:
     assert load_table(straight).rows == ()
     loaded = replace(straight, loads=(vb.Load(force=(0, 0, -1)), vb.Load(moment=(0, 1, 0), link=-2)))
     assert load_table(loaded).rows == (
@@ -369,7 +370,7 @@ def test_title_has_the_tensions_at_the_base() -> None:
     assert shape_title(bent) == "yang2023-b under 30, 30, 10, 10 N"
 
 
-def test_thin_lines_are_the_robot_without_weight_and_without_friction(rubbed: vb.Shape) -> None:
+def test_thin_lines_are_the_robot_without_weight_and_without_friction(rubbed: Shape) -> None:
     (light,), (smooth,) = load_free(rubbed), friction_free(rubbed)
     expected = vb.shape_from_tensions(rubbed.robot, [14, 14, 10, 10], gravity=(0, 0, 0))
     np.testing.assert_allclose(light.line[-1], expected.tip * 1e3, atol=1e-6)

@@ -187,7 +187,7 @@ def test_frames_of_the_animation_are_the_poses(name: str) -> None:
     assert len(figure.frames) == 30 == len(figure.layout.sliders[0].steps)
     assert slowness == pytest.approx(0.04 * 29 / 0.5)
     for moment in (0, 17, 29):
-        frames, drawn = vb.frames(robot, q[moment]), figure.frames[moment].data
+        frames, drawn = vb.Pose(robot, q[moment]).frames, figure.frames[moment].data
         for parity in (0, 1):
             wanted = [light_link(robot, i).moved(frames[i]).vertices for i in range(parity, len(frames), 2)]
             found = np.column_stack([drawn[parity].x, drawn[parity].y, drawn[parity].z])

@@ -42,7 +42,7 @@ def test_coordinates_are_what_frames_takes():
     """A bend turns the link after the joint about z x toward-the-azimuth."""
     rng = np.random.default_rng(1)
     bends, azimuths = rng.uniform(-1, 1, 19), rng.uniform(-3, 3, 19)
-    frames = vb.frames(ROBOT, vb.BallShape(bends, azimuths).coordinates)
+    frames = vb.Pose(ROBOT, vb.BallShape(bends, azimuths).coordinates).frames
     for j in range(19):
         turn = frames[j, :3, :3].T @ frames[j + 1, :3, :3]
         z = turn[:, 2]
@@ -58,7 +58,7 @@ def test_an_s_curve_comes_back_to_its_direction():
     mapping = ROBOT.to_mapping()
     mapping["sections"][0]["joints"] = 8
     robot = vb.load(mapping)
-    tip = vb.frames(robot, vb.BallShape.s_curve(robot, 0.2, 0.7).coordinates)[-1]
+    tip = vb.Pose(robot, vb.BallShape.s_curve(robot, 0.2, 0.7).coordinates).frames[-1]
     assert tip[:3, :3] == pytest.approx(np.eye(3), abs=1e-12)
     assert math.atan2(tip[1, 3], tip[0, 3]) == pytest.approx(0.7)
 

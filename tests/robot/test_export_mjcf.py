@@ -39,16 +39,16 @@ def test_geometry_equals_the_kernels(posed: MujocoModel) -> None:
     tolerance = 1e-9 * robot.length
     for angles in random_poses(robot, 200):
         posed.pose(angles)
-        frames = vb.frames(robot, angles)
+        frames = vb.Pose(robot, angles).frames
         np.testing.assert_allclose(posed.frames()[:, :3, 3], frames[:, :3, 3], rtol=0, atol=tolerance)
         np.testing.assert_allclose(posed.frames()[:, :3, :3], frames[:, :3, :3], rtol=0, atol=1e-9)
-        np.testing.assert_allclose(posed.tip(), vb.tip_frame(robot, angles)[:3, 3], rtol=0, atol=tolerance)
+        np.testing.assert_allclose(posed.tip(), vb.Pose(robot, angles).tip_frame[:3, 3], rtol=0, atol=tolerance)
         for link, place in ((-1, robot.tip_point), (middle, point)):
-            ours = vb.jacobian(robot, angles, link, place)
+            ours = vb.Pose(robot, angles).jacobian(link, place)
             theirs = posed.jacobian(link, place)
             np.testing.assert_allclose(theirs[:3], ours[:3], rtol=0, atol=tolerance)
             np.testing.assert_allclose(theirs[3:], ours[3:], rtol=0, atol=1e-9)
-        np.testing.assert_allclose(posed.cable_lengths(), vb.cable_lengths(robot, angles), rtol=0, atol=tolerance)
+        np.testing.assert_allclose(posed.cable_lengths(), vb.Pose(robot, angles).cable_lengths, rtol=0, atol=tolerance)
 
 
 def test_mass_and_inertia_are_those_of_the_parts(posed: MujocoModel) -> None:
@@ -87,7 +87,8 @@ def test_control_is_tension(posed: MujocoModel) -> None:
         step = 1e-6
         slopes = np.transpose(
             [
-                (vb.cable_lengths(robot, angles + change) - vb.cable_lengths(robot, angles - change)) / (2 * step)
+                (vb.Pose(robot, angles + change).cable_lengths - vb.Pose(robot, angles - change).cable_lengths)
+                / (2 * step)
                 for change in step * np.eye(robot.freedoms)
             ]
         )
@@ -144,10 +145,10 @@ def settle(posed: MujocoModel, tensions: list[float], damping: float, seconds: f
 def unbalanced_moment(posed: MujocoModel, angles: np.ndarray, tensions: list[float]) -> np.ndarray:
     """(freedoms,) N*m of gravity, springs and cables by the kernels alone, with the masses of the file."""
     robot, model = posed.robot, posed.model
-    moment = -vb.cable_segments(robot, angles).first.T @ tensions - robot.joints["stiffness"] * angles
+    moment = -vb.Pose(robot, angles).cable_segments.first.T @ tensions - robot.joints["stiffness"] * angles
     for link in range(1, len(robot.links)):
         body = posed.body_id(link)
-        jacobian = vb.jacobian(robot, angles, link, model.body_ipos[body])[:3]
+        jacobian = vb.Pose(robot, angles).jacobian(link, model.body_ipos[body])[:3]
         moment += model.body_mass[body] * jacobian.T @ robot.gravity
     return moment
 

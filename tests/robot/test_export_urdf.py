@@ -59,8 +59,8 @@ def test_frames_equal_the_kernels(exact: PinocchioModel) -> None:
     robot = exact.robot
     for angles in random_poses(robot, 50):
         exact.pose(angles)
-        np.testing.assert_allclose(exact.frames(), vb.frames(robot, angles), rtol=0, atol=1e-13)
-        np.testing.assert_allclose(exact.frame("tip"), vb.tip_frame(robot, angles), rtol=0, atol=1e-13)
+        np.testing.assert_allclose(exact.frames(), vb.Pose(robot, angles).frames, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(exact.frame("tip"), vb.Pose(robot, angles).tip_frame, rtol=0, atol=1e-13)
 
 
 def test_inertia_is_that_of_the_parts(exact: PinocchioModel) -> None:
@@ -99,8 +99,8 @@ def test_flexures_are_exact_when_straight_and_say_that_they_are_approximate(sour
     straight = np.zeros(robot.freedoms)
     posed = PinocchioModel(robot)
     posed.pose(straight)
-    np.testing.assert_allclose(posed.frames(), vb.frames(robot, straight), rtol=0, atol=1e-15)
-    np.testing.assert_allclose(posed.frame("tip"), vb.tip_frame(robot, straight), rtol=0, atol=1e-15)
+    np.testing.assert_allclose(posed.frames(), vb.Pose(robot, straight).frames, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(posed.frame("tip"), vb.Pose(robot, straight).tip_frame, rtol=0, atol=1e-15)
     text = to_urdf(robot)
     comment = " ".join(text[: text.index("-->")].split())
     assert "Approximate: flexures are revolute joints in the middle" in comment
@@ -113,8 +113,12 @@ def test_flexure_bends_in_the_right_direction() -> None:
     posed = PinocchioModel(robot)
     for angles in random_poses(robot, 10):
         posed.pose(angles)
-        np.testing.assert_allclose(posed.frames()[:, :3, :3], vb.frames(robot, angles)[:, :3, :3], rtol=0, atol=1e-13)
-        np.testing.assert_allclose(posed.frame("tip"), vb.tip_frame(robot, angles), rtol=0, atol=0.02 * robot.length)
+        np.testing.assert_allclose(
+            posed.frames()[:, :3, :3], vb.Pose(robot, angles).frames[:, :3, :3], rtol=0, atol=1e-13
+        )
+        np.testing.assert_allclose(
+            posed.frame("tip"), vb.Pose(robot, angles).tip_frame, rtol=0, atol=0.02 * robot.length
+        )
 
 
 def test_three_angles_of_a_ball_cover_every_bend() -> None:

@@ -20,6 +20,7 @@ import vertebra as vb
 from vertebra.errors import DescriptionError, InputError
 from vertebra.mechanics.kernels.friction import friction_at
 from vertebra.mechanics.problem import Problem
+from vertebra.robot import json_schema
 from vertebra.robot.friction import KNOTS, LAST_ANGLE, PRESLIDING, as_law, laws_for, least_quadratic
 
 Law = vb.FrictionLaw
@@ -342,7 +343,7 @@ def test_laws_of_a_robot_file(name: str) -> None:
     assert again == robot
     assert again.friction_laws == robot.friction_laws
     assert pickle.loads(pickle.dumps(robot)).friction_laws == robot.friction_laws
-    Draft202012Validator(vb.json_schema()).validate(robot.to_mapping())
+    Draft202012Validator(json_schema()).validate(robot.to_mapping())
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -396,7 +397,7 @@ def test_wrong_laws_of_a_file_have_a_path(name: str) -> None:
 
 
 def test_the_schema_knows_every_law() -> None:
-    validator = Draft202012Validator(vb.json_schema())
+    validator = Draft202012Validator(json_schema())
     mapping = vb.load("yang2023-a").to_mapping()
     for friction in [friction for friction, _ in FILES.values()]:
         mapping["sections"][0]["cables"]["friction"] = friction

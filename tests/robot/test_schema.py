@@ -11,9 +11,10 @@ import yaml
 from jsonschema import Draft202012Validator
 
 import vertebra as vb
+from vertebra.robot import json_schema
 from vertebra.robot.reading import preset_text
 
-SCHEMA = vb.json_schema()
+SCHEMA = json_schema()
 VALIDATOR = Draft202012Validator(SCHEMA)
 GOOD = yaml.safe_load(preset_text("yang2023-a"))
 

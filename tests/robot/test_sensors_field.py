@@ -8,6 +8,7 @@ from jsonschema import Draft202012Validator
 
 import vertebra as vb
 from vertebra.errors import DescriptionError
+from vertebra.robot import json_schema
 from vertebra.robot.description import SENSOR_NOISE, SENSOR_TWIST
 
 MODULES = {"joints": 4, "joint": {"kind": "universal", "lower": "42 mm", "order": "yx"}, "link": {"length": "42 mm"}}
@@ -83,7 +84,7 @@ def test_good_ones_survive_a_round_trip_and_the_schema(sensors):
     assert again == loaded
     for name in ("sensor_links", "sensor_noise", "sensor_twist"):
         np.testing.assert_array_equal(getattr(again, name), getattr(loaded, name))
-    assert Draft202012Validator(vb.json_schema()).is_valid({**ROBOT, "sensors": sensors})
+    assert Draft202012Validator(json_schema()).is_valid({**ROBOT, "sensors": sensors})
 
 
 @pytest.mark.parametrize(("sensors", "path"), BAD, ids=str)

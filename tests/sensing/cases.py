@@ -67,7 +67,7 @@ def disturbed(rotations, noise, rng):
 
 def link_rotations(robot, q, base):
     """(sensors, 3, 3) true orientations of the links that carry sensors."""
-    return (base @ vb.frames(robot, q)[:, :3, :3])[robot.sensor_links]
+    return (base @ vb.Pose(robot, q).frames[:, :3, :3])[robot.sensor_links]
 
 
 def feed(estimator, rotations, time, **given):

@@ -59,7 +59,7 @@ def network(robot: Robot, seconds: float, gyro: bool = False, drops: float = 0.0
 def one_shape(robot: Robot) -> SensedShape:
     """A bent robot as perfect sensors see it."""
     rng = np.random.default_rng(2)
-    frames = vb.frames(robot, rng.uniform(-0.2, 0.2, robot.freedoms))
+    frames = vb.Pose(robot, rng.uniform(-0.2, 0.2, robot.freedoms)).frames
     return shape_from_orientations(robot, frames[robot.sensor_links, :3, :3])
 
 

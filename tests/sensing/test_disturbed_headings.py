@@ -27,7 +27,7 @@ NOISE = ROBOT.sensor_noise
 
 
 def tip_error(shape, q):
-    return np.linalg.norm(shape.tip_in_base - vb.tip_frame(ROBOT, q)[:3, 3])
+    return np.linalg.norm(shape.tip_in_base - vb.Pose(ROBOT, q).tip_frame[:3, 3])
 
 
 @pytest.mark.parametrize("sensor", [1, 2, 3, 4])
@@ -120,7 +120,7 @@ def test_joint_limits_are_kept(limit):
     rng = np.random.default_rng(limit)
     for order in ("yx", "xy"):
         robot = universal(5, order, f"{limit} deg")
-        beyond = vb.frames(universal(5, order), rng.uniform(-0.5, 0.5, 10))[:, :3, :3]
+        beyond = vb.Pose(universal(5, order), rng.uniform(-0.5, 0.5, 10)).frames[:, :3, :3]
         for noise in (robot.sensor_noise, [1e-4] * 3):
             shape = shape_from_orientations(robot, random_rotation(rng) @ beyond, noise=noise)
             assert np.abs(shape.angles).max() <= robot.joints["limit"][0]
@@ -134,7 +134,7 @@ def test_the_limit_of_a_ball_is_that_of_its_bend():
     rng = np.random.default_rng(2)
     for _ in range(10):
         q = rng.uniform(-0.6, 0.6, 6)
-        shape = shape_from_orientations(robot, vb.frames(free, q)[:, :3, :3])
+        shape = shape_from_orientations(robot, vb.Pose(free, q).frames[:, :3, :3])
         bends = np.hypot(shape.angles[0::2], shape.angles[1::2])
         assert bends.max() <= robot.joints["limit"][0] * (1 + 1e-12)
         direction = np.arctan2(shape.angles[1], shape.angles[0])
@@ -147,7 +147,7 @@ def test_a_joint_within_its_limit_does_not_feel_it():
     rng = np.random.default_rng(3)
     robot = universal(5, limit="20 deg")
     q = rng.uniform(-0.34, 0.34, 10)
-    np.testing.assert_allclose(shape_from_orientations(robot, vb.frames(robot, q)[:, :3, :3]).angles, q, atol=1e-9)
+    np.testing.assert_allclose(shape_from_orientations(robot, vb.Pose(robot, q).frames[:, :3, :3]).angles, q, atol=1e-9)
 
 
 WILD = {

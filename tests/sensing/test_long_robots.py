@@ -16,7 +16,7 @@ LENGTHS = (4, 20, 200, 1000)
 def measured(robot, rng, spread=0.1, noise=None):
     n = len(robot.joints)
     q = rng.uniform(-spread, spread, 2 * n)
-    rotations = random_rotation(rng) @ vb.frames(robot, q)[:, :3, :3]
+    rotations = random_rotation(rng) @ vb.Pose(robot, q).frames[:, :3, :3]
     return q, disturbed(rotations, robot.sensor_noise if noise is None else noise, rng)
 
 
@@ -87,4 +87,4 @@ def test_a_few_sensors_on_a_long_robot():
     shape = shape_from_orientations(robot, frames[robot.sensor_links, :3, :3])
     assert shape.converged
     assert_finite(shape)
-    assert np.linalg.norm(shape.tip - vb.tip_frame(robot, q)[:3, 3]) < 0.02 * robot.length
+    assert np.linalg.norm(shape.tip - vb.Pose(robot, q).tip_frame[:3, 3]) < 0.02 * robot.length

@@ -82,7 +82,7 @@ def test_a_known_base_needs_no_sensor(robot, method):
     rng = np.random.default_rng(2)
     robot = with_sensors(robot, links=list(range(1, len(robot.links))))
     q, base = random_pose(robot, rng), random_rotation(rng)
-    frames = vb.frames(robot, q)
+    frames = vb.Pose(robot, q).frames
     frames[:, :3, :] = base @ frames[:, :3, :]
     shape = shape_from_orientations(robot, frames[1:, :3, :3], method, base=base)
     np.testing.assert_allclose(shape.angles, q, rtol=0, atol=1e-9)
@@ -94,7 +94,7 @@ def test_a_known_base_is_believed_more_than_its_sensor(method):
     rng = np.random.default_rng(7)
     robot = universal(4)
     q, base = random_pose(robot, rng), random_rotation(rng)
-    rotations = base @ vb.frames(robot, q)[:, :3, :3]
+    rotations = base @ vb.Pose(robot, q).frames[:, :3, :3]
     rotations[0] = Rotation.from_rotvec([0.0, 0.0, 0.5]).as_matrix() @ rotations[0]
     shape = shape_from_orientations(robot, rotations, method, base=base)
     np.testing.assert_allclose(shape.angles, q, rtol=0, atol=1e-9)
@@ -107,7 +107,7 @@ def test_a_robot_without_a_base_sensor_stands_as_its_first_sensor_says(method):
     robot = universal(5, links=[1, 2, 3, 4, 5])
     base, q = random_rotation(rng), random_pose(robot, rng)
     q[:2] = 0.0
-    rotations = base @ vb.frames(robot, q)[:, :3, :3]
+    rotations = base @ vb.Pose(robot, q).frames[:, :3, :3]
     shape = shape_from_orientations(robot, rotations[1:], method)
     np.testing.assert_allclose(shape.frames[:, :3, :3], rotations, atol=1e-9)
 
@@ -116,7 +116,7 @@ def test_a_robot_without_a_base_sensor_stands_as_its_first_sensor_says(method):
 def test_unmeasured_links_share_a_bend_evenly(method):
     robot = universal(6, links=[0, 3, 6])
     q = np.tile([0.2, 0.0], 6)
-    rotations = vb.frames(robot, q)[[0, 3, 6], :3, :3]
+    rotations = vb.Pose(robot, q).frames[[0, 3, 6], :3, :3]
     shape = shape_from_orientations(robot, rotations, method)
     np.testing.assert_allclose(shape.angles, q, atol=1e-6)
 
@@ -127,11 +127,11 @@ def test_lapusans_equations_as_printed_miss_what_these_methods_hit(method):
     base = Rotation.from_euler("z", 30, degrees=True).as_matrix()
     for _ in range(20):
         q = random_pose(robot, rng, 0.3)
-        frames = vb.frames(robot, q)
+        frames = vb.Pose(robot, q).frames
         rotations = base @ frames[:, :3, :3]
         right = shape_from_orientations(robot, rotations, method)
         printed = shape_from_orientations(robot, rotations, "paper")
-        tip = vb.tip_frame(robot, q)[:3, 3]
+        tip = vb.Pose(robot, q).tip_frame[:3, 3]
         assert np.linalg.norm(right.tip_in_base - tip) < 1e-9
         assert np.linalg.norm(printed.tip_in_base - tip) > 1e-3
 
@@ -140,7 +140,7 @@ def test_the_paper_is_its_printed_equations():
     robot, rng = vb.load("lapusan2022"), np.random.default_rng(8)
     d1, d2 = robot.joints["size"][0], robot.links["reach"][1]
     for _ in range(5):
-        rotations = random_rotation(rng) @ vb.frames(robot, random_pose(robot, rng, 0.3))[:, :3, :3]
+        rotations = random_rotation(rng) @ vb.Pose(robot, random_pose(robot, rng, 0.3)).frames[:, :3, :3]
         angles = [eq_4(eq_3(after, before)) for before, after in pairwise(rotations)]
         expected = eq_5([eq_6(*pair, d1, d2) for pair in angles], rotations[0])
         shape = shape_from_orientations(robot, rotations, "paper")
@@ -151,12 +151,12 @@ def test_the_paper_is_its_printed_equations():
 def test_frames_in_base_do_not_know_how_the_base_stands():
     robot, rng = universal(5), np.random.default_rng(5)
     q = random_pose(robot, rng)
-    frames = vb.frames(robot, q)
+    frames = vb.Pose(robot, q).frames
     for _ in range(5):
         shape = shape_from_orientations(robot, random_rotation(rng) @ frames[:, :3, :3])
         np.testing.assert_allclose(shape.frames_in_base, frames, atol=1e-9)
-        np.testing.assert_allclose(shape.tip_frame_in_base, vb.tip_frame(robot, q), atol=1e-9)
-        np.testing.assert_allclose(shape.tip_in_base, vb.tip_frame(robot, q)[:3, 3], atol=1e-9)
+        np.testing.assert_allclose(shape.tip_frame_in_base, vb.Pose(robot, q).tip_frame, atol=1e-9)
+        np.testing.assert_allclose(shape.tip_in_base, vb.Pose(robot, q).tip_frame[:3, 3], atol=1e-9)
         reach = robot.links["reach"][:, None] * frames[:, :3, 2]
         np.testing.assert_allclose(shape.platforms_in_base[:, :3, 3], frames[:, :3, 3] + reach, atol=1e-9)
 

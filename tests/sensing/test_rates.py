@@ -67,7 +67,7 @@ def test_joints_that_turn_at_constant_rates_are_followed_exactly():
     speeds = np.concatenate([[0.0], np.cumsum(rates)])
     for link in range(4):
         time = 0.004 * link
-        rotation = vb.frames(PIN, start + rates * time)[link, :3, :3]
+        rotation = vb.Pose(PIN, start + rates * time).frames[link, :3, :3]
         estimator.update_gyro(link, speeds[link] * axis, time)
         estimator.update(link, rotation, time)
     shape = estimator.solve(0.05)
@@ -77,7 +77,7 @@ def test_joints_that_turn_at_constant_rates_are_followed_exactly():
 def test_rates_that_change_steadily_are_followed():
     """Two rates tell a slope: a link that speeds up by 4 rad/s^2 is met to the last digit, about a fixed axis."""
     estimator = ShapeEstimator(PIN)
-    rotations = vb.frames(PIN, np.zeros(3))[:, :3, :3]
+    rotations = vb.Pose(PIN, np.zeros(3)).frames[:, :3, :3]
     for time in (0.0, 0.01):
         for link, R in enumerate(rotations):
             speed = 4.0 * time if link else 0.0

@@ -43,7 +43,7 @@ class Run:
         return shapes
 
     def tip_error(self, shape):
-        return np.linalg.norm(shape.tip_in_base - vb.tip_frame(ROBOT, pose(shape.time))[:3, 3])
+        return np.linalg.norm(shape.tip_in_base - vb.Pose(ROBOT, pose(shape.time)).tip_frame[:3, 3])
 
 
 def sigmas(shapes, joint):
@@ -79,7 +79,7 @@ def test_without_the_middle_sensor_the_rest_still_know_the_orientation_beyond():
     run = Run()
     run.go(0.5)
     for shape in run.go(2.0, dead=[2]):
-        truth = BASE @ vb.frames(ROBOT, pose(shape.time))[-1, :3, :3]
+        truth = BASE @ vb.Pose(ROBOT, pose(shape.time)).frames[-1, :3, :3]
         assert np.degrees(np.arccos((np.trace(truth @ shape.frames[-1, :3, :3].T) - 1.0) / 2.0)) < 4.0
         assert run.tip_error(shape) < 3e-3 + 3.0 * np.sqrt(np.trace(shape.covariance[:3, :3]))
 

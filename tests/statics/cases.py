@@ -9,6 +9,7 @@ import numpy as np
 
 import vertebra as vb
 from vertebra.robot.description import MOUNTS
+from vertebra.statics import Shape
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Case:
     """Whatever the solver takes: None, a mount, a vector."""
     loads: tuple[vb.Load, ...]
 
-    def solve(self, **options: Any) -> vb.Shape:
+    def solve(self, **options: Any) -> Shape:
         return vb.shape_from_tensions(self.robot, self.tensions, gravity=self.gravity, loads=self.loads, **options)
 
     @property

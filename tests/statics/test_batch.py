@@ -13,9 +13,10 @@ from tests.statics.cases import random_robot
 
 import vertebra as vb
 from vertebra.errors import InputError, NoEquilibrium, OutOfRange, Unstable
+from vertebra.statics import Shape, Shapes, Status
 from vertebra.statics.forward import CHUNK
 
-FAILURES = {vb.Status.NO_EQUILIBRIUM: NoEquilibrium, vb.Status.OUT_OF_RANGE: OutOfRange, vb.Status.UNSTABLE: Unstable}
+FAILURES = {Status.NO_EQUILIBRIUM: NoEquilibrium, Status.OUT_OF_RANGE: OutOfRange, Status.UNSTABLE: Unstable}
 
 
 def question(name):
@@ -43,7 +44,7 @@ every_robot = pytest.mark.parametrize("name", NAMES)
 
 def assert_same_shape(found, expected):
     """Every field to the last bit."""
-    for field in dataclasses.fields(vb.Shape):
+    for field in dataclasses.fields(Shape):
         a, b = getattr(found, field.name), getattr(expected, field.name)
         if isinstance(a, np.ndarray):
             np.testing.assert_array_equal(a, b, err_msg=field.name)
@@ -60,7 +61,7 @@ def test_rows_are_single_solves_to_the_last_bit(name):
     for i, row in enumerate(rows):
         single = vb.shape_from_tensions(robot, row, check=False, **given)
         assert shapes.status[i] == single.status
-        assert shapes.solved[i] == (single.status == vb.Status.SOLVED)
+        assert shapes.solved[i] == (single.status == Status.SOLVED)
         for field in ("angles", "tip", "lengths", "compliance", "energy", "residual", "moment_scale"):
             a, b = np.asarray(getattr(shapes, field)[i]), np.asarray(getattr(single, field))
             assert a.tobytes() == b.tobytes(), (i, field)
@@ -75,7 +76,7 @@ def test_the_rows_above_fail_in_every_way():
     for name in NAMES:
         robot, rows, given = question(name)
         seen.update(vb.shapes_from_tensions(robot, rows, **given).status.tolist())
-    assert seen == {int(status) for status in vb.Status}
+    assert seen == {int(status) for status in Status}
 
 
 @pytest.mark.parametrize("name", ["hu2023-prototype", "two sections"])
@@ -85,7 +86,7 @@ def test_any_number_of_threads_gives_the_same_bits(name):
     one, *others = (vb.shapes_from_tensions(robot, many, threads=threads, **given) for threads in (1, 2, 4, None))
     assert len(many) > 4 * CHUNK
     for other in others:
-        for field in dataclasses.fields(vb.Shapes):
+        for field in dataclasses.fields(Shapes):
             a, b = getattr(one, field.name), getattr(other, field.name)
             if isinstance(a, np.ndarray):
                 assert a.tobytes() == b.tobytes(), field.name

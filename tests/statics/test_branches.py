@@ -13,6 +13,7 @@ from tests.robots import smooth
 import vertebra as vb
 from vertebra.errors import InputError
 from vertebra.robot.description import MOUNTS
+from vertebra.statics import Equilibria, stable_tensions
 
 
 def prototype(links: int) -> vb.Robot:
@@ -112,7 +113,7 @@ def test_stable_range_is_that_of_dense_eigenvalues(name: str) -> None:
     preset, gravity, loads = UPRIGHT[name]
     robot = smooth(preset)
     field = np.array(MOUNTS[gravity] if isinstance(gravity, str) else gravity)
-    found = vb.stable_tensions(robot, gravity=gravity, loads=loads)
+    found = stable_tensions(robot, gravity=gravity, loads=loads)
     expected = dense_stable_range(robot, field, loads)
     assert found == pytest.approx(expected, rel=1e-8, abs=1e-9)
     if found[0] < found[1]:
@@ -125,7 +126,7 @@ def test_flexures_buckle_under_their_own_cables() -> None:
     mapping["sections"][0]["joints"] = 1
     for robot in (smooth(mapping), smooth("yang2023-a")):
         k, L = robot.joints["stiffness"][0], robot.joints["size"][0]
-        low, high = vb.stable_tensions(robot, gravity=(0, 0, 0))
+        low, high = stable_tensions(robot, gravity=(0, 0, 0))
         assert low == 0.0
         assert high == pytest.approx(12 * k / L / 4, rel=1e-9)
         n = len(robot.joints)
@@ -136,7 +137,7 @@ def test_flexures_buckle_under_their_own_cables() -> None:
 
 def test_a_weightless_rolling_robot_stands_at_any_tension() -> None:
     robot = smooth("hu2023-prototype")
-    assert vb.stable_tensions(robot, gravity=(0, 0, 0)) == (0.0, math.inf)
+    assert stable_tensions(robot, gravity=(0, 0, 0)) == (0.0, math.inf)
     assert vb.critical_tension(robot, gravity=(0, 0, 0)) == 0.0
 
 
@@ -145,7 +146,7 @@ def test_no_tension_makes_a_feeble_robot_stand() -> None:
     joint = mapping["sections"][0]["joint"]
     mapping["sections"][0]["joint"] = {"kind": "flexure", "length": joint["length"], "stiffness": 1e-3}
     robot = smooth(mapping)
-    assert vb.stable_tensions(robot, gravity="ground") == (0.0, 0.0)
+    assert stable_tensions(robot, gravity="ground") == (0.0, 0.0)
     assert dense_stable_range(robot, np.array(MOUNTS["ground"])) == (0.0, 0.0)
     with pytest.raises(InputError, match="no common tension") as caught:
         vb.critical_tension(robot, gravity="ground")
@@ -169,7 +170,7 @@ def uneven() -> vb.Robot:
         (smooth("lapusan2022"), {}, "universal"),
     ],
 )
-@pytest.mark.parametrize("call", [vb.critical_tension, vb.stable_tensions])
+@pytest.mark.parametrize("call", [vb.critical_tension, stable_tensions])
 def test_robots_that_do_not_stay_straight_are_refused(call, robot, options, says) -> None:
     with pytest.raises(InputError, match=says) as caught:
         call(robot, **options)
@@ -179,7 +180,7 @@ def test_robots_that_do_not_stay_straight_are_refused(call, robot, options, says
 # Which stable shapes exist ------------------------------------------------------------------------------------------
 
 
-def assert_sound(found: vb.Equilibria, robot, tensions, gravity, loads=()) -> None:
+def assert_sound(found: Equilibria, robot, tensions, gravity, loads=()) -> None:
     """Each a minimum of the oracle's energy, by energy, no two alike."""
     energies = [shape.energy for shape in found.shapes]
     assert energies == sorted(energies)

@@ -9,6 +9,7 @@ from tests.robots import smooth
 from tests.statics.cases import Case, random_case
 
 import vertebra as vb
+from vertebra.statics import Shape
 
 CASES = {
     "prototype": ("hu2023-prototype", [4.0, 4.0, 4.0, 6.0], "ground", ()),
@@ -43,7 +44,7 @@ def rotation_vector(R: np.ndarray) -> np.ndarray:
     return np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2
 
 
-def measured_column(case: Case, shape: vb.Shape, column: int) -> np.ndarray:
+def measured_column(case: Case, shape: Shape, column: int) -> np.ndarray:
     """(6,) motion of the tip per unit of one load component, by a fourth-order difference over re-solved shapes."""
     unit = np.eye(6)[column]
     # Linear to 1e-8 when the tip turns by a few thousandths.
@@ -102,7 +103,7 @@ def softest(tension: float, gravity) -> float:
     robot = smooth("hu2023-prototype")
     shape = vb.shape_from_tensions(robot, [tension] * 4, gravity=gravity)
     assert np.abs(shape.angles).max() < 1e-12
-    return vb.tip_stiffness(shape).stiffness[0]
+    return shape.stiffness().stiffness[0]
 
 
 def test_stiffness_is_exactly_linear_in_common_tension() -> None:
@@ -121,7 +122,7 @@ def test_gravity_softens_a_standing_robot_and_stiffens_a_hanging_one() -> None:
 @every_case
 def test_tip_stiffness_inverts_the_linear_compliance(name: str) -> None:
     shape = named_case(name).solve()
-    found = vb.tip_stiffness(shape)
+    found = shape.stiffness()
     linear = shape.compliance[:3, :3]
     np.testing.assert_allclose(found.compliance, (linear + linear.T) / 2, rtol=0, atol=0)
     assert (np.diff(found.stiffness) >= 0).all()

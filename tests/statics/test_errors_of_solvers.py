@@ -12,6 +12,7 @@ from tests.robots import smooth
 
 import vertebra as vb
 from vertebra.errors import Infeasible, InputError, NoEquilibrium, OutOfRange, Unstable, VertebraError
+from vertebra.statics import HoldingTensions, Shape, Status
 
 PROTOTYPE = smooth("hu2023-prototype")
 WEIGHTLESS = (0.0, 0.0, 0.0)
@@ -29,7 +30,7 @@ def no_equilibrium(check: bool):
     """Tensions under which a twisted robot finds no rest within range."""
     rows = np.random.default_rng(0).uniform(0, 4, (300, 4))
     status = vb.shapes_from_tensions(PROTOTYPE, rows, loads=[TWIST]).status
-    row = rows[int(np.argmax(status == vb.Status.NO_EQUILIBRIUM))]
+    row = rows[int(np.argmax(status == Status.NO_EQUILIBRIUM))]
     return vb.shape_from_tensions(PROTOTYPE, row, loads=[TWIST], check=check)
 
 
@@ -139,7 +140,7 @@ def test_nothing_is_nan(name: str) -> None:
     def look(thing) -> None:
         for field in dataclasses.fields(thing):
             value = getattr(thing, field.name)
-            if isinstance(value, vb.Shape):
+            if isinstance(value, Shape):
                 look(value)
             elif isinstance(value, np.ndarray | float):
                 assert not np.isnan(value).any(), field.name
@@ -151,11 +152,11 @@ def test_nothing_is_nan(name: str) -> None:
 def test_the_result_says_itself_that_it_failed(name: str) -> None:
     result = raised(name).result
     shape = getattr(result, "shape", result)
-    if isinstance(result, vb.Shape):
-        assert result.status != vb.Status.SOLVED
+    if isinstance(result, Shape):
+        assert result.status != Status.SOLVED
         assert result.status.name.lower().replace("_", " ") in repr(result)
         assert result.status.sentence
-    elif isinstance(result, vb.HoldingTensions):
+    elif isinstance(result, HoldingTensions):
         assert not (result.feasible and result.stable and not shape.out_of_range)
     else:
         assert not result.reached
@@ -178,7 +179,7 @@ def test_faces_meet_where_the_cable_has_no_length_left() -> None:
     assert error.limit < abs(error.angle)
     pose = np.zeros(6)
     pose[error.joint - 1] = np.copysign(error.limit, error.angle)
-    assert vb.cable_segments(robot, pose).lengths[0, error.joint - 1] == pytest.approx(0.0, abs=1e-8)
+    assert vb.Pose(robot, pose).cable_segments.lengths[0, error.joint - 1] == pytest.approx(0.0, abs=1e-8)
     assert error.joint in error.result.out_of_range
     assert not vb.shapes_from_tensions(robot, [[60.0, 0.0, 0.0, 0.0]]).solved[0]
 
@@ -211,7 +212,7 @@ def test_results_travel_too() -> None:
     for thing in (
         shape,
         vb.shapes_from_tensions(PROTOTYPE, [[4.0] * 4, [0.02] * 4]),
-        vb.tip_stiffness(shape),
+        shape.stiffness(),
         vb.stiffness_curve(PROTOTYPE, [1.0, 4.0]),
         vb.tensions_for_shape(PROTOTYPE, shape.angles, loads=shape.loads, lower=2.0),
         vb.tensions_for_tip(PROTOTYPE, shape.tip, upper=20.0),

@@ -16,6 +16,7 @@ from tests.statics.test_batch import assert_same_shape
 
 import vertebra as vb
 from vertebra.errors import InputError, OutOfRange
+from vertebra.statics import Shape, Shapes, Status
 from vertebra.statics.forward import CHUNK
 
 Law = vb.FrictionLaw
@@ -35,7 +36,7 @@ def pulls(name: str, count: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).uniform(0.0, most, (count, len(robot.cables)))
 
 
-def actuators(shape: vb.Shape) -> np.ndarray:
+def actuators(shape: Shape) -> np.ndarray:
     """(cables,) tensions before the base disc: F_0 (1 - s_0 u_0), N."""
     bend = abs(shape.angles[0]) / 2
     grip = np.array([law(bend) for law in shape.friction] or [0.0]) * math.sin(bend)
@@ -73,7 +74,7 @@ def test_without_friction_every_call_gives_the_bits_of_the_frictionless_solver(z
         assert_same_shape(vb.shape_from_tensions(robot, pull, **given, friction=each, check=False), plain)
         rows = pull * np.linspace(0.5, 1.5, 5)[:, None]
         many, rubbed = (vb.shapes_from_tensions(robot, rows, **given, friction=f) for f in (None, law))
-        for field in dataclasses.fields(vb.Shapes):
+        for field in dataclasses.fields(Shapes):
             a, b = getattr(many, field.name), getattr(rubbed, field.name)
             assert a.tobytes() == b.tobytes() if isinstance(a, np.ndarray) else a == b, field.name
         assert (plain.slip == 0.0).all()
@@ -83,7 +84,7 @@ def test_without_friction_every_call_gives_the_bits_of_the_frictionless_solver(z
         lengths = plain.lengths - 1e-5
         by_length = [vb.shape_from_lengths(robot, lengths, **given, friction=f, check=False) for f in (None, law)]
         assert_same_shape(*by_length)
-        if plain.status == vb.Status.SOLVED:
+        if plain.status == Status.SOLVED:
             paths = [vb.ShapePath(robot, **given, friction=f) for f in (None, law)]
             assert_same_shape(*(path.step(pull) for path in paths))
             assert_same_shape(*(path.step(1.1 * pull, check=False) for path in paths))
@@ -399,7 +400,7 @@ def test_lengths_and_tensions_tell_the_same_story(name: str, closure: Any) -> No
 
 
 def test_slack_cables_do_not_rub() -> None:
-    straight = vb.cable_lengths(B, np.zeros(12))
+    straight = vb.Pose(B, np.zeros(12)).cable_lengths
     shape = vb.shape_from_lengths(B, straight + np.array([-1e-3, -1e-3, 5e-3, 5e-3]))
     assert (shape.tensions[2:] == 0.0).all()
     assert (shape.tensions[:2] > 0.0).all()
@@ -421,10 +422,10 @@ def test_a_law_that_holds_a_cable_fast_is_named() -> None:
     assert 20.0 * math.sin(error.limit / 2) == pytest.approx(0.99, rel=2e-3)
     assert abs(error.angle) >= error.limit
     result = vb.shape_from_tensions(B, [20.0, 20.0, 0.0, 0.0], friction=20.0, check=False)
-    assert result.status == vb.Status.OUT_OF_RANGE
+    assert result.status == Status.OUT_OF_RANGE
     for values in (result.angles, result.tensions, result.tip, result.slip):
         assert np.isfinite(values).all()
-    assert vb.shapes_from_tensions(B, [[20.0, 20.0, 0.0, 0.0]], friction=20.0).status[0] == vb.Status.OUT_OF_RANGE
+    assert vb.shapes_from_tensions(B, [[20.0, 20.0, 0.0, 0.0]], friction=20.0).status[0] == Status.OUT_OF_RANGE
 
 
 def test_a_law_that_holds_one_cable_fast_says_so_of_lengths_and_shapes_too() -> None:
@@ -456,7 +457,7 @@ def test_extreme_laws_and_tensions_give_finite_numbers(robot: vb.Robot, law: vb.
                 pull = tension * np.array(pattern, float)
                 shape = vb.shape_from_tensions(robot, pull, friction=law, closure=closure, check=False)
                 assert_finite(shape)
-                if shape.status == vb.Status.SOLVED:
+                if shape.status == Status.SOLVED:
                     path = vb.ShapePath(robot, friction=law, closure=closure)
                     path.step(pull)
                     assert_finite(path.step(0.5 * pull, check=False))
@@ -466,7 +467,7 @@ def test_extreme_laws_and_tensions_give_finite_numbers(robot: vb.Robot, law: vb.
             assert_finite(vb.shape_from_lengths(robot, shortenings=[shortening, 0, 0, 0], **given))
 
 
-def assert_finite(shape: vb.Shape) -> None:
+def assert_finite(shape: Shape) -> None:
     for field in dataclasses.fields(shape):
         value = getattr(shape, field.name)
         if field.name == "compliance":
@@ -497,8 +498,8 @@ def test_a_search_that_fails_tells_of_the_pose_it_shows() -> None:
 def test_a_robot_that_falls_over_leaves_its_range_with_friction_as_without(tension: float) -> None:
     robot = vb.load("hu2023-prototype")
     plain, rubbed = (vb.shape_from_tensions(robot, [tension] * 4, friction=mu, check=False) for mu in (0.0, 1e-6))
-    assert plain.status == vb.Status.OUT_OF_RANGE
-    assert rubbed.status == vb.Status.OUT_OF_RANGE
+    assert plain.status == Status.OUT_OF_RANGE
+    assert rubbed.status == Status.OUT_OF_RANGE
 
 
 def test_robots_without_cables_and_with_many_joints() -> None:

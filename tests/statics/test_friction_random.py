@@ -25,6 +25,7 @@ from vertebra.errors import NoEquilibrium, OutOfRange, Unstable
 from vertebra.mechanics.kernels.newton import SETTLED, find_shape
 from vertebra.mechanics.layout import REPORT_SOFTNESS
 from vertebra.mechanics.problem import NO_CABLES, Problem
+from vertebra.statics import Shape, Status
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
 Law = vb.FrictionLaw
@@ -168,14 +169,14 @@ def asked(case: Case, given_rules: list[oracle.Rule], closure: str, pull: Any = 
     return oracle.Question(case.robot, given_rules, pull, case.field, case.loads, at_discs=closure == "paper")
 
 
-def can_confirm(shape: vb.Shape) -> bool:
+def can_confirm(shape: Shape) -> bool:
     """Few joints, for time; no cable held fast, where the solver stops short of the law; and for the paper's balance no
     faces that passed through each other, where a pull would turn into a push."""
     crossed = shape.closure == "paper" and shape.out_of_range
     return shape.converged and len(shape.angles) <= 8 and not shape.locked and not crossed
 
 
-def noise(shape: vb.Shape) -> float:
+def noise(shape: Shape) -> float:
     """N*m; lengths of 0.1 m and more are known to 1e-16, and friction makes moments of what exceeds the presliding."""
     length = float(shape.lengths.max(initial=0.0))
     steepest = max((1.0 / law.presliding for law in shape.friction), default=0.0)
@@ -220,7 +221,7 @@ def test_a_path_of_any_robot(question: Question, data: st.DataObject) -> None:
         before = path.save()
         shape = path.step(pull, check=False)
         assert_finite(shape)
-        if shape.status != vb.Status.SOLVED:
+        if shape.status != Status.SOLVED:
             assert path.save() is before
             event(f"fails at step {i + 1}")
             return
@@ -240,7 +241,7 @@ def test_cables_of_any_length(question: Question, data: st.DataObject) -> None:
     robot = case.robot
     if not len(robot.cables):
         return
-    straight = vb.cable_lengths(robot, np.zeros(robot.freedoms))
+    straight = vb.Pose(robot, np.zeros(robot.freedoms)).cable_lengths
     shares = st.lists(floats(-0.02, 0.02), min_size=len(straight), max_size=len(straight))
     rest = straight * (1 - np.array(data.draw(shares)))
     EA = 10.0 ** data.draw(floats(1.0, 5.0))
@@ -288,7 +289,7 @@ def test_reasonable_robots_hardly_ever_lack_an_answer() -> None:
         assert_finite(shape)
         answers[shape.status.name] += 1
         worst.append(shape.iterations)
-        if shape.status == vb.Status.NO_EQUILIBRIUM:
+        if shape.status == Status.NO_EQUILIBRIUM:
             print(f"# seed {seed}: {shape!r}")
     print(dict(answers), "iterations", np.percentile(worst, [50, 90, 99, 100]))
     assert answers["SOLVED"] > 0.8 * count
@@ -310,7 +311,7 @@ def test_paths_of_reasonable_robots() -> None:
         for i, row in enumerate(rows):
             check = check.follow(path.angles, row) if i else check
             shape = path.step(row, check=False)
-            if shape.status != vb.Status.SOLVED:
+            if shape.status != Status.SOLVED:
                 break
             steps += 1
             left = np.abs(oracle.residual(check, shape.angles)).max()

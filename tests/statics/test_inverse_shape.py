@@ -13,6 +13,7 @@ from tests.statics.cases import Case, random_case
 
 import vertebra as vb
 from vertebra.errors import Infeasible, InputError, OutOfRange, Unstable
+from vertebra.statics import HoldingTensions
 from vertebra.statics.hold import least_squares
 
 SIDE, TWIST = vb.Load(force=(0.02, -0.03, 0.01)), vb.Load(moment=(1e-3, 2e-3, -1e-3), link=2)
@@ -34,7 +35,7 @@ def named_case(name: str) -> Case:
     return Case(smooth(robot), np.array(tensions, float), gravity, loads)
 
 
-def hold(case: Case, angles, **options) -> vb.HoldingTensions:
+def hold(case: Case, angles, **options) -> HoldingTensions:
     # A preset may bound its tensions; these questions do not, unless they say so.
     free = {"lower": 0.0, "upper": np.inf}
     return vb.tensions_for_shape(case.robot, angles, gravity=case.gravity, loads=case.loads, **(free | options))
@@ -249,7 +250,7 @@ def test_angles_past_their_limit_are_named() -> None:
     assert error.joint == 7
     assert error.angle == q[6]
     assert error.limit == pytest.approx(np.pi / 2)
-    assert isinstance(error.result, vb.HoldingTensions)
+    assert isinstance(error.result, HoldingTensions)
     assert vb.tensions_for_shape(robot, q, check=False).shape.out_of_range == (7,)
 
 

@@ -13,6 +13,7 @@ from tests.statics.cases import Case
 import vertebra as vb
 from vertebra.errors import Infeasible, InputError
 from vertebra.mechanics.problem import Problem
+from vertebra.statics import Shape, TipTensions
 from vertebra.statics.tip import _Goal, _Tip
 
 TARGETS = 84 if os.environ.get("VERTEBRA_SOAK") == "1" else 10
@@ -54,7 +55,7 @@ def reachable(name: str, count: int, seed: int):
     return robot, {"gravity": gravity, "loads": loads, **bounds}, [shapes.shape(int(i)) for i in chosen]
 
 
-def assert_honest(robot, options, result: vb.TipTensions, position) -> None:
+def assert_honest(robot, options, result: TipTensions, position) -> None:
     """What the result says of itself is what a forward solve says of its tensions."""
     given = {key: options[key] for key in ("gravity", "loads")}
     forward = vb.shape_from_tensions(robot, result.tensions, check=False, **given)
@@ -91,10 +92,10 @@ def test_reachable_places_are_reached_as_stiff_as_wanted(name: str) -> None:
         direction = rng.normal(size=3)
         if robot.name == "hu2023-planar":
             direction[1] = 0.0  # its links cannot leave their plane
-        wanted = vb.tip_stiffness(shape).along(direction)
+        wanted = shape.stiffness().along(direction)
         result = vb.tensions_for_tip(robot, shape.tip, stiffness=(direction, wanted), check=False, **options)
         assert_honest(robot, options, result, shape.tip)
-        assert result.stiffness == pytest.approx(vb.tip_stiffness(result.shape).along(direction), rel=1e-9)
+        assert result.stiffness == pytest.approx(result.shape.stiffness().along(direction), rel=1e-9)
         if result.reached:
             assert result.error <= 1e-6
             assert result.stiffness == pytest.approx(wanted, rel=1e-4)
@@ -108,7 +109,7 @@ def test_stiffness_and_place_are_set_apart() -> None:
     robot = smooth("hu2023-prototype")
     weightless = {"gravity": (0.0, 0.0, 0.0)}
     shape = vb.shape_from_tensions(robot, [4.0, 4.0, 4.0, 6.0], **weightless)
-    tip, own, totals = shape.tip, vb.tip_stiffness(shape).along((1.0, 0.0, 0.0)), []
+    tip, own, totals = shape.tip, shape.stiffness().along((1.0, 0.0, 0.0)), []
     for wanted in (own, 1.5 * own, 3.0 * own):
         result = vb.tensions_for_tip(robot, tip, stiffness=((1.0, 0.0, 0.0), wanted), **weightless)
         np.testing.assert_allclose(result.shape.tip, tip, rtol=0, atol=1e-6)
@@ -124,7 +125,7 @@ def test_stiffness_and_place_are_set_apart() -> None:
 # The slope that the search follows ----------------------------------------------------------------------------------
 
 
-def tip_motion(case: Case, shape: vb.Shape, cable: int, step: float) -> np.ndarray:
+def tip_motion(case: Case, shape: Shape, cable: int, step: float) -> np.ndarray:
     """(6,) motion of the tip per newton of one cable, by a fourth-order difference over re-solved shapes."""
     total = np.zeros(6)
     for sign, weight in ((2, -1), (1, 8), (-1, -8), (-2, 1)):

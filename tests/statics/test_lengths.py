@@ -15,6 +15,7 @@ from vertebra.errors import InputError
 from vertebra.mechanics.kernels.newton import inspect_pose
 from vertebra.mechanics.layout import REPORT_ENERGY, REPORT_SCALE, STATE_TAU
 from vertebra.mechanics.problem import Problem
+from vertebra.statics import Shape
 
 SIDE = vb.Load(force=(0.02, 0.01, 0.0))
 TWIST = vb.Load(moment=(2e-3, -1e-3, 3e-3))
@@ -35,12 +36,12 @@ def named_case(name: str) -> Case:
     return Case(smooth(robot), np.array(tensions, float), gravity, loads)
 
 
-def by_lengths(case: Case, lengths, **options) -> vb.Shape:
+def by_lengths(case: Case, lengths, **options) -> Shape:
     return vb.shape_from_lengths(case.robot, lengths, gravity=case.gravity, loads=case.loads, **options)
 
 
 def straight_lengths(robot: vb.Robot) -> np.ndarray:
-    return vb.cable_lengths(robot, np.zeros(robot.freedoms))
+    return vb.Pose(robot, np.zeros(robot.freedoms)).cable_lengths
 
 
 # Elastic cables -----------------------------------------------------------------------------------------------------
@@ -121,7 +122,7 @@ def test_moments_and_stiffness_at_any_pose(name: str, spread: float) -> None:
     EA = rng.uniform(500.0, 2000.0, len(robot.cables))
     # Taut and slack in turn, far enough from the corner between them for differences.
     offset = np.where(np.arange(len(robot.cables)) % 3 == 1, 5e-3, -5e-3)
-    cables = statics.Elastic(vb.cable_lengths(robot, q) + offset, EA)
+    cables = statics.Elastic(vb.Pose(robot, q).cable_lengths + offset, EA)
     tau, H, energy, scale = elastic_stiffness(Problem.of(robot, case.gravity, case.loads), cables, q)
     given = (cables, case.field, case.loads)
     np.testing.assert_allclose(tau, statics.residual(robot, q, *given), rtol=0, atol=1e-13 * scale)
@@ -140,7 +141,7 @@ def test_energy_of_an_elastic_shape(name: str) -> None:
     assert shape.energy == pytest.approx(expected, rel=1e-11)
 
 
-def moved_tip(case: Case, shape: vb.Shape, lengths, column: int, **options) -> np.ndarray:
+def moved_tip(case: Case, shape: Shape, lengths, column: int, **options) -> np.ndarray:
     """(6,) motion of the tip per unit of one load component with the lengths held, by re-solving."""
     unit, total = np.eye(6)[column], np.zeros(6)
     size = 1e-3 / np.linalg.norm(shape.compliance[3:, column])
@@ -251,7 +252,7 @@ def test_soft_and_stiff_joints(stiffness: float) -> None:
     mapping = smooth("yang2023-a").to_mapping()
     mapping["sections"][0]["joint"] = {"kind": "flexure", "length": 0.006, "stiffness": stiffness}
     robot = smooth(mapping)
-    lengths = vb.cable_lengths(robot, np.full(6, 0.02))
+    lengths = vb.Pose(robot, np.full(6, 0.02)).cable_lengths
     shape = vb.shape_from_lengths(robot, lengths)
     cables = statics.Elastic(lengths, np.full(4, 2e4))
     unbalanced = statics.residual(robot, shape.angles, cables, robot.gravity)

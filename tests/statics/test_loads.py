@@ -12,16 +12,17 @@ from tests.oracles import statics
 import vertebra as vb
 from vertebra.errors import InputError
 from vertebra.mechanics.problem import load_table
+from vertebra.statics import Shape
 
 ROBOT = vb.load("hu2023-prototype")
 TENSIONS = [6.0, 7.0, 6.0, 8.0]
 
 
-def solve(*loads, robot=ROBOT, tensions=TENSIONS, **options) -> vb.Shape:
+def solve(*loads, robot=ROBOT, tensions=TENSIONS, **options) -> Shape:
     return vb.shape_from_tensions(robot, tensions, loads=loads, **options)
 
 
-def assert_same(one: vb.Shape, other: vb.Shape) -> None:
+def assert_same(one: Shape, other: Shape) -> None:
     np.testing.assert_array_equal(one.angles, other.angles)
     np.testing.assert_array_equal(one.compliance, other.compliance)
     assert one.energy == other.energy

@@ -11,14 +11,15 @@ from tests.oracles import statics
 from tests.statics.cases import random_case
 
 import vertebra as vb
-from vertebra.statics.branches import stable_interval, tension_margin
+from vertebra.statics import Shape, stable_tensions
+from vertebra.statics.branches import stable_interval
 from vertebra.statics.shape import Status
 
 
 class Scaled:
     """The oracle's dense stiffness of a shape with all tensions scaled; it is linear in them."""
 
-    def __init__(self, shape: vb.Shape) -> None:
+    def __init__(self, shape: Shape) -> None:
         def stiffness(factor: float) -> np.ndarray:
             pull = factor * shape.tensions_at_base
             H = statics.stiffness_matrix(shape.robot, shape.angles, pull, shape.gravity, shape.loads)
@@ -51,7 +52,7 @@ def test_the_straight_robot_has_its_critical_tension(tension: float, gravity: st
     robot = robots.smooth("hu2023-prototype")
     shape = vb.shape_from_tensions(robot, [tension] * 4, gravity=gravity)
     assert np.abs(shape.angles).max() < 1e-9
-    low, high = tension_margin(shape)
+    low, high = shape.tension_margin()
     assert low == pytest.approx(vb.critical_tension(robot, gravity=gravity) / tension, rel=1e-9)
     assert high == math.inf
 
@@ -59,8 +60,8 @@ def test_the_straight_robot_has_its_critical_tension(tension: float, gravity: st
 def test_a_straight_flexure_robot_has_its_upper_end() -> None:
     robot = robots.smooth("yang2023-b")
     shape = vb.shape_from_tensions(robot, [20.0] * 4, gravity="ground")
-    low, high = tension_margin(shape)
-    stable = vb.stable_tensions(robot, gravity="ground")
+    low, high = shape.tension_margin()
+    stable = stable_tensions(robot, gravity="ground")
     assert low == 0.0 == stable[0]
     assert high == pytest.approx(stable[1] / 20.0, rel=1e-9)
     Scaled(shape).check(low, high)
@@ -69,7 +70,7 @@ def test_a_straight_flexure_robot_has_its_upper_end() -> None:
 def test_without_pull_there_is_nothing_to_scale() -> None:
     robot = robots.smooth("yang2023-b")
     slack = vb.shape_from_tensions(robot, [0.0] * 4, gravity="ceiling")
-    assert tension_margin(slack) == (0.0, math.inf)
+    assert slack.tension_margin() == (0.0, math.inf)
 
 
 @pytest.mark.parametrize("name", ["hu2023-prototype", "hu2023-spatial", "dantuono2023", "yang2023-a", "yang2023-c"])
@@ -79,7 +80,7 @@ def test_bent_presets_against_a_scan(name: str) -> None:
     tensions = usual * (1 + 0.3 * np.cos(robot.cables["azimuth"]))
     loads = [vb.Load(force=(0.02, -0.01, 0.03), link=2)]
     shape = vb.shape_from_tensions(robot, tensions, loads=loads)
-    low, high = tension_margin(shape)
+    low, high = shape.tension_margin()
     assert low < 1 < high
     Scaled(shape).check(low, high)
 
@@ -87,7 +88,7 @@ def test_bent_presets_against_a_scan(name: str) -> None:
 def test_cables_that_rub_are_judged_as_if_they_ran_freely() -> None:
     shape = vb.shape_from_tensions(vb.load("yang2023-b"), [30.0, 25.0, 10.0, 12.0])
     assert shape.friction
-    Scaled(shape).check(*tension_margin(shape))
+    Scaled(shape).check(*shape.tension_margin())
 
 
 def test_random_robots_against_a_scan() -> None:
@@ -98,7 +99,7 @@ def test_random_robots_against_a_scan() -> None:
         shape = case.solve(check=False)
         if shape.status != Status.SOLVED:
             continue
-        low, high = tension_margin(shape)
+        low, high = shape.tension_margin()
         assert low <= 1 <= high
         Scaled(shape).check(low, high)
         checked += 1

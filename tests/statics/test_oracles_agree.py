@@ -110,9 +110,9 @@ def test_mujoco_finds_no_unbalanced_moment(seed: int) -> None:
 def test_fields_belong_to_the_angles(seed: int) -> None:
     case = mixed_case(seed)
     robot, shape = case.robot, case.solve()
-    np.testing.assert_allclose(shape.frames, vb.frames(robot, shape.angles), rtol=0, atol=1e-15)
-    np.testing.assert_allclose(shape.tip, vb.tip_frame(robot, shape.angles)[:3, 3], rtol=0, atol=1e-15)
-    np.testing.assert_allclose(shape.lengths, vb.cable_lengths(robot, shape.angles), rtol=1e-14)
+    np.testing.assert_allclose(shape.frames, vb.Pose(robot, shape.angles).frames, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(shape.tip, vb.Pose(robot, shape.angles).tip_frame[:3, 3], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(shape.lengths, vb.Pose(robot, shape.angles).cable_lengths, rtol=1e-14)
     crosses = np.arange(len(robot.joints)) < robot.cables["last_link"][:, None]
     np.testing.assert_array_equal(shape.tensions, np.where(crosses, case.tensions[:, None], 0.0))
     np.testing.assert_array_equal(shape.gravity, case.field)
@@ -254,7 +254,7 @@ def test_shape_from_lengths_is_where_elastic_cables_rest(seed: int) -> None:
     case = mixed_case(seed)
     rng = np.random.default_rng(seed)
     robot = case.robot
-    straight = vb.cable_lengths(robot, np.zeros(len(robot.joints)))
+    straight = vb.Pose(robot, np.zeros(len(robot.joints))).cable_lengths
     EA = rng.uniform(200.0, 2000.0, len(robot.cables))
     rest = straight / (1 + case.tensions / EA) - rng.uniform(-3e-4, 3e-4, len(robot.cables))
     shape = vb.shape_from_lengths(robot, rest, stiffness_EA=EA, gravity=case.gravity, loads=case.loads)
@@ -262,7 +262,7 @@ def test_shape_from_lengths_is_where_elastic_cables_rest(seed: int) -> None:
     oracle = statics.minimise(robot, cables, case.field, case.loads, start=shape.angles + rng.uniform(-0.02, 0.02))
     assert oracle.settled
     np.testing.assert_allclose(shape.angles, oracle.angles, rtol=0, atol=1e-9)
-    expected = cables.tensions(vb.cable_lengths(robot, shape.angles))
+    expected = cables.tensions(vb.Pose(robot, shape.angles).cable_lengths)
     np.testing.assert_allclose(shape.tensions[:, 0], expected, rtol=1e-9, atol=1e-9 * expected.max())
     unbalanced = statics.residual(robot, shape.angles, cables, case.field, case.loads)
     assert np.abs(unbalanced).max() < 1e-9 * shape.moment_scale
@@ -289,7 +289,7 @@ def test_compliance_of_held_cables_is_that_of_the_oracle(seed: int) -> None:
 
 def test_a_cable_with_room_to_spare_is_slack() -> None:
     robot = smooth("hu2023-prototype")
-    rest = vb.cable_lengths(robot, np.zeros(11)) + np.array([-1e-3, 0.0, 4e-3, 0.0])
+    rest = vb.Pose(robot, np.zeros(11)).cable_lengths + np.array([-1e-3, 0.0, 4e-3, 0.0])
     shape = vb.shape_from_lengths(robot, rest, stiffness_EA=2e3, gravity="ceiling")
     assert shape.tensions[2].max() == 0.0
     assert shape.lengths[2] < rest[2]

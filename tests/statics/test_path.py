@@ -15,6 +15,7 @@ from tests.statics.test_batch import assert_same_shape
 
 import vertebra as vb
 from vertebra.errors import InputError, OutOfRange, VertebraError
+from vertebra.statics import PathState, Shape, Status
 
 Law = vb.FrictionLaw
 
@@ -263,7 +264,7 @@ def test_following_coarse_rows_is_stepping_through_them(seed: int) -> None:
     stepper, shapes = vb.ShapePath(robot, **given), []
     for row in rows:
         shape = stepper.step(row, check=False)
-        if shape.status != vb.Status.SOLVED:
+        if shape.status != Status.SOLVED:
             return
         shapes.append(shape)
     walk = vb.ShapePath(robot, **given).follow(rows)
@@ -306,7 +307,7 @@ def test_substeps_start_from_the_last_command() -> None:
 
 def test_steps_by_length() -> None:
     path = vb.ShapePath(B)
-    straight = vb.cable_lengths(B, np.zeros(12))
+    straight = vb.Pose(B, np.zeros(12)).cable_lengths
     pull = np.array([1e-3, 1e-3, -5e-4, -5e-4])
     first = path.step(shortenings=pull)
     assert path.tensions is None
@@ -413,7 +414,7 @@ def test_a_step_that_fails_leaves_the_path_where_it_was(name: str) -> None:
     assert_same_shape(path.preview([4, 3, 1, 1]), going_on([[3, 3, 1, 1]], [4, 3, 1, 1]))
 
 
-def going_on(rows: list[list[float]], last: list[float]) -> vb.Shape:
+def going_on(rows: list[list[float]], last: list[float]) -> Shape:
     path = vb.ShapePath(B)
     for row in rows:
         path.step(row)
@@ -426,11 +427,11 @@ def test_without_checks_the_shape_says_what_went_wrong_and_the_path_stays() -> N
     before = state_of(path)
     for substeps in (1, 7):
         shape = path.step([300, 300, 0, 0], check=False, substeps=substeps, gravity="ceiling")
-        assert shape.status == vb.Status.OUT_OF_RANGE
+        assert shape.status == Status.OUT_OF_RANGE
         assert state_of(path) == before
     with pytest.raises(OutOfRange) as caught:
         path.step([300, 300, 0, 0])
-    assert caught.value.result.status == vb.Status.OUT_OF_RANGE
+    assert caught.value.result.status == Status.OUT_OF_RANGE
 
 
 def test_a_row_that_fails_is_named_and_nothing_is_made_up() -> None:
@@ -449,7 +450,7 @@ def test_a_row_that_fails_is_named_and_nothing_is_made_up() -> None:
             row = case.tensions * factor * rng.uniform(0.8, 1.2, len(case.tensions))
             shape = path.step(row, check=False)
             path.restore(before)
-            if shape.status == vb.Status.SOLVED:
+            if shape.status == Status.SOLVED:
                 continue
             fails += 1
             with pytest.raises(VertebraError):
@@ -509,7 +510,7 @@ def test_a_preview_changes_nothing() -> None:
     path.step([3, 3, 1, 1])
     before = state_of(path)
     seen = path.preview([9, 8, 1, 2])
-    assert path.preview([300, 300, 0, 0]).status == vb.Status.OUT_OF_RANGE
+    assert path.preview([300, 300, 0, 0]).status == Status.OUT_OF_RANGE
     assert state_of(path) == before
     assert_same_shape(path.step([9, 8, 1, 2]), seen)
 
@@ -530,7 +531,7 @@ def test_a_saved_state_goes_on_with_the_same_bits() -> None:
     work = path.friction_work
     other = vb.ShapePath(C, friction=Law.of(lambda t: 0.1 + t))
     for again in (path, other):
-        for kept in (state, vb.PathState.of(json.loads(text))):
+        for kept in (state, PathState.of(json.loads(text))):
             again.restore(kept)
             assert again.steps == 11
             assert again.friction_work == state.friction_work
@@ -538,14 +539,14 @@ def test_a_saved_state_goes_on_with_the_same_bits() -> None:
             for row, shape in zip(rows, onward, strict=True):
                 assert_same_shape(again.step(row), shape)
             assert again.friction_work == work
-    assert json.loads(json.dumps(vb.PathState.of(json.loads(text)).to_mapping())) == json.loads(text)
+    assert json.loads(json.dumps(PathState.of(json.loads(text)).to_mapping())) == json.loads(text)
 
 
 def test_a_state_by_lengths_goes_on_with_its_substeps() -> None:
     path = vb.ShapePath(B)
     path.step(shortenings=[1e-3, 1e-3, -1e-3, -1e-3])
     other = vb.ShapePath(B)
-    other.restore(vb.PathState.of(path.save().to_mapping()))
+    other.restore(PathState.of(path.save().to_mapping()))
     assert other.tensions is None
     shapes = [p.step(shortenings=[2e-3, 1e-3, -2e-3, -1e-3], substeps=3) for p in (path, other)]
     assert_same_shape(*shapes)
@@ -591,18 +592,18 @@ def bad_state(**change: Any) -> dict[str, Any]:
 WRONG_STATES: dict[str, Any] = {
     "nothing": lambda: None,
     "mapping": lambda: vb.ShapePath(B).save().to_mapping(),
-    "of nothing": lambda: vb.PathState.of(None),  # type: ignore[arg-type]
-    "of a list": lambda: vb.PathState.of([]),  # type: ignore[arg-type]
-    "no history": lambda: vb.PathState.of({k: v for k, v in bad_state().items() if k != "history"}),
-    "short angles": lambda: vb.PathState.of(bad_state(angles=[0.0])),
-    "text": lambda: vb.PathState.of(bad_state(angles=["a"] * 12)),
-    "ragged": lambda: vb.PathState.of(bad_state(history=[[1.0], [1.0, 2.0]])),
-    "nan": lambda: vb.PathState.of(bad_state(angles=[math.nan] * 12)),
-    "nan work": lambda: vb.PathState.of(bad_state(friction_work=math.nan)),
-    "infinite steps": lambda: vb.PathState.of(bad_state(steps=math.inf)),
-    "negative steps": lambda: vb.PathState.of(bad_state(steps=-1)),
-    "beyond slip": lambda: vb.PathState.of(bad_state(history=np.full((3, 4, 12), 7.0).tolist())),
-    "beyond a turn": lambda: vb.PathState.of(bad_state(angles=[9.0] * 12)),
+    "of nothing": lambda: PathState.of(None),  # type: ignore[arg-type]
+    "of a list": lambda: PathState.of([]),  # type: ignore[arg-type]
+    "no history": lambda: PathState.of({k: v for k, v in bad_state().items() if k != "history"}),
+    "short angles": lambda: PathState.of(bad_state(angles=[0.0])),
+    "text": lambda: PathState.of(bad_state(angles=["a"] * 12)),
+    "ragged": lambda: PathState.of(bad_state(history=[[1.0], [1.0, 2.0]])),
+    "nan": lambda: PathState.of(bad_state(angles=[math.nan] * 12)),
+    "nan work": lambda: PathState.of(bad_state(friction_work=math.nan)),
+    "infinite steps": lambda: PathState.of(bad_state(steps=math.inf)),
+    "negative steps": lambda: PathState.of(bad_state(steps=-1)),
+    "beyond slip": lambda: PathState.of(bad_state(history=np.full((3, 4, 12), 7.0).tolist())),
+    "beyond a turn": lambda: PathState.of(bad_state(angles=[9.0] * 12)),
     "another robot": lambda: vb.ShapePath(A).save(),
 }
 

@@ -20,6 +20,7 @@ from tests.statics.strategies import questions
 
 import vertebra as vb
 from vertebra.errors import InputError, NoEquilibrium, OutOfRange, Unstable
+from vertebra.statics import Shape
 
 # 500 examples, and 5,000 in the soak. The deadline is on the solve alone and counts CPU time: machines can be busy.
 thoroughly = settings(max_examples=5 * settings().max_examples, deadline=None)
@@ -36,7 +37,7 @@ NOTHING = 1e-20
 def _warm_up() -> None:
     for name in ("hu2023-prototype", "yang2023-a"):
         robot = smooth(name)
-        vb.cable_lengths(robot, np.zeros(robot.freedoms))
+        _ = vb.Pose(robot, np.zeros(robot.freedoms)).cable_lengths
         turning = vb.Load(moment=(0.0, 0.0, 1e-3))
         vb.shape_from_tensions(robot, np.full(len(robot.cables), 4.0), loads=[turning])
         for pull in (4.0, 200.0):
@@ -45,7 +46,7 @@ def _warm_up() -> None:
                 vb.shape_from_tensions(robot, [0.0, 0.0, pull, pull])
 
 
-def assert_finite(shape: vb.Shape) -> None:
+def assert_finite(shape: Shape) -> None:
     """All numbers finite; the compliance of a shape that nothing holds is infinite."""
     for field in fields(shape):
         value = getattr(shape, field.name)
@@ -60,7 +61,7 @@ def limits(robot: vb.Robot) -> np.ndarray:
     return robot.joints["limit"] * (1 + 1e-12)
 
 
-def outcome(case: Case, start: Any = None) -> tuple[str, vb.Shape | None]:
+def outcome(case: Case, start: Any = None) -> tuple[str, Shape | None]:
     """What the solver says, checked for form: the name of the error or "equilibrium", and the shape."""
     begin = time.process_time()
     try:
@@ -90,7 +91,7 @@ def test_an_equilibrium_or_a_named_error(question: tuple[Case, list[float] | Non
     if what == "equilibrium":
         assert (np.abs(shape.angles) <= limits(case.robot)).all()
         # No cable is shorter than nothing, which would mean that faces have passed through each other.
-        np.testing.assert_allclose(shape.lengths, vb.cable_lengths(case.robot, shape.angles), rtol=1e-12)
+        np.testing.assert_allclose(shape.lengths, vb.Pose(case.robot, shape.angles).cable_lengths, rtol=1e-12)
     if shape.converged:
         assert shape.residual <= CLOSE * shape.moment_scale
         if len(case.robot.joints) <= 8:

@@ -9,11 +9,12 @@ from tests.robots import smooth
 
 import vertebra as vb
 from vertebra.errors import InputError, OutOfRange, Unstable
+from vertebra.statics import Shape, Status
 
 WEIGHTLESS = (0.0, 0.0, 0.0)
 
 
-def bent(gravity="ground") -> vb.Shape:
+def bent(gravity="ground") -> Shape:
     return vb.shape_from_tensions(smooth("hu2023-prototype"), [4.0, 5.0, 3.0, 8.0], gravity=gravity)
 
 
@@ -37,7 +38,7 @@ def test_a_straight_weightless_robot_has_a_closed_form(name: str) -> None:
     robot = smooth(name)
     expected = 1.0 / straight_softness(robot)
     for tension in (0.1, 1.0, 7.0):
-        found = vb.tip_stiffness(vb.shape_from_tensions(robot, [tension] * 4, gravity=WEIGHTLESS)).stiffness[0]
+        found = vb.shape_from_tensions(robot, [tension] * 4, gravity=WEIGHTLESS).stiffness().stiffness[0]
         assert found == pytest.approx(expected * tension, rel=1e-12)
     if name == "hu2023-prototype":
         assert expected == pytest.approx(0.8441866, abs=5e-8)
@@ -46,7 +47,7 @@ def test_a_straight_weightless_robot_has_a_closed_form(name: str) -> None:
 @pytest.mark.parametrize("name", ["hu2023-prototype", "hu2023-spatial", "yang2023-a"])
 def test_a_straight_robot_does_not_give_along_its_axis(name: str) -> None:
     robot = smooth(name)
-    found = vb.tip_stiffness(vb.shape_from_tensions(robot, [10.0] * 4, gravity=WEIGHTLESS))
+    found = vb.shape_from_tensions(robot, [10.0] * 4, gravity=WEIGHTLESS).stiffness()
     assert found.stiffness[2] == np.inf
     assert found.along((0.0, 0.0, 1.0)) == np.inf
     assert np.abs(found.directions[2]) == pytest.approx([0.0, 0.0, 1.0], abs=1e-12)
@@ -56,7 +57,7 @@ def test_a_straight_robot_does_not_give_along_its_axis(name: str) -> None:
 
 def test_a_planar_robot_does_not_give_out_of_its_plane() -> None:
     robot = smooth("hu2023-planar")
-    found = vb.tip_stiffness(vb.shape_from_tensions(robot, [0.3, 2.4, 0.3, 5.1], gravity="wall"))
+    found = vb.shape_from_tensions(robot, [0.3, 2.4, 0.3, 5.1], gravity="wall").stiffness()
     assert found.along((0.0, 1.0, 0.0)) == np.inf
     assert found.stiffness[2] == np.inf
     assert np.isfinite(found.stiffness[:2]).all()
@@ -66,7 +67,7 @@ def test_a_planar_robot_does_not_give_out_of_its_plane() -> None:
 def test_along_is_force_over_displacement(direction) -> None:
     shape = bent()
     unit = np.array(direction) / np.linalg.norm(direction)
-    found = vb.tip_stiffness(shape)
+    found = shape.stiffness()
     force, tensions = 1e-4, shape.tensions[:, 0]
     tips = [
         vb.shape_from_tensions(shape.robot, tensions, loads=[vb.Load(force=tuple(sign * force * unit))]).tip
@@ -84,7 +85,7 @@ def test_axes_of_the_ellipsoid_are_eigenvectors_of_the_oracle(loads) -> None:
     shape = vb.shape_from_tensions(robot, tensions, loads=loads)
     C = statics.compliance(robot, shape.angles, tensions, robot.gravity, loads)[:3, :3]
     C = 0.5 * (C + C.T)
-    found = vb.tip_stiffness(shape)
+    found = shape.stiffness()
     np.testing.assert_allclose(found.compliance, C, rtol=0, atol=1e-9 * np.abs(C).max())
     np.testing.assert_allclose(found.stiffness, 1.0 / np.linalg.eigvalsh(C)[::-1], rtol=1e-6)
     assert (np.diff(found.stiffness) > 0).all()
@@ -95,7 +96,7 @@ def test_axes_of_the_ellipsoid_are_eigenvectors_of_the_oracle(loads) -> None:
 
 
 def test_no_direction_is_softer_or_stiffer_than_the_axes() -> None:
-    found = vb.tip_stiffness(bent())
+    found = bent().stiffness()
     many = np.random.default_rng(0).normal(size=(200, 3))
     along = np.array([found.along(direction) for direction in many])
     assert along.min() >= found.stiffness[0] * (1 - 1e-12)
@@ -106,21 +107,21 @@ def test_stiffness_of_a_failed_shape_raises_its_error() -> None:
     robot = smooth("hu2023-prototype")
     feeble = vb.shape_from_tensions(robot, [0.0] * 4, gravity=WEIGHTLESS, check=False)
     with pytest.raises(Unstable):
-        vb.tip_stiffness(feeble)
+        feeble.stiffness()
     fallen = vb.shape_from_tensions(robot, [0.02] * 4, check=False)
     with pytest.raises(OutOfRange):
-        vb.tip_stiffness(fallen)
+        fallen.stiffness()
 
 
 @pytest.mark.parametrize("direction", [(0, 0, 0), (1, 0), 1.0, "up", (np.nan, 0, 1), (np.inf, 0, 0)])
 def test_wrong_directions_are_named(direction) -> None:
     with pytest.raises(InputError) as caught:
-        vb.tip_stiffness(bent()).along(direction)
+        bent().stiffness().along(direction)
     assert caught.value.argument == "direction"
 
 
 def test_it_describes_itself() -> None:
-    found = vb.tip_stiffness(bent())
+    found = bent().stiffness()
     assert f"{found.stiffness[0]:.4g}" in repr(found)
     assert "N/m" in repr(found)
 
@@ -138,9 +139,9 @@ def test_a_curve_is_made_of_single_shapes(gravity) -> None:
     assert curve.stiffness.shape == (5, 3)
     for i, tension in enumerate(common):
         shape = vb.shape_from_tensions(robot, tension + extra, gravity=gravity, loads=[load], check=False)
-        assert curve.solved[i] == (shape.status == vb.Status.SOLVED)
+        assert curve.solved[i] == (shape.status == Status.SOLVED)
         if curve.solved[i]:
-            np.testing.assert_allclose(curve.stiffness[i], vb.tip_stiffness(shape).stiffness, rtol=1e-9)
+            np.testing.assert_allclose(curve.stiffness[i], shape.stiffness().stiffness, rtol=1e-9)
             np.testing.assert_array_equal(curve.shapes.angles[i], shape.angles)
     assert curve.solved[1:].all()
 

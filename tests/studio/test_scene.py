@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from tests import robots
 
 import vertebra as vb
-from vertebra.mechanics.kinematics import frames
+from vertebra.mechanics.kinematics import Pose
 from vertebra.report.scene import cable_line
 from vertebra.studio.scene.palette import brightest, scale_gradient, tension_colours
 from vertebra.studio.scene.robot_view import CablePaths, quaternions
@@ -25,7 +25,7 @@ ALL = [*map(vb.load, vb.presets()), *OTHERS]
 
 def random_frames(robot: vb.Robot, seed: int) -> np.ndarray:
     limits = np.repeat(np.minimum(robot.joints["limit"], 1.2), robot.joints["freedoms"])
-    return frames(robot, np.random.default_rng(seed).uniform(-0.9, 0.9, robot.freedoms) * limits)
+    return Pose(robot, np.random.default_rng(seed).uniform(-0.9, 0.9, robot.freedoms) * limits).frames
 
 
 def chained(robot: vb.Robot, links: int) -> vb.Robot:

@@ -20,6 +20,7 @@ from tests.studio.whole_studio import PATIENCE, Running, running
 
 import vertebra as vb
 from vertebra.errors import DescriptionError, StudioError
+from vertebra.statics import Shape
 from vertebra.statics.shape import Status
 from vertebra.studio import studio as module
 from vertebra.studio.state import RobotSource, State, to_json, to_link
@@ -263,7 +264,7 @@ class Lost:
 
     status = Status.NO_EQUILIBRIUM
 
-    def __init__(self, shape: vb.Shape) -> None:
+    def __init__(self, shape: Shape) -> None:
         self._shape = shape
 
     def __getattr__(self, name: str) -> Any:

@@ -357,7 +357,7 @@ def motion_robot(name: str, fill: bool) -> Robot:
 
     robot = vertebra.load(name)
     try:
-        robot = vertebra.fill_inertia(robot) if fill else robot
+        robot = robot.fill_inertia() if fill else robot
         Moving.of(robot, None, ())
     except InputError as error:
         raise CommandError(error.message.replace("with fill_inertia", "with --fill-inertia")) from None

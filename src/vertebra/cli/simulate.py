@@ -238,7 +238,7 @@ def _rest(robot: Robot, lengths: str | None, shortenings: str | None) -> tuple[l
     import vertebra
 
     pulled = read.lengths("--shortenings", shortenings or "", robot)
-    straight = vertebra.cable_lengths(robot, [0.0] * robot.freedoms).tolist()
+    straight = vertebra.Pose(robot, [0.0] * robot.freedoms).cable_lengths.tolist()
     rest = [whole - part for whole, part in zip(straight, pulled, strict=True)]
     return rest, f"cables shorter by {_list([1e3 * value for value in pulled])} mm"
 

@@ -13,7 +13,7 @@ from vertebra.dynamics.inverse import by_angles, by_rates, mass_matrix, needed
 from vertebra.dynamics.problem import Moving, States, joint_damping, states
 from vertebra.errors import InputError
 from vertebra.mechanics.kernels.newton import inspect_pose
-from vertebra.mechanics.kinematics import cable_segments, jacobian
+from vertebra.mechanics.kinematics import Pose
 from vertebra.mechanics.layout import REPORT_SCALE, STATE_TAU
 from vertebra.mechanics.problem import NO_CABLES, Load
 from vertebra.robot.arguments import numbers
@@ -118,7 +118,7 @@ def linearise(
 
     K, moments, scale = _stiffness(moving, angles, pull)
     M = mass_matrix(robot, angles)
-    segments = cable_segments(robot, angles)
+    segments = Pose(robot, angles).cable_segments
     arms = segments.first.T  # (n, cables): moment per newton, negated
     per_input = np.ones(len(pull))
     if stiffness_EA is not None:
@@ -137,7 +137,7 @@ def linearise(
     n, c = arms.shape
     A = np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, by_q), -np.linalg.solve(M, by_qd)]])
     B = np.vstack([np.zeros((n, c)), -np.linalg.solve(M, arms * per_input)])
-    seen = jacobian(robot, angles, link, point)[:3] if outputs == "tip" else np.eye(n)
+    seen = Pose(robot, angles).jacobian(link, point)[:3] if outputs == "tip" else np.eye(n)
     values, modes = eigenvalues_of(M, by_q, by_qd), natural_modes(M, K)
     sizes = np.abs(values)
     ratios = np.divide(-values.real, sizes, out=np.zeros(2 * n), where=sizes > 0.0)

@@ -13,7 +13,7 @@ from vertebra.follow.poses import ball_shape, state_frames
 from vertebra.follow.state import PairState
 from vertebra.follow.steps import Snake
 from vertebra.locked.payload import Payload, payload
-from vertebra.mechanics.kinematics import masses
+from vertebra.mechanics.kinematics import Pose
 from vertebra.mechanics.problem import Load
 from vertebra.robot.tables import Floats
 
@@ -133,7 +133,7 @@ def _weights(pair: SnakePair, state: PairState, snake: Snake) -> Iterator[tuple[
     """Place, position (3,) m in the frame of the entry, and N, of every mass of a snake outside the guide."""
     robot, count = pair.robot(snake), len(state.bends(snake))
     guided, g = len(robot.joints) - count, float(np.linalg.norm(pair.gravity))
-    found = masses(robot, ball_shape(robot, state.bends(snake)).coordinates)
+    found = Pose(robot, ball_shape(robot, state.bends(snake)).coordinates).masses
     # `masses` counts from the robot's own base, far inside the guide.
     shift = state_frames(pair, state, snake)[0, :3, 3] - robot.origin
     for place in range(1, count + 1):

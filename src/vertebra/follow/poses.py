@@ -14,7 +14,7 @@ from vertebra.follow.pair import SnakePair
 from vertebra.follow.state import PairState
 from vertebra.follow.steps import STRAIGHT, Advance, Bend, Retract, Snake, bend_toward, turned
 from vertebra.locked.ball_shape import BallShape
-from vertebra.mechanics.kinematics import frames
+from vertebra.mechanics.kinematics import Pose
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
@@ -114,7 +114,7 @@ def ball_shape(robot: Robot, bends: Sequence[Bend]) -> BallShape:
 
 def snake_frames(robot: Robot, bends: Sequence[Bend], slid: float = 0.0) -> Floats:
     """(n+1, 4, 4) frames of all links, m; with `bends` at the last joints, the link before them is at z = `slid`."""
-    found = frames(robot, ball_shape(robot, bends).coordinates)
+    found = Pose(robot, ball_shape(robot, bends).coordinates).frames
     found[:, 2, 3] += slid - found[len(robot.joints) - len(bends), 2, 3]
     return found
 

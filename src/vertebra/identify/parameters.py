@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError
-from vertebra.mechanics.kinematics import tip_frame
+from vertebra.mechanics.kinematics import Pose
 from vertebra.mechanics.problem import Closure, Load, Problem
 from vertebra.robot.arguments import gravity_vector
 from vertebra.robot.description import FlexureJoint, Section
@@ -349,7 +349,7 @@ class Standing:
 
     def seen(self, q: Floats) -> Floats:
         """(3,) the tip in the frame that it is measured in, m."""
-        tip: Floats = self.turn @ tip_frame(self.robot, q)[:3, 3] + self.offset
+        tip: Floats = self.turn @ Pose(self.robot, q).tip_frame[:3, 3] + self.offset
         return tip
 
 

@@ -25,7 +25,7 @@ from vertebra.identify.statistics import (
 )
 from vertebra.mechanics.kernels.friction import commit_slip
 from vertebra.mechanics.kernels.newton import find_shape, inspect_pose
-from vertebra.mechanics.kinematics import jacobian
+from vertebra.mechanics.kinematics import Pose
 from vertebra.mechanics.layout import (
     GRIP_ARM,
     GRIP_CLIMB,
@@ -174,7 +174,7 @@ class ShapeModel:
         if work.friction is not None:
             pushed += self._remembered(work, pull, drawn, memory)
         turned = np.linalg.solve(stiffness, -pushed).astype(np.float64, copy=False)
-        seen = np.vstack([standing.turn @ jacobian(standing.robot, q)[:3] @ turned + direct, turned])
+        seen = np.vstack([standing.turn @ Pose(standing.robot, q).jacobian()[:3] @ turned + direct, turned])
         return seen, memory if work.friction is None else left_behind(work, drawn, turned, memory)
 
     @staticmethod

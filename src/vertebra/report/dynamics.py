@@ -119,9 +119,9 @@ class DynamicsCase:
     @property
     def tip(self) -> Floats:
         """(N, 3) m."""
-        from vertebra.mechanics.kinematics import tip_frame
+        from vertebra.mechanics.kinematics import Pose
 
-        return np.array([tip_frame(self.robot, q)[:3, 3] for q in self.allocation.q])
+        return np.array([Pose(self.robot, q).tip_frame[:3, 3] for q in self.allocation.q])
 
     @property
     def moved(self) -> Worst | None:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from vertebra.locked.ball_shape import BallShape
 from vertebra.locked.payload import VERBS
-from vertebra.mechanics.kinematics import frames
+from vertebra.mechanics.kinematics import Pose
 from vertebra.mechanics.problem import Load
 from vertebra.report.document import (
     TURN_IT,
@@ -138,7 +138,7 @@ def payload_case(
     """The case with its frames; `tensions` in N, one or one a cable."""
     pulled = np.broadcast_to(np.asarray(tensions, dtype=np.float64), (len(robot.cables),))
     at = None if point is None else np.asarray(point, dtype=np.float64)
-    placed = frames(robot, shape.coordinates)
+    placed = Pose(robot, shape.coordinates).frames
     return PayloadCase(robot, shape, words, placed, pulled, gravity, at, tuple(loads), tuple(notes))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from vertebra.mechanics.kinematics import frames as link_frames
+from vertebra.mechanics.kinematics import Pose
 from vertebra.report.document import Figures
 from vertebra.report.meshes import Mesh, face_depth, joined, link_mesh, solid_between
 from vertebra.report.panels import MOST_POINTS, spread
@@ -308,7 +308,7 @@ class Motion:
         room = int(MOST_BYTES / (3.0 * points * BYTES_PER_NUMBER))
         kept = spread(len(time), min(max(room, LEAST_FRAMES), MOST_FRAMES))
         self.time: Floats = time[kept]
-        self.frames = [link_frames(robot, angles) for angles in q[kept]]
+        self.frames = [Pose(robot, angles).frames for angles in q[kept]]
         self.mount = robot_scene(robot, self.frames[0]).mount
 
     @property

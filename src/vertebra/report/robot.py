@@ -36,10 +36,10 @@ def robot_report(robot: Robot, bend: Sequence[float] | None = None, title: str =
 
     def scene() -> Scene:
         # Here, since a list of robots needs no engine.
-        from vertebra.mechanics.kinematics import frames
+        from vertebra.mechanics.kinematics import Pose
         from vertebra.report.scene import robot_scene
 
-        return robot_scene(robot, frames(robot, [0.0] * robot.freedoms if bend is None else bend))
+        return robot_scene(robot, Pose(robot, [0.0] * robot.freedoms if bend is None else bend).frames)
 
     return Report(
         title or robot.name,

@@ -15,7 +15,6 @@ from vertebra.robot.arguments import link_index, link_point
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.shape import Shape, Status
-from vertebra.statics.stiffness import tip_stiffness
 
 LOWEST, HIGHEST = math.radians(18.0), math.radians(50.0)
 ASIDE = math.radians(20.0)
@@ -229,7 +228,7 @@ def tip_ellipsoid(shape: Shape, size: float) -> Ellipsoid | None:
     """
     if shape.status != Status.SOLVED:
         return None
-    stiff = tip_stiffness(shape)
+    stiff = shape.stiffness()
     if not math.isfinite(stiff.stiffness[0]):
         return None  # nothing gives way
     force = round_number_below(ELLIPSOID_SHARE * size * stiff.stiffness[0] / MM)

@@ -44,7 +44,6 @@ from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.forward import Shapes, shape_from_tensions
 from vertebra.statics.shape import Shape, Status
-from vertebra.statics.stiffness import tip_stiffness
 
 if TYPE_CHECKING:
     from vertebra.mechanics.problem import Load
@@ -199,7 +198,7 @@ def _stiffness_rows(shape: Shape) -> Iterator[tuple[str, str]]:
     if shape.status != Status.SOLVED:
         yield "tip stiffness", "- (only a stable shape within its range has one)"
         return
-    stiff = tip_stiffness(shape)
+    stiff = shape.stiffness()
     for name, place in (("softest", 0), ("stiffest", 2)):
         along = axis_text(stiff.directions[place])
         yield f"{name} at the tip", f"{stiffness_text(stiff.stiffness[place])} along {along}"
@@ -262,9 +261,9 @@ def cable_table(shape: Shape) -> Facts:
 
 def straight_lengths(robot: Robot) -> Floats:
     """(cables,) m, of the straight robot with mirror joints."""
-    from vertebra.mechanics.kinematics import cable_lengths
+    from vertebra.mechanics.kinematics import Pose
 
-    return cable_lengths(robot, np.zeros(robot.freedoms))
+    return Pose(robot, np.zeros(robot.freedoms)).cable_lengths
 
 
 def load_table(shape: Shape | Shapes) -> Facts:
@@ -471,7 +470,7 @@ def branch_table(found: Equilibria) -> Facts:
             str(i + 1),
             vector(shape.tip * MM, ".2f"),
             f"{shape.energy:.6g}",
-            stiffness_text(tip_stiffness(shape).stiffness[0]).removesuffix(" N/m"),
+            stiffness_text(shape.stiffness().stiffness[0]).removesuffix(" N/m"),
             str(count),
             "yes" if i == found.reached else "",
         )
@@ -516,7 +515,7 @@ def shape_record(shape: Shape) -> dict[str, Any]:
     record["status"] = shape.status.name.lower()
     record["tip_stiffness"] = None
     if shape.status == Status.SOLVED:
-        record["tip_stiffness"] = plain_fields(tip_stiffness(shape), ("stiffness", "directions"))
+        record["tip_stiffness"] = plain_fields(shape.stiffness(), ("stiffness", "directions"))
     return record
 
 

@@ -14,7 +14,7 @@ from vertebra.mechanics.compiled import run_pieces, thread_count
 from vertebra.mechanics.kernels.describe import find_shapes
 from vertebra.mechanics.kernels.newton import SETTLED, STALLED, find_shape, inspect_pose
 from vertebra.mechanics.kernels.sweep import NONE
-from vertebra.mechanics.kinematics import cable_lengths
+from vertebra.mechanics.kinematics import Pose
 from vertebra.mechanics.layout import (
     REPORT_ENERGY,
     REPORT_ITERATIONS,
@@ -253,7 +253,7 @@ def rest_lengths(robot: Robot, lengths: ArrayLike | None, shortenings: ArrayLike
         raise InputError(name, f"must be {count} numbers in m, one a cable of {robot.name}, not {array.shape}")
     if count == 0:
         raise InputError("robot", f"{robot.name} has no cables; use shape_from_tensions with no tensions")
-    rest: Floats = array if lengths is not None else cable_lengths(robot, np.zeros(robot.freedoms)) - array
+    rest: Floats = array if lengths is not None else Pose(robot, np.zeros(robot.freedoms)).cable_lengths - array
     if (rest <= 0.0).any():
         cable = int(np.argmin(rest))
         raise InputError(name, f"cable {cable + 1} would be {rest[cable]:.6g} m long; must be more than 0")

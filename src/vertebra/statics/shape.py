@@ -32,7 +32,6 @@ from vertebra.robot.friction import FrictionLaw
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import ROLLING, Floats
 
-
 RIGID = 1e-12
 """A principal compliance below this part of the largest is none: the tip cannot move that way to first order."""
 

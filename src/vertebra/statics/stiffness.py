@@ -17,6 +17,7 @@ from vertebra.robot.tables import Floats
 from vertebra.statics.forward import Shapes, shapes_from_tensions
 from vertebra.statics.shape import principal_stiffnesses
 
+
 @dataclass(frozen=True, eq=False, repr=False)
 class StiffnessCurve:
     """Tip stiffness against the common tension of all cables."""

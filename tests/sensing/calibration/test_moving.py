@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 from tests.sensing.calibration.recordings import variant
 
 import vertebra as vb
-from vertebra.mechanics.kinematics import frames
+from vertebra.mechanics.kinematics import Pose
 from vertebra.sensing import so3
 from vertebra.sensing.calibration.moving import (
     Chain,
@@ -106,7 +106,7 @@ def test_joints_keep_what_they_forbid_at_zero(name):
     for links in (None, [0, 2, 3]):
         robot = variant(name, joints=min(4, len(preset.joints)), links=links)
         for _ in range(5):
-            R = frames(robot, 0.4 * rng.uniform(-1, 1, robot.freedoms))[:, :3, :3]
+            R = Pose(robot, 0.4 * rng.uniform(-1, 1, robot.freedoms)).frames[:, :3, :3]
             for gap, i, j in zip(gaps(robot), robot.sensor_links[:-1], robot.sensor_links[1:], strict=True):
                 rows = joint_rows(gap, R[i][None], np.zeros((1, 3)), R[j][None], np.zeros((1, 3)))
                 np.testing.assert_allclose(rows.residuals, 0.0, atol=1e-14)

@@ -68,7 +68,7 @@ def test_angles_of_platforms_are_compared_the_short_way_round():
 
 
 def test_platforms_are_where_the_next_joint_starts():
-    straight = vb.frames(ROBOT, np.zeros(8))
+    straight = vb.Pose(ROBOT, np.zeros(8)).frames
     assert platforms(ROBOT, straight)[:, 2] == pytest.approx([0.0, 0.084, 0.168, 0.252, 0.336])
 
 

@@ -91,7 +91,7 @@ def test_follows_the_motion_whatever_the_joints(source):
     assert np.abs(body.angles() - motion.angles(0.3)).max() < np.radians(3)
     frames, _ = body.look()
     twists = np.radians(0.1) * len(robot.joints) if (robot.joints["kind"] == 4).any() else 1e-4
-    expected = vb.frames(robot, body.angles())
+    expected = vb.Pose(robot, body.angles()).frames
     assert np.abs(frames[:, :3, 3] - expected[:, :3, 3]).max() < max(1e-5, twists * robot.length)
     turned = np.swapaxes(expected[:, :3, :3], 1, 2) @ frames[:, :3, :3]
     assert np.linalg.norm(so3.log(turned), axis=1).max() < twists
@@ -102,7 +102,7 @@ def test_what_is_read_belongs_to_the_coordinates_of_now():
     body = VirtualBody(LAPUSAN, Motion.wander(LAPUSAN, 2), np.eye(3))
     body.advance(0.05)
     frames, _ = body.look()
-    assert np.abs(frames - vb.frames(LAPUSAN, body.angles())).max() < 1e-12
+    assert np.abs(frames - vb.Pose(LAPUSAN, body.angles()).frames).max() < 1e-12
 
 
 @pytest.mark.parametrize("source", ["lapusan2022", MIXED_PLATFORM])

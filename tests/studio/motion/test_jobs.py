@@ -69,7 +69,7 @@ def test_a_sine_reaches_the_cable_and_a_cable_never_pushes(robot, start):
 
 
 def test_friction_of_the_shape_tab_is_that_of_the_run():
-    robot = vb.fill_inertia(vb.load("yang2023-a"))
+    robot = vb.load("yang2023-a").fill_inertia()
     asked = MotionSettings(duration=0.05, damping=1e-4, amplitude=5.0)
     rubbing, free = (
         simulate_motion(
@@ -138,7 +138,7 @@ def test_a_plan_is_that_of_allocate_tensions(robot, start, method):
     )  # fmt: skip
     np.testing.assert_allclose(motion.tensions, found.base_tensions, atol=1e-9)
     np.testing.assert_allclose(motion.angles, found.q, atol=1e-15)
-    np.testing.assert_allclose(motion.tips[70], vb.tip_frame(robot, found.q[70])[:3, 3], atol=1e-15)
+    np.testing.assert_allclose(motion.tips[70], vb.Pose(robot, found.q[70]).tip_frame[:3, 3], atol=1e-15)
     assert motion.plan.broken == int((~found.feasible).sum())
     assert motion.plan.most_tension.value == pytest.approx(found.tensions.max())
     assert motion.plan.contact.value == pytest.approx(found.contacts.normal.min())

@@ -57,7 +57,7 @@ def test_frames_and_angles_are_those_of_the_robot():
         assert schema.name.startswith("foxglove.")
         found.setdefault(channel.topic, []).append(message)
     assert len(found["/tf"]) == len(found["/joints"]) == len(found["/tip"])
-    tip = vb.tip_frame(motion.robot, motion.angles[0])[:3, 3]
+    tip = vb.Pose(motion.robot, motion.angles[0]).tip_frame[:3, 3]
     packed = b"".join(np.float64(value).tobytes() for value in tip[2:])
     assert packed in found["/tip"][0].data  # a double of protobuf stands there as it is
     assert packed in found["/tf"][0].data

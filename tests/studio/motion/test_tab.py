@@ -170,7 +170,7 @@ def test_a_moment_is_sought(running: Running) -> None:
     running.do(seek)
     assert not running.tab.playback.player.playing
     assert 'data-value="motion-time">0.500 s' in running.tab._now.content
-    wanted = vb.frames(motion.robot, motion.angles[motion.row_at(0.5)])
+    wanted = vb.Pose(motion.robot, motion.angles[motion.row_at(0.5)]).frames
     running.do(lambda: None)
     np.testing.assert_allclose(running.studio.stage._last.frames, wanted)
 

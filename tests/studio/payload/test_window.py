@@ -12,6 +12,7 @@ import pytest
 from tests.studio.windows import Window, chromium, studio
 
 import vertebra as vb
+from vertebra.locked import Payload
 from vertebra.report.payload import force_text, weakest_text
 from vertebra.studio.payload.journey import example_inner, example_path
 from vertebra.studio.payload.settings import EXAMPLE_PATHS
@@ -40,7 +41,7 @@ def robot() -> vb.Robot:
     return vb.load("cai2023")
 
 
-def expect(window: Window, found: vb.Payload) -> None:
+def expect(window: Window, found: Payload) -> None:
     """The page says what `found` says, to the shown digits."""
     window.wait("payload-limit", force_text(found.force))
     window.wait("payload-weakest", weakest_text(found.joint, found.mode))

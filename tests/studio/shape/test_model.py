@@ -11,9 +11,8 @@ from tests import robots
 
 import vertebra as vb
 from vertebra.errors import InputError
-from vertebra.mechanics.kinematics import cable_lengths, frames
+from vertebra.mechanics.kinematics import Pose
 from vertebra.robot.description import MOUNTS
-from vertebra.statics.branches import tension_margin
 from vertebra.statics.path import ShapePath
 from vertebra.statics.shape import Shape, Status
 from vertebra.studio.shape.model import (
@@ -92,7 +91,7 @@ def test_by_tensions(name: str) -> None:
     same(answer.shape, vb.shape_from_tensions(robot, settings.tensions, **rules))
     assert (answer.margin is not None) == (answer.shape.status == Status.SOLVED)
     if answer.margin is not None:
-        assert answer.margin == tension_margin(answer.shape)
+        assert answer.margin == answer.shape.tension_margin()
     light = vb.shape_from_tensions(robot, settings.tensions, **rules | {"gravity": np.zeros(3)})
     assert (answer.ghost is not None) == (light.status == Status.SOLVED)
     if answer.ghost is not None:
@@ -200,10 +199,10 @@ def test_joints_set_by_hand(name: str) -> None:
     angles = tuple(np.linspace(-5.0, 5.0, robot.freedoms).tolist())
     settings = ShapeSettings(angles_deg=angles)
     posed = pose(robot, settings)
-    np.testing.assert_array_equal(posed, frames(robot, np.radians(angles)))
+    np.testing.assert_array_equal(posed, Pose(robot, np.radians(angles)).frames)
     text = pose_text(robot, settings, posed)
     assert text.count('data-value="shape-cable-') == 3 * len(robot.cables)
-    np.testing.assert_array_equal(straight_lengths(robot), cable_lengths(robot, np.zeros(robot.freedoms)))
+    np.testing.assert_array_equal(straight_lengths(robot), Pose(robot, np.zeros(robot.freedoms)).cable_lengths)
 
 
 # Words ---------------------------------------------------------------------------------------------------------------

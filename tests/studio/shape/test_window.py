@@ -12,7 +12,7 @@ import pytest
 from tests.studio.windows import StudioProcess, Window, chromium, studio
 
 import vertebra as vb
-from vertebra.statics.branches import tension_margin
+from vertebra.statics import Shape, Status
 from vertebra.studio.readout import number
 from vertebra.studio.shape.text import margin_text
 
@@ -25,15 +25,15 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[StudioProce
         assert process.errors() == ""
 
 
-def expect(window: Window, shape: vb.Shape) -> None:
+def expect(window: Window, shape: Shape) -> None:
     """The page says what `shape` says, to the shown digits."""
     for axis, value in zip("xyz", shape.tip, strict=True):
         window.wait(f"shape-tip-{axis}", number(1e3 * float(value), 3, "mm"))
     window.wait("shape-angle", number(np.degrees(np.abs(shape.angles).max()), 2, "deg"))
-    if shape.status == vb.Status.SOLVED:
-        soft = vb.tip_stiffness(shape).stiffness[0]
+    if shape.status == Status.SOLVED:
+        soft = shape.stiffness().stiffness[0]
         window.until(lambda: window.text("shape-stiffness").startswith(f"{soft:.4g}, "))
-        window.wait("shape-margin", margin_text(*tension_margin(shape)))
+        window.wait("shape-margin", margin_text(*shape.tension_margin()))
     for k, tension in enumerate(shape.tensions_at_base):
         window.wait(f"shape-cable-{k}-1", number(float(tension), 3, "N"))
 

@@ -55,5 +55,5 @@ def continuity() -> Continuity:
 def _slopes() -> Floats:
     """(4, 6) change of each cable's length with each joint of the straight robot, m/rad, by central differences."""
     robot, h = snake(), 1e-6
-    ends = [[vb.cable_lengths(robot, sign * h * axis) for axis in np.eye(6)] for sign in (1.0, -1.0)]
+    ends = [[vb.Pose(robot, sign * h * axis).cable_lengths for axis in np.eye(6)] for sign in (1.0, -1.0)]
     return np.asarray((np.array(ends[0]) - np.array(ends[1])).T / (2 * h))

@@ -166,7 +166,7 @@ def _scene(one: Run, time: float) -> Scene:
 
 
 def _frames(q: Floats) -> Floats:
-    return np.asarray(vb.frames(snake(), q))
+    return np.asarray(vb.Pose(snake(), q).frames)
 
 
 def still_panels(comparison: Comparison) -> list[Panel]:

@@ -153,7 +153,7 @@ def shape_pictures() -> Iterator[Any]:
 
 def _scene(angles: Floats, found: Mapping[str, Floats]) -> Scene:
     robot = python_robot()
-    scene = robot_scene(robot, vb.frames(robot, angles))
+    scene = robot_scene(robot, vb.Pose(robot, angles).frames)
     ghosts = tuple(Ghost(MM * frames[:, :3, 3], STYLES[name][0], name) for name, frames in found.items())
     corners = np.vstack([scene.low, scene.high, *(ghost.line for ghost in ghosts)])
     # In the frame of the base, gravity would point elsewhere in every picture.

@@ -13,7 +13,7 @@ from vertebra.robot.tables import Floats
 
 def true_platforms(robot: Robot, angles: Floats) -> Floats:
     """(N, n+1, 4, 4) in the base, m: the far face of each link, for joint coordinates (N, freedoms), rad."""
-    return far_faces(robot, np.array([vb.frames(robot, q) for q in angles]))
+    return far_faces(robot, np.array([vb.Pose(robot, q).frames for q in angles]))
 
 
 def far_faces(robot: Robot, frames: Floats) -> Floats:

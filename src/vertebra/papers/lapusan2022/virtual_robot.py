@@ -62,7 +62,7 @@ def virtual_tests() -> tuple[VirtualTest, ...]:
         theta_x, theta_y = relative_angles(orientations(true, base.rotations(len(true))), world=True)
         board = modules_in_line(theta_x, theta_y, robot, PRINTED)[:, -1]
         coordinates = np.stack([theta_x, theta_y], axis=-1).reshape(len(true), -1)
-        virtual = far_faces(turned, np.array([vb.frames(turned, q) for q in coordinates]))[:, -1]
+        virtual = far_faces(turned, np.array([vb.Pose(turned, q).frames for q in coordinates]))[:, -1]
         out.append(
             VirtualTest(base, float(distances_mm(board, virtual).max()), float(distances_mm(board, true[:, -1]).mean()))
         )

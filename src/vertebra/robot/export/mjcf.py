@@ -50,7 +50,7 @@ def to_mjcf(robot: Robot) -> str:
     Bodies "link0" to "linkN" have the frames of the robot's links; the site "tip" is the tip point. Joints are named
     "joint3", with "_a" and "_b" for the two hinges of rolling and universal joints and "_slide_a", "_slide_b" beside
     the hinge of a flexure. Tendons and actuators "cable1" and on are the cables and come first; the control of an
-    actuator is its tension in N. `vertebra.robot.export.coordinates` converts joint coordinates. The comment at the top
+    actuator is its tension in N. `vertebra.robot.mjcf_qpos` converts joint coordinates. The comment at the top
     of the text lists what is left out or approximate.
 
     Raises `InputError` for more joints than MuJoCo's reader can nest.

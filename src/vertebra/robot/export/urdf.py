@@ -44,7 +44,7 @@ def to_urdf(robot: Robot) -> str:
     first: exact. A universal joint is two revolute joints, a ball joint three: "joint3_a", "joint3_b", "joint3_c" about
     x, y, z, from base to tip. A flexure is one revolute joint in the middle of its free length: exact only when
     straight.
-    `vertebra.robot.export.coordinates.urdf_coordinates` converts joint coordinates.
+    `vertebra.robot.urdf_coordinates` converts joint coordinates.
     """
     root = Element("robot", name=legal(robot.name))
     for colour in ("base", "link", "joint"):

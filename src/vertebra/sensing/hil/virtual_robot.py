@@ -20,7 +20,6 @@ import numpy as np
 
 from vertebra.errors import InputError
 from vertebra.robot.export.common import mjcf_qpos, mjcf_velocity_map
-from vertebra.robot.export.mjcf import to_mjcf
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import BALL, ROLLING, Floats
 from vertebra.sensing.hil.setup import Account, HilSetup, save_truth
@@ -137,7 +136,7 @@ class VirtualBody:
     def __init__(self, robot: Robot, motion: Motion, base: Floats) -> None:
         self._engine = _mujoco()
         self._robot, self._motion, self._base = robot, motion, base
-        self._model = self._engine.MjModel.from_xml_string(to_mjcf(robot))
+        self._model = self._engine.MjModel.from_xml_string(robot.to_mjcf())
         self._data = self._engine.MjData(self._model)
         self._bodies = [self._model.body(f"link{link}").id for link in range(len(robot.links))]
         self._steps = 0

@@ -11,7 +11,7 @@ from vertebra.dynamics.problem import Moving
 from vertebra.dynamics.sampled_motion import SampledMotion, sampled_motion
 from vertebra.errors import InputError
 from vertebra.mechanics.problem import Load
-from vertebra.robot.robot import Robot, fill_inertia
+from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.shape import Shape
 from vertebra.studio.motion.settings import (
@@ -62,7 +62,7 @@ def start_from(shape: Shape | None, robot: Robot) -> Start:
 def moving_robot(robot: Robot, fill: bool) -> Robot:
     """The robot with all that a motion needs; InputError says what it lacks, and what to do."""
     if fill and not has_inertia(robot):
-        robot = fill_inertia(robot)
+        robot = robot.fill_inertia()
     Moving.of(robot, None, ())
     return robot
 

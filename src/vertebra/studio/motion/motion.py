@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vertebra.errors import InputError, StudioError
-from vertebra.mechanics.kinematics import frames, tip_frame
+from vertebra.mechanics.kinematics import Pose
 from vertebra.report.panels import spread
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
@@ -190,10 +190,8 @@ def _rows(motion: Motion) -> NDArray[np.int64]:
 def _messages(motion: Motion, row: int, make: MessageMaker, ns: int) -> dict[str, bytes]:
     angles, time = motion.angles[row], float(motion.time[row])
     empty = np.zeros(0)
-    shape = ShapeRecord(
-        time, time, angles, empty, frames(motion.robot, angles), tip_frame(motion.robot, angles), empty, empty, empty,
-        (),
-    )  # fmt: skip
+    pose = Pose(motion.robot, angles)
+    shape = ShapeRecord(time, time, angles, empty, pose.frames, pose.tip_frame, empty, empty, empty, ())
     tensions = {
         "time_s": time,
         "base_N": motion.tensions[row].tolist(),

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from vertebra.mechanics.kinematics import frames
+from vertebra.mechanics.kinematics import Pose
 from vertebra.report.scene import round_number_below
 from vertebra.robot.robot import Robot
 from vertebra.studio.form import Check, Choice, FileChoice, Number, Slider, Sliders, Track
@@ -41,7 +41,7 @@ def usual_limit(robot: Robot) -> float:
 
 def usual_damping(robot: Robot) -> float:
     """N*m*s/rad of every joint to begin with, a round number: the robot swings a few times, and comes to rest."""
-    places = frames(robot, np.zeros(robot.freedoms))[1:, :3, 3]
+    places = Pose(robot, np.zeros(robot.freedoms)).frames[1:, :3, 3]
     inertia = float((robot.links["mass"][1:] * (places**2).sum(axis=1)).sum())
     rate = math.sqrt(9.8 / float(robot.length))
     return round_number_below(SHARE * inertia * rate) if inertia > 0.0 else 0.0

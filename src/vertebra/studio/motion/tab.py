@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vertebra.errors import StudioError
-from vertebra.mechanics.kinematics import frames
+from vertebra.mechanics.kinematics import Pose
 from vertebra.statics.shape import Status
 from vertebra.studio.form import Form
 from vertebra.studio.motion.jobs import plan_motion, simulate_motion
@@ -182,7 +182,7 @@ class MotionTab(Tab[MotionSettings]):
         motion = self.motion
         if motion is None or self.studio.tab is not self:
             return
-        poses = frames(motion.robot, motion.angles[row])
+        poses = Pose(motion.robot, motion.angles[row]).frames
         self.studio.stage.draw(Picture(poses, motion.tensions_at(row), motion.highest, motion.gravity))
 
     def _tell(self, time: float) -> None:
@@ -196,7 +196,7 @@ class MotionTab(Tab[MotionSettings]):
                 self._plots.mark(time)
 
     def _show_start(self, start: Start) -> None:
-        self.studio.stage.draw(Picture(frames(self.studio.robot, start.angles), gravity=start.gravity))
+        self.studio.stage.draw(Picture(Pose(self.studio.robot, start.angles).frames, gravity=start.gravity))
 
     def _outdated(self, words: str) -> None:
         """The motion that is there, if any, is not what is set."""

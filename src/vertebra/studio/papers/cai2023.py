@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vertebra.mechanics.kinematics import frames
+from vertebra.mechanics.kinematics import Pose
 from vertebra.papers.cai2023.cases import CASES, DOWN, LEVELS, PRESET, S_BEND, SHAPES, SPATIAL_BEND, Case, snake
 from vertebra.papers.cai2023.claims import gains
 from vertebra.papers.cai2023.comparison import Comparison, curve_of
@@ -83,7 +83,7 @@ def outcome(choice: Choice, report: Report) -> Outcome:
     curve = curve_of(case)
     found = curve.payloads[row]
     robot = snake()
-    placed = frames(robot, curve.shape.coordinates)
+    placed = Pose(robot, curve.shape.coordinates).frames
     last = placed[-1]
     tip = last[:3, :3] @ robot.tip_point + last[:3, 3]
     return Outcome(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from vertebra.mechanics.kinematics import frames
+from vertebra.mechanics.kinematics import Pose
 from vertebra.papers.dantuono2023.cases import (
     AMPLITUDE,
     BOTTOM,
@@ -104,7 +104,7 @@ def outcome(choice: Choice, report: Report) -> Outcome:
     return Outcome(
         f"{SHORT[case.name]}, {METHODS[method]}",
         tuple(_lines(found)),
-        np.array([frames(robot, q) for q in found.motion.q[rows]]),
+        np.array([Pose(robot, q).frames for q in found.motion.q[rows]]),
         reading.gravity(robot),
         tensions,
         times=found.motion.time[rows],

@@ -130,7 +130,7 @@ def _on_base(base: Base, method: Method) -> Outcome:
     return Outcome(
         f"Base {base.name}; method {method.name}: {method.text}",
         tuple(lines),
-        vb.frames(robot, angles[SHOWN_POSE])[None],
+        vb.Pose(robot, angles[SHOWN_POSE]).frames[None],
         turned[SHOWN_POSE].T @ robot.gravity,
         ghosts=shown.frames_in_base[None],
         ghost=GHOST,
@@ -168,7 +168,7 @@ def _tested(test: str, method: Method, report: Report) -> Outcome:
     return Outcome(
         f"{_WORDS[test].capitalize()}; method {method.name}: {method.text}",
         tuple(_mae_lines(np.mean(found, axis=0), printed.mae, ranges(test), printed.ranges)),
-        np.array([vb.frames(robot, q) for q in angles]),
+        np.array([vb.Pose(robot, q).frames for q in angles]),
         robot.gravity,
         ghosts=ghosts,
         ghost=GHOST,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vertebra.errors import StudioError
-from vertebra.mechanics.kinematics import frames
+from vertebra.mechanics.kinematics import Pose
 from vertebra.papers.summary import QUESTIONS, PaperSummary
 from vertebra.studio.papers import text as papers_text
 from vertebra.studio.papers.cases import TITLES, TOPICS, Choice, ClaimLine, Outcome, checked, paper, robot_of
@@ -205,7 +205,7 @@ class PapersTab(Tab[PapersSettings]):
     def _draw_straight(self) -> None:
         robot = self.studio.robot
         self._clear()
-        self.studio.stage.draw(Picture(frames(robot, np.zeros(robot.freedoms)), gravity=robot.gravity))
+        self.studio.stage.draw(Picture(Pose(robot, np.zeros(robot.freedoms)).frames, gravity=robot.gravity))
 
     def _show_claims(self) -> None:
         name, claims = self.paper, self._claims.get(self.paper)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from vertebra.locked.best import BestTensions
-from vertebra.mechanics.kinematics import frames
+from vertebra.mechanics.kinematics import Pose
 from vertebra.report.payload import axis_top
 from vertebra.robot.tables import Floats
 from vertebra.studio.form import Form, put
@@ -76,7 +76,7 @@ class PayloadTab(Tab[PayloadSettings]):
     def shown(self) -> None:
         if self.form is None:
             robot = self.studio.robot
-            straight = frames(robot, np.zeros(robot.freedoms))
+            straight = Pose(robot, np.zeros(robot.freedoms)).frames
             self.studio.stage.draw(Picture(straight, gravity=self._gravity(PayloadSettings())))
             return
         self.form.list_files()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vertebra.errors import RecordingError, StudioError
-from vertebra.mechanics.kinematics import frames as link_frames
+from vertebra.mechanics.kinematics import Pose
 from vertebra.robot.robot import Robot, load
 from vertebra.robot.tables import Floats
 from vertebra.sensing.recording.shape_reader import McapRecords, RecordedShapes, read_shapes
@@ -170,7 +170,7 @@ def recorded_shapes(path: str, robot: Robot, most: int) -> Recorded:
 
 
 def _snapshot(robot: Robot, shapes: RecordedShapes, row: int, health: list[dict[str, Any]]) -> Snapshot:
-    frames = link_frames(robot, shapes.angles[row])
+    frames = Pose(robot, shapes.angles[row]).frames
     base = shapes.tip_rotations[row] @ frames[-1, :3, :3].T
     rows = health or [_UNHEARD] * shapes.heading_residuals.shape[1]
     return Snapshot(

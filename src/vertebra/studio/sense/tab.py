@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vertebra.errors import StudioError
-from vertebra.mechanics.kinematics import frames as link_frames
+from vertebra.mechanics.kinematics import Pose
 from vertebra.studio.form import Form, change
 from vertebra.studio.readout import light, notes
 from vertebra.studio.scene.stage import Picture
@@ -107,7 +107,7 @@ class SenseTab(Tab[SenseSettings]):
 
     def shown(self) -> None:
         robot = self.studio.robot
-        self.studio.stage.draw(Picture(link_frames(robot, np.zeros(robot.freedoms)), gravity=robot.gravity))
+        self.studio.stage.draw(Picture(Pose(robot, np.zeros(robot.freedoms)).frames, gravity=robot.gravity))
         if self.form is not None:
             self.form.list_files()
             self._anew()

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from vertebra.errors import InputError
-from vertebra.mechanics.kinematics import cable_lengths, frames
+from vertebra.mechanics.kinematics import Pose
 from vertebra.mechanics.problem import Load
 from vertebra.robot.description import MOUNTS
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import BALL, UNIVERSAL, Floats
-from vertebra.statics.branches import tension_margin
 from vertebra.statics.forward import shape_from_lengths, shape_from_tensions
 from vertebra.statics.path import ShapePath
 from vertebra.statics.shape import Shape, Status
@@ -66,7 +65,7 @@ def solve(robot: Robot, settings: ShapeSettings, path: ShapePath | None = None) 
     shape = _shape(robot, settings, gravity, loads, path)
     seconds = time.perf_counter() - began
     solved = shape.status == Status.SOLVED
-    return Answer(shape, _ghost(shape), tension_margin(shape) if solved else None, seconds)
+    return Answer(shape, _ghost(shape), shape.tension_margin() if solved else None, seconds)
 
 
 def _shape(
@@ -98,9 +97,9 @@ def _ghost(shape: Shape) -> Floats | None:
 
 def pose(robot: Robot, settings: ShapeSettings) -> Floats:
     """(n+1, 4, 4) m, frames of a robot whose joint coordinates are set by hand."""
-    return frames(robot, np.radians(settings.angles_deg))
+    return Pose(robot, np.radians(settings.angles_deg)).frames
 
 
 def straight_lengths(robot: Robot) -> Floats:
     """(cables,) m."""
-    return cable_lengths(robot, np.zeros(robot.freedoms))
+    return Pose(robot, np.zeros(robot.freedoms)).cable_lengths

@@ -6,12 +6,11 @@ import math
 
 import numpy as np
 
-from vertebra.mechanics.kinematics import cable_lengths
+from vertebra.mechanics.kinematics import Pose
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.path import ShapePath
 from vertebra.statics.shape import Shape, Status
-from vertebra.statics.stiffness import tip_stiffness
 from vertebra.studio.readout import Value, grid, light, notes, number, readout, significant, tension_scale
 from vertebra.studio.shape.model import Answer, straight_lengths
 from vertebra.studio.shape.settings import ShapeSettings
@@ -30,7 +29,7 @@ def pose_text(robot: Robot, settings: ShapeSettings, frames: Floats) -> str:
     """HTML for a robot whose joints are set by hand."""
     tip = frames[-1][:3, :3] @ robot.tip_point + frames[-1][:3, 3]
     angles = np.radians(settings.angles_deg)
-    lengths = cable_lengths(robot, angles)
+    lengths = Pose(robot, angles).cable_lengths
     shorter = straight_lengths(robot) - lengths
     rows = [
         (str(k), number(1e3 * length, 3, "mm"), number(1e3 * less, 3, "mm"))
@@ -62,7 +61,7 @@ def _tip(answer: Answer, path: ShapePath | None) -> list[Value]:
         Value("shape-angle", f"largest angle, joint {most + 1}", number(_most(shape.angles), 2, "deg")),
     ]
     if shape.status == Status.SOLVED:
-        soft, middle, stiff = tip_stiffness(shape).stiffness
+        soft, middle, stiff = shape.stiffness().stiffness
         texts = ", ".join(significant(float(value), "") for value in (soft, middle, stiff))
         values.append(Value("shape-stiffness", "tip stiffness, soft to stiff", f"{texts} N/m"))
     if answer.margin is not None:
