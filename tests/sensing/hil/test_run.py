@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from dataclasses import replace
 
@@ -68,6 +69,21 @@ def test_a_process_that_hangs_is_stopped(started, monkeypatch):
     monkeypatch.setattr(process, "START_UP", 0.2)
     with pytest.raises(HilError, match="did not end in time"):
         run_hil(replace(small_setup(duration=0.5), url=local_url()))
+
+
+def test_ctrl_c_while_a_process_starts_leaves_none_behind(started, monkeypatch):
+    """The interrupt comes when the process exists and nobody holds it yet."""
+    begin = process.subprocess.Popen
+
+    def interrupted(*arguments, **options):
+        one = begin(*arguments, **options)
+        signal.raise_signal(signal.SIGINT)
+        return one
+
+    monkeypatch.setattr(process.subprocess, "Popen", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_hil(replace(small_setup(duration=0.5), url=local_url()))
+    assert len(started) == 1
 
 
 def test_ports_differ():

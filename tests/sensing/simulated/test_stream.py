@@ -187,7 +187,7 @@ def test_truth_between_syncs():
     times = np.array([0.0, 0.5, 1.234, 4.0])
     exact = true_motion(times)[0]
     assert np.abs(truth.frames_at(times)[..., :3, :3] - BASE @ exact).max() < 1e-5
-    assert np.abs(truth.shape_at(0.5) - truth.frames[50]).max() < 1e-12
+    assert np.abs(truth.frames_at(0.5)[0] - truth.frames[50]).max() < 1e-12
     assert np.abs(truth.frames_in_base[0] - vb.Pose(ROBOT, truth.angles[0]).frames).max() < 1e-12
     with pytest.raises(vb.InputError, match="within"):
         truth.frames_at(4.1)

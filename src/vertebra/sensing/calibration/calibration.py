@@ -179,14 +179,14 @@ def read_record(data: object, origin: str) -> Calibration:
     fields = _Fields(origin)
     top = fields.mapping(data, "", ("vertebra_calibration", "robot", "date", "poses", "quality", "sensors"))
     if top.get("vertebra_calibration", VERSION) != VERSION:
-        fields.refuse("vertebra_calibration", f"must be {VERSION}", top["vertebra_calibration"])
+        fields.report("vertebra_calibration", f"must be {VERSION}", top["vertebra_calibration"])
     robot, date = fields.text(top, "robot"), fields.text(top, "date")
     poses = fields.texts(top.get("poses", []), "poses")
     quality = fields.quality(top.get("quality", {}))
     rows = [fields.sensor(row, f"sensors[{i}]") for i, row in enumerate(fields.rows(top.get("sensors", ())))]
     numbers = [row["sensor"] for row in rows]
     if not fields.problems and numbers != sorted(set(numbers)):
-        fields.refuse("sensors", "each sensor must stand once, in rising order", numbers)
+        fields.report("sensors", "each sensor must stand once, in rising order", numbers)
     fields.finish()
     column = {name: np.array([row[name] for row in rows]) for name in (*VECTORS, *NUMBERS)}
     return Calibration(
@@ -201,7 +201,7 @@ class _Fields:
     def __init__(self, origin: str) -> None:
         self.origin, self.problems = origin, list[Problem]()
 
-    def refuse(self, path: str, message: str, found: object = "") -> None:
+    def report(self, path: str, message: str, found: object = "") -> None:
         self.problems.append(Problem(path or "(file)", message, reprlib.repr(found) if found != "" else ""))
 
     def finish(self) -> None:
@@ -209,34 +209,34 @@ class _Fields:
             raise DescriptionError(self.problems, self.origin)
 
     def mapping(self, data: object, path: str, names: tuple[str, ...]) -> Mapping[str, Any]:
-        """The fields of a mapping; unknown and missing ones are refused."""
+        """The fields of a mapping; unknown and missing ones are reported."""
         if not isinstance(data, Mapping):
-            self.refuse(path, f"must be a mapping of the fields {', '.join(names)}", data)
+            self.report(path, f"must be a mapping of the fields {', '.join(names)}", data)
             return {}
         at = f"{path}." if path else ""
         for name in data:
             if name not in names:
-                self.refuse(f"{at}{name}", f"unknown field; the fields are {', '.join(names)}")
+                self.report(f"{at}{name}", f"unknown field; the fields are {', '.join(names)}")
         for name in names:
             if name not in data:
-                self.refuse(f"{at}{name}", "required field is missing")
+                self.report(f"{at}{name}", "required field is missing")
         return data
 
     def text(self, data: Mapping[str, Any], name: str) -> str:
         value = data.get(name, "")
         if not isinstance(value, str):
-            self.refuse(name, "must be a text; put it in quotes", value)
+            self.report(name, "must be a text; put it in quotes", value)
         return str(value)
 
     def texts(self, value: object, name: str) -> tuple[str, ...]:
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            self.refuse(name, "must be a list of texts", value)
+            self.report(name, "must be a list of texts", value)
             return ()
         return tuple(value)
 
     def quality(self, value: object) -> dict[str, float]:
         if not isinstance(value, Mapping):
-            self.refuse("quality", "must be a mapping of names to numbers", value)
+            self.report("quality", "must be a mapping of names to numbers", value)
             return {}
         return {str(name): self.number(item, f"quality.{name}") for name, item in value.items()}
 
@@ -244,7 +244,7 @@ class _Fields:
         if isinstance(value, list) and value:
             return value
         if value != ():
-            self.refuse("sensors", "must be a list with one entry a sensor", value)
+            self.report("sensors", "must be a list with one entry a sensor", value)
         return []
 
     def sensor(self, row: object, path: str) -> dict[str, Any]:
@@ -252,7 +252,7 @@ class _Fields:
         data = self.mapping(row, path, ("sensor", *VECTORS, *NUMBERS))
         result: dict[str, Any] = {"sensor": data.get("sensor", 0)}
         if type(result["sensor"]) is not int or not 0 <= result["sensor"] < 128:
-            self.refuse(f"{path}.sensor", "must be a whole number from 0 to 127", result["sensor"])
+            self.report(f"{path}.sensor", "must be a whole number from 0 to 127", result["sensor"])
         for name in VECTORS:
             result[name] = [math.radians(item) for item in self.vector(data, name, path)]
         for name in NUMBERS:
@@ -263,7 +263,7 @@ class _Fields:
     def vector(self, data: Mapping[str, Any], name: str, path: str) -> list[float]:
         value = data.get(name, [0.0, 0.0, 0.0])
         if not isinstance(value, list) or len(value) != 3:
-            self.refuse(f"{path}.{name}", "must be a list of three numbers", value)
+            self.report(f"{path}.{name}", "must be a list of three numbers", value)
             return [0.0, 0.0, 0.0]
         return [self.number(item, f"{path}.{name}[{i}]", "sigma" in name) for i, item in enumerate(value)]
 
@@ -274,6 +274,6 @@ class _Fields:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not abs(value) < 1e9 or (sigma and value < 0):  # type: ignore[arg-type,operator]
             allowed = "a number of at least zero, or null" if sigma else "a finite number"
-            self.refuse(path, f"must be {allowed}", value)
+            self.report(path, f"must be {allowed}", value)
             return 0.0
         return float(value)  # type: ignore[arg-type]

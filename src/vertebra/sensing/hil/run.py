@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,12 +107,30 @@ class HilRun:
 
 def _run_processes(setup: HilSetup, folder: Path, progress: Callable[[float], None]) -> None:
     with ExitStack() as stack:
-        estimator = stack.enter_context(HilProcess("estimate", folder, "sensed.npz", "frames.blf"))
+        with _ctrl_c_later():
+            estimator = stack.enter_context(HilProcess("estimate", folder, "sensed.npz", "frames.blf"))
         estimator.wait_until_ready()
-        robot = stack.enter_context(HilProcess("virtual_robot", folder, "truth.npz"))
+        with _ctrl_c_later():
+            robot = stack.enter_context(HilProcess("virtual_robot", folder, "truth.npz"))
         begun = time.monotonic()
         robot.wait(setup.duration + START_UP, lambda: progress(min((time.monotonic() - begun) / setup.duration, 1.0)))
         estimator.wait(QUIET + WIND_UP)
+
+
+@contextmanager
+def _ctrl_c_later() -> Iterator[None]:
+    """Ctrl-C waits until a process that is being started is known to the one who ends it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked = threading.Event()
+    before = signal.signal(signal.SIGINT, lambda *_: asked.set())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if asked.is_set():
+            signal.raise_signal(signal.SIGINT)
 
 
 def _compare(setup: HilSetup, folder: Path) -> HilRun:

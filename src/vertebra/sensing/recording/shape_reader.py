@@ -17,6 +17,136 @@ from vertebra.errors import RecordingError
 from vertebra.robot.tables import Floats
 from vertebra.sensing.recording.shape_log import missing
 
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RecordedShapes:
+    """Shapes of a recording, one row a shape; NaN where the estimator had no finite number."""
+
+    robot: dict[str, Any]
+    """The robot file as a mapping; `vertebra.load` takes it. Empty if the recording does not have it."""
+    clock_offset: float
+    """s to add to `times` for Unix time."""
+    times: Floats
+    """(N,) s of the SYNC clock."""
+    angles: Floats
+    """(N, freedoms) rad."""
+    angle_sigmas: Floats
+    """(N, freedoms) rad."""
+    tips: Floats
+    """(N, 3) m, world axes."""
+    tip_rotations: Floats
+    """(N, 3, 3) tip axes to world axes."""
+    tip_covariances: Floats
+    """(N, 6, 6), place before rotation, world axes; m^2, m rad, rad^2."""
+    heading_residuals: Floats
+    """(N, sensors) rad."""
+    tilt_residuals: Floats
+    """(N, sensors) rad."""
+    complete: bool
+    """False: the file was cut off, and these are the shapes before that."""
+
+    def __repr__(self) -> str:
+        end = "" if self.complete else ", cut off"
+        return f"RecordedShapes({len(self.times)} shapes of {self.angles.shape[1]} angles{end})"
+
+
+_COLUMNS = {
+    "angles": ("angles_rad", (-1,)),
+    "angle_sigmas": ("angle_sigmas_rad", (-1,)),
+    "tips": ("tip_m", (3,)),
+    "tip_rotations": ("tip_rotation", (3, 3)),
+    "tip_covariances": ("tip_covariance", (6, 6)),
+    "heading_residuals": ("heading_residuals_rad", (-1,)),
+    "tilt_residuals": ("tilt_residuals_rad", (-1,)),
+}
+
+
+def read_shapes(path: str | Path) -> RecordedShapes:
+    """Shapes of an MCAP recording, up to the last whole chunk; RecordingError for a damaged file."""
+    records = McapRecords(path)
+    rows: list[dict[str, Any]] = []
+    robot: dict[str, Any] = {}
+    offset, topics = 0.0, dict[int, str]()
+    try:
+        for kind, record in records:
+            if kind == "Channel":
+                topics[record.id] = record.topic
+            elif kind == "Message" and topics.get(record.channel_id) == "/estimate":
+                rows.append(json.loads(record.data))
+            elif kind == "Attachment" and record.name == "robot.json":
+                robot = json.loads(record.data)
+            elif kind == "Metadata" and record.name == "clock":
+                offset = float(record.metadata["sync_to_unix_offset_s"])
+        arrays = {name: _column(rows, key, form) for name, (key, form) in _COLUMNS.items()}
+        times = np.array([row["time_s"] for row in rows], dtype=np.float64)
+    except (ValueError, KeyError, TypeError) as error:
+        raise RecordingError(str(path), f"has an estimate that cannot be read ({error}); record it again") from None
+    return RecordedShapes(robot, offset, times, **arrays, complete=records.complete)
+
+
+def _column(rows: list[dict[str, Any]], key: str, form: tuple[int, ...]) -> Floats:
+    if not rows:
+        return np.zeros((0, *(0 if size < 0 else size for size in form)))
+    return np.array([row[key] for row in rows], dtype=np.float64).reshape(len(rows), *form)
+
+
+class Copied(NamedTuple):
+    """What `copy_mcap` did."""
+
+    messages: int
+    complete: bool
+    """False: the source was cut off."""
+    fault: RecordingError | None
+    """Where the source is damaged; what stands before it was copied."""
+
+
+def copy_mcap(source: str | Path, target: str | Path) -> Copied:
+    """Write everything whole in `source` into a proper, indexed file."""
+    try:
+        from mcap.writer import Writer
+    except ImportError:
+        raise missing("mcap") from None
+    records, fault = McapRecords(source), None
+    with open(target, "wb") as file:
+        writer = Writer(file)
+        writer.start(library="vertebra")
+        copy = _Copy(writer)
+        try:
+            for kind, record in records:
+                copy.add(kind, record)
+        except RecordingError as error:
+            fault = error
+        writer.finish()
+    return Copied(copy.messages, records.complete, fault)
+
+
+class _Copy:
+    """Puts records into a writer under the numbers that it gives them."""
+
+    def __init__(self, writer: Any) -> None:
+        self.messages = 0
+        self._writer = writer
+        self._schemas, self._channels = dict[int, int](), dict[int, int]()
+
+    def add(self, kind: str, record: Any) -> None:
+        writer = self._writer
+        if kind == "Schema":
+            self._schemas[record.id] = writer.register_schema(record.name, record.encoding, record.data)
+        elif kind == "Channel":
+            schema = self._schemas.get(record.schema_id, 0)
+            self._channels[record.id] = writer.register_channel(
+                record.topic, record.message_encoding, schema, record.metadata
+            )
+        elif kind == "Message" and record.channel_id in self._channels:
+            channel = self._channels[record.channel_id]
+            writer.add_message(channel, record.log_time, record.data, record.publish_time, record.sequence)
+            self.messages += 1
+        elif kind == "Metadata":
+            writer.add_metadata(record.name, record.metadata)
+        elif kind == "Attachment":
+            writer.add_attachment(record.create_time, record.log_time, record.name, record.media_type, record.data)
+
+
 _MAGIC = b"\x89MCAP0\r\n"
 _HEAD = struct.Struct("<BQ")
 """Kind of a record, and how many bytes follow."""
@@ -98,135 +228,3 @@ def _parser() -> Callable[[int, bytes], list[Any]]:
         return list(breakup_chunk(record, validate_crc=True))
 
     return parse
-
-
-class Copied(NamedTuple):
-    """What `copy_mcap` did."""
-
-    messages: int
-    complete: bool
-    """False: the source was cut off."""
-    fault: RecordingError | None
-    """Where the source is damaged; what stands before it was copied."""
-
-
-def copy_mcap(source: str | Path, target: str | Path) -> Copied:
-    """Write everything whole in `source` into a proper, indexed file."""
-    try:
-        from mcap.writer import Writer
-    except ImportError:
-        raise missing("mcap") from None
-    records, fault = McapRecords(source), None
-    with open(target, "wb") as file:
-        writer = Writer(file)
-        writer.start(library="vertebra")
-        copy = _Copy(writer)
-        try:
-            for kind, record in records:
-                copy.add(kind, record)
-        except RecordingError as error:
-            fault = error
-        writer.finish()
-    return Copied(copy.messages, records.complete, fault)
-
-
-class _Copy:
-    """Puts records into a writer under the numbers that it gives them."""
-
-    def __init__(self, writer: Any) -> None:
-        self.messages = 0
-        self._writer = writer
-        self._schemas, self._channels = dict[int, int](), dict[int, int]()
-
-    def add(self, kind: str, record: Any) -> None:
-        writer = self._writer
-        if kind == "Schema":
-            self._schemas[record.id] = writer.register_schema(record.name, record.encoding, record.data)
-        elif kind == "Channel":
-            schema = self._schemas.get(record.schema_id, 0)
-            self._channels[record.id] = writer.register_channel(
-                record.topic, record.message_encoding, schema, record.metadata
-            )
-        elif kind == "Message" and record.channel_id in self._channels:
-            channel = self._channels[record.channel_id]
-            writer.add_message(channel, record.log_time, record.data, record.publish_time, record.sequence)
-            self.messages += 1
-        elif kind == "Metadata":
-            writer.add_metadata(record.name, record.metadata)
-        elif kind == "Attachment":
-            writer.add_attachment(record.create_time, record.log_time, record.name, record.media_type, record.data)
-
-
-# Reads recordings of shapes back, whole or cut off.
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class RecordedShapes:
-    """Shapes of a recording, one row a shape; NaN where the estimator had no finite number."""
-
-    robot: dict[str, Any]
-    """The robot file as a mapping; `vertebra.load` takes it. Empty if the recording does not have it."""
-    clock_offset: float
-    """s to add to `times` for Unix time."""
-    times: Floats
-    """(N,) s of the SYNC clock."""
-    angles: Floats
-    """(N, freedoms) rad."""
-    angle_sigmas: Floats
-    """(N, freedoms) rad."""
-    tips: Floats
-    """(N, 3) m, world axes."""
-    tip_rotations: Floats
-    """(N, 3, 3) tip axes to world axes."""
-    tip_covariances: Floats
-    """(N, 6, 6), place before rotation, world axes; m^2, m rad, rad^2."""
-    heading_residuals: Floats
-    """(N, sensors) rad."""
-    tilt_residuals: Floats
-    """(N, sensors) rad."""
-    complete: bool
-    """False: the file was cut off, and these are the shapes before that."""
-
-    def __repr__(self) -> str:
-        end = "" if self.complete else ", cut off"
-        return f"RecordedShapes({len(self.times)} shapes of {self.angles.shape[1]} angles{end})"
-
-
-_COLUMNS = {
-    "angles": ("angles_rad", (-1,)),
-    "angle_sigmas": ("angle_sigmas_rad", (-1,)),
-    "tips": ("tip_m", (3,)),
-    "tip_rotations": ("tip_rotation", (3, 3)),
-    "tip_covariances": ("tip_covariance", (6, 6)),
-    "heading_residuals": ("heading_residuals_rad", (-1,)),
-    "tilt_residuals": ("tilt_residuals_rad", (-1,)),
-}
-
-
-def read_shapes(path: str | Path) -> RecordedShapes:
-    """Shapes of an MCAP recording, up to the last whole chunk; RecordingError for a damaged file."""
-    records = McapRecords(path)
-    rows: list[dict[str, Any]] = []
-    robot: dict[str, Any] = {}
-    offset, topics = 0.0, dict[int, str]()
-    try:
-        for kind, record in records:
-            if kind == "Channel":
-                topics[record.id] = record.topic
-            elif kind == "Message" and topics.get(record.channel_id) == "/estimate":
-                rows.append(json.loads(record.data))
-            elif kind == "Attachment" and record.name == "robot.json":
-                robot = json.loads(record.data)
-            elif kind == "Metadata" and record.name == "clock":
-                offset = float(record.metadata["sync_to_unix_offset_s"])
-        arrays = {name: _column(rows, key, form) for name, (key, form) in _COLUMNS.items()}
-        times = np.array([row["time_s"] for row in rows], dtype=np.float64)
-    except (ValueError, KeyError, TypeError) as error:
-        raise RecordingError(str(path), f"has an estimate that cannot be read ({error}); record it again") from None
-    return RecordedShapes(robot, offset, times, **arrays, complete=records.complete)
-
-
-def _column(rows: list[dict[str, Any]], key: str, form: tuple[int, ...]) -> Floats:
-    if not rows:
-        return np.zeros((0, *(0 if size < 0 else size for size in form)))
-    return np.array([row[key] for row in rows], dtype=np.float64).reshape(len(rows), *form)

@@ -46,8 +46,6 @@ def _from_gravity(gravity: Floats) -> Floats:
     return so3.exp(axis / sin * np.arctan2(sin, up[2]))
 
 
-# How a simulated robot moves: each coordinate a sum of sines, with exact rates.
-
 _SINES = 3
 _WITHIN = 0.95
 """Of a joint's limit: the largest amplitude."""
@@ -145,9 +143,6 @@ def _limits(robot: Robot) -> Floats:
     return np.repeat(limits, robot.joints["freedoms"])
 
 
-# Where the links of a moving robot are and how fast they turn, also when its joints twist.
-
-
 def chain_motion(robot: Robot, motion: Motion, twisting: Motion, times: Floats, links: int) -> tuple[Floats, Floats]:
     """Frames (times, links, 4, 4) in the base and turning rates (times, links, 3) in link axes, rad/s, of links 0 on.
 
@@ -203,9 +198,6 @@ def _turned_back(frames: Floats, vectors: Floats) -> Floats:
     return turned
 
 
-# What really happened, for comparing with what was sensed.
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class SensorTruth:
     """The constant errors of simulated sensors: R_meas = Rz(heading) R M, gyro_meas = M^T omega + bias."""
@@ -242,7 +234,7 @@ class Truth:
     @property
     def frames_in_base(self) -> Floats:
         """(N, links, 4, 4) m."""
-        return _turned(self.base.T, self.frames)
+        return world_frames(self.base.T, self.frames)
 
     def frames_at(self, times: ArrayLike) -> Floats:
         """(K, links, 4, 4) in the world at any times within the run, turned evenly between two SYNCs."""
@@ -257,22 +249,13 @@ class Truth:
         result[..., :3, :3] = before[..., :3, :3] @ so3.exp(share * turned)
         return result
 
-    def shape_at(self, time: float) -> Floats:
-        """(links, 4, 4) frames of the links in the world at one time."""
-        shape: Floats = self.frames_at(time)[0]
-        return shape
-
     def __repr__(self) -> str:
         span = f"{self.times[0]:g} to {self.times[-1]:g} s" if len(self.times) else "empty"
         return f"Truth({self.robot.name!r}, {len(self.times)} times, {span})"
 
 
 def world_frames(base: Floats, frames: Floats) -> Floats:
-    """Frames of the base turned into the world."""
-    return _turned(base, frames)
-
-
-def _turned(rotation: Floats, frames: Floats) -> Floats:
+    """Frames (..., 4, 4) of the base turned into the world by `base` (3, 3)."""
     result = frames.copy()
-    result[..., :3, :] = rotation @ frames[..., :3, :]
+    result[..., :3, :] = base @ frames[..., :3, :]
     return result

@@ -128,8 +128,6 @@ class SensorModel:
         return cls.datasheet(**(given | changes))
 
 
-# The errors of every sample of every simulated sensor, drawn once for a whole run: the same seed, the same errors.
-
 _RAMP = 0.2
 """Of a burst's duration: its rise, and its fall."""
 
@@ -147,7 +145,10 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SensorErrors:
-    """Row r is the r-th sensor. Sample k of a sensor is taken at phase + (k - 1) period of the master's clock."""
+    """Errors of every sample, drawn once for a whole run: the same seed, the same errors. Row r is the r-th sensor.
+
+    Sample k of a sensor is taken at phase + (k - 1) period of the master's clock.
+    """
 
     constant: SensorTruth
     phases: Floats
@@ -260,8 +261,6 @@ def _wandering(rng: np.random.Generator, shape: tuple[int, ...], step: float, me
     return wandering
 
 
-# Samples of simulated sensors as payloads of CAN frames.
-
 Payloads = list[tuple[int, list[bytes]]]
 """For each kind of frame (ANGLES, ...), one payload a sample."""
 
@@ -283,11 +282,8 @@ def payloads(model: SensorModel, measured: Measured, counters: Sequence[int], ag
     return kinds
 
 
-# The way of simulated frames to the host: how long it takes, and which are lost.
-
-
 class Transport:
-    """Delays and losses, drawn one after the other from a seed; counts what was lost."""
+    """The way of frames to the host: delays and losses, drawn one after the other from a seed; counts what was lost."""
 
     def __init__(self, model: SensorModel, seed: int) -> None:
         self._model = model

@@ -64,7 +64,7 @@ def simulated_frames(
     transport = Transport(model, seed)
     syncs = [sync_data(counter, time) for counter, time in enumerate(times.tolist())]
     frames = _sent(transport, SYNC, syncs, times)
-    ends = ends_of(robot, silent)
+    ends = _ends(robot, silent)
     for row, link in enumerate(robot.sensor_links.tolist()):
         latched = times[times < ends.get(link, math.inf)] + model.sync_delay
         frames += _heartbeats(transport, model, link, latched)
@@ -80,7 +80,7 @@ def simulated_frames(
     return Simulation(frames, truth, errors.constant, transport.sent, transport.dropped, transport.unheard)
 
 
-def ends_of(robot: Robot, silent: Mapping[int, float] | None) -> dict[int, float]:
+def _ends(robot: Robot, silent: Mapping[int, float] | None) -> dict[int, float]:
     """When which sensor falls silent, checked."""
     ends = dict(silent or {})
     for sensor in ends:
@@ -108,11 +108,8 @@ def _truth(robot: Robot, motion: Motion, twisting: Motion, times: Floats, base: 
     return Truth(robot, times, motion.angles(times), twisting.angles(times), world_frames(base, frames), base)
 
 
-# Simulated sensors that somebody else's robot drives, step by step: true rotations in, CAN frames out.
-
-
 class SimulatedSensors:
-    """The sensors of a robot for at most `duration` s.
+    """The sensors of somebody else's robot, step by step for at most `duration` s: true rotations in, CAN frames out.
 
     Feed the truth whenever `due` has come, call `sync` with the beat of the master, and put the frames on a bus at
     their times. All times are in s of the master's clock, those of the frames too.
@@ -131,7 +128,7 @@ class SimulatedSensors:
         self.transport = Transport(model, seed)
         self._model = model
         self._errors = SensorErrors.draw(self.links, model, duration, seed)
-        self._ends = ends_of(robot, silent)
+        self._ends = _ends(robot, silent)
         self._next = np.ones(len(self.links), np.int64)  # sample 0 is before the beginning
         self._held: list[tuple[float, Measured] | None] = [None] * len(self.links)
         self._next_heartbeat = model.heartbeat or math.inf
