@@ -254,7 +254,7 @@ def test_tables_tell_tension_and_slip(vertebra, rubbed: Shape) -> None:
         end = f"{rubbed.tensions[k, -1]:.6g}"
         assert re.search(rf"^ *{k + 1} .* {PULLS[k]:g} +{end} .*{way}", out, re.MULTILINE)
     free = vertebra("shape", ROBOT, "-t", PULL, "--friction", "none").out
-    assert "left out, though the yang file has some" in free
+    assert "left out, though the robot file has some" in free
     assert "at its end" not in free
     assert "friction" not in vertebra("shape", "hu2023-prototype", "-t", "4").out
 
@@ -362,12 +362,12 @@ def test_a_mistake_is_named_with_its_remedy(vertebra, mistake: str) -> None:
 def test_what_a_robot_cannot_have(vertebra) -> None:
     rolling = ("shape", "hu2023-prototype", "-t", "4")
     assert "flexure" in vertebra(*rolling, "--closure", "paper").err
-    assert "hu2023-prototype has none in its yang file" in vertebra(*rolling, "--presliding", "1 mm").err
+    assert "hu2023-prototype has none in its robot file" in vertebra(*rolling, "--presliding", "1 mm").err
     assert vertebra(*rolling, "--friction", "0.1", "--presliding", "1 mm").code == 0
 
 
 def test_own_laws_of_cables_stay_apart() -> None:
-    """--presliding with the yang file's laws changes nothing else of them."""
+    """--presliding with the robot file's laws changes nothing else of them."""
     yang = vb.load("yang2023-c")
     rules = friction_rules("file", "0.1 mm", ClosureName.VIRTUAL_WORK, yang)
     assert len(rules["friction"]) == 12
