@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,9 +22,10 @@ from vertebra.studio.motion.settings import MotionSettings
 from vertebra.studio.payload.settings import PayloadSettings
 from vertebra.studio.sense.settings import SenseSettings
 from vertebra.studio.shape.settings import ShapeSettings
-from vertebra.studio.state import RobotSource
+from vertebra.studio.state import RobotSource, from_json, to_json
 from vertebra.studio.tab import Settings
 
+SAVED = Path(__file__).parent / "saved"
 LARGE = st.one_of(st.floats(), st.integers(-(2**63), 2**64 - 1))
 
 
@@ -250,6 +252,14 @@ def test_files_are_listed_again_and_a_choice_stays(page: Running) -> None:
     (choice,) = tab.form.handles("file")
     assert choice.options == ("choose a file", "a.csv", "aa.csv", "b.csv")
     assert page.good(tab.settings).file == "b.csv"
-    (page.studio.folder.path / "b.csv").unlink()
+    (page.studio.folder.path / "b.csv").rename(page.studio.folder.path / "b.txt")
     page.good(tab.form.list_files)
     assert page.good(tab.settings).file == ""
+    (page.studio.folder.path / "b.txt").rename(page.studio.folder.path / "b.csv")
+
+
+@pytest.mark.parametrize("file", sorted(SAVED.iterdir()), ids=lambda file: file.stem)
+def test_states_saved_by_an_earlier_version_are_the_same_today(page: Running, file: Path) -> None:
+    text = file.read_text()
+    page.good(lambda: page.studio.restore(from_json(text)))
+    assert to_json(page.state) == text

@@ -95,6 +95,7 @@ class Window:
 
     def __init__(self, browser: Any, url: str, size: tuple[int, int] = (1280, 800), coarse: bool = True) -> None:
         """`coarse`: the scene in few pixels, since software draws it; not for pictures."""
+        self.browser, self.url = browser, url.partition("?")[0]
         self.context = browser.new_context(viewport={"width": size[0], "height": size[1]}, accept_downloads=True)
         self.page = self.context.new_page()
         self.page.set_default_timeout(PATIENCE)
@@ -142,6 +143,10 @@ class Window:
             assert time.monotonic() < end, f"{told()}; status: {self.text('status')!r}"
             self.page.wait_for_timeout(20)
 
+    def drawn(self) -> None:
+        """Until the window has drawn what it knows: two frames of its own."""
+        self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
     # Acting ---------------------------------------------------------------------------------------------------------
 
     def tab(self, title: str) -> None:
@@ -154,7 +159,7 @@ class Window:
         label = self.page.get_by_role("button", name=name, exact=True).first
         if label.get_attribute("aria-expanded") == "false":
             label.click()
-            self.page.wait_for_timeout(300)  # it opens with an animation
+            self.until(lambda: label.get_attribute("aria-expanded") == "true")
 
     def _control(self, label: str) -> Any:
         """The control that a label belongs to."""
@@ -229,11 +234,33 @@ class Window:
         for close in self.page.locator(".mantine-Notification-closeButton").all():
             with contextlib.suppress(Exception):  # it may go away by itself
                 close.click(timeout=1000)
-        self.page.wait_for_timeout(700)
+        self.drawn()
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         path = SCREENSHOTS / f"{name}.png"
         self.page.screenshot(path=str(path))
         return path
+
+    def full_picture(self, name: str, size: tuple[int, int] = (1280, 800), dark: bool = False) -> None:
+        """Open another window in full resolution, wait until the scene is drawn in it, and keep a picture of it."""
+        other = Window(self.browser, self.url, size, coarse=False)
+        notes = other.page.locator(".mantine-Notification-closeButton")
+        other.until(
+            lambda: _is_drawn(other.screenshot(name), size, dark) and notes.count() == 0,
+            lambda: f"{name}: the scene is empty",
+        )
+        assert other.faults == []
+        other.close()
+
+
+def _is_drawn(file: Path, size: tuple[int, int], dark: bool) -> bool:
+    """Whether something stands in the middle of a picture, on a page that is light or dark."""
+    import numpy as np
+    from PIL import Image
+
+    width, height = size
+    grey = np.asarray(Image.open(file).convert("L"), dtype=float)
+    middle = grey[height // 6 : height * 3 // 4, 2 * width // 5 : 3 * width // 5]
+    return bool(middle.std() > 3 and (middle.mean() < 128) == dark)
 
 
 def soak() -> bool:

@@ -141,7 +141,7 @@ class Player:
 
 PLAY, PAUSE = "Play", "Pause"
 LEAST_SPAN = 1e-3
-"""s, of the time slider for a motion that has one moment only."""
+"""s, of the time slider for a motion that has one instant only."""
 
 
 class Playback:

@@ -11,6 +11,7 @@ import numpy as np
 
 from vertebra.report.panels import spread
 from vertebra.robot.tables import Floats
+from vertebra.studio.form import change
 from vertebra.studio.scene.palette import scale_gradient
 
 if TYPE_CHECKING:
@@ -129,14 +130,12 @@ class Status:
         if share is not None:
             self._progress.value = 100.0 * share
             self._say("busy", text)
-        if self._progress.visible != (share is not None):
-            self._progress.visible = share is not None
+        change(self._progress, "visible", share is not None)
 
     def _say(self, kind: str, text: str) -> None:
         lines = "<br>".join(escape(line) for line in text[:LONGEST_STATUS].splitlines())
         html = f'<div class="vb-status vb-{kind}" role="status" aria-live="polite" data-value="status">{lines}</div>'
-        if self._handle.content != html:
-            self._handle.content = html
+        change(self._handle, "content", html)
 
 
 # Plots on the page: lines over a common axis, both with units, in colours that everyone tells apart.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from vertebra.errors import StudioError
 from vertebra.studio import state as states
+from vertebra.studio.form import change
 
 if TYPE_CHECKING:
     from vertebra.studio.studio import Studio
@@ -47,8 +48,7 @@ class Share:
 
     def _show(self, html: str) -> None:
         html = f'<p class="vb-note">{html}</p>'
-        if self._link.content != html:
-            self._link.content = html
+        change(self._link, "content", html)
 
     # These run on threads of the viewer, one a click: a picture waits for the window that draws it.
 

@@ -88,33 +88,6 @@ def test_another_shape_starts_it_anew(running: Running) -> None:
     assert running.tab.motion.tensions[0, 1] == pytest.approx(running.studio.tabs["shape"].tensions[1])
 
 
-def test_settings_come_back_as_they_were_given(running: Running) -> None:
-    given = MotionSettings(
-        source="file", pull="sine", cable=3, amplitude=-7.0, frequency=2.5, tensions=(1.0, 2.0, 900.0, 4.0),
-        duration=1.5, damping=0.004, step_ms=0.5, pattern="tilt", amplitude_deg=60.0, period=30.0, file="sway.csv",
-        method="per_link", most_tension=44.0, fill_inertia=True, speed=0.25, repeat=False,
-    )  # fmt: skip
-    assert running.do(lambda: running.tab.restore(given)) is None
-    assert running.do(running.tab.settings) == given
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"tensions": (1.0, 2.0)},
-        {"cable": 5},
-        {"file": "none.csv"},
-        {"file": "../pyproject.toml"},
-    ],
-)
-def test_settings_that_do_not_fit_change_nothing(running: Running, wrong: dict[str, Any]) -> None:
-    before = running.do(running.tab.settings)
-    error = running.do(lambda: running.tab.restore(MotionSettings(duration=2.25, **wrong)))
-    assert isinstance(error, StudioError)
-    assert error.field == f"tabs.motion.{next(iter(wrong))}"
-    assert running.do(running.tab.settings) == before
-
-
 def test_a_long_run_can_be_stopped_and_the_page_goes_on(running: Running) -> None:
     long = MotionSettings(duration=60.0, step_ms=0.05)
     running.do(lambda: running.tab.restore(long))

@@ -118,20 +118,10 @@ def test_coming_and_going_leaves_nothing_behind(tmp_path):
         assert soon(lambda: counted() == before), (counted(), before)
 
 
-def test_settings_come_back_and_what_does_not_fit_changes_nothing(tmp_path):
+def test_the_base_leans_as_it_is_set_and_a_method_that_does_not_fit_changes_nothing(tmp_path):
     with bench(tmp_path) as made:
-        wanted = SenseSettings(
-            method="paper", model="uncalibrated", bend_deg=7.0, speed_deg_s=11.0, base="horizontal", sensor=4,
-            silent=True, magnet=True, magnet_deg=-20.0, bus="virtual://a", sync_hz=50.0, play_speed=2.0,
-            sensor_frames=True,
-        )  # fmt: skip
-        made.restore(**wanted.model_dump())
-        assert made.tab.settings() == wanted
+        made.restore(method="paper", base="horizontal")
         assert soon(lambda: made.snapshot is not None and made.snapshot.base[2, 2] < 0.1)
-        for wrong, field in (({"sensor": 9}, "sensor"), ({"file": "../x.blf"}, "file"), ({"play_speed": 3.0}, "speed")):
-            with pytest.raises(StudioError, match=field):
-                made.tab.restore(SenseSettings(**{"method": "chain"} | wrong))
-            assert made.tab.settings() == wanted
     with bench(tmp_path, "hu2023-planar") as made, pytest.raises(StudioError, match="method"):
         made.tab.restore(SenseSettings(method="paper"))
 

@@ -246,13 +246,13 @@ def test_abroad_any_name_is_taken_and_named_in_the_policy_only_if_it_is_one(abro
     assert get(abroad, Host="x; script-src *", Authorization=f"Bearer {SECRET}")[0] == 421
 
 
-def test_who_guesses_does_not_hold_up_others(abroad: Server) -> None:
+def test_who_guesses_does_not_hold_up_others(abroad: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vertebra.studio.serving.gate.WRONG_TOKEN_SECONDS", 3.0)
     guesses = [threading.Thread(target=get, args=(abroad, "/?token=guess")) for _ in range(20)]
     for guess in guesses:
         guess.start()
-    begin = time.monotonic()
     assert get(abroad, "/none", Authorization=f"Bearer {SECRET}")[0] == 404
-    assert time.monotonic() - begin < 0.4
+    assert all(guess.is_alive() for guess in guesses), "who knows the token is answered before who guesses"
     for guess in guesses:
         guess.join()
 

@@ -185,9 +185,7 @@ def _end_chunk(writer: Any) -> None:
 
 def robot_contents(robot: Robot, calibration: str | None = None) -> dict[str, Any]:
     """What a recording says about the robot, as plain data: names of joints, attached files, versions, `layout`."""
-    from vertebra.robot.export.urdf import to_urdf
-
-    files = {"robot.json": json.dumps(robot.to_mapping(), indent=2, allow_nan=False), "robot.urdf": to_urdf(robot)}
+    files = {"robot.json": json.dumps(robot.to_mapping(), indent=2, allow_nan=False), "robot.urdf": robot.to_urdf()}
     if calibration is not None:
         files["calibration.yaml"] = calibration
     about = {

@@ -84,7 +84,7 @@ class PlanFacts:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Motion:
-    """One row a moment, SI, world axes."""
+    """One row per instant, SI, world axes."""
 
     kind: Literal["simulated", "planned"]
     robot: Robot

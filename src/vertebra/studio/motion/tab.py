@@ -33,7 +33,7 @@ MARK_EVERY = 2
 
 
 class MotionTab(Tab[MotionSettings]):
-    """Source, drive and playback on the left; verdict, the present moment and plots over time on the right."""
+    """Source, drive and playback on the left; verdict, the present instant and plots over time on the right."""
 
     name, title, settings_type = "motion", "Motion", MotionSettings
 

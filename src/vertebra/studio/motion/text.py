@@ -107,7 +107,7 @@ def _peak(peak: Peak, unit: str, owner: str) -> str:
     return f"{significant(peak.value, unit)}, {owner} {peak.number} at {peak.time:.3g} s"
 
 
-# Plots of a motion over time, with a line at the moment that is shown.
+# Plots of a motion over time, with a line at the instant that is shown.
 
 MOST_POINTS = 500
 """Of one curve: all of it goes to every window a few times a second."""
@@ -136,7 +136,7 @@ class Curves(NamedTuple):
 
 
 class TimePlot(Plot):
-    """A plot whose last line is the present moment, thin and grey."""
+    """A plot whose last line is the present instant, thin and grey."""
 
     def _series(self, names: Sequence[str], joined: bool = True) -> tuple[Any, ...]:
         return tuple(

@@ -14,6 +14,7 @@ from vertebra.report.follow import COLOURS, GUIDE_COLOUR, HIDDEN, OPACITY, longe
 from vertebra.report.meshes import revolved
 from vertebra.report.payload import RING_SIZE
 from vertebra.robot.tables import Floats
+from vertebra.studio.form import change
 from vertebra.studio.payload.journey import PlayedJourney, carried, follow, journey_text
 from vertebra.studio.payload.settings import EXAMPLE_INNER, EXAMPLE_PATHS, SAME_INNER, PayloadSettings
 from vertebra.studio.player import Player
@@ -90,8 +91,7 @@ class Snakes:
     def _mark(self, moment: Moment) -> None:
         found = self._journey.holdings[moment.step - 1] if moment.step else None
         visible = found is not None and found.joint > 0
-        if self._ball.visible != visible:
-            self._ball.visible = visible
+        change(self._ball, "visible", visible)
         if found is None or not visible:
             return
         frames = moment.outer if found.rigid is Snake.OUTER else moment.inner

@@ -14,6 +14,7 @@ from vertebra.report.payload import NORMAL_SHARE, RING_SIZE, contact_point, forc
 from vertebra.report.payload_map import CUT, Body, skin
 from vertebra.report.scene import ARROW_SHARE, MM
 from vertebra.robot.tables import Floats
+from vertebra.studio.form import change
 from vertebra.studio.payload.model import PayloadAnswer
 from vertebra.studio.readout import COLOURS
 from vertebra.studio.scene import palette
@@ -107,7 +108,7 @@ class PayloadView:
     def hide(self) -> None:
         """Show nothing."""
         for node in (self._load, self._normal, self._ball, self._label, *self._skins):
-            _show(node, False)
+            change(node, "visible", False)
 
     def remove(self) -> None:
         """Take all out of the scene."""
@@ -116,10 +117,10 @@ class PayloadView:
 
     def _mark(self, answer: PayloadAnswer, found: Payload) -> None:
         """The weakest joint; its contact only where something presses."""
-        _show(self._ball, found.joint > 0)
+        change(self._ball, "visible", found.joint > 0)
         touches = found.joint > 0 and bool(found.contact.normal[found.joint - 1].any())
         if not touches:
-            _show(self._normal, False)
+            change(self._normal, "visible", False)
         if not found.joint:
             return
         row = found.joint - 1
@@ -131,7 +132,7 @@ class PayloadView:
 
     def _arrow(self, node: Any, start: Floats, reach: Floats) -> None:
         node.points = np.array([[start, start + reach]], np.float32)
-        _show(node, True)
+        change(node, "visible", True)
 
     def _draw_body(self, body: Body | None) -> None:
         meshes = {} if body is None else body_meshes(body)
@@ -146,9 +147,9 @@ class PayloadView:
             colour = palette.rgb(self.colours[joint])
             if tuple(node.color) != colour:
                 node.color = colour
-            _show(node, True)
+            change(node, "visible", True)
         for node in self._skins[len(meshes) :]:
-            _show(node, False)
+            change(node, "visible", False)
 
     def _skin(self, place: int) -> Any:
         return self._stage.scene.add_mesh_simple(
@@ -171,8 +172,3 @@ def joint_colours(body: Body, before: dict[int, str]) -> dict[int, str]:
         free = [colour for colour in COLOURS[:-1] if colour not in colours.values()]
         colours |= dict(zip((joint for joint in order if joint not in colours), free, strict=False))
     return colours | {0: FREE}
-
-
-def _show(node: Any, visible: bool) -> None:
-    if node.visible != visible:
-        node.visible = visible

@@ -11,7 +11,7 @@ from vertebra.report.meshes import Mesh, mount_mesh
 from vertebra.report.scene import best_view
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.studio.form import Form
+from vertebra.studio.form import Form, change
 from vertebra.studio.scene import palette
 from vertebra.studio.scene.robot_view import RobotView, quaternions
 from vertebra.studio.state import ViewSettings
@@ -194,7 +194,7 @@ class Stage:
         self._draw_body(picture, boxes.ellipsoid)
 
     def _draw_axes(self, picture: Picture, wanted: bool) -> None:
-        _show(self._axes, wanted)
+        change(self._axes, "visible", wanted)
         if wanted:
             self._axes.batched_positions = (self.scale * picture.frames[:, :3, 3]).astype(np.float32)
             self._axes.batched_wxyzs = quaternions(picture.frames).astype(np.float32)
@@ -202,14 +202,14 @@ class Stage:
     def _draw_gravity(self, picture: Picture, wanted: bool) -> None:
         size = 0.0 if picture.gravity is None else float(np.linalg.norm(picture.gravity))
         for node in (self._arrow, self._label):
-            _show(node, wanted and size > 0)
+            change(node, "visible", wanted and size > 0)
         if picture.gravity is not None and wanted and size > 0:
             down = picture.gravity / size
             self._arrow.points = np.array([[self._beside - 0.1 * down, self._beside + 0.1 * down]], np.float32)
             self._label.position = self._beside - 0.14 * down
 
     def _draw_body(self, picture: Picture, wanted: bool) -> None:
-        _show(self._body, wanted and picture.ellipsoid is not None)
+        change(self._body, "visible", wanted and picture.ellipsoid is not None)
         if picture.ellipsoid is not None and wanted:
             self._body.vertices = (self.scale * picture.ellipsoid.vertices).astype(np.float32)
             self._body.faces = picture.ellipsoid.triangles.astype(np.uint32)
@@ -233,8 +233,3 @@ class Stage:
         self._server.gui.configure_theme(
             dark_mode=dark, show_logo=False, show_share_button=False, brand_color=palette.BRAND
         )
-
-
-def _show(node: object, visible: bool) -> None:
-    if node.visible != visible:  # type: ignore[attr-defined]
-        node.visible = visible  # type: ignore[attr-defined]

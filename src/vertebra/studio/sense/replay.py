@@ -218,7 +218,7 @@ def _health(path: str, sensors: int) -> dict[int, list[dict[str, Any]]]:
 # Recordings in the Sense tab: loaded in a process of its own, then played, paused and sought.
 
 
-class Replayed:
+class RecordingPlayer:
     """One recording at a time; `show` is called on the studio's thread with what is due."""
 
     def __init__(

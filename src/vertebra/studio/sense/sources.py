@@ -121,8 +121,8 @@ class Source(Protocol):
     def opened(self, estimator: ShapeEstimator, recorder: Any) -> AbstractContextManager[LiveSession]:
         """`recorder` has what a session uses of a `Recorder`."""
 
-    def truth(self, moment: float) -> Floats | None:
-        """(n+1, 4, 4) true frames in the base at `moment` s of the SYNC clock; None when nobody knows them."""
+    def truth(self, instant: float) -> Floats | None:
+        """(n+1, 4, 4) true frames in the base at `instant` s of the SYNC clock; None when nobody knows them."""
 
 
 class VirtualSource:
@@ -147,8 +147,8 @@ class VirtualSource:
                 ended.set()
                 beat.join()
 
-    def truth(self, moment: float) -> Floats | None:
-        return None if self._network is None else self._network.true_frames(moment)
+    def truth(self, instant: float) -> Floats | None:
+        return None if self._network is None else self._network.true_frames(instant)
 
     def _beat(self, network: VirtualNetwork, session: LiveSession, ended: threading.Event) -> None:
         period, count, waiting = 1 / SYNC_RATE, 0, list["Frame"]()
@@ -192,7 +192,7 @@ class BusSource:
             with SyncMaster(bus, self._sync_hz, on_sync=hear) if self._sync_hz else contextlib.nullcontext():
                 yield session
 
-    def truth(self, moment: float) -> Floats | None:
+    def truth(self, instant: float) -> Floats | None:
         return None
 
 

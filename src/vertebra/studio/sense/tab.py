@@ -14,7 +14,7 @@ from vertebra.studio.form import Form, change
 from vertebra.studio.readout import light, notes
 from vertebra.studio.scene.stage import Picture
 from vertebra.studio.sense.recorder import LIMITS, NOTHING, RecorderSwitch, RecordingControls
-from vertebra.studio.sense.replay import Replayed
+from vertebra.studio.sense.replay import RecordingPlayer
 from vertebra.studio.sense.run import Sensed, SenseRun
 from vertebra.studio.sense.settings import (
     BUS,
@@ -71,7 +71,7 @@ class SenseTab(Tab[SenseSettings]):
         """What was shown last."""
         self.run: SenseRun | None = None
         """What runs, or ran last."""
-        self._playback = Replayed(studio, self._show, self._played_to, self._label)
+        self._playback = RecordingPlayer(studio, self._show, self._played_to, self._label)
         self._mark = object()
         self._past: deque[tuple[float, ...]] = deque()
         self._slow_at = 0.0

@@ -13,6 +13,7 @@ from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.sensing.recording.shape_log import joint_names
 from vertebra.sensing.sensed_shape import SensorState
+from vertebra.studio.form import change
 from vertebra.studio.readout import Plot, Value, grid, light, notes, number, readout
 from vertebra.studio.scene.robot_view import quaternions
 from vertebra.studio.scene.stage import Picture
@@ -200,7 +201,7 @@ class Results:
         self._studio.stage.draw(
             Picture(snapshot.frames, gravity=snapshot.gravity, ghost=sensed.truth, ellipsoid=tip_ellipsoid(snapshot))
         )
-        self._show_axes(sensor_frames)
+        change(self._axes, "visible", sensor_frames)
         if sensor_frames:
             frames = measured_turns(self._robot, snapshot)
             self._axes.batched_positions = (self._studio.stage.scale * frames[:, :3, 3]).astype(np.float32)
@@ -208,15 +209,11 @@ class Results:
 
     def hide(self) -> None:
         """Take own things out of the scene."""
-        self._show_axes(False)
+        change(self._axes, "visible", False)
 
     def remove(self) -> None:
         """For another robot."""
         self._axes.remove()
-
-    def _show_axes(self, visible: bool) -> None:
-        if self._axes.visible != visible:
-            self._axes.visible = visible
 
 
 def tip_ellipsoid(snapshot: Snapshot) -> Mesh | None:
