@@ -14,9 +14,7 @@ import vertebra as vb
 from benchmarks import peers
 from benchmarks.report import Row
 from benchmarks.timing import medians
-from vertebra.papers.dantuono2023.literal import link_programme
-from vertebra.papers.dantuono2023.literal_balance import literal_balance
-from vertebra.papers.dantuono2023.literal_programme import solve
+from vertebra.papers.dantuono2023.literal import link_programme, literal_balance, solve
 from vertebra.robot import mjcf_qpos
 from vertebra.robot.export.mjcf import to_mjcf
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from tests.oracles.yang2023 import LiteralRobot, literal_lm
 
 import vertebra as vb
 from benchmarks.report import Row
@@ -12,7 +13,6 @@ from benchmarks.statics_cases import find_shape_repeatedly, together
 from benchmarks.timing import medians
 from vertebra.mechanics.problem import NO_CABLES, Closure, Problem
 from vertebra.papers.yang2023.cases import CASES
-from vertebra.papers.yang2023.literal import LiteralRobot, literal_lm
 from vertebra.robot.tables import Floats
 
 REPEATS = 20

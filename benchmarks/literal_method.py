@@ -9,8 +9,7 @@ import numpy as np
 from numba import njit
 
 from benchmarks.statics_cases import Case
-from vertebra.papers.hu2023.gauss_seidel import relax
-from vertebra.papers.hu2023.literal import literal_robot, literal_shape
+from vertebra.papers.hu2023.literal import literal_robot, literal_shape, relax
 
 PAPERS_OMEGAS = (None, 1.0, 0.5, 0.25, 0.125)
 """None: the paper's schedule, omega from 1 and halved when the iteration fails."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from tests.oracles.cai2023 import literal_payload
 
 import vertebra as vb
 from benchmarks.report import Row
@@ -14,7 +15,6 @@ from benchmarks.timing import medians
 from vertebra.locked.chain import LockedChain, Setting, tables, unit_vector
 from vertebra.mechanics.compiled import kernel
 from vertebra.mechanics.kernels.ball import lay_out_locked_chain, least_limit, point_of_link, sum_supply
-from vertebra.papers.cai2023.literal import literal_payload
 from vertebra.robot.tables import Floats
 
 DOWN = (0.0, -1.0, 0.0)

@@ -53,23 +53,26 @@ def test_example_of_the_package_docstring_holds():
 OLD = [*deprecated._CALLS, *(name for names in deprecated._ROOMS.values() for name in names)]
 
 
+def old(name):
+    with pytest.warns(DeprecationWarning, match=rf"vertebra\.{name} is deprecated; write "):
+        return getattr(vb, name)
+
+
 @pytest.mark.parametrize("name", OLD)
 def test_names_of_version_0_1_still_work_and_warn(name):
     assert name not in vb.__all__
-    with pytest.warns(DeprecationWarning, match=rf"vertebra\.{name} is deprecated; write "):
-        assert callable(getattr(vb, name))
+    assert callable(old(name))
 
 
 def test_old_calls_give_what_the_new_ones_give():
     robot = vb.load("hu2023-prototype")
     q, shape = np.full(11, 0.1), vb.shape_from_tensions(robot, [3.0] * 4)
     pose = vb.Pose(robot, q)
-    with pytest.warns(DeprecationWarning):
-        assert np.array_equal(vb.frames(robot, q), pose.frames)
-        assert np.array_equal(vb.jacobian(robot, q, link=3), pose.jacobian(3))
-        assert vb.masses(robot, q).total == pose.masses.total
-        assert vb.tip_stiffness(shape).stiffness.tolist() == shape.stiffness().stiffness.tolist()
-        assert vb.to_urdf(robot) == robot.to_urdf()
+    assert np.array_equal(old("frames")(robot, q), pose.frames)
+    assert np.array_equal(old("jacobian")(robot, q, link=3), pose.jacobian(3))
+    assert old("masses")(robot, q).total == pose.masses.total
+    assert old("tip_stiffness")(shape).stiffness.tolist() == shape.stiffness().stiffness.tolist()
+    assert old("to_urdf")(robot) == robot.to_urdf()
 
 
 ROOMS = ["robot", "mechanics", "statics", "locked", "dynamics", "follow", "identify", "sensing"]
@@ -91,8 +94,6 @@ def test_documents_import_nothing_deeper_than_a_room():
     root = Path(__file__).parents[1]
     pages = [root / "README.md", *(root / "docs").glob("*.md")]
     deep = [
-        (page.name, line)
-        for page in pages
-        for line in re.findall(DEEP, page.read_text(encoding="utf-8"), re.MULTILINE)
+        (page.name, line) for page in pages for line in re.findall(DEEP, page.read_text(encoding="utf-8"), re.MULTILINE)
     ]
     assert deep == []

@@ -1,18 +1,15 @@
-"""What was reproduced and what does not hold, paper by paper, from the comparisons themselves."""
+"""What was reproduced and what was not, and why, paper by paper, from the comparisons themselves."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
 
-from vertebra.papers.summary import PaperSummary, summaries
-
-HEAD = ("| paper | question | reproduced | claims of the paper |", "|---|---|---|---|")
+from vertebra.papers.summary import EXPLAINED, Summary, shown_verdicts, summaries
 
 
 @cache
-def _summaries() -> tuple[PaperSummary, ...]:
+def _summaries() -> tuple[Summary, ...]:
     return summaries()
 
 
@@ -25,27 +22,28 @@ def in_docs() -> str:
 
 
 def reasons() -> str:
-    """Every claim that does not hold, under the name of its paper."""
-    return "\n".join(line for found in _summaries() if found.reasons for line in _reasons(found)).strip()
+    """Every claim that is not reproduced although something is printed, by verdict and paper."""
+    return "\n".join(line for verdict in EXPLAINED for line in _reasons(verdict)).strip()
 
 
 def _table(folder: str) -> str:
-    return "\n".join([*HEAD, *(_line(found, folder) for found in _summaries())])
+    shown = shown_verdicts(_summaries())
+    names = ["paper", "question", "printed numbers reproduced", *(f"claims: {verdict}" for verdict in shown)]
+    lines = [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
+    for found in _summaries():
+        numbers = f"{found.reproduced.text} {found.reproduced.what}"
+        cells = [_link(found, folder), found.paper.question, numbers, *(str(found.verdicts[v]) for v in shown)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
-def _line(found: PaperSummary, folder: str) -> str:
-    link = f"[{_short(found)}]({folder}{found.name}.md)"
-    claims = f"{found.holds} hold, {found.fails} do not, {found.open} open"
-    return f"| {link} | {found.question} | {found.reproduced_text} {found.counted} | {claims} |"
+def _reasons(verdict: object) -> Iterator[str]:
+    told = [(one, text) for one in _summaries() for found, text in one.reasons if found is verdict]
+    if told:
+        yield from (f"### {str(verdict).capitalize()}", "")
+        yield from (f"- **{_link(one, '')}** {text}" for one, text in told)
+        yield ""
 
 
-def _reasons(found: PaperSummary) -> Iterator[str]:
-    yield from (f"**[{_short(found)}]({found.name}.md)**", "")
-    yield from (f"- {reason}" for reason in found.reasons)
-    yield ""
-
-
-def _short(found: PaperSummary) -> str:
-    """Authors and year."""
-    match = re.match(r".*?\b\d{4}\b", found.source)
-    return match.group() if match else found.source
+def _link(found: Summary, folder: str) -> str:
+    return f"[{found.paper.title}]({folder}{found.paper.name}.md)"

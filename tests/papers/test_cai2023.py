@@ -6,30 +6,37 @@ import math
 
 import numpy as np
 import pytest
+from tests.oracles.cai2023 import literal_payload
+from tests.papers.once import compared
 
 import vertebra as vb
-from vertebra.papers.cai2023 import facts, notes
+from vertebra.papers.cai2023 import PAPER
+from vertebra.papers.cai2023 import report as facts
 from vertebra.papers.cai2023.cases import (
     CASES,
     DOWN,
     LEVELS,
     SHAPES,
     Case,
+    gains,
     payload_of,
     shape_of,
     snake,
     tensions_at,
 )
-from vertebra.papers.cai2023.claims import FAILS, HOLDS, LAST_DIGIT, NEAR, UNCHECKABLE, VERDICTS, gains
-from vertebra.papers.cai2023.comparison import compare
-from vertebra.papers.cai2023.literal import literal_payload
-from vertebra.papers.cai2023.published import FOLDER, Range, error_rows, whole
-from vertebra.papers.cai2023.readings import HIGHER, PRINTED_SIGN, RAISED, UP_FIRST, pushed
+from vertebra.papers.cai2023.model import HIGHER, PRINTED_SIGN, RAISED, UP_FIRST, pushed
+from vertebra.papers.cai2023.published import FOLDER, GAINS, Range, error_rows, whole
+from vertebra.papers.paper import Verdict, claim_notes
 
 
 @pytest.fixture(scope="module")
 def comparison():
-    return compare()
+    return compared("cai2023").results
+
+
+@pytest.fixture(scope="module")
+def claims():
+    return compared("cai2023").claims
 
 
 # What is printed ----------------------------------------------------------------------------------------------------
@@ -152,7 +159,7 @@ def test_every_payload_is_a_whole_one(comparison):
     for curve in comparison.curves:
         assert (np.diff(curve.forces) > 0).all()
         assert all(payload.is_interval and not payload.slips_unloaded for payload in curve.payloads)
-    assert "3 of them" in repr(comparison)
+    assert comparison.inside == 3
 
 
 def test_gains(comparison):
@@ -242,16 +249,30 @@ def test_sensitivity_is_a_second_calculation(comparison):
 # Claims, tables and sentences ---------------------------------------------------------------------------------------
 
 
-def test_every_claim_is_judged(comparison):
-    judged = [(claim.section, claim.says, claim.verdict) for claim in comparison.claims]
+def test_every_claim_is_judged(claims):
+    HOLDS, DEPENDS, UNPRINTED = Verdict.REPRODUCED, Verdict.DEPENDS, Verdict.NOT_PRINTED
+    judged = [(claim.section, claim.details["says"], claim.verdict) for claim in claims]
     assert judged == [
-        ("III-C", "35.50", NEAR), ("III-C", "> 0", HOLDS), ("III-C", "24.51", NEAR), ("III-C", "> 0", HOLDS),
-        ("III-B", "linear", HOLDS), ("abstract", "< 0.19", LAST_DIGIT), ("III-B", "< 0.2", HOLDS),
-        ("abstract", "< 0.36", LAST_DIGIT), ("III-B", "< 0.36", LAST_DIGIT), ("III-B", "< 6.5", HOLDS),
-        ("III-B", "< 16", HOLDS), ("III-B", "largest", HOLDS), ("III-B", "0.50", UNCHECKABLE),
+        ("III-C", "35.50", DEPENDS), ("III-C", "> 0", HOLDS), ("III-C", "24.51", DEPENDS), ("III-C", "> 0", HOLDS),
+        ("III-B", "linear", HOLDS), ("abstract", "< 0.19", DEPENDS), ("III-B", "< 0.2", HOLDS),
+        ("abstract", "< 0.36", DEPENDS), ("III-B", "< 0.36", DEPENDS), ("III-B", "< 6.5", HOLDS),
+        ("III-B", "< 16", HOLDS), ("III-B", "largest", HOLDS), ("III-B", "0.50", UNPRINTED),
     ]  # fmt: skip
-    assert set(VERDICTS) == {HOLDS, NEAR, LAST_DIGIT, FAILS, UNCHECKABLE}
-    assert all(claim.why for claim in comparison.claims)
+    assert all(claim.why for claim in claims)
+
+
+def test_a_gain_is_within_what_assumed_numbers_do(comparison, claims):
+    """The reason for calling the gains a matter of missing numbers, worked out another way for one of them."""
+    for shape, quoted in GAINS.items():
+        low, high = comparison.gain_ranges[shape]
+        assert low < quoted < high
+    mapping = snake().to_mapping()
+    mapping["sections"][0]["link"]["mass"] *= 1.05
+    heavy, bent = vb.load(mapping), shape_of("straight")
+    held, less = (payload_of(bent, np.array(pull), robot=heavy).force for pull in ((5.0, 5.0, 5.0), (0.0, 5.0, 5.0)))
+    low, high = comparison.gain_ranges["straight"]
+    assert low <= 100 * (less / held - 1) <= high
+    assert f"{high:.2f} %" in claims[0].why
 
 
 def test_tables(comparison):
@@ -264,16 +285,16 @@ def test_tables(comparison):
     assert [row[0] for row in facts.best_facts(comparison).rows] == ["straight", "vert. S", "hor. S", "non-planar"]
 
 
-def test_sentences(comparison):
-    text = " ".join(facts.headlines(comparison))
+def test_sentences(comparison, claims):
+    text = " ".join(facts.headlines(comparison, claims))
     for part in ("for 3 and outside for 3", "0.031 N", "assumed", "34.91 %", "24.36 %", "joint 1", "non-planar"):
         assert part in text
-    assert any(note.startswith("1, 3: ") for note in facts.claim_notes(comparison))
+    assert any(note.startswith("2, 4: ") for note in claim_notes(claims))
     assert len(list(facts.reading_notes())) == 4
 
 
 def test_what_is_not_stated_is_said():
-    text = " ".join(cell for row in notes.unstated_facts().rows for cell in row)
+    text = " ".join(cell for row in PAPER.unstated_facts().rows for cell in row)
     for part in (
         "6.35 mm",
         "5.5 mm",
@@ -286,6 +307,6 @@ def test_what_is_not_stated_is_said():
         "may be measured",
     ):
         assert part in text
-    assert "fitted" in notes.UNSTATED
+    assert "fitted" in PAPER.unstated
     for part in ("Eq 6", "Eqs 9 and 10", "Section II-D", "Eq 15"):
-        assert any(sentence.startswith(part) for sentence in notes.CORRECTIONS)
+        assert any(sentence.startswith(part) for sentence in PAPER.corrections)

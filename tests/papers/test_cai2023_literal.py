@@ -9,14 +9,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from tests.oracles.cai2023 import (
+    STEP,
+    ContactSearch,
+    LiteralContact,
+    LiteralLoad,
+    LiteralSnake,
+    R_x,
+    R_y,
+    applied,
+    contact_wrench,
+    literal_link_payload,
+    literal_payload,
+    slip_mode,
+    to_paper,
+)
 
 import vertebra as vb
 from vertebra.errors import InputError
 from vertebra.locked import Payload
 from vertebra.papers.cai2023.cases import DOWN, SHAPES, shape_of
-from vertebra.papers.cai2023.literal import STEP, literal_link_payload, literal_payload, to_paper
-from vertebra.papers.cai2023.literal_contact import ContactSearch, LiteralContact, contact_wrench, slip_mode
-from vertebra.papers.cai2023.literal_snake import LiteralLoad, LiteralSnake, R_x, R_y, applied
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
 SNAKE = vb.load("cai2023")

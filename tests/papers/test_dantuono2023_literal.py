@@ -11,11 +11,18 @@ import pytest
 import vertebra as vb
 from vertebra.errors import Infeasible, InputError
 from vertebra.papers.dantuono2023.cases import CASES, motion, snake
-from vertebra.papers.dantuono2023.literal import link_programme, literal_solution, literal_step
-from vertebra.papers.dantuono2023.literal_balance import literal_balance
-from vertebra.papers.dantuono2023.literal_motion import link_motions
-from vertebra.papers.dantuono2023.literal_programme import CONTACT_UNKNOWNS, solve
-from vertebra.papers.dantuono2023.literal_robot import AXES, LiteralRobot, R_x
+from vertebra.papers.dantuono2023.literal import (
+    AXES,
+    CONTACT_UNKNOWNS,
+    LiteralRobot,
+    R_x,
+    link_motions,
+    link_programme,
+    literal_balance,
+    literal_solution,
+    literal_step,
+    solve,
+)
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
 SEEDS = range(400 if SOAK else 24)

@@ -10,7 +10,7 @@ import pytest
 from numba.core.runtime import _nrt_python, rtsys
 
 import vertebra as vb
-from vertebra.papers.hu2023 import gauss_seidel
+from vertebra.papers.hu2023 import literal as gauss_seidel
 from vertebra.papers.hu2023.cases import Case, cases, tip_cases
 from vertebra.papers.hu2023.literal import LiteralRobot, literal_robot, literal_shape
 

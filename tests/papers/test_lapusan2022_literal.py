@@ -9,10 +9,19 @@ import pytest
 from tests.oracles import lapusan2022 as literal
 
 import vertebra as vb
-from vertebra.papers.lapusan2022.cases import BASES, poses, python_robot
-from vertebra.papers.lapusan2022.equations import CORRECTED, PRINTED, VARIANTS, platforms, poses_mm_deg
-from vertebra.papers.lapusan2022.true_poses import orientations, true_platforms
-from vertebra.papers.lapusan2022.virtual_robot import euler_rotations
+from vertebra.papers.lapusan2022.cases import (
+    BASES,
+    CORRECTED,
+    PRINTED,
+    VARIANTS,
+    orientations,
+    platforms,
+    poses,
+    poses_mm_deg,
+    python_robot,
+    true_platforms,
+)
+from vertebra.papers.lapusan2022.model import euler_rotations
 
 D1, D2 = 0.042, 0.042
 

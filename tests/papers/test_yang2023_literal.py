@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.oracles import statics
+from tests.oracles.yang2023 import LiteralRobot, cable_tensions, literal_angles, literal_lm, literal_residual, locate
 
 import vertebra as vb
 from vertebra.errors import InputError
 from vertebra.papers.yang2023.cases import CASES, CLOSURES, Case, solve, tensions_of
-from vertebra.papers.yang2023.literal import LiteralRobot, literal_angles, literal_lm, literal_residual
-from vertebra.papers.yang2023.literal_balance import cable_tensions, locate
 
 A, B, C = (vb.load(f"yang2023-{letter}") for letter in "abc")
 PROTOTYPES = {"A": A, "B": B}

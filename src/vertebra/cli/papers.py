@@ -1,18 +1,23 @@
-"""`vertebra papers`: published numbers beside ours."""
+"""`vertebra papers`: published numbers beside ours; a command per declared paper."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vertebra.cli.answer import CommandError, print_json, require_suffix, say
-from vertebra.cli.papers_files import write_comparison
+from vertebra.cli.output import CommandError, console, print_json, print_table, require_suffix, say, write_text
+from vertebra.cli.progress import progress_bar
+from vertebra.papers.paper import Comparison, Option, Paper, Table, Text, papers
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text; units are in the names.")]
+if TYPE_CHECKING:
+    from vertebra.papers.summary import Summary
 
 FILES = (".html", ".png", ".csv")
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text; units are in the names.")]
 
 app = typer.Typer(invoke_without_command=True)
 
@@ -34,203 +39,129 @@ def every_paper(
         if out is not None or as_json:
             raise CommandError(f"--out and --json go after the name of the paper: papers {context.invoked_subcommand}")
         return
-    from vertebra.cli.papers_all import answer
-
-    answer(out, require_suffix(out, FILES) if out is not None else "", as_json)
-
-
-@app.command()
-def hu2023(
-    everything: Annotated[bool, typer.Option("--all", help="Print every table, cell by cell.")] = False,
-    experiments: Annotated[
-        bool, typer.Option("--experiments", help="Only the three ground-mounted experiments of the prototype.")
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", help="Also write a page with plots and 3D shapes (.html), a picture (.png) or cells (.csv)."
-        ),
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Hu et al. 2023: shape of rolling-joint robots under cable tension and gravity."""
-    from vertebra.cli.papers_hu2023 import print_comparison
-    from vertebra.papers.hu2023.comparison import compare, compare_experiments
-    from vertebra.papers.hu2023.records import record
-
     suffix = require_suffix(out, FILES) if out is not None else ""
-    comparison = compare_experiments() if experiments else compare()
+    from vertebra.papers import summary
+
+    with progress_bar("papers") as tell:
+        found = summary.comparisons(tell)
     if as_json:
-        print_json(record(comparison) | ({"out": str(out)} if out is not None else {}))
+        print_json(summary.record(found) | ({"out": str(out)} if out is not None else {}))
     else:
-        print_comparison(comparison, everything, experiments)
+        _print_all([summary.Summary.of(comparison) for comparison in found])
     if out is not None:
-        write_comparison("hu2023", comparison, out, suffix)
+        if suffix == ".csv":
+            write_text(out, summary.csv(found))
+        elif suffix == ".html":
+            with progress_bar("page") as tell:
+                write_text(out, summary.joint_html(found, tell))
+        else:
+            summary.draw(found, out)
         say(f"wrote {out}")
 
 
-@app.command()
-def yang2023(
-    case: Annotated[
-        list[int] | None, typer.Option("--case", help="Only the tips of this case of Table 4; may be repeated.")
-    ] = None,
-    condition: Annotated[
-        list[str] | None,
-        typer.Option("--condition", help="Only the tips under this condition, I to V; may be repeated."),
-    ] = None,
-    closure: Annotated[
-        str | None, typer.Option("--closure", help="Only the tips by this closure: virtual-work or paper.")
-    ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Print every table, with the tips of all cases.")] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", help="Also write a page with plots and 3D shapes (.html), a picture (.png) or tips (.csv)."
-        ),
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Yang et al. 2023: twin-pivot robots with cable friction, weight and payload.
+def _print_all(found: list[Summary]) -> None:
+    from vertebra.papers import summary
 
-    The paper prints no tips, so that its claims are judged one by one. With --case, --condition or --closure only tips.
+    print_table(summary.summary_facts(found, brief=True))
+    screen = console()
+    screen.print(f"\n{summary.VERDICT_NOTE}")
+    for one in found:
+        screen.print(f"\n{one.paper.source}\n{one.paper.question}", style="bold")
+        for sentence in one.sentences():
+            screen.print(f"- {sentence}")
+    screen.print("\nOne paper in full: papers NAME. All in one page with plots and 3D shapes: --out papers.html")
 
-    vertebra papers yang2023 --case 16 --out case.html
-    """
-    from vertebra.cli.papers_yang2023 import print_claims, print_tips
-    from vertebra.papers.yang2023.comparison import compare, select
-    from vertebra.papers.yang2023.records import record
 
+# One paper -----------------------------------------------------------------------------------------------------------
+
+
+def _answer(paper: Paper, everything: bool, out: Path | None, as_json: bool, chosen: dict[str, Any]) -> None:
     suffix = require_suffix(out, FILES) if out is not None else ""
-    chosen = _chosen(case, condition, closure)
-    comparison = select(**chosen) if chosen else compare()
+    for option in paper.options:
+        _check(option, chosen)
+    comparison = paper.compare(**{name: value for name, value in chosen.items() if value})
     if as_json:
-        print_json(record(comparison) | ({"out": str(out)} if out is not None else {}))
+        print_json(comparison.json() | ({"out": str(out)} if out is not None else {}))
     else:
-        print_tips(comparison) if chosen else print_claims(comparison, everything)
+        _print(comparison, everything)
     if out is not None:
-        write_comparison("yang2023", comparison, out, suffix)
+        if suffix == ".csv":
+            write_text(out, comparison.csv())
+        elif suffix == ".html":
+            write_text(out, comparison.html())
+        else:
+            comparison.draw(out)
         say(f"wrote {out}")
 
 
-def _chosen(case: list[int] | None, condition: list[str] | None, closure: str | None) -> dict[str, Any]:
-    """What `select` is to solve; empty when nothing was chosen."""
-    from vertebra.papers.yang2023.cases import CLOSURES, case_numbered
-    from vertebra.papers.yang2023.conditions import condition_named
-
-    if closure is not None and closure not in CLOSURES:
-        raise CommandError(f"--closure: must be {' or '.join(CLOSURES)}, not {closure!r}")
-    chosen: dict[str, Any] = {}
-    if case:
-        chosen["cases"] = [case_numbered(number) for number in dict.fromkeys(case)]
-    if condition:
-        chosen["conditions"] = list(dict.fromkeys(condition_named(name).name for name in condition))
-    if closure is not None:
-        chosen["closures"] = [closure]
-    return chosen
+def _check(option: Option, chosen: dict[str, Any]) -> None:
+    """Texts in lower case, and only those that the paper declares."""
+    value = chosen[option.name]
+    if value is None or not option.choices:
+        return
+    chosen[option.name] = value.lower()
+    if value.lower() not in option.choices:
+        listed = (" or " if len(option.choices) == 2 else ", ").join(option.choices)
+        raise CommandError(f"--{option.name}: must be {listed}, not {value!r}")
 
 
-@app.command()
-def cai2023(
-    everything: Annotated[
-        bool, typer.Option("--all", help="Print every table, with the payload at every tension.")
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", help="Also write a page with plots and 3D shapes (.html), a picture (.png) or payloads (.csv)."
-        ),
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Cai et al. 2023: payload of links that friction locks, against cable tension, in four shapes.
-
-    The paper prints no payloads, so that ours are set beside the ranges that its printed errors imply.
-    """
-    from vertebra.cli.papers_cai2023 import print_comparison
-    from vertebra.papers.cai2023.comparison import compare
-    from vertebra.papers.cai2023.records import record
-
-    suffix = require_suffix(out, FILES) if out is not None else ""
-    comparison = compare()
-    if as_json:
-        print_json(record(comparison) | ({"out": str(out)} if out is not None else {}))
-    else:
-        print_comparison(comparison, everything)
-    if out is not None:
-        write_comparison("cai2023", comparison, out, suffix)
-        say(f"wrote {out}")
+def _print(comparison: Comparison, everything: bool) -> None:
+    """What came out; every table and the notes on the paper when asked for."""
+    out = console()
+    out.print(f"{comparison.paper.source}\n")
+    for sentence in comparison.headlines:
+        out.print(f"- {sentence}")
+    left_out = False
+    for section in comparison.whole:
+        if not isinstance(section, Table | Text):
+            continue
+        if not (section.brief or everything):
+            left_out = True
+        elif isinstance(section, Table):
+            print_table(section.facts)
+        else:
+            lead = ": ".join(text for text in (section.title, section.lead) if text)
+            if lead:
+                out.print(f"\n{lead}")
+            for sentence in section.sentences:
+                out.print(f"- {sentence}")
+    if comparison.measured is not None:
+        out.print(comparison.measured())
+    if left_out:
+        out.print("\nAll tables, what is assumed and what had to be put right: --all. Plots: --out page.html")
 
 
-@app.command()
-def dantuono2023(
-    case: Annotated[
-        str | None, typer.Option("--case", help="Only the tensions of one motion: pan, tilt or 3d.")
-    ] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Print every table, with tensions over time and the equations as printed.")
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", help="Also write a page with plots and 3D shapes (.html), a picture (.png) or tensions (.csv)."
-        ),
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """D'Antuono et al. 2023: cable tensions of a rolling-joint robot that pans, tilts and does both.
+def _command(paper: Paper) -> Callable[..., None]:
+    """The command of a paper, with the options that it declares."""
 
-    The paper prints no tensions and no dimensions, so that its statements are judged one by one.
+    def run(everything: bool, out: Path | None, as_json: bool, **chosen: Any) -> None:
+        _answer(paper, everything, out, as_json, chosen)
 
-    vertebra papers dantuono2023 --case tilt --out tilt.html
-    """
-    from vertebra.cli.papers_dantuono2023 import print_case, print_comparison
-    from vertebra.papers.dantuono2023.cases import CASES, case_named
-    from vertebra.papers.dantuono2023.comparison import compare, compare_case
-    from vertebra.papers.dantuono2023.records import record
-
-    suffix = require_suffix(out, FILES) if out is not None else ""
-    if case is not None and case.lower() not in CASES:
-        raise CommandError(f"--case: must be {', '.join(CASES)}, not {case!r}")
-    comparison = compare() if case is None else compare_case(case_named(case))
-    if as_json:
-        print_json(record(comparison) | ({"out": str(out)} if out is not None else {}))
-    elif case is None:
-        print_comparison(comparison, everything)
-    else:
-        print_case(comparison)
-    if out is not None:
-        write_comparison("dantuono2023", comparison, out, suffix)
-        say(f"wrote {out}")
+    page = f"Also write a page with plots and 3D shapes (.html), a picture (.png) or {paper.rows} (.csv)."
+    parameters = [
+        *(_parameter(option.name, _type(option), f"--{option.name}", option.help) for option in paper.options),
+        _parameter("everything", bool, "--all", "Print every table."),
+        _parameter("out", Path | None, "--out", page),
+        inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JsonOption),
+    ]
+    run.__doc__ = f"{paper.title}: {paper.about}"
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return run
 
 
-@app.command()
-def lapusan2022(
-    everything: Annotated[
-        bool, typer.Option("--all", help="Print every table, with equations put right one by one and what is assumed.")
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            help="Also write a page with plots and 3D shapes (.html), a picture (.png) or errors over time (.csv).",
-        ),
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Lapusan et al. 2022: shape of universal-joint modules from a network of orientation sensors.
+def _type(option: Option) -> Any:
+    if option.kind is bool:
+        return bool
+    kind: Any = option.kind
+    return list[kind] | None if option.many else kind | None
 
-    The paper's equations, the same put right and ours, with perfect and with simulated sensors. Takes some 15 s.
-    """
-    from vertebra.cli.papers_lapusan2022 import print_comparison
-    from vertebra.papers.lapusan2022.comparison import compare
-    from vertebra.papers.lapusan2022.records import record
 
-    suffix = require_suffix(out, FILES) if out is not None else ""
-    comparison = compare()
-    if as_json:
-        print_json(record(comparison) | ({"out": str(out)} if out is not None else {}))
-    else:
-        print_comparison(comparison, everything)
-    if out is not None:
-        write_comparison("lapusan2022", comparison, out, suffix)
-        say(f"wrote {out}")
+def _parameter(name: str, kind: Any, flag: str, text: str) -> inspect.Parameter:
+    annotation = Annotated[kind, typer.Option(flag, help=text)]
+    default = False if kind is bool else None
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+for _paper in papers():
+    app.command(_paper.name)(_command(_paper))

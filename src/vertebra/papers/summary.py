@@ -1,219 +1,239 @@
-"""What came out of each paper in one line, and why what does not hold does not: for the terminal, the joint report and
-the README. Nothing is left out that misses: whatever neither holds nor fails is counted apart, in the paper's words."""
+"""All papers together: what of each is reproduced and why the rest is not, as a table, sentences, JSON, CSV, one page
+and one picture. Nothing is left out: every claim is counted under its verdict."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vertebra.errors import InputError
-from vertebra.papers.digits import fixed
+from vertebra.papers.paper import Claim, Comparison, Paper, Reproduced, Verdict, papers
+from vertebra.papers.printed import csv_text
+from vertebra.report.document import Facts
 
 if TYPE_CHECKING:
-    from vertebra.papers.cai2023.comparison import Comparison as Cai
-    from vertebra.papers.dantuono2023.comparison import Comparison as Dantuono
-    from vertebra.papers.hu2023.comparison import Comparison as Hu
-    from vertebra.papers.lapusan2022.comparison import Comparison as Lapusan
-    from vertebra.papers.yang2023.comparison import Comparison as Yang
+    from vertebra.report.html import Part
 
 Progress = Callable[[int, int], None]
-"""Told how many papers are done, of how many."""
+"""Told how much is done, of how much."""
 
-QUESTIONS = {
-    "hu2023": "Which shape do cables give a robot that has weight?",
-    "yang2023": "How far do friction and the weight of rods and cables move the tip?",
-    "cai2023": "How much load until a link that friction locks slips?",
-    "dantuono2023": "Which cable tensions does a motion need?",
-    "lapusan2022": "Which shape do orientation sensors tell?",
-}
-"""By the name of the paper's package, in the order of all lists."""
-FAILS = "does not hold"
-HOLDING = ("holds", "holds unrounded")
-"""Verdicts of claims that hold; all but these and `FAILS` leave a claim open."""
-PRINT, LIKEWISE = "printed numbers", "Likewise."
-"""The basis of claims that are judged by the paper's own numbers; how a reason takes up that of the claim before."""
-SHORT = 40
-"""Letters of a sentence that says too little alone."""
-SHARES = {"hu2023": 1, "yang2023": 1, "cai2023": 1, "dantuono2023": 2, "lapusan2022": 12}
-"""How long each takes, in parts of the whole."""
+TITLE = "Five papers: published and ours"
+NOTE = "Figures further down are drawn when they come into sight; to print 3D views, print the page of their paper."
+VERDICT_NOTE = " ".join(
+    f"{str(verdict).capitalize()}: {verdict.meaning}." for verdict in Verdict if verdict is not Verdict.NOT_REPRODUCED
+)
+EXPLAINED = (Verdict.NOT_REPRODUCED, Verdict.CONTRADICTS, Verdict.DEPENDS)
+"""Verdicts whose claims are listed one by one, with the reason."""
+
+
+def comparisons(progress: Progress | None = None) -> tuple[Comparison, ...]:
+    """Every paper worked out; takes some 15 s."""
+    found: list[Comparison] = []
+    listed = papers()
+    done, total = 0, sum(paper.cost for paper in listed)
+    for paper in listed:
+        if progress is not None:
+            progress(done, total)
+        found.append(paper.compare())
+        done += paper.cost
+        if progress is not None:
+            progress(done, total)
+    return tuple(found)
 
 
 @dataclass(frozen=True)
-class PaperSummary:
-    """One paper: what of it is reproduced, which of its claims hold."""
+class Summary:
+    """One paper: what of it is reproduced, and what became of its claims."""
 
-    name: str
-    """Of its package, such as ``hu2023``."""
-    source: str
-    question: str
-    """What it is about, in plain words."""
-    reproduced: tuple[int, int]
-    """How many of how many."""
-    counted: str
-    """What `reproduced` counts."""
-    holds: int
-    """Claims that hold."""
-    fails: int
-    """Claims that do not."""
-    open: int
-    """Claims that cannot be told, or only nearly."""
-    verdicts: tuple[tuple[str, int], ...]
-    """All claims by verdict, in the words of the paper's own table."""
-    reasons: tuple[str, ...]
-    """One sentence or more for every claim that does not hold."""
+    paper: Paper
+    reproduced: Reproduced
+    verdicts: dict[Verdict, int]
+    """Claims by verdict, all verdicts."""
+    reasons: tuple[tuple[Verdict, str], ...]
+    """What is found and why, for every claim that is not reproduced although something is printed."""
     headline: str
     """What came out, in a sentence."""
+
+    @classmethod
+    def of(cls, comparison: Comparison) -> Summary:
+        """From a whole comparison, as `Paper.compare` gives it without options."""
+        if not comparison.claims or comparison.reproduced is None:
+            raise InputError("comparison", f"must be a whole one, as {comparison.paper.name} has it without options")
+        count = comparison.verdicts
+        chosen = [claim for verdict in EXPLAINED for claim in comparison.claims if claim.verdict is verdict]
+        return cls(
+            comparison.paper,
+            comparison.reproduced,
+            {verdict: count[verdict] for verdict in Verdict},
+            tuple(zip((claim.verdict for claim in chosen), reasons(chosen), strict=True)),
+            comparison.headlines[0],
+        )
 
     @property
     def claims(self) -> int:
         """All of them."""
-        return self.holds + self.fails + self.open
+        return sum(self.verdicts.values())
 
-    @property
-    def reproduced_text(self) -> str:
-        """Such as ``216 of 216``."""
-        return f"{self.reproduced[0]} of {self.reproduced[1]}"
+    def sentences(self) -> Iterator[str]:
+        """What is counted and what it misses, and the reason of every claim that is not reproduced."""
+        yield f"{self.reproduced.text} {self.reproduced.what}."
+        if self.reproduced.done < self.reproduced.total:
+            yield self.headline
+        if self.verdicts[Verdict.NOT_PRINTED]:
+            yield f"Not printed, so that nothing can be compared: {self.verdicts[Verdict.NOT_PRINTED]} claims."
+        yield from (f"{str(verdict).capitalize()}: {reason}" for verdict, reason in self.reasons)
 
-    @property
-    def open_text(self) -> str:
-        """What the open claims are called, such as ``2 near, 1 not checkable``."""
-        return ", ".join(f"{count} {name}" for name, count in self.verdicts if name not in (*HOLDING, FAILS))
+    def record(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "name": self.paper.name,
+            "source": self.paper.source,
+            "question": self.paper.question,
+            "reproduced": self.reproduced.done,
+            "of": self.reproduced.total,
+            "counted": self.reproduced.what,
+            "claims": self.claims,
+            "verdicts": {str(verdict): count for verdict, count in self.verdicts.items()},
+            "reasons": [{"verdict": str(verdict), "reason": reason} for verdict, reason in self.reasons],
+            "headline": self.headline,
+        }
 
     def __repr__(self) -> str:
-        claims = f"{self.holds} hold, {self.fails} do not, {self.open} open"
-        return f"PaperSummary({self.name}: {self.reproduced_text} {self.counted}; of {self.claims} claims {claims})"
+        counts = ", ".join(f"{count} {verdict.short}" for verdict, count in self.verdicts.items() if count)
+        return f"Summary({self.paper.name}: {self.reproduced.text} {self.reproduced.what}; claims: {counts})"
 
 
-def comparisons(progress: Progress | None = None) -> dict[str, Any]:
-    """Every paper worked out, by name; takes some 15 s."""
-    found, done, total = {}, 0, sum(SHARES.values())
-    for name in QUESTIONS:
-        if progress is not None:
-            progress(done, total)
-        found[name] = import_module(f"vertebra.papers.{name}.comparison").compare()
-        done += SHARES[name]
-        if progress is not None:
-            progress(done, total)
-    return found
-
-
-def summaries(progress: Progress | None = None) -> tuple[PaperSummary, ...]:
+def summaries(progress: Progress | None = None) -> tuple[Summary, ...]:
     """All papers, worked out anew."""
-    return tuple(summary_of(name, comparison) for name, comparison in comparisons(progress).items())
+    return tuple(Summary.of(comparison) for comparison in comparisons(progress))
 
 
-def summary_of(name: str, comparison: Any) -> PaperSummary:
-    """The summary of one paper from its whole comparison, as its `compare` gives it."""
-    if name not in QUESTIONS:
-        raise InputError("name", f"must be one of {', '.join(QUESTIONS)}, not {name!r}")
-    if not comparison.claims:
-        raise InputError("comparison", f"must be a whole one, as vertebra.papers.{name}.comparison.compare() gives it")
-    package = f"vertebra.papers.{name}"
-    verdicts = Counter(claim.verdict for claim in comparison.claims)
-    holds = sum(verdicts[verdict] for verdict in HOLDING)
-    count, total, counted = _REPRODUCED[name](comparison)
-    return PaperSummary(
-        name, import_module(f"{package}.records").SOURCE, QUESTIONS[name], (count, total), counted, holds,
-        verdicts[FAILS], len(comparison.claims) - holds - verdicts[FAILS], tuple(verdicts.items()),
-        tuple(_REASONS[name](comparison)), next(iter(import_module(f"{package}.facts").headlines(comparison))),
-    )  # fmt: skip
-
-
-def _hu_reproduced(comparison: Hu) -> tuple[int, int, str]:
-    return comparison.equal, len(comparison.cells), "cells of Tables 1 to 3 equal to the printed digit"
-
-
-def _yang_reproduced(comparison: Yang) -> tuple[int, int, str]:
-    ranges = [claim for claim in comparison.claims if claim.triangle]
-    inside = sum(claim.allows(claim.ours) for claim in ranges if claim.ours is not None)
-    return inside, len(ranges), "differences of tips in the range that printed errors allow; friction is calibrated"
-
-
-def _cai_reproduced(comparison: Cai) -> tuple[int, int, str]:
-    inside = sum(curve.inside for curve in comparison.curves)
-    return inside, len(comparison.curves), "largest payloads in the range that Tables I and II imply"
-
-
-def _dantuono_reproduced(comparison: Dantuono) -> tuple[int, int, str]:
-    printed = [claim for claim in comparison.claims if claim.letter in ("e", "i")]
-    same = sum(claim.verdict in HOLDING for claim in printed)
-    return same, len(printed), "printed numbers (rise of 43 %; 6 equations, 16 unknowns); no tension is printed"
-
-
-def _lapusan_reproduced(comparison: Lapusan) -> tuple[int, int, str]:
-    from vertebra.papers.lapusan2022.published import TESTS, errors
-
-    pairs = [
-        (ours, printed)
-        for test in TESTS
-        for ours, printed in zip(
-            comparison.found.mae(test, "stated", "paper").tolist(), errors(test).mae.tolist(), strict=True
-        )
-    ]
-    same = sum(fixed(ours, _decimals(printed)) == fixed(printed, _decimals(printed)) for ours, printed in pairs)
-    return same, len(pairs), "printed mean errors by the stated noise alone, simulated; causes are not printed"
-
-
-def _decimals(printed: float) -> int:
-    """Digits after the point, as printed."""
-    return len(f"{printed:.10f}".rstrip("0").split(".")[1])
-
-
-def _hu_reasons(comparison: Hu) -> Iterator[str]:
-    for claim in comparison.claims:
-        if claim.verdict == FAILS:
-            weight = {None: "", True: ", with gravity", False: ", without gravity"}[claim.gravity]
-            ours = "" if claim.from_ours is None else f", ours {fixed(claim.from_ours, claim.decimals)} {claim.unit}"
-            yield (
-                f"{claim.what}{weight} (section {claim.section}): the text says {fixed(claim.quoted, claim.decimals)}"
-                f" {claim.unit}; its own cells give {fixed(claim.from_published, claim.decimals)} {claim.unit}{ours}."
-            )
-
-
-def _number_reasons(comparison: Yang | Cai) -> Iterator[str]:
-    before = ""
-    for claim in comparison.claims:
-        why = claim.why.replace(LIKEWISE, before, 1)
-        before = why
-        if claim.verdict == FAILS and claim.ours is not None:
-            unit = f" {claim.unit}" if claim.unit else ""
-            allowed = getattr(claim, "range_text", "")
-            says = f"the printed errors allow {allowed}{unit}" if allowed else f"the text says {claim.says}{unit}"
-            whose = "its own numbers give" if claim.basis == PRINT else "ours is"
-            found = f"{whose} {fixed(claim.ours, claim.decimals)}{unit}"
-            yield f"{claim.what} (section {claim.section}): {says}, {found}.{f' {why}' if why else ''}"
-
-
-def _letter_reasons(comparison: Dantuono | Lapusan) -> Iterator[str]:
+def reasons(claims: Sequence[Claim]) -> Iterator[str]:
+    """One per claim: what the paper says, what was found, and why; a reason that several share is given once."""
     said: set[str] = set()
-    for claim in comparison.claims:
-        if claim.verdict == FAILS:
-            why = f" {_opening(claim.why)}" if claim.why and claim.why not in said else ""
-            said.add(claim.why)
-            yield f"({claim.letter}) {claim.says}: {claim.found}{why}"
+    for claim in claims:
+        why = f" {claim.why}" if claim.why and claim.why not in said else ""
+        said.add(claim.why)
+        if claim.what:
+            yield f"{claim.what} ({claim.where}): the text says {claim.says}; found: {claim.found}.{why}"
+        else:
+            yield f"{claim.key} {claim.says}: {claim.found}{why}"
 
 
-def _opening(text: str) -> str:
-    """The first sentence, and the next where the first is too short to say anything; the paper's page has it all."""
-    first, *others = re.split(r"(?<=\.) (?=[A-Z])", text)
-    return f"{first} {others[0]}" if others and len(first) < SHORT else first
+# Tables ---------------------------------------------------------------------------------------------------------------
 
 
-_REPRODUCED: dict[str, Callable[[Any], tuple[int, int, str]]] = {
-    "hu2023": _hu_reproduced,
-    "yang2023": _yang_reproduced,
-    "cai2023": _cai_reproduced,
-    "dantuono2023": _dantuono_reproduced,
-    "lapusan2022": _lapusan_reproduced,
+def shown_verdicts(found: Sequence[Summary]) -> list[Verdict]:
+    """All but the verdict that no claim should have, unless one has it."""
+    return [v for v in Verdict if v is not Verdict.NOT_REPRODUCED or any(one.verdicts[v] for one in found)]
+
+
+def summary_facts(found: Sequence[Summary], brief: bool = False) -> Facts:
+    """One row per paper; `brief` where there is little room."""
+    shown, rows = shown_verdicts(found), []
+    for one in found:
+        about, counted = ((), ()) if brief else ((one.paper.question,), (one.reproduced.what,))
+        counts = (str(one.verdicts[verdict]) for verdict in shown)
+        rows.append((one.paper.name, *about, one.reproduced.text, *counted, str(one.claims), *counts))
+    about, counted = ((), ()) if brief else (("question",), ("of what",))
+    names = (verdict.short.replace(" ", "\n") if brief else str(verdict) for verdict in shown)
+    headers = ("paper", *about, "numbers\nreproduced", *counted, "claims", *names)
+    return Facts("Summary", headers, tuple(rows))
+
+
+def record(found: Sequence[Comparison]) -> dict[str, Any]:
+    """Everything for JSON."""
+    return {"papers": {one.paper.name: {"summary": Summary.of(one).record(), "record": one.json()} for one in found}}
+
+
+def csv(found: Sequence[Comparison]) -> str:
+    """One row per paper."""
+    rows = []
+    for comparison in found:
+        row = Summary.of(comparison).record()
+        row.pop("reasons")
+        headline, verdicts = row.pop("headline"), row.pop("verdicts")
+        counts = {f"claims_{Verdict(name).name.lower()}": count for name, count in verdicts.items()}
+        rows.append(row | counts | {"headline": headline})
+    return csv_text(rows)
+
+
+# One page -------------------------------------------------------------------------------------------------------------
+
+
+def joint_html(found: Sequence[Comparison], progress: Progress = lambda done, total: None) -> str:
+    """A summary, then the page of each paper as a section."""
+    from vertebra.report.html import html_page
+
+    return html_page(TITLE, _parts(found, progress), NOTE)
+
+
+def _parts(found: Sequence[Comparison], progress: Progress) -> Iterator[Part]:
+    from vertebra.report.html import contents, facts_table, paragraph, section, sentences
+
+    listed = [Summary.of(comparison) for comparison in found]
+    yield facts_table(summary_facts(listed))
+    yield paragraph("", VERDICT_NOTE)
+    yield contents((comparison.paper.name, comparison.title) for comparison in found)
+    for one in listed:
+        yield sentences(one.sentences(), one.paper.name)
+    for done, comparison in enumerate(found, 1):
+        about = paragraph("", f"{comparison.paper.source}. {comparison.note}")
+        yield section(comparison.paper.name, comparison.title, [about, *comparison.parts()])
+        progress(done, len(found))
+
+
+# One picture ----------------------------------------------------------------------------------------------------------
+
+REPRODUCED = "#0072B2"
+LOOKS = {
+    Verdict.REPRODUCED: ("#009E73", ""),
+    Verdict.CONTRADICTS: ("#E69F00", "//"),
+    Verdict.DEPENDS: ("#56B4E9", ".."),
+    Verdict.NOT_PRINTED: ("#C8CED4", ""),
+    Verdict.NOT_REPRODUCED: ("#D55E00", "xx"),
 }
-_REASONS: dict[str, Callable[[Any], Iterator[str]]] = {
-    "hu2023": _hu_reasons,
-    "yang2023": _number_reasons,
-    "cai2023": _number_reasons,
-    "dantuono2023": _letter_reasons,
-    "lapusan2022": _letter_reasons,
-}
+"""Colour and hatch, so that they are told apart without colour too."""
+
+
+def draw(found: Sequence[Comparison], path: Path) -> None:
+    """What is reproduced, and claims by verdict; .png or .svg, same input, same bytes."""
+    import matplotlib as mpl
+
+    from vertebra.report.still import SETTINGS, save_figure
+
+    with mpl.rc_context(SETTINGS):
+        save_figure(_figure([Summary.of(comparison) for comparison in found]), path)
+
+
+def _figure(found: Sequence[Summary]) -> Any:
+    from vertebra.report.still import plot_grid
+
+    figure, ((left, right),) = plot_grid(1, 2, TITLE)
+    rows = range(len(found))
+    shares = [100.0 * one.reproduced.done / one.reproduced.total for one in found]
+    left.barh(rows, shares, color=REPRODUCED, height=0.55)
+    for row, (one, share) in enumerate(zip(found, shares, strict=True)):
+        left.text(share + 2, row, one.reproduced.text, va="center", fontsize=9)
+    left.set(xlabel="reproduced [%]", xlim=(0, 125), xticks=range(0, 101, 20), title="Printed numbers reproduced")
+    start = [0] * len(found)
+    for verdict in shown_verdicts(found):
+        counts = [one.verdicts[verdict] for one in found]
+        colour, hatch = LOOKS[verdict]
+        right.barh(
+            rows, counts, left=start, color=colour, hatch=hatch, edgecolor="white", height=0.55, label=str(verdict)
+        )
+        for row, count in enumerate(counts):
+            if count:
+                box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+                right.text(start[row] + count / 2, row, str(count), ha="center", va="center", fontsize=9, bbox=box)
+        start = [before + count for before, count in zip(start, counts, strict=True)]
+    right.set(xlabel="claims", title="Claims of the text")
+    right.legend(ncols=1, loc="upper center", bbox_to_anchor=(0.5, -0.13))
+    for axes, names in ((left, [one.paper.name for one in found]), (right, [""] * len(found))):
+        axes.set_yticks(rows, names)
+        axes.set_ylim(len(found) - 0.5, -0.5)
+        axes.grid(False, axis="y")
+    return figure

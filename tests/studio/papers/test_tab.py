@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.papers.once import compared
 from tests.studio.whole_studio import Acting
 
 import vertebra as vb
 from vertebra.errors import StudioError
-from vertebra.papers.hu2023.comparison import compare
-from vertebra.papers.summary import summary_of
-from vertebra.studio.papers import jobs as papers_jobs
-from vertebra.studio.papers.cases import TITLES, checked, paper, robot_of
+from vertebra.papers import NAMES
+from vertebra.papers.paper import paper
+from vertebra.papers.summary import Summary
+from vertebra.studio.papers import model as papers_model
+from vertebra.studio.papers.model import checked, robot_of, source_of
 from vertebra.studio.papers.settings import PapersSettings
 from vertebra.studio.state import RobotSource, State, from_json, from_link, to_json, to_link
 
@@ -71,7 +73,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 @pytest.fixture(autouse=True)
 def no_claims(monkeypatch: pytest.MonkeyPatch) -> None:
     """Claims are judged by tests of their own; here they would only take time."""
-    monkeypatch.setattr("vertebra.studio.papers.tab.SLOW", tuple(TITLES))
+    monkeypatch.setattr("vertebra.studio.papers.tab.SLOW", 0)
 
 
 def test_it_starts_with_a_case_of_the_first_robot(running: Running) -> None:
@@ -79,21 +81,21 @@ def test_it_starts_with_a_case_of_the_first_robot(running: Running) -> None:
     assert "8 of 8 equal to the printed digit" in running.text
 
 
-@pytest.mark.parametrize("name", TITLES)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_case_brings_its_robot_and_the_tab_stays(running: Running, name: str) -> None:
     running.pick(name, CHOICES[name])
-    studio, module = running.studio, paper(name)
+    studio = running.studio
     assert studio.mode == "papers"
-    assert studio.source == module.robot_source(CHOICES[name])
+    assert studio.source == source_of(name, CHOICES[name])
     drawn = studio.stage._last
-    assert np.array_equal(drawn.frames, module.outcome(CHOICES[name], lambda share: None).frames[0])
-    assert running.tab.settings() == PapersSettings(paper=name, choice=CHOICES[name])  # type: ignore[arg-type]
+    assert np.array_equal(drawn.frames, paper(name).choices.outcome(CHOICES[name], lambda share: None).frames[0])
+    assert running.tab.settings() == PapersSettings(paper=name, choice=CHOICES[name])
     assert [box.value for box in running.tab._boxes[name]] == list(CHOICES[name])  # controls were made anew
     assert [box.visible for boxes in running.tab._boxes.values() for box in boxes].count(True) == len(CHOICES[name])
     assert running.tab._playback.folder.visible == (name == "dantuono2023")
 
 
-@pytest.mark.parametrize("name", TITLES)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_state_brings_a_case_back(running: Running, name: str) -> None:
     running.pick(name, CHOICES[name])
     state = running.do(running.studio.state)
@@ -102,9 +104,9 @@ def test_a_state_brings_a_case_back(running: Running, name: str) -> None:
         assert again.tabs["papers"]["paper" if name != "hu2023" else "choice"]
         running.do(lambda: running.tab.restore(PapersSettings()))
         assert running.do(lambda again=again: running.studio.restore(again)) is None
-        assert running.tab.settings() == PapersSettings(paper=name, choice=CHOICES[name])  # type: ignore[arg-type]
+        assert running.tab.settings() == PapersSettings(paper=name, choice=CHOICES[name])
         running.until(lambda: running.tab._drawn is not None)
-        assert running.studio.source == paper(name).robot_source(CHOICES[name])
+        assert running.studio.source == source_of(name, CHOICES[name])
 
 
 def test_another_robot_keeps_the_choice_until_a_case_is_picked(running: Running) -> None:
@@ -122,14 +124,14 @@ def test_another_robot_keeps_the_choice_until_a_case_is_picked(running: Running)
     assert not running.tab._take.visible
 
 
-@pytest.mark.parametrize("name", TITLES)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_case_opens_in_its_tab(running: Running, name: str) -> None:
     running.pick(name, CHOICES[name])
-    opens = paper(name).opens(CHOICES[name])
+    opens = paper(name).choices.opens(CHOICES[name])
     assert running.do(running.tab._opened) is None
     studio = running.studio
     assert studio.mode == opens.mode
-    assert studio.source == paper(name).robot_source(CHOICES[name])
+    assert studio.source == source_of(name, CHOICES[name])
     settings = running.do(studio.tabs[opens.mode].settings)
     for field, value in opens.settings.items():
         if field in ("tensions", "form", "bend_deg", "pattern", "method", "period", "mount", "base", "loads", "toward"):
@@ -167,35 +169,36 @@ def test_a_wrong_state_changes_nothing(running: Running) -> None:
 
 
 def test_claims_are_judged_in_another_process(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vertebra.studio.papers.tab.SLOW", ())
+    monkeypatch.setattr("vertebra.studio.papers.tab.SLOW", 100)
     running.pick("hu2023", ("Table 1, steel, ground",))
     running.until(lambda: "papers-claim-0" in str(running.tab._claims_text.content))
     text = str(running.tab._claims_text.content)
-    for claim in compare().claims:
-        if claim.what in ("Table 1 ground: tip", "Table 1: angle") and claim.gravity:
-            assert claim.verdict in text
-            assert f"{claim.quoted:.2f}" in text
+    for claim in compared("hu2023").claims:
+        if claim.what in ("Table 1 ground: tip, gravity", "Table 1: angle, gravity"):
+            assert str(claim.verdict) in text
+            assert claim.says in text
     assert text.count("papers-claim-") == 2
     assert running.tab._work.running == ""
 
 
 def test_the_check_of_all_papers(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one paper for all five, whose own tests check their comparisons."""
-    whole, shares = compare(), []
+    whole, shares = compared("hu2023"), []
 
-    def one(progress: Callable[[int, int], None]) -> dict[str, Any]:
+    def one(progress: Callable[[int, int], None]) -> tuple[Any, ...]:
         progress(1, 2)
-        return {"hu2023": whole}
+        return (whole,)
 
-    monkeypatch.setattr(papers_jobs, "comparisons", one)
-    summaries, claims = papers_jobs.check_all(shares.append)
-    assert summaries == (summary_of("hu2023", whole),)
-    assert claims == {"hu2023": paper("hu2023").claims(whole)}
-    assert shares == [0.5 * papers_jobs.AFTER]
+    monkeypatch.setattr(papers_model, "comparisons", one)
+    summaries, claims = papers_model.check_all(shares.append)
+    assert summaries == (Summary.of(whole),)
+    assert claims == {"hu2023": whole.claims}
+    assert shares == [0.5 * papers_model.AFTER]
     running.do(lambda: running.tab._checked((summaries, claims)))
     text = str(running.tab._summary_text.content)
     assert "216 of 216" in text
-    assert all(reason.split(":")[0] in text for reason in summaries[0].reasons)
+    assert "vb-bad" not in text
+    assert all(reason.split(":")[0] in text for _, reason in summaries[0].reasons)
 
 
 def test_leaving_ends_the_work(running: Running) -> None:

@@ -9,17 +9,17 @@ import pytest
 from tests.studio.windows import StudioProcess, Window, chromium, studio
 
 from vertebra.papers.cai2023.cases import CASES as CAI_CASES
-from vertebra.papers.cai2023.comparison import curve_of
+from vertebra.papers.cai2023.cases import curve_of
 from vertebra.papers.dantuono2023.cases import CASES as MOTIONS
-from vertebra.papers.dantuono2023.runs import run
-from vertebra.papers.digits import fixed
+from vertebra.papers.dantuono2023.cases import run
 from vertebra.papers.hu2023.cases import cases as hu_cases
-from vertebra.papers.hu2023.cases import solve
-from vertebra.papers.hu2023.cells import compared_cells
-from vertebra.papers.lapusan2022.noise_free import noise_free
+from vertebra.papers.hu2023.cases import compared_cells, solve
+from vertebra.papers.lapusan2022.model import noise_free
+from vertebra.papers.paper import Verdict, paper
+from vertebra.papers.printed import fixed
 from vertebra.papers.yang2023.cases import case_numbered, in_paper_axes
 from vertebra.papers.yang2023.cases import solve as yang_solve
-from vertebra.studio.papers.cases import EQUAL, checked, paper
+from vertebra.studio.papers.model import checked
 from vertebra.studio.papers.tab import LABELS
 from vertebra.studio.readout import number
 
@@ -40,7 +40,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 def choose_paper(window: Window, name: str) -> None:
     """Until its first case is there: the controls are made anew for its robot."""
     window.choose("Paper", LABELS[name])
-    window.wait("papers-title", paper(name).outcome(checked(name, ()), lambda share: None).title)
+    window.wait("papers-title", paper(name).choices.outcome(checked(name, ()), lambda share: None).title)
 
 
 def test_cells_of_hu_and_the_same_in_the_shape_tab(page: Page) -> None:
@@ -53,7 +53,7 @@ def test_cells_of_hu_and_the_same_in_the_shape_tab(page: Page) -> None:
         for row, cell in enumerate(cells):
             window.wait(f"papers-cell-{row}-1", fixed(cell.published))
             window.wait(f"papers-cell-{row}-2", fixed(cell.ours, 3))
-            window.wait(f"papers-cell-{row}-4", EQUAL)
+            window.wait(f"papers-cell-{row}-4", Verdict.REPRODUCED.short)
         assert window.text(f"papers-cell-{len(cells)}-1") == ""
     window.until(lambda: window.text("papers-claim-0") != "")
     window.press("Open in the Shape tab")

@@ -12,7 +12,7 @@ import pytest
 from tests.studio.windows import StudioProcess, Window, chromium, studio
 
 import vertebra as vb
-from vertebra.statics import Shape, Status
+from vertebra.statics import Shape
 from vertebra.studio.readout import number
 from vertebra.studio.shape.text import margin_text
 

@@ -7,6 +7,7 @@ is our azimuth + 90 deg, so that theta = 0 bends down. All angles of the shapes 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -15,7 +16,8 @@ import numpy as np
 
 import vertebra as vb
 from vertebra.locked.ball_shape import BallShape
-from vertebra.papers.cai2023.published import error_rows
+from vertebra.papers.cai2023.published import ErrorRow, error_rows
+from vertebra.report.document import Facts, number
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
@@ -94,3 +96,111 @@ def payload_of(
 ) -> Payload:
     """Under a load that hangs from the tip."""
     return vb.payload(robot or snake(), shape.bends, shape.azimuths, tensions, DOWN, gravity=gravity)
+
+
+# Payload of one shape against tension.
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """One curve of Fig. 6 or 7 as we compute it, and the row of the table that goes with it."""
+
+    case: Case
+    shape: BallShape
+    payloads: tuple[Payload, ...]
+    """Seven, level by level."""
+    weightless: tuple[Payload, ...]
+    """The same without gravity."""
+    printed: ErrorRow
+
+    @property
+    def forces(self) -> Floats:
+        """(7,) N."""
+        return np.array([payload.force for payload in self.payloads])
+
+    @property
+    def largest(self) -> Payload:
+        """That of the highest tensions."""
+        return self.payloads[-1]
+
+    @property
+    def miss(self) -> float:
+        """How far our largest payload is outside of what the table implies, N; 0 inside, negative below."""
+        return self.printed.implied.miss(self.largest.force)
+
+    @property
+    def inside(self) -> bool:
+        """Whether the table allows our largest payload."""
+        return self.miss == 0.0
+
+    @property
+    def line(self) -> tuple[float, float]:
+        """Slope (N per N of tension) and intercept (N) of the straight line that fits best."""
+        slope, intercept = np.polyfit(LEVELS, self.forces, 1)
+        return float(slope), float(intercept)
+
+    @property
+    def off_line(self) -> float:
+        """Largest distance from that line, N."""
+        return float(np.abs(self.forces - np.polyval(self.line, LEVELS)).max())
+
+    @property
+    def off_proportion(self) -> float:
+        """Largest relative difference of payload over tension between levels, without gravity; equal tensions only.
+
+        With unequal ones the tensions themselves are not in proportion.
+        """
+        ratio = np.array([payload.force for payload in self.weightless]) / np.array(LEVELS)
+        return float(ratio.max() / ratio.min() - 1.0)
+
+    @property
+    def modes(self) -> str:
+        """Weakest joint and how it gives way, at all levels alike or the lowest and the highest."""
+        texts = [f"joint {payload.joint}, {payload.mode}" for payload in self.payloads]
+        return texts[0] if len(set(texts)) == 1 else f"{texts[0]} to {texts[-1]}"
+
+    def __repr__(self) -> str:
+        return f"Curve({self.case.name}: {self.largest.force:.3f} N, table implies {self.printed.implied.text} N)"
+
+
+def curve_of(case: Case) -> Curve:
+    """All payloads of one case, with weight and without."""
+    shape, still = shape_of(case.shape), np.zeros(3)
+    return Curve(
+        case,
+        shape,
+        tuple(payload_of(shape, tensions) for tensions in case.tensions),
+        tuple(payload_of(shape, tensions, still) for tensions in case.tensions),
+        error_rows()[case.table, case.shape],
+    )
+
+
+def gains(equal: Curve, less: Curve) -> list[float]:
+    """By how much the payload is larger when T1 is 5 N less, %, level by level."""
+    return [100.0 * (b / a - 1.0) for a, b in zip(equal.forces.tolist(), less.forces.tolist(), strict=True)]
+
+
+# What the text does not state, and what stands in for it here.
+
+
+def unstated_facts() -> Facts:
+    """What is not stated, and what we use."""
+    return Facts("Not stated in the text", ("what", "here", "mark"), tuple(_assumed()))
+
+
+def _assumed() -> Iterator[tuple[str, str, str]]:
+    section = snake().to_mapping()["sections"][0]
+    joint, link = section["joint"], section["link"]
+    yield "ball radius r_o", f"{number(joint['radius'] * 1e3)} mm", "assumed: half the outer diameter"
+    yield "ring radius r_c", f"{number(joint['ring_radius'] * 1e3)} mm", "assumed"
+    yield "channel d", f"{number(link['channel'] * 1e3)} mm", "assumed"
+    yield "mass of a link", f"{number(link['mass'] * 1e3)} g", "assumed"
+    yield "gravity", f"{number(float(np.linalg.norm(snake().gravity)))} m/s^2", "assumed"
+    yield "clamped links", f"the first of 20, {section['joints']} joints", "assumed"
+    for name, text in SHAPES.items():
+        if name != "straight":
+            yield name, text, "assumed"
+    yield "which way the vertical S starts", "down", "inferred from the gain"
+    yield "T1 of Table II", "0 to 30 N", "inferred from the gain"
+    yield "largest payload of a shape", "predicted, at 35 N", "assumed; may be measured"
+    yield "measured payloads", "-", "only drawn, not used"

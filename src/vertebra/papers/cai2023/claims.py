@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from vertebra.papers.cai2023 import published
-from vertebra.papers.cai2023.curve import Curve
-from vertebra.papers.cai2023.published import HALF_DIGIT, ErrorRow
+from vertebra.papers.cai2023.cases import SHAPES, gains
+from vertebra.papers.cai2023.model import Results
+from vertebra.papers.cai2023.published import HALF_DIGIT, ErrorRow, error_rows
+from vertebra.papers.paper import Claim, Verdict, unless_explained
+from vertebra.papers.printed import fixed
 
-HOLDS = "holds"
-NEAR = "near"
-LAST_DIGIT = "last digit"
-FAILS = "does not hold"
-UNCHECKABLE = "not checkable"
-VERDICTS = {
-    HOLDS: "our numbers, or the printed ones, say the same",
-    NEAR: "ours is within one percentage point of a printed number, but not that number: it depends on what is assumed",
-    LAST_DIGIT: "the printed number is the limit itself, so that only its rounding can make the statement true",
-    FAILS: "our numbers, or the printed ones, say something else",
-    UNCHECKABLE: "needs numbers that are only drawn",
-}
 MODEL, PRINT = "our model", "printed numbers"
-ONE_POINT = 1.0
 
 
-@dataclass(frozen=True)
-class Claim:
-    """One statement."""
+class _Judged(NamedTuple):
+    """A claim before it has a number."""
 
     section: str
-    """Where the paper makes it."""
     what: str
     unit: str
     says: str
@@ -40,53 +28,58 @@ class Claim:
     """What ours is worked out from: our model or the printed numbers."""
     ours: float | None
     """None when it cannot be checked."""
-    verdict: str
-    """One of `VERDICTS`."""
-    why: str = ""
+    verdict: Verdict
+    why: str
     decimals: int = 2
 
+    def claim(self, key: str) -> Claim:
+        """With the shapes that it is about."""
+        shape = next((name for name in SHAPES if name in self.what), None)
+        found = "" if self.ours is None else f"{fixed(self.ours, self.decimals)} {self.unit}"
+        details = {name: getattr(self, name) for name in ("unit", "says", "basis", "ours")}
+        about = frozenset({shape} if shape else {"equal"})
+        says = self.says if self.says in ("linear", "largest") else f"{self.says} {self.unit}"
+        return Claim(key, self.section, self.what, says, found, self.verdict, self.why, about, details)
 
-def gains(equal: Curve, less: Curve) -> list[float]:
-    """By how much the payload is larger when T1 is 5 N less, %, level by level."""
-    return [100.0 * (b / a - 1.0) for a, b in zip(equal.forces.tolist(), less.forces.tolist(), strict=True)]
 
-
-def claims_of(curves: Sequence[Curve], printed: Mapping[tuple[int, str], ErrorRow]) -> Iterator[Claim]:
+def claims(found: Results) -> tuple[Claim, ...]:
     """All that the text says about payloads and errors."""
-    by_case = {(curve.case.table, curve.case.shape): curve for curve in curves}
-    yield from _gains(by_case)
-    yield from _lines(by_case)
-    yield from _errors([row for row in printed.values() if row.table == 1])
-    yield Claim(
-        "III-B", "scatter of experiments", "N", f"{published.SCATTER:.2f}", PRINT, None, UNCHECKABLE,
+    return tuple(one.claim(str(number)) for number, one in enumerate(_judged(found), 1))
+
+
+def _judged(found: Results) -> Iterator[_Judged]:
+    yield from _gains(found)
+    yield _line(found)
+    yield from _errors([row for row in error_rows().values() if row.table == 1])
+    yield _Judged(
+        "III-B", "scatter of experiments", "N", f"{published.SCATTER:.2f}", PRINT, None, Verdict.NOT_PRINTED,
         "Experiments are only drawn.",
     )  # fmt: skip
 
 
-def _gains(curves: Mapping[tuple[int, str], Curve]) -> Iterator[Claim]:
+def _gains(found: Results) -> Iterator[_Judged]:
     for shape, quoted in published.GAINS.items():
-        found = gains(curves[1, shape], curves[2, shape])
-        most = max(found)
-        near = NEAR if abs(most - quoted) <= ONE_POINT else FAILS
-        yield Claim(
-            "III-C", f"{shape}: largest gain", "%", f"{quoted:.2f}", MODEL, most,
-            HOLDS if abs(most - quoted) <= HALF_DIGIT else near,
-            "By 5 N less in tendon 1: 0, 5, 5 N against 5, 5, 5 N. The higher the tensions, the smaller the gain. The"
-            " text does not say which tensions it compares, nor whether it quotes experiments or its model.",
+        tried = gains(found.curve(1, shape), found.curve(2, shape))
+        low, high = found.gain_ranges[shape]
+        within = Verdict.DEPENDS if low <= quoted <= high else Verdict.NOT_REPRODUCED
+        yield _Judged(
+            "III-C", f"{shape}: largest gain", "%", f"{quoted:.2f}", MODEL, max(tried),
+            unless_explained(abs(max(tried) - quoted) <= HALF_DIGIT, within),
+            "By 5 N less in tendon 1: 0, 5, 5 N against 5, 5, 5 N. The higher the tensions, the smaller the gain. With"
+            f" one of the assumed numbers 5 % larger it is {fixed(low)} to {fixed(high)} %. The text does not say which"
+            " tensions it compares, nor whether it quotes experiments or its model.",
         )  # fmt: skip
-        least = min(found)
-        yield Claim(
-            "III-C", f"{shape}: smallest gain", "%", "> 0", MODEL, least, HOLDS if least > 0.0 else FAILS,
+        yield _Judged(
+            "III-C", f"{shape}: smallest gain", "%", "> 0", MODEL, min(tried), unless_explained(min(tried) > 0.0),
             "At 35 N; the text says that the payload grows.",
         )  # fmt: skip
 
 
-def _lines(curves: Mapping[tuple[int, str], Curve]) -> Iterator[Claim]:
-    equal = [curve for (table, _), curve in curves.items() if table == 1]
-    off = max(curve.off_line for curve in equal)
-    yield Claim(
+def _line(found: Results) -> _Judged:
+    off = max(curve.off_line for curve in found.curves if curve.case.table == 1)
+    return _Judged(
         "III-B", "payload off a straight line", "N", "linear", MODEL, off,
-        HOLDS if off < published.FORCE_STEP else FAILS,
+        unless_explained(off < published.FORCE_STEP),
         "Largest of four shapes, against a line with its own intercept; called linear below the 0.05 N by which the"
         " paper's method loads a link. Without weight the payload is in proportion to the tension, with it only nearly"
         " linear, and weight takes off a part that does not depend on tension.",
@@ -94,7 +87,7 @@ def _lines(curves: Mapping[tuple[int, str], Curve]) -> Iterator[Claim]:
     )  # fmt: skip
 
 
-def _errors(rows: Sequence[ErrorRow]) -> Iterator[Claim]:
+def _errors(rows: Sequence[ErrorRow]) -> Iterator[_Judged]:
     limits = (
         ("mean error", "N", published.MEAN_BELOW, max(row.mean for row in rows)),
         ("largest error", "N", published.LARGEST_BELOW, max(row.largest for row in rows)),
@@ -103,14 +96,20 @@ def _errors(rows: Sequence[ErrorRow]) -> Iterator[Claim]:
     )
     for what, unit, bounds, most in limits:
         for section, bound in bounds.items():
-            verdict = HOLDS if most < bound else LAST_DIGIT if math.isclose(most, bound) else FAILS
-            yield Claim(section, what, unit, f"< {bound:g}", PRINT, most, verdict, "Table I.")
+            if math.isclose(most, bound):
+                verdict = Verdict.DEPENDS
+                why = (
+                    "Table I prints the limit itself, so that its further digits decide: true from"
+                    f" {most - HALF_DIGIT:g} {unit}, not up to {most + HALF_DIGIT:g} {unit}."
+                )
+            else:
+                verdict, why = unless_explained(most < bound, Verdict.CONTRADICTS), "Table I."
+            yield _Judged(section, what, unit, f"< {bound:g}", PRINT, most, verdict, why)
     worst = max(rows, key=lambda row: row.mean), max(rows, key=lambda row: row.largest)
-    shapes = {row.shape for row in worst}
     in_percent = max(rows, key=lambda row: row.largest_percent)
-    yield Claim(
+    yield _Judged(
         "III-B", "errors of non-planar shape", "N", "largest", PRINT, worst[1].largest,
-        HOLDS if shapes == {"non-planar"} else FAILS,
+        unless_explained({row.shape for row in worst} == {"non-planar"}, Verdict.CONTRADICTS),
         f"In N. In % of its payload the {in_percent.shape} has the largest error of all,"
         f" {in_percent.largest_percent:.2f} %.",
     )  # fmt: skip

@@ -3,94 +3,99 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from vertebra.papers.dantuono2023.cases import BOTTOM, DURATION, LAST_SECONDS, SIDES, TOP
-from vertebra.papers.dantuono2023.dimensions import Found
-from vertebra.papers.dantuono2023.equations_of_link import EquationCount
-from vertebra.papers.dantuono2023.runs import Run
-from vertebra.papers.dantuono2023.weight_share import WeightShare
-from vertebra.papers.digits import fixed
+from vertebra.papers.dantuono2023.model import EquationCount, Found, Results, WeightShare
+from vertebra.papers.paper import Claim, Verdict, unless_explained
+from vertebra.papers.printed import fixed
 from vertebra.robot.tables import Floats
 
-HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be told"
-VERDICTS = {
-    HOLDS: "our numbers say the same",
-    FAILS: "our numbers say something else",
-    OPEN: "hangs on numbers that the paper does not print",
-}
 PAPER = "stated"
 """The reading by which a statement is judged; others are shown beside it."""
 RISE = 43.0
 """%, "almost"."""
 SAME = 1e-6
 """N; tensions closer than this are called equal."""
+ABOUT = {"a": {"pan"}, "b": {"tilt"}, "c": {"tilt"}, "d": {"tilt"}, "e": {"rise"}}
+"""Words of the motions that bear on a statement; all of them bear on the others."""
 Bases = Mapping[str, Floats]
 """(N, 4) tensions at the base by case, N."""
-Judgement = tuple[str, str, dict[str, float]]
-"""Verdict, what was found, and the numbers."""
+Judgement = tuple[bool | None, str, dict[str, float]]
+"""Whether it is so (none where numbers decide that the paper does not print), what was found, and the numbers."""
 
 
-@dataclass(frozen=True)
-class Claim:
-    """One statement."""
-
-    letter: str
-    section: str
-    """Where the paper makes it."""
-    says: str
-    verdict: str
-    """One of `VERDICTS`, with gravity and cables as stated and tensions link by link."""
-    found: str
-    why: str = ""
-    others: dict[str, str] = field(default_factory=dict)
-    """Verdicts under other readings of the text, and with one tension a cable."""
-    others_found: dict[str, str] = field(default_factory=dict)
-    numbers: dict[str, float] = field(default_factory=dict)
+def claims(whole: Results) -> tuple[Claim, ...]:
+    """All statements of sections 3 and 4 that can be set beside numbers; `whole` has all motions."""
+    return tuple(_claims(whole))
 
 
-def claims_of(
-    runs: Sequence[Run], robots: Sequence[Found], count: EquationCount, weight: WeightShare
-) -> Iterator[Claim]:
-    """All statements of sections 3 and 4 that can be set beside numbers."""
+def _claims(whole: Results) -> Iterator[Claim]:
+    assert whole.count is not None
+    assert whole.weight is not None
+    robots = whole.robots
     bases: dict[str, dict[str, Floats]] = {}
-    for one in runs:
+    for one in whole.runs:
         name = one.reading.name if one.method == "per_link" else "shared"
         if one.method == "per_link" or one.reading.name == PAPER:
             bases.setdefault(name, {})[one.case.name] = one.base
-    time = runs[0].motion.time
-    yield _judged("a", "pan: cable 2, at the bottom, has the highest tension", bases, bottom_highest("pan"), _TOP_HOLDS)
-    yield _judged("b", "tilt: cable 2 again has the highest tension", bases, bottom_highest("tilt"), _TOP_HOLDS)
-    yield _judged(
-        "c", "tilt, last 3 s, bending to the ceiling: T4 at its maximum is below T2", bases, last_seconds(time),
-        _DURATION,
-    )  # fmt: skip
-    yield _judged(
-        "d", "tilt: T1 = T3 at the base", bases, sides_equal, "The motion is symmetric about the upright plane."
-    )
-    yield _judged(
-        "e", "3D: the peak of cable 2 is almost 43 % above that of tilt", bases, rise_of_bottom, _rise_note(robots)
-    )
-    yield _judged("f", "3D: tensions of higher magnitude than in pan and tilt", bases, higher, _higher_note(robots))
-    yield _weight(weight)
-    yield Claim(
-        "h", "1, 5", "Newton-Euler costs less than energy-based formulations", OPEN, "No time is printed.",
+    # Mechanics is to blame only for what no robot of other dimensions does either.
+    slack = _whatever_the_dimensions(max(robot.bottom_pull for robot in robots) < SAME)
+    shorter = _whatever_the_dimensions(max(robot.over_pan for robot in robots) < 1.0)
+    for letter, says, judge, why, explained in (
+        ("a", "pan: cable 2, at the bottom, has the highest tension", bottom_highest("pan"), _TOP_HOLDS, slack),
+        ("b", "tilt: cable 2 again has the highest tension", bottom_highest("tilt"), _TOP_HOLDS, slack),
+        ("c", "tilt, last 3 s, bending to the ceiling: T4 at its maximum is below T2",
+         last_seconds(whole.runs[0].motion.time), _DURATION, slack),
+        ("d", "tilt: T1 = T3 at the base", sides_equal, "The motion is symmetric about the upright plane.",
+         Verdict.NOT_REPRODUCED),
+        ("e", "3D: the peak of cable 2 is almost 43 % above that of tilt", rise_of_bottom, _rise_note(robots), slack),
+        ("f", "3D: tensions of higher magnitude than in pan and tilt", higher, _higher_note(robots), shorter),
+    ):  # fmt: skip
+        yield _judged(letter, says, bases, judge, why, explained)
+    yield _weight(whole.weight)
+    yield _claim(
+        "h", "1, 5", "Newton-Euler costs less than energy-based formulations", Verdict.NOT_PRINTED,
+        "No time is printed.",
         "Each link is passed once in each direction and its programme has a fixed size, so that cost grows in"
         " proportion to the number of links. What that is worth beside another formulation is measured by the"
         " benchmarks, not here.",
     )  # fmt: skip
-    yield from _counts(count)
+    yield from _counts(whole.count)
 
 
-def _judged(letter: str, says: str, bases: Mapping[str, Bases], judge: Callable[[Bases], Judgement], why: str) -> Claim:
+def _whatever_the_dimensions(reason: bool) -> Verdict:
+    return Verdict.CONTRADICTS if reason else Verdict.NOT_REPRODUCED
+
+
+def _claim(
+    letter: str, section: str, says: str, verdict: Verdict, found: str, why: str = "",
+    numbers: Mapping[str, float] = {}, others: Mapping[str, str] = {}, others_found: Mapping[str, str] = {},
+) -> Claim:  # fmt: skip
+    details = {"letter": letter, "others": dict(others), "others_found": dict(others_found), "numbers": dict(numbers)}
+    about = frozenset(ABOUT.get(letter, {"any"}))
+    return Claim(f"({letter})", section, "", says, found, verdict, why, about, details)
+
+
+def _judged(
+    letter: str,
+    says: str,
+    bases: Mapping[str, Bases],
+    judge: Callable[[Bases], Judgement],
+    why: str,
+    explained: Verdict,
+) -> Claim:
+    """`explained`: the verdict when it is not so."""
+
+    def verdict(holds: bool | None) -> Verdict:
+        return Verdict.DEPENDS if holds is None else unless_explained(holds, explained)
+
     results = {name: judge(base) for name, base in bases.items()}
-    verdict, found, numbers = results.pop(PAPER)
-    others = {name: result[0] for name, result in results.items()}
-    return Claim(
-        letter, "4", says, verdict, found, why, others, {name: result[1] for name, result in results.items()}, numbers
-    )
+    holds, found, numbers = results.pop(PAPER)
+    others = {name: str(verdict(result[0])) for name, result in results.items()}
+    others_found = {name: result[1] for name, result in results.items()}
+    return _claim(letter, "4", says, verdict(holds), found, why, numbers, others, others_found)
 
 
 def peaks_text(base: Floats) -> str:
@@ -110,9 +115,8 @@ def bottom_highest(case: str) -> Callable[[Bases], Judgement]:
         found = f"Peaks of T1 to T4: {peaks_text(base)}; the highest is T{highest}."
         if highest == BOTTOM + 1:
             found = found[:-1] + f", {always}."
-        verdict = HOLDS if least > -SAME and highest == BOTTOM + 1 else FAILS
         return (
-            verdict,
+            least > -SAME and highest == BOTTOM + 1,
             found,
             {f"peak_T{k + 1}_N": float(base[:, k].max()) for k in range(4)} | {"T2_less_highest_N": least},
         )
@@ -144,7 +148,7 @@ def last_seconds(time: Floats) -> Callable[[Bases], Judgement]:
         highest, bottom = float(base[:, TOP].max()), float(base[:, BOTTOM].min())
         found = f"While bent up: T4 at most {fixed(highest, 1)} N, T2 at least {fixed(bottom, 1)} N."
         return (
-            HOLDS if over < 0.0 else FAILS,
+            over < 0.0,
             found,
             {"T4_max_N": highest, "T2_min_N": bottom, "T4_less_T2_max_N": over},
         )
@@ -157,7 +161,7 @@ def sides_equal(bases: Bases) -> Judgement:
     left, right = (bases["tilt"][:, k] for k in SIDES)
     apart = float(np.abs(left - right).max())
     text = f"They differ by at most {apart:.1g} N." if apart > 1e-12 else "They are equal to the last digit."
-    return HOLDS if apart < SAME else FAILS, text, {"largest_difference_N": apart}
+    return apart < SAME, text, {"largest_difference_N": apart}
 
 
 def rise_of_bottom(bases: Bases) -> Judgement:
@@ -166,13 +170,14 @@ def rise_of_bottom(bases: Bases) -> Judgement:
     rise = 100.0 * (both / tilt - 1.0)
     found = f"Peak of T2: {fixed(tilt)} N in tilt, {fixed(both)} N in 3D, {rise:+.2f} %."
     # A rise that is there but hangs on assumed dimensions proves nothing; none at all does.
-    return OPEN if rise > 1.0 else FAILS, found, {"tilt_N": tilt, "3d_N": both, "rise_percent": rise}
+    return None if rise > 1.0 else False, found, {"tilt_N": tilt, "3d_N": both, "rise_percent": rise}
 
 
 def _rise_note(robots: Sequence[Found]) -> str:
     rises = [robot.rise for robot in robots]
     return (
-        "Where cable 2 carries the weight (other readings), the rise is near the printed one. It comes from friction:"
+        "Cable 2 stays at its pretension, as in (a). Where it carries the weight (other readings), the rise is near the"
+        " printed one. It comes from friction:"
         " panned links hang to the side, their weight twists the joints, and only more contact force holds that (with"
         " enough friction there is no rise). But it"
         f" hangs on what the paper does not print: {len(robots)} robots of other dimensions have"
@@ -185,7 +190,7 @@ def higher(bases: Bases) -> Judgement:
     pan, tilt, both = (float(bases[name].max()) for name in ("pan", "tilt", "3d"))
     found = f"Highest tension: pan {fixed(pan, 1)}, tilt {fixed(tilt, 1)}, 3D {fixed(both, 1)} N."
     numbers = {"pan_N": pan, "tilt_N": tilt, "3d_N": both}
-    return HOLDS if both > max(pan, tilt) + SAME else FAILS, found, numbers
+    return both > max(pan, tilt) + SAME, found, numbers
 
 
 def _higher_note(robots: Sequence[Found]) -> str:
@@ -199,8 +204,8 @@ def _higher_note(robots: Sequence[Found]) -> str:
 
 def _weight(weight: WeightShare) -> Claim:
     share = 100.0 * weight.motion / weight.all
-    return Claim(
-        "g", "4", "weight affects tensions most", HOLDS if share < 50.0 else FAILS,
+    return _claim(
+        "g", "4", "weight affects tensions most", unless_explained(share < 50.0),
         f"Largest joint moment {fixed(1e3 * weight.all, 0)} mN m; without gravity {fixed(1e3 * weight.motion, 1)} mN m,"
         f" {fixed(share, 1)} % of it.",
         "The motions are slow: accelerations of joints are at most 0.044 rad/s².",
@@ -209,9 +214,9 @@ def _weight(weight: WeightShare) -> Claim:
 
 
 def _counts(count: EquationCount) -> Iterator[Claim]:
-    counted = HOLDS if (count.unknowns, count.equations) == (16, 6) else FAILS
-    needed = FAILS if count.without_friction else HOLDS
-    yield Claim(
+    counted = unless_explained((count.unknowns, count.equations) == (16, 6))
+    needed = unless_explained(not count.without_friction)
+    yield _claim(
         "i", "3.4", "6 equations with 16 unknowns a link", counted,
         f"{count.unknowns} unknowns, {count.equations} independent equations.",
         f"(32) and (33) set {count.zeroed} unknowns to zero, which leaves {count.unknowns - count.zeroed} for"
@@ -221,7 +226,7 @@ def _counts(count: EquationCount) -> Iterator[Claim]:
         numbers={"unknowns": count.unknowns, "equations": count.equations, "zeroed": count.zeroed, "free": count.free,
                  "free_tensions": count.free_tensions},
     )  # fmt: skip
-    yield Claim(
+    yield _claim(
         "j", "3.2", "only friction carries the weight along a pan joint's axis", needed,
         "With a friction coefficient of 0 "
         + ("some link has a solution." if count.without_friction else "no link has any solution."),

@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import vertebra as vb
-from vertebra.papers.dantuono2023.cases import STATED, TOP, motion, snake
-from vertebra.papers.dantuono2023.comparison import Comparison
-from vertebra.papers.dantuono2023.facts import SHORT
-from vertebra.papers.dantuono2023.migration import RATES, Migration, own_rate
-from vertebra.papers.dantuono2023.runs import Method, Run
-from vertebra.report.panels import Panel, Series, panel_figure, spread
+from vertebra.papers.dantuono2023.cases import SHORT, STATED, TOP, Method, Run, motion, snake
+from vertebra.papers.dantuono2023.model import RATES, Migration, Results, own_rate
+from vertebra.report.panels import Panel, Series, draw_panels, panel_figure, spread
 from vertebra.report.plotly import eye_distance, picture_row
 from vertebra.report.scene import CABLE_COLOURS, Scene, View, cable_style, robot_scene
 from vertebra.robot.tables import Floats
@@ -44,9 +42,9 @@ def tension_panel(one: Run) -> Panel:
     return Panel(SHORT[one.case.name], "time [s]", "tension at the base [N]", tuple(series))
 
 
-def tension_figures(comparison: Comparison, method: Method, reading: str = STATED.name) -> list[Any]:
+def tension_figures(whole: Results, method: Method, reading: str = STATED.name) -> list[Any]:
     """All cases by one method, to one scale."""
-    runs = [comparison.run(case.name, method, reading) for case in comparison.cases]
+    runs = [whole.run(case.name, method, reading) for case in whole.cases]
     top = 1.08 * max(float(one.base.max()) for one in runs)
     figures = []
     for one in runs:
@@ -57,7 +55,7 @@ def tension_figures(comparison: Comparison, method: Method, reading: str = STATE
 
 
 def residual_panel(one: Run) -> Panel:
-    """Moments that one tension a cable leaves out of balance."""
+    """Moments that one tension per cable leaves out of balance."""
     rows = spread(len(one.motion.time), MOST_POINTS)
     series = [
         Series(f"joint {j + 1}", one.motion.time[rows], one.allocation.residual[rows, j], CABLE_COLOURS[j],
@@ -67,9 +65,9 @@ def residual_panel(one: Run) -> Panel:
     return Panel(SHORT[one.case.name], "time [s]", "out of balance [N m]", tuple(series))
 
 
-def residual_figures(comparison: Comparison) -> list[Any]:
+def residual_figures(whole: Results) -> list[Any]:
     """All cases, to one scale."""
-    runs = [comparison.run(case.name, "shared") for case in comparison.cases]
+    runs = [whole.run(case.name, "shared") for case in whole.cases]
     values = np.concatenate([one.allocation.residual.ravel() for one in runs])
     low, high = float(values.min()), float(values.max())
     margin = MARGIN * max(high - low, 1e-6)
@@ -81,9 +79,9 @@ def residual_figures(comparison: Comparison) -> list[Any]:
     return figures
 
 
-def along_panel(comparison: Comparison) -> Panel:
+def along_panel(whole: Results) -> Panel:
     """The top cable of the straight robot, joint by joint."""
-    found = comparison.continuity
+    found = whole.continuity
     assert found is not None
     joints = list(range(1, 7))
     series = (
@@ -93,27 +91,27 @@ def along_panel(comparison: Comparison) -> Panel:
     return Panel("the top cable of the straight robot", "joint, from the base", "tension [N]", series)
 
 
-def along_figures(comparison: Comparison) -> list[Any]:
+def along_figures(whole: Results) -> list[Any]:
     """The cable, and what each joint needs and gets."""
-    found = comparison.continuity
+    found = whole.continuity
     assert found is not None
     joints = list(range(1, 7))
     series = (
         Series("needed", joints, found.needed, "#000000", "", "circle-open", size=12),
-        Series("by one tension a cable", joints, found.needed - found.residual, "#0072B2", "", "circle", size=7),
+        Series("by one tension per cable", joints, found.needed - found.residual, "#0072B2", "", "circle", size=7),
     )
     needs = Panel("joint moments of the straight robot", "joint, from the base", "moment [N m]", series)
-    cable = panel_figure([along_panel(comparison)])
+    cable = panel_figure([along_panel(whole)])
     cable.update_yaxes(rangemode="tozero")
     return [cable, panel_figure([needs])]
 
 
-def migration_figures(comparison: Comparison) -> list[Any]:
+def migration_figures(whole: Results) -> list[Any]:
     """The missing moments over time, and their share against the joint rate."""
-    shares = panel_figure([_share_panel(comparison.migrations)])
+    shares = panel_figure([_share_panel(whole.migrations)])
     shares.update_xaxes(type="log")
     shares.update_yaxes(type="log", exponentformat="power")
-    return [panel_figure([_missing_panel(comparison.migrations)]), shares]
+    return [panel_figure([_missing_panel(whole.migrations)]), shares]
 
 
 def _missing_panel(migrations: Sequence[Migration]) -> Panel:
@@ -136,12 +134,12 @@ def _share_panel(migrations: Sequence[Migration]) -> Panel:
     return Panel("at the largest angles", "joint rate [rad/s]", "share of largest moment [%]", tuple(series))
 
 
-def scene_pictures(comparison: Comparison) -> Iterator[Any]:
+def scene_pictures(whole: Results) -> Iterator[Any]:
     """The robot at a few instants; cables the wider the tighter at the base."""
-    chosen = [(name, time) for name, time in SCENES if any(case.name == name for case in comparison.cases)]
+    chosen = [(name, time) for name, time in SCENES if any(case.name == name for case in whole.cases)]
     scenes, titles = [], []
     for name, pis in chosen:
-        scenes.append(_scene(comparison.run(name), pis * math.pi))
+        scenes.append(_scene(whole.run(name), pis * math.pi))
         titles.append(f"{SHORT[name]}, t = {pis * math.pi:.2f} s")
     low, high = (
         side([getattr(one, name) for one in scenes], axis=0) for side, name in ((np.min, "low"), (np.max, "high"))
@@ -169,12 +167,22 @@ def _frames(q: Floats) -> Floats:
     return np.asarray(vb.Pose(snake(), q).frames)
 
 
-def still_panels(comparison: Comparison) -> list[Panel]:
-    """Of the still picture: link by link, then one tension a cable."""
-    names = {"per_link": "link by link", "shared": "one tension a cable"}
+def still_panels(whole: Results) -> list[Panel]:
+    """Of the still picture: link by link, then one tension per cable."""
+    names = {"per_link": "link by link", "shared": "one tension per cable"}
     methods: tuple[Method, ...] = ("per_link", "shared")
     return [
-        replace(tension_panel(comparison.run(case.name, method)), title=f"{SHORT[case.name]}, {names[method]}")
+        replace(tension_panel(whole.run(case.name, method)), title=f"{SHORT[case.name]}, {names[method]}")
         for method in methods
-        for case in comparison.cases
+        for case in whole.cases
     ]
+
+
+# The comparison as one still picture.
+
+
+def draw(whole: Results, path: Path) -> None:
+    """Tensions at the base of all motions by both methods; the suffix decides between .png and .svg."""
+    columns = max(len(whole.cases), 2)
+    title = "D'Antuono et al. 2023: cable tensions at the base; dimensions of the robot are assumed"
+    draw_panels(still_panels(whole), path, title, columns)

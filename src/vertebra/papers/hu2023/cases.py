@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 import vertebra as vb
-from vertebra.papers.hu2023.published import Key, columns, tip_errors
+from vertebra.papers.hu2023.published import HALF_DIGIT, Key, columns, references, tip_errors
 from vertebra.robot.robot import Robot
 from vertebra.statics.shape import Shape
 
@@ -57,6 +59,12 @@ class Solved:
     case: Case
     shape: Shape
 
+    @property
+    def tip_mm(self) -> tuple[float, float, float]:
+        """Place of the tip, mm."""
+        x, y, z = (float(value) * 1e3 for value in self.shape.tip)
+        return x, y, z
+
     def value(self, quantity: str) -> float:
         """A quantity by its name in the tables: ``theta2_deg``, ``x_mm``."""
         name, unit = quantity.split("_")
@@ -81,3 +89,95 @@ def tip_cases() -> tuple[Case, ...]:
 def solve(case: Case) -> Solved:
     """Our shape, by Newton's method on the energy."""
     return Solved(case, vb.shape_from_tensions(case.robot(), case.tensions))
+
+
+# Every estimated cell of Tables 1 to 3 beside ours.
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One printed estimate."""
+
+    key: Key
+    """Table, item and mount."""
+    quantity: str
+    """With its unit: ``theta2_deg``, ``x_mm``."""
+    published: float
+    ours: float
+    reference: float | None
+    """What the paper simulated or measured; none for an estimate without gravity, which has no column of its own."""
+
+    @property
+    def difference(self) -> float:
+        """Ours minus published."""
+        return self.ours - self.published
+
+    @property
+    def equal(self) -> bool:
+        """Whether ours, rounded as the paper rounds, is the printed number; an exact half may go either way."""
+        return abs(self.difference) <= HALF_DIGIT + 1e-9
+
+
+def compared_cells(solved: Mapping[Key, Solved]) -> Iterator[Cell]:
+    """Those of the cases in `solved`, column by column; 216 when all are there."""
+    real = references()
+    for column in columns():
+        if column.estimated and column.key in solved:
+            beside = real.get(column.key, {})
+            for quantity, published in column.values:
+                ours = solved[column.key].value(quantity)
+                yield Cell(column.key, quantity, published, ours, beside.get(quantity))
+
+
+# Table 4: what can be checked although the paper prints only distances from tips that it does not print.
+#
+# For a payload, let M be the measured tip (not printed), A our tip without gravity and B ours with it. If A and B are
+# the paper's, then |MA| and |MB| are the two printed errors, and the triangle M A B requires | |MA| - |MB| | <= |AB|
+# <= |MA| + |MB|. That is necessary, not sufficient: it cannot see an error of A and B that keeps their distance.
+
+
+@dataclass(frozen=True)
+class TipCheck:
+    """One payload on one mount; mm."""
+
+    tip: int
+    mount: str
+    tensions: tuple[float, ...]
+    """N"""
+    no_gravity_error: float
+    """Printed: the estimate without gravity against the measured tip."""
+    with_gravity_error: float
+    """Printed: the estimate with gravity against the measured tip."""
+    no_gravity_tip: tuple[float, float, float]
+    """Ours."""
+    with_gravity_tip: tuple[float, float, float]
+    """Ours."""
+
+    @property
+    def apart(self) -> float:
+        """Distance of our two tips."""
+        return math.dist(self.no_gravity_tip, self.with_gravity_tip)
+
+    @property
+    def least(self) -> float:
+        """Smallest distance that the printed errors allow."""
+        return abs(self.no_gravity_error - self.with_gravity_error) - 2 * HALF_DIGIT
+
+    @property
+    def most(self) -> float:
+        """Largest distance that the printed errors allow."""
+        return self.no_gravity_error + self.with_gravity_error + 2 * HALF_DIGIT
+
+    @property
+    def possible(self) -> bool:
+        """Whether a measured tip exists that has both printed errors."""
+        return self.least <= self.apart <= self.most
+
+
+def tip_checks(solved: Mapping[Key, Solved]) -> Iterator[TipCheck]:
+    """Those whose cases are in `solved`, in printed order; 18 when all are there."""
+    for row in tip_errors():
+        keys: list[Key] = [(4, str(row.tip), mount) for mount in ("none", row.mount)]
+        if all(key in solved for key in keys):
+            free, loaded = (solved[key].tip_mm for key in keys)
+            yield TipCheck(row.tip, row.mount, row.tensions, row.no_gravity, row.with_gravity, free, loaded)

@@ -1,4 +1,4 @@
-"""The robot, and the motions, poses and bases at which methods are compared.
+"""The robot; motions, poses and bases at which methods are compared; the paper's equations, and errors of a pose.
 
 Axes: the paper's. z runs along the robot, which stands upright; theta_x bends a module about x, theta_y about y.
 """
@@ -6,14 +6,17 @@ Axes: the paper's. z runs along the robot, which stands upright; theta_x bends a
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 import vertebra as vb
 from vertebra.papers.lapusan2022.published import MODULES
+from vertebra.report.document import Facts, number
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.sensing import so3
@@ -149,3 +152,202 @@ BASES = (
     Base("tilted 60 deg", tilt=60.0),
     Base("horizontal", tilt=90.0),
 )
+
+
+# Equations 3 to 8 for many poses at once, as printed and put right one by one.
+
+MM = 1e3
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to read equations 3 and 6."""
+
+    name: str
+    world: bool = False
+    """(3) as printed, R_j R_j-1^T: about axes of the world; else R_j-1^T R_j, about those of the platform before."""
+    order: str = "yx"
+    """Of the rotations in (6): xy as printed, yx as (4) needs it."""
+    along: tuple[int, int] = (2, 2)
+    """Axes along which d1 and d2 lie in (6): z as the text says, or x and y as its matrices have them."""
+
+
+PRINTED = Variant("as printed", world=True, order="xy")
+CORRECTED = Variant("both put right")
+VARIANTS = (
+    PRINTED,
+    Variant("only (3) put right", order="xy"),
+    Variant("only (6) put right", world=True),
+    CORRECTED,
+    Variant("as printed, d1 and d2 too", world=True, order="xy", along=(0, 1)),
+)
+
+
+def relative_angles(rotations: Floats, world: bool) -> tuple[Floats, Floats]:
+    """(3) and (4): theta_x and theta_y, each (N, n) rad, from orientations (N, n+1, 3, 3) of any float type."""
+    before, after = rotations[:, :-1], rotations[:, 1:]
+    relative = after @ np.swapaxes(before, -1, -2) if world else np.swapaxes(before, -1, -2) @ after
+    theta_x, theta_y, _ = roll_pitch_yaw(relative)
+    return theta_x, theta_y
+
+
+def platforms(rotations: Floats, robot: Robot, variant: Variant) -> Floats:
+    """(3) to (6): frames (N, n+1, 4, 4) of all platforms in the base, m."""
+    theta_x, theta_y = relative_angles(rotations, variant.world)
+    return modules_in_line(theta_x, theta_y, robot, variant)
+
+
+def modules_in_line(theta_x: Floats, theta_y: Floats, robot: Robot, variant: Variant) -> Floats:
+    """(5) and (6): frames (N, n+1, 4, 4) in the base, m, of modules that bend by angles (N, n), rad."""
+    kind = theta_x.dtype
+    lengths = robot.joints["size"].astype(kind), robot.links["length"][1:].astype(kind)
+    count, n = theta_x.shape
+    out = np.zeros((count, n + 1, 4, 4), kind)
+    out[...] = np.eye(4, dtype=kind)
+    for j in range(n):
+        turned = np.zeros((count, 4, 4), kind)
+        turned[:, :3, :3] = _bent(theta_x[:, j], theta_y[:, j], variant.order)
+        turned[:, 3, 3] = 1.0
+        first, second = (_shift(axis, length[j], kind) for axis, length in zip(variant.along, lengths, strict=True))
+        out[:, j + 1] = out[:, j] @ first @ turned @ second
+    return out
+
+
+def poses_mm_deg(frames: Floats) -> Floats:
+    """(7) and (8): (N, 6) x, y, z in mm and alpha, beta, gamma in deg, of frames (N, 4, 4) in m."""
+    return np.column_stack([MM * frames[:, :3, 3], np.degrees(np.column_stack(roll_pitch_yaw(frames)))])
+
+
+def roll_pitch_yaw(frames: Floats) -> tuple[Floats, Floats, Floats]:
+    """z-y-x Euler angles, rad, of frames or rotations (..., 3 or 4, 3 or 4).
+
+    Without the division by cos(beta) of (4) and (8): the cosine of an angle within +-90 deg is not negative, and both
+    sides of atan2 have it.
+    """
+    roll = np.arctan2(frames[..., 2, 1], frames[..., 2, 2])
+    pitch = np.arctan2(-frames[..., 2, 0], np.hypot(frames[..., 0, 0], frames[..., 1, 0]))
+    yaw = np.arctan2(frames[..., 1, 0], frames[..., 0, 0])
+    return roll, pitch, yaw
+
+
+def _bent(theta_x: Floats, theta_y: Floats, order: str) -> Floats:
+    """(N, 3, 3)"""
+    cx, sx, cy, sy = np.cos(theta_x), np.sin(theta_x), np.cos(theta_y), np.sin(theta_y)
+    zero = np.zeros_like(cx)
+    if order == "yx":
+        parts = [cy, sy * sx, sy * cx, zero, cx, -sx, -sy, cy * sx, cy * cx]
+    else:
+        parts = [cy, zero, sy, sx * sy, cx, -sx * cy, -cx * sy, sx, cx * cy]
+    return np.stack(parts, axis=-1).reshape(-1, 3, 3)
+
+
+def _shift(axis: int, length: float, kind: npt.DTypeLike) -> Floats:
+    out = np.eye(4, dtype=kind)
+    out[axis, 3] = length
+    return out
+
+
+# Where platforms really are, and how sensors on them are oriented.
+
+
+def true_platforms(robot: Robot, angles: Floats) -> Floats:
+    """(N, n+1, 4, 4) in the base, m: the far face of each link, for joint coordinates (N, freedoms), rad."""
+    return far_faces(robot, np.array([vb.Pose(robot, q).frames for q in angles]))
+
+
+def far_faces(robot: Robot, frames: Floats) -> Floats:
+    """Frames of links (N, n+1, 4, 4) moved along their z to their far ends, m."""
+    out = frames.copy()
+    out[..., :3, 3] += frames[..., :3, 2] * robot.links["length"][:, None]
+    return out
+
+
+def orientations(platforms: Floats, bases: Floats) -> Floats:
+    """(N, n+1, 3, 3) in the world, of platforms (N, n+1, 4, 4) on bases (N, 3, 3)."""
+    return np.asarray(bases[:, None] @ platforms[..., :3, :3])
+
+
+def estimated_tips(robot: Robot, rotations: Floats, method: Method, noise: Floats | None = None) -> Floats:
+    """(N, 4, 4) poses of the tip in the base, m, from orientations (N, n+1, 3, 3); `noise` (3,) rad.
+
+    Pair by pair all poses are worked out at once; the estimator gives the same, one at a time.
+    """
+    if method.estimator != "chain":
+        return platforms(rotations, robot, PRINTED if method.estimator == "paper" else CORRECTED)[:, -1]
+    shapes = (
+        vb.shape_from_orientations(robot, one, method.estimator, noise=noise, twist=method.twist) for one in rotations
+    )
+    return np.array([shape.tip_frame_in_base for shape in shapes])
+
+
+# How far an estimated pose is from the true one.
+
+
+@dataclass(frozen=True)
+class TipError:
+    """Distance and angle between estimated and true poses of the tip, in the frame of the base."""
+
+    mean_mm: float
+    largest_mm: float
+    mean_deg: float
+    largest_deg: float
+
+
+def tip_error(found: Floats, true: Floats) -> TipError:
+    """Of frames (N, 4, 4), m."""
+    apart, turned = distances_mm(found, true), angles_deg(found, true)
+    return TipError(float(apart.mean()), float(apart.max()), float(turned.mean()), float(turned.max()))
+
+
+def distances_mm(found: Floats, true: Floats) -> Floats:
+    """(N,) between the origins of frames (N, 4, 4) in m."""
+    return np.asarray(MM * np.linalg.norm(found[:, :3, 3] - true[:, :3, 3], axis=1))
+
+
+def angles_deg(found: Floats, true: Floats) -> Floats:
+    """(N,) by which one frame must turn to be parallel to the other; exact for small angles too."""
+    relative = np.swapaxes(true[:, :3, :3], 1, 2) @ found[:, :3, :3]
+    # |R - I| = 2 sqrt(2) sin(angle / 2): no arccos, which loses half of the digits near 1.
+    chord = np.linalg.norm(relative - np.eye(3), axis=(1, 2)) / np.sqrt(8.0)
+    return np.asarray(np.degrees(2.0 * np.arcsin(np.minimum(chord, 1.0))))
+
+
+def differences(found: Floats, true: Floats) -> Floats:
+    """(N, 6) mm and deg: found less true, in x, y, z, alpha, beta, gamma."""
+    out = poses_mm_deg(found) - poses_mm_deg(true)
+    out[:, 3:] = (out[:, 3:] + 180.0) % 360.0 - 180.0
+    return out
+
+
+def mean_absolute(found: Floats, true: Floats) -> Floats:
+    """(6,) mm and deg: mean absolute errors, as the paper gives them."""
+    return np.asarray(np.abs(differences(found, true)).mean(axis=0))
+
+
+# What the paper does not state, and what stands in for it here.
+
+SEEDS = (1, 2, 3)
+"""Of simulated runs."""
+
+
+def unstated_facts() -> Facts:
+    """What is not stated, and what we use."""
+    return Facts("Not stated in the paper", ("what", "here", "mark"), tuple(_assumed()))
+
+
+def _assumed() -> Iterator[tuple[str, str, str]]:
+    robot = python_robot()
+    d1, d2 = (number(1e3 * float(value)) for value in (robot.joints["size"][0], robot.links["length"][1]))
+    yield "d1 and d2", f"{d1} and {d2} mm", "assumed"
+    yield "end effector G", "at the last platform", "assumed"
+    yield "axes of a universal joint", "y, then x", "inferred from (4)"
+    yield "base in the tests", "level, faces the sensors' x", "inferred: calibrated so"
+    yield "motions", "bends alike and in an S, as sines", "assumed"
+    for test, bends in BENDS.items():
+        sizes = ", ".join(f"{x:g} and {y:g} deg" for x, y in (bends.uniform, bends.s))
+        yield f"largest bends about x and y, {test}", f"{sizes} (S)", "from the printed ranges"
+    yield "duration, periods about x and y", f"{DURATION:g} s; {PERIODS[0]:g} and {PERIODS[1]:g} s", "assumed"
+    yield "precision of a sensor", "one standard deviation, white", "assumed meaning"
+    yield "all other errors of sensors", "`SensorModel.datasheet()`", "assumed"
+    yield "twist of the joints", "none", "stated"
+    yield "runs of each kind", f"{len(SEEDS)} seeds", "ours"

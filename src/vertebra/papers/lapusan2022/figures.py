@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import vertebra as vb
-from vertebra.papers.lapusan2022.cases import BASES, METHODS, poses, python_robot
-from vertebra.papers.lapusan2022.comparison import Comparison
-from vertebra.papers.lapusan2022.equations import PRINTED, platforms
-from vertebra.papers.lapusan2022.growth import ENCODERS
+from vertebra.papers.lapusan2022.cases import (
+    BASES,
+    METHODS,
+    PRINTED,
+    SEEDS,
+    orientations,
+    platforms,
+    poses,
+    python_robot,
+    true_platforms,
+)
+from vertebra.papers.lapusan2022.model import ENCODERS, Results
 from vertebra.papers.lapusan2022.published import QUANTITIES, UNITS, errors
-from vertebra.papers.lapusan2022.runs import SEEDS
-from vertebra.papers.lapusan2022.true_poses import orientations, true_platforms
-from vertebra.report.panels import Panel, Series, panel_figure, spread
+from vertebra.report.panels import Panel, Series, draw_panels, panel_figure, spread
 from vertebra.report.plotly import eye_distance, picture_row
 from vertebra.report.scene import Ghost, Scene, View, robot_scene
 from vertebra.robot.tables import Floats
@@ -40,34 +47,34 @@ VIEW = View(2, 1, (0.24, -0.70, 0.67))
 """Across the bend and from above, so that errors to any side show."""
 
 
-def base_panel(comparison: Comparison, unit: str = "mm") -> Panel:
+def base_panel(found: Results, unit: str = "mm") -> Panel:
     """Error of the tip by tilt of the base, perfect sensors; the yawed base has its own mark. `unit`: mm or deg."""
     mean = attrgetter(f"mean_{unit}")
-    tilted = [one for one in comparison.found.bases if not one.base.yaw]
+    tilted = [one for one in found.bases if not one.base.yaw]
     series = []
     for name in ("paper", "pairwise", "chain"):
         colour, symbol = STYLES[name]
         y = [mean(one.methods[name]) for one in tilted]
         series.append(Series(name, [one.base.tilt for one in tilted], y, colour, "solid", symbol, size=8))
-    yawed = next(one for one in comparison.found.bases if one.base.yaw)
+    yawed = next(one for one in found.bases if one.base.yaw)
     name, colour = f"paper, level but yawed by {yawed.base.yaw:g} deg", STYLES["paper"][0]
     series.append(Series(name, [0.0], [mean(yawed.methods["paper"])], colour, "", "circle-open", size=12))
     return Panel("perfect sensors", "tilt of the base [deg]", f"mean error of the tip [{unit}]", tuple(series))
 
 
-def growth_panel(comparison: Comparison, unit: str = "deg") -> Panel:
+def growth_panel(found: Results, unit: str = "deg") -> Panel:
     """Error of the tip against the number of modules, with noise; `unit`: mm or deg."""
     mean = attrgetter(f"mean_{unit}")
-    counts = [one.modules for one in comparison.found.growth]
+    counts = [one.modules for one in found.growth]
     series = []
     for name in (*METHODS, ENCODERS):
         colour, symbol = STYLES[name]
-        y = [mean(one.noisy[name]) for one in comparison.found.growth]
+        y = [mean(one.noisy[name]) for one in found.growth]
         series.append(Series(name, counts, y, colour, "dot" if name == ENCODERS else "solid", symbol, size=7))
     return Panel("noise as stated, level base", "modules", f"mean error of the tip [{unit}]", tuple(series))
 
 
-def mae_panel(comparison: Comparison, test: str, places: slice, model: str = "stated") -> Panel:
+def mae_panel(found: Results, test: str, places: slice, model: str = "stated") -> Panel:
     """Mean absolute errors beside the printed ones: of positions or of angles."""
     names = tuple(QUANTITIES)[places]
     unit = UNITS[places][0]
@@ -75,55 +82,55 @@ def mae_panel(comparison: Comparison, test: str, places: slice, model: str = "st
     series = [Series(PUBLISHED, errors(test).mae[places], rows, "#000000", "", "circle-open", size=14)]
     for name in METHODS:
         colour, symbol = STYLES[name]
-        series.append(Series(f"simulated, {name}", comparison.found.mae(test, model, name)[places], rows, colour, "",
+        series.append(Series(f"simulated, {name}", found.mae(test, model, name)[places], rows, colour, "",
                              symbol, size=8))  # fmt: skip
     what = {"hil": "HIL motion", "tracker": "tracker motion"}[test]
     return Panel(f"{what}, {NOISE[model]}", f"mean absolute error [{unit}]", "", tuple(series), rows=names)
 
 
-def time_panel(comparison: Comparison, test: str, model: str) -> Panel:
+def time_panel(found: Results, test: str, model: str) -> Panel:
     """Distance of the tip from the truth during the first run."""
     series = []
     for name in ("paper", "pairwise", "chain"):
-        run = next(one for one in comparison.found.of(test, model, name) if one.seed == SEEDS[0])
+        run = next(one for one in found.of(test, model, name) if one.seed == SEEDS[0])
         rows = spread(len(run.times), MOST_POINTS)
         series.append(Series(name, run.times[rows], run.distances[rows], STYLES[name][0]))
     return Panel(f"{test} motion, {NOISE[model]}", "time [s]", "error of the tip [mm]", tuple(series))
 
 
-def base_figures(comparison: Comparison) -> list[Any]:
+def base_figures(found: Results) -> list[Any]:
     """Position and orientation of the tip by base."""
-    figures = [panel_figure([base_panel(comparison, unit)]) for unit in ("mm", "deg")]
+    figures = [panel_figure([base_panel(found, unit)]) for unit in ("mm", "deg")]
     for figure in figures:
         figure.update_yaxes(rangemode="tozero")
     return figures
 
 
-def growth_figures(comparison: Comparison) -> list[Any]:
+def growth_figures(found: Results) -> list[Any]:
     """Position and orientation."""
-    figures = [panel_figure([growth_panel(comparison, unit)]) for unit in ("mm", "deg")]
+    figures = [panel_figure([growth_panel(found, unit)]) for unit in ("mm", "deg")]
     for figure in figures:
         figure.update_yaxes(rangemode="tozero")
     return figures
 
 
-def mae_figures(comparison: Comparison, test: str) -> list[Any]:
+def mae_figures(found: Results, test: str) -> list[Any]:
     """Positions and angles."""
-    return [panel_figure([mae_panel(comparison, test, places)]) for places in (slice(0, 3), slice(3, 6))]
+    return [panel_figure([mae_panel(found, test, places)]) for places in (slice(0, 3), slice(3, 6))]
 
 
-def time_figures(comparison: Comparison) -> list[Any]:
+def time_figures(found: Results) -> list[Any]:
     """One run with noise only, one with all errors."""
-    return [panel_figure([time_panel(comparison, "hil", model)]) for model in ("stated", "datasheet")]
+    return [panel_figure([time_panel(found, "hil", model)]) for model in ("stated", "datasheet")]
 
 
-def still_panels(comparison: Comparison) -> list[Panel]:
+def still_panels(found: Results) -> list[Panel]:
     """Of the still picture."""
     return [
-        base_panel(comparison),
-        growth_panel(comparison),
-        mae_panel(comparison, "tracker", slice(0, 3)),
-        time_panel(comparison, "hil", "stated"),
+        base_panel(found),
+        growth_panel(found),
+        mae_panel(found, "tracker", slice(0, 3)),
+        time_panel(found, "hil", "stated"),
     ]
 
 
@@ -158,3 +165,12 @@ def _scene(angles: Floats, found: Mapping[str, Floats]) -> Scene:
     corners = np.vstack([scene.low, scene.high, *(ghost.line for ghost in ghosts)])
     # In the frame of the base, gravity would point elsewhere in every picture.
     return replace(scene, view=VIEW, ghosts=ghosts, gravity=None, low=corners.min(axis=0), high=corners.max(axis=0))
+
+
+# The comparison as one still picture.
+
+
+def draw(found: Results, path: Path) -> None:
+    """Errors by base, by number of modules, beside the printed ones, and over time; .png or .svg by the suffix."""
+    title = "Lapusan et al. 2022: shape from orientation sensors; ours simulated, module length assumed"
+    draw_panels(still_panels(found), path, title)

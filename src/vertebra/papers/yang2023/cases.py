@@ -1,10 +1,8 @@
-"""The 42 cases of Table 4 as robots and cable tensions, and our shape of each under any condition.
-
-Axes: the paper's x runs along the robot, its y is up, its z sideways. Ours (x, y, z) are the paper's (y, z, x).
-"""
+"""Conditions I to V of Table 5: which effects a computation takes into account."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -14,11 +12,66 @@ import numpy as np
 import vertebra as vb
 from vertebra.errors import InputError
 from vertebra.mechanics.problem import Closure
-from vertebra.papers.yang2023.conditions import Condition, condition_named
-from vertebra.papers.yang2023.published import rows_of
+from vertebra.papers.printed import fixed
+from vertebra.papers.yang2023.published import CONSTANT_FRICTION, rows_of
+from vertebra.report.document import Facts, degrees, number
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.shape import Shape
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One column of Table 5; the weight of the discs counts in all of them."""
+
+    name: str
+    """I to V."""
+    friction: str
+    """none, variable or constant."""
+    others_weigh: bool
+    """Whether rods, cables and locking devices have weight."""
+    payload: bool
+    """Whether the weight attached to the tip counts, in the cases that have one."""
+
+    @property
+    def coefficient(self) -> float | None:
+        """Of cable friction, for `shape_from_tensions`: none for the law of the robot file."""
+        return {"none": 0.0, "constant": CONSTANT_FRICTION}.get(self.friction)
+
+    @property
+    def summary(self) -> str:
+        """In a few words."""
+        return SUMMARIES[self.name]
+
+
+SUMMARIES = {
+    "I": "no friction",
+    "II": "variable friction",
+    "III": f"constant friction {CONSTANT_FRICTION:g}",
+    "IV": "variable friction, weight of discs only",
+    "V": "variable friction and payload",
+}
+
+CONDITIONS = {
+    row["condition"]: Condition(
+        row["condition"], row["friction"], row["other_gravity"] == "yes", row["payload"] == "yes"
+    )
+    for row in rows_of(5)
+}
+"""By name, in printed order."""
+
+
+def condition_named(name: str) -> Condition:
+    """The condition of that name, or an error that lists the names."""
+    try:
+        return CONDITIONS[name.strip().upper()]
+    except KeyError:
+        raise InputError("condition", f"must be one of {', '.join(CONDITIONS)}, not {name!r}") from None
+
+
+# The 42 cases of Table 4 as robots and cable tensions, and our shape of each under any condition.
+#
+# Axes: the paper's x runs along the robot, its y is up, its z sideways. Ours (x, y, z) are the paper's (y, z, x).
 
 CLOSURES: tuple[Closure, ...] = ("virtual-work", "paper")
 """Equilibrium by virtual work, and by the paper's moments at the disc centre."""
@@ -136,3 +189,45 @@ def in_paper_axes(points: Floats) -> Floats:
 
 def _condition(condition: Condition | str) -> Condition:
     return condition_named(condition) if isinstance(condition, str) else condition
+
+
+AXES = "Axes are the paper's: x along the robot, y up, z sideways. Ours (x, y, z) are the paper's (y, z, x)."
+
+
+def case_title(case: Case) -> str:
+    """Such as ``Case 42 of B, 1.38 1.38 0.65 0.65 kg on cables, under V 20 g payload``."""
+    payload = f", under V {case.payload_kg * 1e3:g} g payload" if case.payload_kg else ""
+    return f"Case {case.number} of {case.prototype}, {masses_text(case)} kg on cables{payload}"
+
+
+def masses_text(case: Case) -> str:
+    """kg, on cables 1 to 4."""
+    return " ".join(fixed(mass) for mass in case.masses_kg)
+
+
+# What the text does not state, and what stands in for it here.
+
+
+def unstated_facts() -> Facts:
+    """What is not stated, and what we use."""
+    return Facts("Not stated in the text", ("what", "here", "mark"), tuple(_assumed()))
+
+
+def _assumed() -> Iterator[tuple[str, str, str]]:
+    section = section_of("B")
+    joint, cables = section["joint"], section["cables"]
+    a, b, c = (number(value) for value in cables["friction"]["quadratic"])
+    rods, metre, lock = (number(mass * 1e3) for mass in (joint["mass"], cables["linear_density"], cables["lock_mass"]))
+    g = number(float(np.linalg.norm(prototype("B").gravity)))
+    yield "friction coefficients a, b, c (only drawn)", f"{a} t^2 + {b} t + {c}, t in rad", "assumed, calibrated"
+    yield "radius of the cable holes", f"{number(cables['radius'] * 1e3)} mm", "inferred"
+    yield "azimuths of the cables", f"{degrees(cables['azimuth'])} deg", "inferred: pairs bend in plane"
+    yield "length of the rods", f"{number(joint['length'] * 1e3)} mm", "inferred from % of length"
+    yield "mass of rods and screws, a joint", f"{rods} g", "inferred, with cables"
+    yield "mass of a metre of cable", f"{metre} g", "inferred, with rods"
+    yield "mass of a locking device", f"{lock} g, four at the tip", "inferred from two masses"
+    yield "gravitational acceleration", f"{g} m/s^2", "assumed"
+    yield "where the payload hangs", "at the centre of the last disc", "assumed"
+    yield "measured tips", "-", "not used"
+    yield "sections and rod length of C", "4, 4 and 6 joints, 6.079 mm", "assumed; C is not compared"
+    yield "cable forces of C (only drawn)", "-", "C is not compared"

@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vertebra.errors import StudioError
 from vertebra.mechanics.kinematics import Pose
-from vertebra.papers.summary import QUESTIONS, PaperSummary
+from vertebra.papers.case import Choice, Curves, Mark, Outcome
+from vertebra.papers.paper import Claim, paper, papers
+from vertebra.papers.summary import Summary
+from vertebra.report.scene import ARROW_SHARE
 from vertebra.studio.papers import text as papers_text
-from vertebra.studio.papers.cases import TITLES, TOPICS, Choice, ClaimLine, Outcome, checked, paper, robot_of
-from vertebra.studio.papers.jobs import QUICK, SLOW, check_all, judge_claims, solve_case
-from vertebra.studio.papers.marks import Marks
-from vertebra.studio.papers.plots import PaperPlots
+from vertebra.studio.papers.model import SLOW, check_all, checked, judge_claims, robot_of, solve_case, source_of
 from vertebra.studio.papers.settings import PapersSettings
-from vertebra.studio.papers.work import Work
 from vertebra.studio.player import Playback
-from vertebra.studio.readout import notes
+from vertebra.studio.readout import Plot, notes
+from vertebra.studio.scene import palette
 from vertebra.studio.scene.stage import Picture
 from vertebra.studio.state import RobotSource, State
 from vertebra.studio.tab import Tab
 
 if TYPE_CHECKING:
+    import viser
+
+    from vertebra.studio.scene.stage import Stage
     from vertebra.studio.studio import Studio
 
-LABELS = {name: f"{TITLES[name]}: {TOPICS[name]}" for name in TITLES}
+LABELS = {one.name: f"{one.title}: {one.topic}" for one in papers()}
 MOST_KEPT = 30
 """Cases that are kept worked out; those that move are half a megabyte each."""
+MARK_COLOURS = {"published": palette.ESTIMATE, "measured": palette.TRACE, "weakest": palette.WEAKEST}
+MARK_SIZE, BESIDE = 0.022, 0.07
+"""Radius of a mark, and how far its label is from it, robot lengths."""
 OTHER = "The scene shows {}, not the robot of this case: press \u201cShow this case\u201d to take it."
-UNJUDGED = "Its claims rest on many simulations: \u201cCheck all five papers\u201d judges them."
-CHECKING, JUDGING, SOLVING = "Working out all five papers", "Judging the paper's claims", "Working out the case"
+UNJUDGED = "Its claims rest on many simulations: \u201cCheck all papers\u201d judges them."
+CHECKING, JUDGING, SOLVING = "Working out all papers", "Judging the paper's claims", "Working out the case"
 
 
 class PapersTab(Tab[PapersSettings]):
@@ -43,11 +50,11 @@ class PapersTab(Tab[PapersSettings]):
 
     def __init__(self, studio: Studio) -> None:
         super().__init__(studio)
-        self.paper = "hu2023"
-        self._choices: dict[str, Choice] = {name: checked(name, ()) for name in TITLES}
+        self.paper = next(iter(LABELS))
+        self._choices: dict[str, Choice] = {name: checked(name, ()) for name in LABELS}
         self._outcomes: dict[tuple[str, Choice], Outcome] = {}
-        self._claims: dict[str, tuple[ClaimLine, ...]] = {}
-        self._summaries: tuple[PaperSummary, ...] | None = None
+        self._claims: dict[str, tuple[Claim, ...]] = {}
+        self._summaries: tuple[Summary, ...] | None = None
         self._work = Work(studio)
         self._drawn: Outcome | None = None
         """The case in the scene; None when another robot is there."""
@@ -62,7 +69,7 @@ class PapersTab(Tab[PapersSettings]):
     @property
     def source(self) -> RobotSource:
         """The robot of the case."""
-        return paper(self.paper).robot_source(self.choice)
+        return source_of(self.paper, self.choice)
 
     @property
     def outcome(self) -> Outcome | None:
@@ -81,16 +88,16 @@ class PapersTab(Tab[PapersSettings]):
         self._boxes: dict[str, list[Any]] = {
             name: [
                 self.when(gui.add_dropdown(axis.label, axis.options, initial_value=option), self._case_chosen)
-                for axis, option in zip(paper(name).axes(), self._choices[name], strict=True)
+                for axis, option in zip(paper(name).choices.axes(), self._choices[name], strict=True)
             ]
-            for name in TITLES
+            for name in LABELS
         }
         self._take = self.when(gui.add_button("Show this case", visible=False), self._choose)
         self._open = self.when(gui.add_button("Open in its tab"), self._opened)
         self._open_note = gui.add_html("")
         self._playback.controls()
         self._playback.folder.visible = False
-        self.when(gui.add_button("Check all five papers"), self._check)
+        self.when(gui.add_button("Check all papers"), self._check)
         self._set_boxes()
 
     def results(self) -> None:
@@ -105,11 +112,11 @@ class PapersTab(Tab[PapersSettings]):
     def _set_boxes(self) -> None:
         """Controls as the choice has them."""
         self._paper_box.value = LABELS[self.paper]
-        self._question.content = notes([QUESTIONS[self.paper]])
+        self._question.content = notes([paper(self.paper).question])
         for name, boxes in self._boxes.items():
             for box, option in zip(boxes, self._choices[name], strict=True):
                 box.value, box.visible = option, name == self.paper
-        opens = paper(self.paper).opens(self.choice)
+        opens = paper(self.paper).choices.opens(self.choice)
         self._open.label = f"Open in the {opens.mode.capitalize()} tab"
         self._open_note.content = notes([opens.note]) if opens.note else ""
 
@@ -133,7 +140,7 @@ class PapersTab(Tab[PapersSettings]):
             self.shown()
 
     def _opened(self) -> None:
-        opens = paper(self.paper).opens(self.choice)
+        opens = paper(self.paper).choices.opens(self.choice)
         if opens.mode not in self.studio.tabs:
             raise StudioError("tab", f"this studio has no tab {opens.mode}")
         view = self.studio.stage.settings()
@@ -153,7 +160,7 @@ class PapersTab(Tab[PapersSettings]):
     def shown(self) -> None:
         self._playback.pause()
         known = self.outcome
-        if known is None and self.paper in QUICK:
+        if known is None and paper(self.paper).instant:
             known = self._keep(self.paper, self.choice, solve_case(self.paper, self.choice, report=lambda share: None))
         if known is not None:
             self._present(known)
@@ -176,11 +183,11 @@ class PapersTab(Tab[PapersSettings]):
 
     def _present(self, found: Outcome) -> None:
         fits = self.source == self.studio.source
-        moves, module = fits and len(found.times) > 1, paper(self.paper)
+        moves, declared = fits and len(found.times) > 1, paper(self.paper)
         with self.studio.server.atomic():
             text = papers_text.case_text(found)
             self._text.content = text if fits else notes([OTHER.format(self.studio.source.name)]) + text
-            self._unstated.content = papers_text.unstated_text(module.UNSTATED, module.unstated_facts())
+            self._unstated.content = papers_text.unstated_text(declared.unstated, declared.unstated_facts())
             self._take.visible = not fits
             self._playback.folder.visible = moves
             self._plots.show(self.paper, found.curves)
@@ -210,16 +217,16 @@ class PapersTab(Tab[PapersSettings]):
     def _show_claims(self) -> None:
         name, claims = self.paper, self._claims.get(self.paper)
         if claims is not None:
-            words = paper(name).words(self.choice)
+            words = paper(name).choices.words(self.choice)
             self._claims_text.content = papers_text.claims_text(claim for claim in claims if claim.about <= words)
-        elif name in SLOW:
+        elif paper(name).cost >= SLOW:
             self._claims_text.content = notes([UNJUDGED])
         else:
             self._claims_text.content = notes([f"{JUDGING} \u2026"])
             if not self._work.running:
                 self._work.start(JUDGING, judge_claims, name, done=lambda found: self._judged(name, found))
 
-    def _judged(self, name: str, found: tuple[ClaimLine, ...]) -> None:
+    def _judged(self, name: str, found: tuple[Claim, ...]) -> None:
         self._claims[name] = found
         self._show_claims()
 
@@ -246,3 +253,98 @@ class PapersTab(Tab[PapersSettings]):
         choice = checked(settings.paper, settings.choice)
         self.paper, self._choices[settings.paper] = settings.paper, choice
         self._set_boxes()
+
+
+# What the tab adds to the scene, its plots, and the one long computation it may have under way.
+
+
+class Marks:
+    """Nodes of one case, gone with it."""
+
+    def __init__(self) -> None:
+        self._nodes: list[Any] = []
+
+    def show(self, stage: Stage, outcome: Outcome) -> None:
+        """Those of a case, in place of the last one's."""
+        self.clear()
+        for number, mark in enumerate(outcome.marks):
+            self._show(stage, number, mark)
+        if outcome.load is not None:
+            place, force = outcome.load
+            start, size = place * stage.scale, float(np.linalg.norm(force))
+            end = start + ARROW_SHARE * force / size if size > 0 else start
+            points = np.array([[start, end]], np.float32)
+            self._nodes += [
+                stage.scene.add_arrows(
+                    "/papers/load", points, palette.FORCE, shaft_radius=0.008, head_radius=0.02, head_length=0.05
+                ),
+                stage.scene.add_label("/papers/load-label", f"{size:.3g} N", position=end),
+            ]
+
+    def clear(self) -> None:
+        """Take all of them out."""
+        while self._nodes:
+            self._nodes.pop().remove()
+
+    def _show(self, stage: Stage, number: int, mark: Mark) -> None:
+        place = mark.point * stage.scale
+        aside = np.array([0.0, 0.0, BESIDE if number % 2 == 0 else -BESIDE])  # two tips are often near each other
+        hollow = mark.kind == "published"
+        self._nodes += [
+            stage.scene.add_icosphere(
+                f"/papers/mark-{number}", radius=MARK_SIZE, subdivisions=1 if hollow else 2,
+                color=MARK_COLOURS[mark.kind], wireframe=hollow, opacity=None if hollow else 0.8, position=place,
+                cast_shadow=False,
+            ),
+            stage.scene.add_label(f"/papers/mark-label-{number}", mark.label, position=place + aside),
+        ]  # fmt: skip
+
+
+class PaperPlots:
+    """One plot per paper whose cases have curves, of which at most one is on the page."""
+
+    def __init__(self, gui: viser.GuiApi) -> None:
+        self._plots = {one.name: Plot(gui, *one.plot) for one in papers() if one.plot is not None}
+
+    def show(self, name: str, curves: Curves | None) -> None:
+        """Draw the curves of a paper's case, if it has any."""
+        for other, plot in self._plots.items():
+            if other == name and curves is not None:
+                plot.show(curves.x, curves.lines)
+            else:
+                plot.hide()
+
+
+class Work:
+    """Starts jobs of the studio and says on the page what goes on."""
+
+    def __init__(self, studio: Studio) -> None:
+        self._studio = studio
+        self.running = ""
+        """What is being computed, in words; empty: nothing."""
+
+    def start(self, text: str, function: Callable[..., Any], *arguments: Any, done: Callable[[Any], None]) -> None:
+        """Compute function(*arguments, report=...) in place of whatever runs, and hand its value to `done`."""
+
+        def finished(value: Any) -> None:
+            self.running = ""
+            self._studio.status.clear()
+            done(value)
+
+        def failed(error: Exception) -> None:
+            self.running = ""
+            self._studio.fail(error)
+
+        self.running = text
+        self._tell(0.0)
+        self._studio.jobs.start(function, *arguments, done=finished, failed=failed, progress=self._tell)
+
+    def stop(self) -> None:
+        """End it; its answer is never told."""
+        if self.running:
+            self.running = ""
+            self._studio.jobs.cancel()
+            self._studio.status.clear()
+
+    def _tell(self, share: float) -> None:
+        self._studio.status.working(share, f"{self.running} \u2026")

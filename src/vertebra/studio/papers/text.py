@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from vertebra.papers.summary import FAILS, HOLDING, PaperSummary
+from vertebra.papers.case import DRAWN, NO_DIFFERENCE, NO_NUMBER, Line, Outcome
+from vertebra.papers.paper import Claim, Verdict
+from vertebra.papers.summary import Summary, shown_verdicts
 from vertebra.report.document import Facts
-from vertebra.studio.papers.cases import (
-    DIFFERS,
-    DRAWN,
-    EQUAL,
-    INSIDE,
-    NO_DIFFERENCE,
-    NO_NUMBER,
-    OUTSIDE,
-    TITLES,
-    ClaimLine,
-    Line,
-    Outcome,
-)
 from vertebra.studio.readout import Value, grid, light, notes, readout, tension_scale
 
-GOOD, BAD = (EQUAL, INSIDE, *HOLDING), (DIFFERS, OUTSIDE, FAILS)
-"""Words for what agrees and for what does not; all others leave it open."""
 ALONE = (NO_NUMBER, DRAWN)
-HEADERS = ("quantity", "published", "ours", "difference", "equal?")
-SIGNS = {True: ("good", "\u2713"), False: ("bad", "\u2717"), None: ("open", "?")}
-
-
-def good(verdict: str) -> bool | None:
-    """Whether a verdict is one of agreement; None when it cannot be told."""
-    return True if verdict in GOOD else False if verdict in BAD else None
+HEADERS = ("quantity", "published", "ours", "difference", "verdict")
+KINDS = {Verdict.REPRODUCED: "good", Verdict.NOT_REPRODUCED: "bad"}
+"""Classes of colour; whatever the paper itself leaves open or gets wrong is no fault of ours."""
 
 
 def case_text(outcome: Outcome) -> str:
@@ -41,7 +25,8 @@ def case_text(outcome: Outcome) -> str:
     title = f'<p class="vb-note" data-value="papers-title">{escape(outcome.title)}</p>'
     parts = [light("papers-verdict", *_count(beside)), title]
     if beside:
-        parts.append(grid("Published and ours", HEADERS, beside, "papers-cell"))
+        rows = [(*line[:-1], line.verdict.short) for line in beside]
+        parts.append(grid("Published and ours", HEADERS, rows, "papers-cell"))
     if alone:
         drawn = all(line.published == DRAWN for line in alone)
         title = f"Ours alone: {'the paper only draws these' if drawn else 'the paper prints no such number'}"
@@ -53,13 +38,16 @@ def case_text(outcome: Outcome) -> str:
 
 
 def _count(lines: Sequence[Line]) -> tuple[bool | None, str]:
-    verdicts = [good(line.verdict) for line in lines]
-    told = [verdict for verdict in verdicts if verdict is not None]
+    """Whether all agree (none where only the paper can be asked why not), and how many."""
+    told = Counter(line.verdict for line in lines if line.verdict is not Verdict.NOT_PRINTED)
     if not told:
         return None, "Nothing printed to set ours against"
-    digits = all(line.verdict in (EQUAL, DIFFERS) and line.difference != NO_DIFFERENCE for line in lines)
+    total, same = told.total(), told.pop(Verdict.REPRODUCED, 0)
+    digits = all(line.difference != NO_DIFFERENCE and "-" not in line.published[1:] for line in lines)
     kind = "equal to the printed digit" if digits else "agree with what is printed"
-    return all(told), f"{sum(told)} of {len(told)} {kind}"
+    others = "".join(f"; {count}: {verdict}" for verdict, count in told.items())
+    good = True if same == total else False if told[Verdict.NOT_REPRODUCED] else None
+    return good, f"{same} of {total} {kind}{others}"
 
 
 def unstated_text(text: str, facts: Facts | None) -> str:
@@ -69,39 +57,46 @@ def unstated_text(text: str, facts: Facts | None) -> str:
     return f'<details class="vb-note">{head}{notes([text])}{table}</details>'
 
 
-def claims_text(claims: Iterable[ClaimLine]) -> str:
+def claims_text(claims: Iterable[Claim]) -> str:
     """Statements of the text that a case bears on."""
     parts = [_heading("Claims of the paper that this case bears on")]
     for number, claim in enumerate(claims):
-        kind, sign = SIGNS[good(claim.verdict)]
+        kind = KINDS.get(claim.verdict, "open")
         parts.append(
             f'<p class="vb-note" data-value="papers-claim-{number}">'
-            f'<b class="vb-{kind}"><span aria-hidden="true">{sign}</span> {escape(claim.verdict)}</b>'
-            f" {escape(claim.key)}: {escape(claim.says)}.{_found(claim)}</p>"
+            f'<b class="vb-{kind}"><span aria-hidden="true">{claim.verdict.sign}</span> {escape(claim.verdict)}</b>'
+            f" {escape(_said(claim))}.{_found(claim)}</p>"
         )
     return "".join(parts) if len(parts) > 1 else parts[0] + notes(["None."])
 
 
-def _found(claim: ClaimLine) -> str:
-    """With its reason, unless it simply holds."""
+def _said(claim: Claim) -> str:
+    """What the paper says, and where."""
+    return f"{claim.what or claim.key}: {claim.says} ({claim.where})"
+
+
+def _found(claim: Claim) -> str:
+    """With its reason, unless it is simply reproduced."""
     found = f" Found: {claim.found.rstrip('.')}." if claim.found else ""
-    why = f" {claim.why}" if claim.why and claim.verdict not in HOLDING else ""
+    why = f" {claim.why}" if claim.why and claim.verdict is not Verdict.REPRODUCED else ""
     return escape(found + why)
 
 
-def summary_text(summaries: Sequence[PaperSummary], unfolded: bool) -> str:
-    """All papers in a table, and why what does not hold does not; can be folded away."""
-    rows = [(TITLES[one.name], one.reproduced_text, str(one.holds), str(one.fails), str(one.open)) for one in summaries]
-    table = grid(
-        "Reproduced, and claims by verdict",
-        ("paper", "reproduced", "claims hold", "do not", "open"),
-        rows,
-        "papers-summary",
-    )
-    counted = [f"{TITLES[one.name]}: reproduced are {one.counted}." for one in summaries]
-    reasons = [f"{TITLES[one.name]}: {reason}" for one in summaries for reason in one.reasons]
-    head = "<summary><b>All five papers</b></summary>"
-    body = table + notes(counted) + _heading("Claims that do not hold") + notes(reasons)
+def summary_text(summaries: Sequence[Summary], unfolded: bool) -> str:
+    """All papers in a table, and why what is not reproduced is not; can be folded away."""
+    shown = shown_verdicts(summaries)
+    rows = [
+        (one.paper.title, one.reproduced.text, *(str(one.verdicts[verdict]) for verdict in shown)) for one in summaries
+    ]
+    headers = ("paper", "numbers reproduced", *(verdict.short for verdict in shown))
+    table = grid("Printed numbers reproduced, and claims by verdict", headers, rows, "papers-summary")
+    counted = [f"{one.paper.title}: reproduced are {one.reproduced.what}." for one in summaries]
+    meanings = [f"{verdict.sign} {verdict.short}: {verdict.meaning}." for verdict in shown]
+    head = "<summary><b>All papers</b></summary>"
+    body = table + notes([*meanings, *counted])
+    for verdict in shown:
+        reasons = [f"{one.paper.title}: {why}" for one in summaries for found, why in one.reasons if found is verdict]
+        body += _heading(str(verdict).capitalize()) + notes(reasons) if reasons else ""
     return f'<details class="vb-note"{" open" if unfolded else ""}>{head}{body}</details>'
 
 

@@ -1,0 +1,376 @@
+"""What a paper is here: its declaration, the verdicts on its claims, and what a comparison with it returns.
+
+Command line, JSON, CSV, page, still picture, summary of all papers, README table and the studio's Papers tab read these
+types and nothing else. A paper's folder holds its declaration (`PAPER` in ``__init__``), its printed numbers
+(`published`), its cases and our results for them (`cases`), our further computations (`model`), its claims (`claims`),
+what is shown (`report` with `compare`, `figures`) and what the studio can choose (`choices`, see `case.Choices`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from vertebra.errors import InputError
+from vertebra.papers import NAMES
+from vertebra.papers.printed import csv_text
+from vertebra.report.document import Facts
+
+if TYPE_CHECKING:
+    from vertebra.papers.case import Choices
+    from vertebra.report.html import Part
+
+
+class Verdict(StrEnum):
+    """What became of a claim, so that a reader sees whose fault a difference is."""
+
+    REPRODUCED = "reproduced"
+    CONTRADICTS = "paper contradicts itself or physics"
+    DEPENDS = "depends on numbers the paper does not print"
+    NOT_PRINTED = "not printed"
+    NOT_REPRODUCED = "not reproduced"
+
+    @property
+    def meaning(self) -> str:
+        """In a sentence."""
+        return _MEANINGS[self]
+
+    @property
+    def sign(self) -> str:
+        """One letter. Only a difference that nothing explains gets a cross."""
+        return {"REPRODUCED": "\u2713", "NOT_REPRODUCED": "\u2717", "NOT_PRINTED": "?"}.get(self.name, "\u2260")
+
+    @property
+    def short(self) -> str:
+        """In two words or fewer, for narrow columns."""
+        return {"CONTRADICTS": "contradicts", "DEPENDS": "depends"}.get(self.name, str(self))
+
+
+_MEANINGS = {
+    Verdict.REPRODUCED: "our numbers, or the printed ones worked out again, say the same",
+    Verdict.CONTRADICTS: "the paper's own numbers, or mechanics whatever the dimensions, say something else",
+    Verdict.DEPENDS: "ours may differ, and numbers that are missing in print move it as far as the reason says",
+    Verdict.NOT_PRINTED: "what it would have to be compared with is not printed",
+    Verdict.NOT_REPRODUCED: "ours differs, and neither the paper's own numbers nor missing ones explain it",
+}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of a paper."""
+
+    key: str
+    """By which tables and notes refer to it, such as ``3`` or ``(a)``."""
+    section: str
+    """Where the paper makes it."""
+    what: str
+    """The number that is meant; empty where `says` is a whole statement."""
+    says: str
+    """What the paper says, with units."""
+    found: str
+    """What came out: a number with its unit, or a sentence; empty where there is nothing to judge by."""
+    verdict: Verdict
+    why: str = ""
+    """The reason; never empty where a claim is not reproduced."""
+    about: frozenset[str] = frozenset()
+    """A case of the paper bears on the claim when its words have all of these (`case.Choices.words`)."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """Further numbers for JSON; units in the names or in ``unit``."""
+
+    @property
+    def statement(self) -> str:
+        """What it is about and what is said of it."""
+        return f"{self.what}: {self.says}" if self.what else self.says
+
+    @property
+    def where(self) -> str:
+        """Such as ``section 4.1``."""
+        return self.section if self.section.startswith(("abstract", "Table")) else f"section {self.section}"
+
+    def record(self) -> dict[str, Any]:
+        """For JSON."""
+        own = {name: getattr(self, name) for name in ("key", "section", "what", "says", "found", "why")}
+        return own | dict(self.details) | {"verdict": str(self.verdict)}
+
+
+def unless_explained(agrees: bool, otherwise: Verdict = Verdict.NOT_REPRODUCED) -> Verdict:
+    """Reproduced, or the verdict that a known reason gives; without one, simply not reproduced."""
+    return Verdict.REPRODUCED if agrees else otherwise
+
+
+# What is shown: one list of sections, from which the terminal takes texts and tables and the page takes everything.
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of texts."""
+
+    facts: Facts
+    brief: bool = False
+    """Whether the terminal prints it without being asked for everything."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """Sentences, as a list, under a title and a lead."""
+
+    sentences: tuple[str, ...] = ()
+    title: str = ""
+    lead: str = ""
+    brief: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Pictures:
+    """Figures side by side, on the page only; drawn when the page is made."""
+
+    name: str
+    figures: Callable[[], Iterable[Any]]
+    """Plotly figures, see `figures`."""
+    height: str
+    title: str
+    caption: str
+    buttons: bool = False
+    more: str = ""
+    """Title of a second row with the second half of the figures, to the same scale."""
+
+
+Section = Table | Text | Pictures
+SAME_SCALE = "As above, to the same scale."
+
+
+def figures(name: str, function: str, *arguments: Any) -> Callable[..., Any]:
+    """A function of the `figures` of a paper, to be called when the page is made: tables alone load no plotting."""
+
+    def call(*more: Any) -> Any:
+        return getattr(import_module(f"vertebra.papers.{name}.figures"), function)(*arguments, *more)
+
+    return call
+
+
+class Reproduced(NamedTuple):
+    """How many printed numbers are reproduced."""
+
+    done: int
+    total: int
+    what: str
+    """What is counted."""
+
+    @property
+    def text(self) -> str:
+        """Such as ``216 of 216``."""
+        return f"{self.done} of {self.total}"
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """A paper beside ours; a part of it, without claims, when only that was asked for."""
+
+    paper: Paper
+    title: str
+    results: Any
+    """Our numbers, as the paper's `model` has them."""
+    headlines: tuple[str, ...]
+    """What came out, in sentences."""
+    sections: tuple[Section, ...]
+    record: Mapping[str, Any]
+    """Everything for JSON but the claims; units in the names."""
+    rows: Callable[[], Iterable[Mapping[str, Any]]]
+    """Plain rows for CSV, units in the names; made when asked for, since some are tens of thousands."""
+    draw: Callable[[Path], None]
+    """Write the still picture; the suffix decides between .png and .svg."""
+    claims: tuple[Claim, ...] = ()
+    reproduced: Reproduced | None = None
+    note: str = ""
+    """About axes and units, for the end of the page."""
+    measured: Callable[[], str] | None = None
+    """A sentence about time on this machine: different each time, so for the terminal only, never in a file."""
+
+    @property
+    def verdicts(self) -> Counter[Verdict]:
+        """Claims by verdict, in the order of `Verdict`."""
+        found = Counter(claim.verdict for claim in self.claims)
+        return Counter({verdict: found[verdict] for verdict in Verdict if found[verdict]})
+
+    @property
+    def whole(self) -> tuple[Section, ...]:
+        """All sections: what the report has, then what the paper leaves out and what had to be put right."""
+        return (*self.sections, *(self.paper.notes() if self.claims else ()))
+
+    def json(self) -> dict[str, Any]:
+        """Everything, with units in the names."""
+        claims = {"claims": [claim.record() for claim in self.claims]} if self.claims else {}
+        return {"paper": self.paper.source, **self.record, **claims}
+
+    def csv(self) -> str:
+        """Every row."""
+        return csv_text(list(self.rows()))
+
+    def html(self) -> str:
+        """The whole page."""
+        from vertebra.report.html import html_page
+
+        return html_page(self.title, self.parts(), f"{self.paper.source}. {self.note}".strip())
+
+    def parts(self) -> Iterator[Part]:
+        """What the page shows."""
+        from vertebra.report.html import facts_table, paragraph, pictures, sentences
+
+        yield sentences(self.headlines)
+        for one in self.whole:
+            match one:
+                case Table():
+                    yield facts_table(one.facts)
+                case Pictures():
+                    drawn = list(one.figures())
+                    half = len(drawn) // 2 if one.more else len(drawn)
+                    yield pictures(one.name, drawn[:half], one.height, one.title, one.caption, one.buttons)
+                    if one.more:
+                        name = f"more-{one.name}"
+                        yield pictures(name, drawn[half:], one.height, one.more, SAME_SCALE, one.buttons)
+                case Text():
+                    if one.lead:
+                        yield paragraph(one.title, one.lead)
+                    if one.sentences:
+                        yield sentences(one.sentences, "" if one.lead else one.title)
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count} {verdict.short}" for verdict, count in self.verdicts.items())
+        return f"Comparison({self.paper.name}: {counts or 'no claims asked for'})"
+
+
+def claim_sections(claims: Sequence[Claim]) -> Iterator[Section]:
+    """All claims, verdict by verdict: a table, and the reasons below it."""
+    for verdict in Verdict:
+        chosen = [claim for claim in claims if claim.verdict is verdict]
+        if chosen:
+            yield Table(_claim_table(verdict, chosen), brief=True)
+            yield Text(tuple(claim_notes(chosen)), brief=True)
+
+
+def verdict_sentence(claims: Sequence[Claim], what: str) -> str:
+    """How many of them are reproduced, and what became of the others."""
+    count = Counter(claim.verdict for claim in claims)
+    words = {
+        Verdict.REPRODUCED: ("{} is reproduced", "{} are reproduced"),
+        Verdict.CONTRADICTS: ("in {} the paper contradicts itself or physics",) * 2,
+        Verdict.DEPENDS: tuple(f"{{}} {verb} on numbers the paper does not print" for verb in ("depends", "depend")),
+        Verdict.NOT_PRINTED: ("for {} nothing is printed to compare with",) * 2,
+        Verdict.NOT_REPRODUCED: ("{} is not reproduced", "{} are not reproduced"),
+    }
+    parts = [words[verdict][count[verdict] > 1].format(count[verdict]) for verdict in Verdict if count[verdict]]
+    return f"Of {len(claims)} {what}, {', '.join(parts)}."
+
+
+def _claim_table(verdict: Verdict, claims: Sequence[Claim]) -> Facts:
+    title = f"{str(verdict).capitalize()}: {len(claims)} claim{'s' if len(claims) > 1 else ''}"
+    if not any(claim.what for claim in claims):
+        rows = [(claim.key, claim.section, claim.says) for claim in claims]
+        return Facts(title, ("", "section", "statement"), tuple(rows))
+    found = [(claim.key, claim.section, claim.what, claim.says, claim.found or "-") for claim in claims]
+    return Facts(title, ("", "section", "claim", "text says", "found"), tuple(found))
+
+
+def claim_notes(claims: Sequence[Claim]) -> Iterator[str]:
+    """What was found, where a table has no room for it, and the reason; claims with the same reason share it."""
+    said: dict[str, list[str]] = {}
+    for claim in claims:
+        if claim.what and claim.why:
+            said.setdefault(claim.why, []).append(claim.key)
+    yield from (f"{', '.join(keys)}: {why}" for why, keys in said.items())
+    known: set[str] = set()
+    for claim in claims:
+        if not claim.what:
+            why = f" {claim.why}" if claim.why and claim.why not in known else ""
+            known.add(claim.why)
+            yield f"{claim.key} {claim.found}{why}"
+
+
+# The declaration ------------------------------------------------------------------------------------------------------
+
+
+class Option(NamedTuple):
+    """A part of a comparison that can be asked for alone; its name is an argument of the paper's `compare`."""
+
+    name: str
+    help: str
+    kind: type = str
+    """bool for a flag, else int or str."""
+    many: bool = False
+    """Whether it may be repeated."""
+    choices: tuple[str, ...] = ()
+    """Allowed texts, lower case; any when empty."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """One paper. Plain texts, so that lists of papers load neither solvers nor plots."""
+
+    name: str
+    """Of its folder, such as ``hu2023``."""
+    title: str
+    """Authors and year, short."""
+    topic: str
+    """In a word or two."""
+    source: str
+    """Authors, year and title or doi."""
+    question: str
+    """What it is about, in plain words."""
+    about: str
+    """What its comparison shows: the help of its command, further paragraphs included."""
+    presets: tuple[str, ...]
+    """Its robots."""
+    unstated: str
+    """What the paper leaves out, and what stands in for it."""
+    corrections: tuple[str, ...]
+    """Equations and statements that cannot be used as printed."""
+    rows: str
+    """What the rows of its CSV file are."""
+    options: tuple[Option, ...] = ()
+    cost: int = 1
+    """How long its comparison takes, in parts of that of all papers."""
+    instant: bool = False
+    """Whether one case takes a few ms only."""
+    plot: tuple[str, str, str] | None = None
+    """Title and axes of the curves of a case; None for a paper whose cases have none."""
+
+    def compare(self, **options: Any) -> Comparison:
+        """Work out everything, or the part that `options` name."""
+        return cast(Comparison, import_module(f"vertebra.papers.{self.name}.report").compare(**options))
+
+    @property
+    def choices(self) -> Choices:
+        """What can be chosen of it, and what comes out of a choice."""
+        return cast("Choices", import_module(f"vertebra.papers.{self.name}.choices"))
+
+    def unstated_facts(self) -> Facts | None:
+        """What is not stated and what we use, as a table; None when the text says it all."""
+        facts = getattr(import_module(f"vertebra.papers.{self.name}.cases"), "unstated_facts", None)
+        return cast(Facts, facts()) if facts is not None else None
+
+    def notes(self) -> Iterator[Section]:
+        """What the paper leaves out and what had to be put right, as sections."""
+        yield Text(title="What the paper does not state", lead=self.unstated, brief=True)
+        facts = self.unstated_facts()
+        if facts is not None:
+            yield Table(facts)
+        yield Text(
+            self.corrections, "What had to be put right", "Equations and statements that cannot be used as printed:"
+        )
+
+
+def paper(name: str) -> Paper:
+    """The declaration of one paper, or an error that lists the names."""
+    if name not in NAMES:
+        raise InputError("name", f"must be one of {', '.join(NAMES)}, not {name!r}")
+    return cast(Paper, import_module(f"vertebra.papers.{name}").PAPER)
+
+
+def papers() -> tuple[Paper, ...]:
+    """All of them."""
+    return tuple(paper(name) for name in NAMES)
