@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vertebra.cli.output import CommandError, console, print_json, print_table, require_suffix, say, write_text
+from vertebra.cli.answer import CommandError, console, print_json, print_table, require_suffix, say, write_text
 from vertebra.cli.progress import progress_bar
 from vertebra.papers.paper import Comparison, Option, Paper, Table, Text, papers
 

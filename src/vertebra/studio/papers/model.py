@@ -10,7 +10,7 @@ from vertebra.papers.case import Choice, Outcome, Report
 from vertebra.papers.paper import Claim, paper
 from vertebra.papers.summary import Summary, comparisons
 from vertebra.robot.robot import Robot, load
-from vertebra.studio.robot_source import file_robot
+from vertebra.studio.state import file_robot
 from vertebra.studio.state import RobotSource
 
 SLOW = 5
