@@ -144,7 +144,9 @@ def _plain(value: Any) -> Any:
     from vertebra.studio.shape.settings import LoadSetting
 
     loads = isinstance(value, tuple | list) and value and isinstance(value[0], dict)
-    return tuple(LoadSetting.model_validate(one) for one in value) if loads else value
+    if loads:
+        return tuple(LoadSetting.model_validate(one) for one in value)
+    return tuple(value) if isinstance(value, list) else value
 
 
 def test_the_shape_tab_shows_the_cell(running: Running) -> None:
