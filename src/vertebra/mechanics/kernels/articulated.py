@@ -175,7 +175,7 @@ def forward_motion(
     gather_bodies(links, cables, bodies)
     for i in range(q.shape[0]):
         outward_pass(chain, q[i], qd[i], still, work)
-        inward_pass(chain, work, qdd[i])
+        inward_pass(joints, loads, heavy_gaps, work, qdd[i])
         if by_cables:
             gather_tensions(joints, cables, segments, tensions[i], sums)
             pull_joints(motion, sums, tau[i])

@@ -84,7 +84,7 @@ def solve_programme(joint, n, rows, size, x, programme, factors):
     The true cone is kept by as many tangent planes as it takes. Returns FOUND, EMPTY or UNDECIDED.
     """
     G, low, high, cost = programme
-    wrench, contact, _, count = joint
+    wrench, contact, crossing, count = joint
     active = factors.active
     mu, cuts, again = contact[CONTACT_MU], 0, True
     while True:
@@ -106,13 +106,13 @@ def solve_programme(joint, n, rows, size, x, programme, factors):
         if cuts == CUTS:
             return UNDECIDED
         row = rows + cuts
-        clear_row(n, row, programme)
-        add_normal_forces(joint, row, 0.5 * mu * (g1 + g2), 0.5 * mu * (g1 - g2), G)
+        clear_row(n, row, G, low, high)
+        add_normal_forces(contact, crossing, count, row, 0.5 * mu * (g1 + g2), 0.5 * mu * (g1 - g2), G)
         if n > count:
             G[row, count + GIVE_ACROSS], G[row, count + GIVE_ACROSS + 1], G[row, count + GIVE_AXIAL] = g1, g2, 1.0
         tilt = wrench[WRENCH_MT] / contact[CONTACT_OFFSET]
         low[n + row] = constant - 0.5 * mu * (g1 * (wrench[WRENCH_FN] + tilt) + g2 * (wrench[WRENCH_FN] - tilt))
-        scale_row(n, row, programme)
+        scale_row(n, row, G, low, high)
         cuts += 1
         if short <= CONE_NEAR * size * max(g1, g2):
             # Better planes would be too nearly parallel to tell apart: all of them move in by what is missing.
@@ -133,7 +133,7 @@ def fill_plain(joint, programme):
     G, low, high, cost = programme
     size, rows = 1e-3, PLAIN_ROWS if contact[CONTACT_OFFSET] > 0.0 else 1
     for row in range(rows):
-        clear_row(count, row, programme)
+        clear_row(count, row, G, low, high)
     for k in range(count):
         low[k], high[k], cost[k] = crossing[CROSSING_LEAST, k], crossing[CROSSING_MOST, k], 1.0
         G[PLAIN_MOMENT, k] = crossing[CROSSING_ARM, k]
@@ -141,40 +141,38 @@ def fill_plain(joint, programme):
     low[count] = high[count] = wrench[WRENCH_MA]
     if contact[CONTACT_OFFSET] > 0.0:
         tilt, least = wrench[WRENCH_MT] / contact[CONTACT_OFFSET], contact[CONTACT_LEAST_FORCE]
-        across = tangential_forces(joint)
+        across = tangential_forces(wrench, contact)
         for point in range(2):
             sign, row = 0.5 - point, PLAIN_CONTACT + point
-            add_normal_forces(joint, row, 0.5, sign, G)
+            add_normal_forces(contact, crossing, count, row, 0.5, sign, G)
             needed = max(least, abs(across[0] if point == 0 else across[1]) / contact[CONTACT_MU])
             low[count + row] = needed - 0.5 * wrench[WRENCH_FN] - sign * tilt
-        add_normal_forces(joint, PLAIN_AXIAL, 1.0, 0.0, G)
+        add_normal_forces(contact, crossing, count, PLAIN_AXIAL, 1.0, 0.0, G)
         low[count + PLAIN_AXIAL] = abs(wrench[WRENCH_FA]) / contact[CONTACT_MU] - wrench[WRENCH_FN]
     for row in range(rows):
-        scale_row(count, row, programme)
+        scale_row(count, row, G, low, high)
         size = max(size, abs(low[count + row]))
     return rows, size
 
 
 @inner
-def clear_row(n, row, programme):
+def clear_row(n, row, G, low, high):
     """An empty row without limits."""
-    G, low, high, _ = programme
     for k in range(n):
         G[row, k] = 0.0
     low[n + row], high[n + row] = -math.inf, math.inf
 
 
 @inner
-def add_normal_forces(joint, row, total, difference, G):
+def add_normal_forces(contact, crossing, count, row, total, difference, G):
     """Add total (N_1 + N_2) + difference (N_1 - N_2), as far as the tensions make them, to a row."""
-    for k in range(joint.cables):
-        G[row, k] += total + difference * joint.crossing[CROSSING_ALONG, k] / joint.contact[CONTACT_OFFSET]
+    for k in range(count):
+        G[row, k] += total + difference * crossing[CROSSING_ALONG, k] / contact[CONTACT_OFFSET]
 
 
 @inner
-def scale_row(n, row, programme):
+def scale_row(n, row, G, low, high):
     """Unit length, limits with it; coefficients that are round-off go."""
-    G, low, high, _ = programme
     square = 0.0
     for k in range(n):
         square += G[row, k] * G[row, k]
@@ -187,9 +185,9 @@ def scale_row(n, row, programme):
 
 
 @inner
-def tangential_forces(joint):
+def tangential_forces(wrench, contact):
     """S_1t, S_2t, N."""
-    wrench, turn = joint.wrench, joint.wrench[WRENCH_MN] / joint.contact[CONTACT_OFFSET]
+    turn = wrench[WRENCH_MN] / contact[CONTACT_OFFSET]
     return 0.5 * (wrench[WRENCH_FT] - turn), 0.5 * (wrench[WRENCH_FT] + turn)
 
 
@@ -213,7 +211,7 @@ def cone_cut(joint, limit_1, limit_2, extra):
     `extra`: friction along the axis beyond the cone's, N.
     """
     wrench = joint.wrench
-    s1, s2 = tangential_forces(joint)
+    s1, s2 = tangential_forces(wrench, joint.contact)
     s1, s2 = abs(s1), abs(s2)
     along_1 = math.sqrt(max(limit_1 * limit_1 - s1 * s1, 0.0))
     along_2 = math.sqrt(max(limit_2 * limit_2 - s2 * s2, 0.0))
@@ -291,7 +289,7 @@ def fill_relaxed(joint, programme):
         low[count + kind] = 0.0
     lever = math.sqrt(square) if square > NO_ARM * NO_ARM else 1.0
     for row in range(RELAXED_ROWS + 2 * count):
-        clear_row(n, row, programme)
+        clear_row(n, row, G, low, high)
     for k in range(count):
         G[0, k] = G[1, k] = crossing[CROSSING_ARM, k] / lever
     G[0, count + GIVE_MOMENT], G[1, count + GIVE_MOMENT] = 1.0, -1.0
@@ -303,24 +301,24 @@ def fill_relaxed(joint, programme):
         rows += 2
     if contact[CONTACT_OFFSET] > 0.0:
         mu, tilt = contact[CONTACT_MU], wrench[WRENCH_MT] / contact[CONTACT_OFFSET]
-        across = tangential_forces(joint)
+        across = tangential_forces(wrench, contact)
         for point in range(2):
             sign = 0.5 - point
             fixed = 0.5 * wrench[WRENCH_FN] + sign * tilt
-            add_normal_forces(joint, rows, 0.5, sign, G)
+            add_normal_forces(contact, crossing, count, rows, 0.5, sign, G)
             G[rows, count + GIVE_CONTACT + point], low[n + rows] = 1.0, contact[CONTACT_LEAST_FORCE] - fixed
-            add_normal_forces(joint, rows + 1, 0.5 * mu, sign * mu, G)
+            add_normal_forces(contact, crossing, count, rows + 1, 0.5 * mu, sign * mu, G)
             G[rows + 1, count + GIVE_ACROSS + point] = 1.0
             low[n + rows + 1] = abs(across[0] if point == 0 else across[1]) - mu * fixed
             rows += 2
-        add_normal_forces(joint, rows, mu, 0.0, G)
+        add_normal_forces(contact, crossing, count, rows, mu, 0.0, G)
         G[rows, count + GIVE_AXIAL], low[n + rows] = 1.0, abs(wrench[WRENCH_FA]) - mu * wrench[WRENCH_FN]
         if contact[CONTACT_TRUE_CONE] > 0.0:
             # Whatever friction a point is granted beyond its cone can act along the axis too.
             G[rows, count + GIVE_ACROSS] = G[rows, count + GIVE_ACROSS + 1] = 1.0
         rows += 1
     for row in range(rows):
-        scale_row(n, row, programme)
+        scale_row(n, row, G, low, high)
     return rows, lever
 
 
@@ -360,8 +358,9 @@ def weigh_joints(joints, cables, contacts, low, high, arms, wrenches, tensions, 
 @inner
 def contact_forces(joint, x, forces):
     """Forces at the two points of one joint under the tensions x."""
-    normal, across, total = normal_forces(joint, x), tangential_forces(joint), joint.wrench[WRENCH_FA]
-    mu, true_cone = joint.contact[CONTACT_MU], joint.contact[CONTACT_TRUE_CONE] > 0.0
+    wrench, contact = joint.wrench, joint.contact
+    normal, across, total = normal_forces(joint, x), tangential_forces(wrench, contact), wrench[WRENCH_FA]
+    mu, true_cone = contact[CONTACT_MU], contact[CONTACT_TRUE_CONE] > 0.0
     share = axial_share(abs(total), mu * normal[0], mu * normal[1], abs(across[0]), abs(across[1]), true_cone)
     for point in range(2):
         axial = total * (share if point == 0 else 1.0 - share)

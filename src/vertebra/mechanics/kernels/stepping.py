@@ -180,7 +180,7 @@ def drive_joints(chain, drive, friction, pull, winding, q, qd, work, qdd):
     kinetic, potential, load_power, drawn = outward_pass(chain, q, qd, work.still, work.moving)
     stored, actuator = pull_cables(chain, drive, friction, pull, winding, q, qd, work)
     pull_joints(work.moving.motion, work.resting.state, torques)
-    inward_pass(chain, work.moving, qdd)
+    inward_pass(joints, chain.loads, chain.heavy_gaps, work.moving, qdd)
     by_joints = damped = 0.0
     for j in range(joints.shape[0]):
         k, loss = joints[j].stiffness, drive.damping[j]
