@@ -154,7 +154,7 @@ def test_lines_are_seen_on_a_dark_page() -> None:
 
 
 def test_script_is_whole() -> None:
-    script = html.look_script()
+    script = html.figure_script()
     assert "TEMPLATES" not in script
     assert '"#000000":"#f4f6f8"' in script
     assert f"mostScenes = {html.MOST_SCENES}" in script

@@ -6,15 +6,18 @@ import math
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import vertebra as vb
 from vertebra.report.meshes import (
+    FlexureRods,
     Mesh,
     face_depth,
     flexure_rods,
     joined,
     joint_mesh,
     link_mesh,
+    quaternions,
     revolved,
     rolling_depth,
     solid_between,
@@ -175,3 +178,20 @@ def test_joint_parts(name: str) -> None:
         mesh = joint_mesh(robot, frames, row)
         assert (len(mesh.triangles) > 0) == (joint["kind"] in (1, 2, 3))
         assert np.isfinite(mesh.vertices).all()
+
+
+@pytest.mark.parametrize("name", ["yang2023-a", "yang2023-c"])
+def test_all_rods_at_once_are_the_same_meshes(name: str) -> None:
+    robot = vb.load(name)
+    assert FlexureRods.serves(robot)
+    assert not FlexureRods.serves(vb.load("hu2023-prototype"))
+    frames = vb.frames(robot, 0.1 * np.cos(np.arange(robot.freedoms)))
+    meshes = [joint_mesh(robot, frames, row).vertices for row in range(len(robot.joints))]
+    np.testing.assert_allclose(FlexureRods(robot).vertices(frames), np.concatenate(meshes), atol=1e-12)
+
+
+def test_quaternions_turn_as_their_frames() -> None:
+    robot = vb.load("hu2023-prototype")
+    frames = vb.frames(robot, np.full(robot.freedoms, 0.3))
+    turned = Rotation.from_quat(quaternions(frames), scalar_first=True).as_matrix()
+    np.testing.assert_allclose(turned, frames[:, :3, :3], atol=1e-12)

@@ -8,7 +8,7 @@ from mpl_toolkits.mplot3d import proj3d
 
 import vertebra as vb
 from vertebra.report.plotly import robot_picture
-from vertebra.report.scene import best_view, cable_line, robot_scene, round_number_below
+from vertebra.report.scene import CablePaths, best_view, cable_line, rgb, robot_scene, round_number_below
 from vertebra.report.still import scene_figure
 
 
@@ -129,3 +129,18 @@ def test_ends_at_its_own_link() -> None:
         frame = frames[cable["last_link"]]
         np.testing.assert_allclose((line[-1] - frame[:3, 3]) @ frame[:3, :3], [cable["x"], cable["y"], cable["end"]])
         np.testing.assert_allclose(line[0], [cable["x"], cable["y"], 0.0])
+
+
+@pytest.mark.parametrize("name", vb.presets())
+def test_all_cables_at_once_are_the_same_lines(name: str) -> None:
+    robot = vb.load(name)
+    frames = vb.frames(robot, 0.1 * np.cos(np.arange(robot.freedoms)))
+    paths = CablePaths(robot)
+    segments = paths.segments(frames) if len(robot.cables) else np.zeros((0, 2, 3))
+    for k in range(len(robot.cables)):
+        line = cable_line(robot, frames, k)
+        np.testing.assert_allclose(segments[paths.cables == k], np.stack([line[:-1], line[1:]], axis=1), atol=1e-15)
+
+
+def test_colours_as_numbers() -> None:
+    assert rgb("#0072B2") == (0, 114, 178)

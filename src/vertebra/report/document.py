@@ -171,6 +171,18 @@ def signless_zero(value: float, form: str) -> str:
     return text.lstrip("-") if float(text) == 0 else text
 
 
+def fixed(value: float, digits: int, unit: str = "") -> str:
+    """With fixed digits behind the point, never ``-0.00``; in words what is not finite."""
+    if not math.isfinite(value):
+        return "no limit" if value > 0 else "none"
+    return f"{round(value, digits) + 0.0:.{digits}f} {unit}".strip()
+
+
+def significant(value: float, unit: str = "", digits: int = 4) -> str:
+    """With a few significant digits; in words where there is no limit."""
+    return f"{value:.{digits}g} {unit}".strip() if math.isfinite(value) else "no limit"
+
+
 def vector(values: ArrayLike, form: str = ".6g") -> str:
     """Such as ``(0.00, -1.50, 20.00)``, without a minus in front of nothing."""
     import numpy as np

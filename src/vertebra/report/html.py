@@ -201,7 +201,7 @@ _SCRIPT = """
 """
 
 
-def look_script() -> str:
+def figure_script() -> str:
     """JavaScript to be run after plotly's own and before any figure: figures take the colours of the page, change with
     them, and are printed in light ones; those far down a page are drawn when they come near the window."""
     values = {"TEMPLATES": TEMPLATES, "INKS": INK, "MOST_SCENES": MOST_SCENES, "AT_ONCE": AT_ONCE}
@@ -410,7 +410,7 @@ def html_page(title: str, parts: Iterable[Part], note: str = "") -> str:
 <title>{escape(title)}</title>
 <style>{STYLE}</style>
 <script>{get_plotlyjs()}</script>
-<script>{look_script()}</script>
+<script>{figure_script()}</script>
 </head>
 <body>
 <header><h1>{escape(title)}</h1></header>

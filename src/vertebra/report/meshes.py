@@ -312,3 +312,76 @@ def directions(robot: Robot, row: int) -> tuple[Floats, Floats]:
 
 def _to_world(frame: Floats, points: Floats) -> Floats:
     return points @ frame[:3, :3].T + frame[:3, 3]
+
+
+# The same for viewers that draw every frame of a motion: all rods at once, and frames as quaternions.
+
+ROD_POINTS, ROD_SECTORS = 13, 10
+"""Along a rod and around it."""
+
+
+class FlexureRods:
+    """All rods of a robot whose joints are all flexures, fast enough for every frame of a motion; corners stand in the
+    order of `joint_mesh`."""
+
+    def __init__(self, robot: Robot) -> None:
+        rods = [(row, offset) for row in range(len(robot.joints)) for offset in rod_offsets(robot, row)]
+        self._rows = np.array([row for row, _ in rods])
+        axes, bends = zip(*(directions(robot, row) for row, _ in rods), strict=True)
+        self._bend = np.array(bends)
+        self._foot = np.array([offset for _, offset in rods])[:, None] * np.array(axes)
+        self._foot[:, 2] += robot.links["reach"][self._rows]
+        self._length = robot.joints["size"][self._rows].astype(np.float64)
+        self._radius = np.array([rod_radius(robot, row) for row, _ in rods])
+        angle = np.linspace(0.0, 2 * np.pi, ROD_SECTORS, endpoint=False)
+        self._circle = np.stack([np.cos(angle), np.sin(angle)])
+
+    @staticmethod
+    def serves(robot: Robot) -> bool:
+        """Whether all joints are flexures."""
+        return bool((robot.joints["kind"] == FLEXURE).all())
+
+    def vertices(self, frames: Floats) -> Floats:
+        """(corners, 3) m; `frames` (n+1, 4, 4)."""
+        points = self._centre_lines(frames)
+        along = np.gradient(points, axis=1)
+        along /= np.linalg.norm(along, axis=2, keepdims=True)
+        helper = np.eye(3)[np.abs(along).max(axis=1).argmin(axis=1)]
+        side = np.cross(along, helper[:, None])
+        side /= np.linalg.norm(side, axis=2, keepdims=True)
+        spokes = np.stack([side, np.cross(along, side)], axis=-1) @ self._circle  # (rods, points, 3, sectors)
+        rings = points[:, :, None] + self._radius[:, None, None, None] * spokes.transpose(0, 1, 3, 2)
+        skin = rings.reshape(len(points), ROD_POINTS * ROD_SECTORS, 3)
+        return np.concatenate([points[:, :1], skin, points[:, -1:]], axis=1).reshape(-1, 3)
+
+    def _centre_lines(self, frames: Floats) -> Floats:
+        """(rods, ROD_POINTS, 3) m, circular arcs."""
+        turn, place = frames[self._rows, :3, :3], frames[self._rows, :3, 3]
+        turned = np.einsum("rji,rj->ri", turn, frames[self._rows + 1, :3, 2])
+        angle = np.arctan2((turned * self._bend).sum(axis=1), turned[:, 2])
+        half = 0.5 * angle[:, None] * np.linspace(0.0, 1.0, ROD_POINTS)
+        chord = self._length[:, None] * np.linspace(0.0, 1.0, ROD_POINTS) * np.sinc(half / np.pi)
+        local = (chord * np.sin(half))[:, :, None] * self._bend[:, None] + self._foot[:, None]
+        local[:, :, 2] += chord * np.cos(half)
+        return np.asarray(local @ turn.transpose(0, 2, 1) + place[:, None])
+
+
+def quaternions(frames: Floats) -> Floats:
+    """(m, 4) w, x, y, z of the rotations of (m, 4, 4) frames; of the two signs, any."""
+    r = frames[:, :3, :3]
+    xx, yy, zz = r[:, 0, 0], r[:, 1, 1], r[:, 2, 2]
+    # Four formulas, each exact where its own component is the largest one.
+    squares = np.stack([1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz], axis=1)
+    a, b, c = r[:, 2, 1] - r[:, 1, 2], r[:, 0, 2] - r[:, 2, 0], r[:, 1, 0] - r[:, 0, 1]
+    d, e, f = r[:, 1, 0] + r[:, 0, 1], r[:, 0, 2] + r[:, 2, 0], r[:, 2, 1] + r[:, 1, 2]
+    rows = np.stack(
+        [
+            np.stack([squares[:, 0], a, b, c], axis=1),
+            np.stack([a, squares[:, 1], d, e], axis=1),
+            np.stack([b, d, squares[:, 2], f], axis=1),
+            np.stack([c, e, f, squares[:, 3]], axis=1),
+        ],
+        axis=1,
+    )
+    chosen = rows[np.arange(len(frames)), squares.argmax(axis=1)]
+    return np.asarray(chosen / np.linalg.norm(chosen, axis=1, keepdims=True))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vertebra.errors import InputError
 from vertebra.mechanics.problem import Load
@@ -115,6 +116,47 @@ def cable_line(robot: Robot, frames: Floats, cable: int) -> Floats:
 def _place(frame: Floats, x: float, y: float, z: float) -> Floats:
     point: Floats = frame[:3, :3] @ np.array([x, y, z]) + frame[:3, 3]
     return point
+
+
+class CablePaths:
+    """Where the corners of all cables are, in the frames of their links: all of them at once, fast enough for every
+    frame of a motion."""
+
+    def __init__(self, robot: Robot) -> None:
+        links: list[int] = []
+        points: list[tuple[float, float, float]] = []
+        starts: list[int] = []
+        cables: list[int] = []
+        joints: list[int] = []
+        for k, row in enumerate(robot.cables):
+            x, y, last = float(row["x"]), float(row["y"]), int(row["last_link"])
+            corners = [(-1, 0.0)]
+            for joint in range(last):
+                hole = robot.segments[k][joint]
+                corners += [(joint, float(hole["exit"])), (joint + 1, float(hole["entry"]))]
+            corners.append((last, float(row["end"])))
+            for number, (link, z) in enumerate(corners):
+                if number:
+                    starts.append(len(links) - 1)
+                    cables.append(k)
+                    # A piece inside a link has the tension that has come through the joint before it.
+                    joints.append(max((number - 2) // 2, 0))
+                links.append(link)
+                points.append((x, y, z))
+        self._links = np.array(links, np.int64)
+        self._points = np.array(points, np.float64).reshape(-1, 3)
+        self._starts = np.array(starts, np.int64)
+        self.cables: NDArray[np.int64] = np.array(cables, np.int64)
+        """(segments,) cable that each belongs to."""
+        self.joints: NDArray[np.int64] = np.array(joints, np.int64)
+        """(segments,) row of the joint whose tension each has."""
+
+    def segments(self, frames: Floats) -> Floats:
+        """(segments, 2, 3) ends in the world, m; `frames` (n+1, 4, 4)."""
+        rotation = np.where((self._links < 0)[:, None, None], np.eye(3), frames[self._links, :3, :3])
+        origin = np.where((self._links < 0)[:, None], 0.0, frames[self._links, :3, 3])
+        corners = np.einsum("mij,mj->mi", rotation, self._points) + origin
+        return np.stack([corners[self._starts], corners[self._starts + 1]], axis=1)
 
 
 # What a picture shows beside the robot itself: load arrows, pale lines of other shapes, marks, the tip's compliance.
@@ -373,3 +415,8 @@ def cable_style(k: int) -> tuple[str, str]:
 def cable_label(robot: Robot, k: int) -> str:
     """Name of cable row `k` in a legend."""
     return f"cable {k + 1}, {np.degrees(robot.cables['azimuth'][k]):g} deg"
+
+
+def rgb(colour: str) -> tuple[int, int, int]:
+    """Red, green and blue, 0 to 255, of a colour such as ``#0072B2``."""
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

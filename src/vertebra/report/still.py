@@ -15,7 +15,7 @@ from mpl_toolkits.mplot3d import proj3d  # type: ignore[import-untyped]
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 
 from vertebra.report.meshes import Mesh
-from vertebra.report.panels import Panel, panel_still
+from vertebra.report.panels import DASHES, Panel, panel_still
 from vertebra.report.scene import (
     ELLIPSOID_COLOUR,
     GRAVITY_COLOUR,
@@ -26,14 +26,11 @@ from vertebra.report.scene import (
     TIP_COLOUR,
     Scene,
     cable_style,
-    robot_scene,
 )
-from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
 LEAST_SHARE = 0.3
 """No side of the box is shorter than this share of the longest, so that tick labels have room."""
-DASHES = {"solid": "-", "dash": "--", "dot": ":"}
 SETTINGS: dict[Any, Any] = {
     "svg.hashsalt": "vertebra",
     "svg.fonttype": "none",
@@ -65,11 +62,6 @@ def draw(picture: Scene | Sequence[Panel] | Callable[[], Figure], path: Path, ti
         save_figure(figure, path)
 
 
-def draw_still(robot: Robot, frames: Floats, path: Path, title: str) -> None:
-    """Draw `robot` with its links at `frames` (m) into `path`; same input, same bytes."""
-    draw_scene(robot_scene(robot, frames), path, title)
-
-
 def draw_scene(scene: Scene, path: Path, title: str) -> None:
     """Draw any scene into `path`; same input, same bytes."""
     with mpl.rc_context(SETTINGS):
@@ -92,11 +84,6 @@ def plot_grid(rows: int, columns: int, title: str) -> tuple[Figure, Any]:
 def save_figure(figure: Figure, path: Path) -> None:
     """Write a figure without the time of day in it."""
     figure.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
-
-
-def still_figure(robot: Robot, frames: Floats, title: str) -> Figure:
-    """The picture of a pose before it is written."""
-    return scene_figure(robot_scene(robot, frames), title)
 
 
 def scene_figure(scene: Scene, title: str) -> Figure:
