@@ -267,7 +267,7 @@ def test_one_motion_of_dantuono(vertebra, tmp_path: Path) -> None:
     assert {row["motion"] for row in record["peaks"]} == {"pan"}
     rows = list(csv.DictReader(table.read_text().splitlines()))
     assert len(rows) == 3 * 2514
-    assert rows[1]["t_s"] == "0.005"
+    assert rows[1]["time_s"] == "0.005"
     assert float(rows[0]["T4_N"]) == pytest.approx(46.29, abs=0.01)
 
 

@@ -84,7 +84,7 @@ def test_csv_is_a_trajectory_and_tensions_again(vertebra, robot: vb.Robot, tmp_p
     np.testing.assert_allclose(motion.qd, expected.qd, atol=1e-13, rtol=1e-14)
     np.testing.assert_allclose(motion.qdd, expected.qdd, atol=1e-11, rtol=1e-13)
     header = next(csv.reader(path.read_text().splitlines()))
-    assert header[:2] == ["t_s", "q1_deg"]
+    assert header[:2] == ["time_s", "q1_deg"]
     assert {"t4_N", "length1_mm", "z_mm", "kinetic_mJ", "dissipated_mJ"} <= set(header)
     again = vertebra("simulate", ROBOT, "--tensions-file", str(path), "--damping", "0.02", "--json")
     np.testing.assert_allclose(again.json["tip"], expected.tip, atol=1e-12)
@@ -153,8 +153,8 @@ def test_an_early_end_says_why_and_keeps_what_there_is(vertebra, robot: vb.Robot
     rows = list(csv.DictReader(path.read_text().splitlines()))
     reached = caught.value.result
     assert len(rows) == len(reached.time)
-    assert float(rows[-1]["t_s"]) == pytest.approx(float(reached.time[-1]))
-    assert float(rows[-1]["t_s"]) < 1.0
+    assert float(rows[-1]["time_s"]) == pytest.approx(float(reached.time[-1]))
+    assert float(rows[-1]["time_s"]) < 1.0
 
 
 def test_an_early_end_in_tables_json_and_pages(vertebra, tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -76,7 +74,9 @@ def write(report: Report, out: Path) -> None:
     elif suffix == ".json":
         write_text(out, json_text(report.record()))
     elif suffix == ".csv" and report.rows is not None:
-        write_text(out, csv_text(*report.rows()))
+        from vertebra.robot.table_file import table_text
+
+        write_text(out, table_text(*report.rows()))
     elif suffix == ".nc" and report.dataset is not None:
         report.dataset().to_netcdf(out, engine="netcdf4")
     elif suffix == ".html" and report.page is not None:
@@ -95,15 +95,6 @@ def write(report: Report, out: Path) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a file in UTF-8."""
     path.write_text(text, encoding="utf-8", newline="\n")
-
-
-def csv_text(columns: Sequence[str], rows: Any) -> str:
-    """Numbers at full precision, so that a file read back is the same."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def require_suffix(path: Path | None, allowed: Sequence[str], option: str = "--out") -> str:

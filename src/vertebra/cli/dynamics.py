@@ -58,7 +58,7 @@ def dynamics(
         Path,
         typer.Option(
             "--trajectory",
-            help="CSV with t_s and q1_deg, q2_deg, ... of every joint; also qd1_deg_s, ... and qdd1_deg_s2, ..., "
+            help="CSV with time_s and q1_deg, q2_deg, ... of every joint; also qd1_deg_s, ... and qdd1_deg_s2, ..., "
             "else a spline through the rows gives them.",
         ),
     ],

@@ -88,8 +88,10 @@ def follow(
 
 def _way(robot: Robot, path: Path | None, commands: Path | None, steps: Path | None) -> dict[str, Any]:
     """Where to go, as the one argument that was given."""
+    from vertebra.robot.table_file import TIP, Column
+
     if path is not None:
-        rows = read_rows("--path", path, "xyz", read.LENGTH)
+        rows = read_rows("--path", path, TIP)
         if max(abs(value) for row in rows.values for value in row) > 30 * robot.length:
             raise CommandError(
                 f"--path {path}: the robot is only {robot.length * 1e3:.4g} mm long; columns x,y,z are in m, write "
@@ -97,7 +99,8 @@ def _way(robot: Robot, path: Path | None, commands: Path | None, steps: Path | N
             )
         return {"path": rows.values}
     if commands is not None:
-        return {"commands": read_rows("--commands", commands, ("bend", "azimuth"), read.ANGLE).values}
+        bend, azimuth = (Column(name=name, unit="rad", written="deg", bare=True) for name in ("bend", "azimuth"))
+        return {"commands": read_rows("--commands", commands, bend, azimuth).values}
     from vertebra.follow.steps import read_steps
 
     return {} if steps is None else {"steps": read_steps(steps)}

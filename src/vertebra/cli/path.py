@@ -113,7 +113,9 @@ def places(robot: Robot, tip: str | None, file: Path | None) -> Iterator[tuple[s
     if file is None:
         yield "--tip", read.position("--tip", tip or "", robot)
         return
-    rows = read_rows("--tip-path", file, "xyz", read.LENGTH)
+    from vertebra.robot.table_file import TIP
+
+    rows = read_rows("--tip-path", file, TIP)
     for i, values in enumerate(rows.values):
         if max(map(abs, values)) > 3 * robot.length:
             raise CommandError(

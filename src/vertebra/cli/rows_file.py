@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vertebra.cli.answer import CommandError, say
-from vertebra.cli.options import Quantity
 from vertebra.errors import MeasurementError, VertebraError
 
 if TYPE_CHECKING:
@@ -44,19 +43,10 @@ class RowError(CommandError):
         super().__init__(f"{name}: {error}")
 
 
-def read_rows(option: str, file: Path, names: Sequence[str], quantity: Quantity) -> Rows:
-    """Rows of the columns `names`, which may be in any order and have other columns beside them."""
+def read_rows(option: str, file: Path, *columns: Column) -> Rows:
+    """Rows of these columns, which may be in any order and have others beside them."""
     import numpy as np
 
-    from vertebra.robot.table_file import TIP, Column, tension_columns
-
-    if list(names) == [f"t{k}" for k in range(1, len(names) + 1)]:
-        columns = [tension_columns(len(names))]
-    elif list(names) == list(TIP.stems):
-        columns = [TIP]
-    else:
-        written = {"m": "mm", "rad": "deg"}.get(quantity.unit, quantity.unit)
-        columns = [Column(name=name, unit=quantity.unit, written=written, bare=True) for name in names]
     table = read_columns(option, file, columns)
     values = np.column_stack([table.values[column.name] for column in columns])
     return Rows(file, values.tolist(), table.lines)

@@ -52,7 +52,7 @@ def shape(
     ] = None,
     path: Annotated[
         Path | None,
-        typer.Option("--path", help="CSV with a row of tensions t1,t2,... in N a step; slip has a history."),
+        typer.Option("--path", help="CSV with a row of tensions t1_N,t2_N,... per step; slip has a history."),
     ] = None,
     substeps: Annotated[
         int | None, typer.Option("--substeps", metavar="N", help="Even steps within each row, 1 to 10000.")
@@ -159,13 +159,9 @@ def _rows(
         yield "--shortenings", {"shortenings": read.lengths("--shortenings", shortenings, robot), **elastic}
     elif path is not None:
         from vertebra.cli.rows_file import read_rows
+        from vertebra.robot.table_file import tension_columns
 
         read.need_cables("--path", robot)
-        rows = read_rows("--path", path, [f"t{k}" for k in range(1, len(robot.cables) + 1)], read.TENSION)
+        rows = read_rows("--path", path, tension_columns(len(robot.cables)))
         for i, values in enumerate(rows.values):
-            if min(values) < 0:
-                k = values.index(min(values)) + 1
-                raise CommandError(
-                    f"{rows.name(i)}: t{k} is {min(values):g} N, but a cable cannot push; give 0 or more"
-                )
             yield rows.name(i), {"tensions": values}

@@ -51,7 +51,7 @@ class IntegratorName(StrEnum):
 
 TensionsFileOption = Annotated[
     Path | None,
-    typer.Option("--tensions-file", help="CSV with t_s and t1_N, t2_N, ...; straight lines between its rows."),
+    typer.Option("--tensions-file", help="CSV with time_s and t1_N, t2_N, ...; straight lines between its rows."),
 ]
 DurationOption = Annotated[
     str | None, typer.Option("--duration", help='How long: "2 s". Default: to the last row of --tensions-file.')

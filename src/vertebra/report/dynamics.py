@@ -29,6 +29,15 @@ from vertebra.report.robot import robot_tables
 from vertebra.report.scene import cable_style
 from vertebra.report.simulation import MOVES, joint_panel, pace_text, tension_panel, time_figure
 from vertebra.robot.robot import Robot
+from vertebra.robot.table_file import (
+    TIME,
+    Column,
+    acceleration_columns,
+    angle_columns,
+    rate_columns,
+    tension_columns,
+    torque_columns,
+)
 from vertebra.robot.tables import Floats
 
 if TYPE_CHECKING:
@@ -546,12 +555,17 @@ def dynamics_record(case: DynamicsCase) -> dict[str, Any]:
 def _columns(case: DynamicsCase) -> Iterator[tuple[str, Floats]]:
     """Names with units and (N,) values; the file can be read again as a trajectory or as tensions."""
     found = case.allocation
-    yield "t_s", case.time
-    for name, unit, values in (("q", "deg", found.q), ("qd", "deg_s", found.qd), ("qdd", "deg_s2", found.qdd)):
-        yield from ((f"{name}{j}_{unit}", np.degrees(column)) for j, column in enumerate(values.T, 1))
-    for name, values in (("tau", found.tau), ("needed", case.needed), ("residual", found.residual)):
-        yield from ((f"{name}{j}_Nm", column) for j, column in enumerate(values.T, 1))
-    yield from ((f"t{k}_N", pull) for k, pull in enumerate(found.base_tensions.T, 1))
+    n, cables = found.q.shape[1], len(case.robot.cables)
+    turning = (angle_columns(n), found.q), (rate_columns(n), found.qd), (acceleration_columns(n), found.qdd)
+    torques = ("tau", found.tau), ("needed", case.needed), ("residual", found.residual)
+    groups: list[tuple[Column, Floats]] = [
+        (TIME, case.time[:, None]),
+        *((columns, np.degrees(values)) for columns, values in turning),
+        *((torque_columns(name, n), values) for name, values in torques),
+        (tension_columns(cables), found.base_tensions),
+    ]
+    for columns, values in groups:
+        yield from zip(columns.names, values.T, strict=True)
     along = case.along
     if along is not None:
         for k, end in enumerate(case.robot.cables["last_link"].tolist()):

@@ -18,6 +18,7 @@ from vertebra.report.scene import cable_style
 from vertebra.report.sensed import counters_record
 from vertebra.report.simulation import MOST_LINES, TIME_AXIS, curve, pace_text, time_figure
 from vertebra.robot.robot import Robot
+from vertebra.robot.table_file import TIME, TIP, angle_columns, column_names
 from vertebra.robot.tables import Floats
 from vertebra.sensing.hil.run import PERCENTILES, HilRun
 from vertebra.sensing.hil.score import Score, platforms
@@ -455,10 +456,8 @@ def _series(score: Score) -> dict[str, Any]:
 
 
 def _columns(score: Score) -> list[str]:
-    joints = range(1, score.angles.shape[1] + 1)
-    true = [f"{name}_true" for name in (*(f"q{j}_deg" for j in joints), "x_mm", "y_mm", "z_mm")]
-    sensed = [name.removesuffix("_true") for name in true]
-    return ["t_s", *true, *sensed, "tip_error_mm", "turn_error_deg"]
+    sensed = column_names(angle_columns(score.angles.shape[1]), TIP)
+    return [*TIME.names, *(f"{name}_true" for name in sensed), *sensed, "tip_error_mm", "turn_error_deg"]
 
 
 def _table(score: Score) -> Any:

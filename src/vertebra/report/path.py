@@ -24,6 +24,7 @@ from vertebra.report.document import (
 from vertebra.report.panels import Panel, Series
 from vertebra.report.scene import Ghost, Mark, Scene, best_view, cable_style, gravity_arrow
 from vertebra.report.shape import alike_cables, all_tables, shape_record, shape_scene, shape_tables, warnings
+from vertebra.robot.table_file import TIP, angle_columns, column_names, length_columns, tension_columns
 from vertebra.robot.tables import Floats
 from vertebra.statics.path import Walk
 from vertebra.statics.shape import Shape
@@ -342,13 +343,10 @@ def path_record(walked: Walked) -> dict[str, Any]:
 
 def _columns(walked: Walked) -> Iterator[str]:
     cables, joints = walked.walk.tensions.shape[1], walked.walk.angles.shape[1]
-    yield "row"
-    yield from (f"t{k}" for k in range(1, cables + 1))
-    yield from ("x_mm", "y_mm", "z_mm")
+    yield from ("row", *column_names(tension_columns(cables), TIP))
     if walked.wanted is not None:
-        yield from ("wanted_x_mm", "wanted_y_mm", "wanted_z_mm", "error_mm", "reached")
-    yield from (f"q{j}_deg" for j in range(1, joints + 1))
-    yield from (f"length{k}_mm" for k in range(1, cables + 1))
+        yield from (*(f"wanted_{name}" for name in TIP.names), "error_mm", "reached")
+    yield from column_names(angle_columns(joints), length_columns(cables))
     yield "friction_work_mJ"
 
 

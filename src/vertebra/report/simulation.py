@@ -30,6 +30,16 @@ from vertebra.report.robot import robot_tables
 from vertebra.report.scene import cable_style
 from vertebra.report.shape import alike_cables
 from vertebra.robot.robot import Robot
+from vertebra.robot.table_file import (
+    TIME,
+    TIP,
+    acceleration_columns,
+    angle_columns,
+    column_names,
+    length_columns,
+    rate_columns,
+    tension_columns,
+)
 from vertebra.robot.tables import Floats
 
 if TYPE_CHECKING:
@@ -403,17 +413,11 @@ def simulation_record(case: SimulationCase) -> dict[str, Any]:
     return found | {str(name): run[name].to_numpy().tolist() for name in run.data_vars}
 
 
-def _columns(case: SimulationCase) -> Iterator[str]:
-    joints, cables = range(1, case.robot.freedoms + 1), range(1, len(case.robot.cables) + 1)
-    yield "t_s"
-    yield from (f"q{j}_deg" for j in joints)
-    yield from (f"qd{j}_deg_s" for j in joints)
-    if "qdd" in case.run:
-        yield from (f"qdd{j}_deg_s2" for j in joints)
-    yield from (f"t{k}_N" for k in cables)
-    yield from (f"length{k}_mm" for k in cables)
-    yield from ("x_mm", "y_mm", "z_mm")
-    yield from (f"{name}_mJ" for name in case.energy().changes)
+def _columns(case: SimulationCase) -> list[str]:
+    n, cables = case.robot.freedoms, len(case.robot.cables)
+    moving = [angle_columns(n), rate_columns(n), *([acceleration_columns(n)] if "qdd" in case.run else [])]
+    names = column_names(TIME, *moving, tension_columns(cables), length_columns(cables), TIP)
+    return [*names, *(f"{name}_mJ" for name in case.energy().changes)]
 
 
 def _rows(case: SimulationCase) -> Any:

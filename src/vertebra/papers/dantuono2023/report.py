@@ -417,7 +417,7 @@ def tension_records(whole: Results) -> Iterator[dict[str, Any]]:
                 "motion": one.case.name,
                 "method": one.method,
                 "reading": one.reading.name,
-                "t_s": round(float(time), 9),
+                "time_s": round(float(time), 9),
                 **{f"T{k}_N": float(value) for k, value in enumerate(base[row], 1)},
                 "out_of_balance_Nm": float(off[row]),
             }

@@ -361,7 +361,7 @@ def error_records(found: Results) -> Iterator[dict[str, Any]]:
                 "sensors": one.model,
                 "method": one.method,
                 "seed": one.seed,
-                "t_s": round(float(time), 6),
+                "time_s": round(float(time), 6),
                 **{f"error_{name}": value for name, value in _records_six(row).items()},
             }
 

@@ -115,7 +115,7 @@ class MotionTab(Tab[MotionSettings]):
         if settings.source == "simulate":
             work = partial(self.studio.jobs.start, simulate_motion, robot, start, settings)
         elif settings.source == "file" and not settings.file:
-            self._outdated("Choose a trajectory file: CSV with t_s, q1_deg, q2_deg and so on, in the studio's folder")
+            self._outdated("Choose a trajectory file: CSV with time_s, q1_deg, q2_deg, ..., in the studio's folder")
             return
         else:
             path = self.studio.folder.read_path(settings.file) if settings.source == "file" else None

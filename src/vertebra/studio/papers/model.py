@@ -10,8 +10,7 @@ from vertebra.papers.case import Choice, Outcome, Report
 from vertebra.papers.paper import Claim, paper
 from vertebra.papers.summary import Summary, comparisons
 from vertebra.robot.robot import Robot, load
-from vertebra.studio.state import file_robot
-from vertebra.studio.state import RobotSource
+from vertebra.studio.state import RobotSource, file_robot
 
 SLOW = 5
 """Papers that cost as much as this many parts have their claims judged only when asked for."""
