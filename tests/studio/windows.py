@@ -240,9 +240,10 @@ class Window:
         self.page.screenshot(path=str(path))
         return path
 
-    def full_picture(self, name: str, size: tuple[int, int] = (1280, 800), dark: bool = False) -> None:
-        """Open another window in full resolution, wait until the scene is drawn in it, and keep a picture of it."""
-        other = Window(self.browser, self.url, size, coarse=False)
+    def picture(self, name: str, size: tuple[int, int] = (1280, 800), dark: bool = False) -> None:
+        """Open another window, wait until the scene is drawn in it, and keep a picture; in full resolution in a soak,
+        since software draws it."""
+        other = Window(self.browser, self.url, size, coarse=not soak())
         notes = other.page.locator(".mantine-Notification-closeButton")
         other.until(
             lambda: _is_drawn(other.screenshot(name), size, dark) and notes.count() == 0,

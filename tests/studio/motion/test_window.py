@@ -58,7 +58,7 @@ def simulated(window: Window) -> None:
         window.wait(f"motion-tip-{axis}", number(1e3 * float(run.tip[row, i]), 2, "mm"))
     for k in range(4):
         window.wait(f"motion-tension-{k + 1}", number(pulled[k], 3, "N"))
-    window.full_picture("motion")
+    window.picture("motion")
 
 
 def in_step(process: StudioProcess, window: Window, browser: Any) -> None:

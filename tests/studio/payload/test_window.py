@@ -70,7 +70,7 @@ def shapes_and_cables(window: Window, robot: vb.Robot) -> None:
 
 def loads(window: Window, robot: vb.Robot) -> None:
     shape = vb.BallShape.s_curve(robot, math.radians(2.85))
-    window.full_picture("payload")
+    window.picture("payload")
     window.choose("Acts on", "link 12")
     window.choose("Pulls toward", "azimuth and elevation")
     window.slide("Azimuth (deg)", -120)

@@ -29,7 +29,7 @@ def virtual_robot(window: Window) -> None:
     window.until(lambda: 0.0 < millimetres(window, "sense-tip-error") < 10.0)
     first = window.text("sense-tip-x")
     window.until(lambda: window.text("sense-tip-x") != first)
-    window.full_picture("sense")
+    window.picture("sense")
     window.tick("Magnet beside it")
     window.until(lambda: "Sensor 2: disturbed" in window.text("sense-status"))
     window.tick("Magnet beside it", False)

@@ -59,7 +59,7 @@ def test_a_walk_through_the_tab(page: tuple[StudioProcess, Window, Any]) -> None
     window.type_vector("Force (N)", (0.1, -0.2, 0.05))
     window.choose("Acts on", "link 4")
     expect(window, vb.shape_from_tensions(robot, tensions, loads=[vb.Load(force=(0.1, -0.2, 0.05), link=4)]))
-    window.full_picture("shape")
+    window.picture("shape")
     window.press("Remove load 1")
     expect(window, vb.shape_from_tensions(robot, tensions))
 
@@ -93,7 +93,7 @@ def test_keyboard_view_and_pages_that_are_dark_or_narrow(page: tuple[StudioProce
         window.tick(label, not window._control(label).is_checked())
     window.tick("Dark page")
     window.page.wait_for_selector('[data-mantine-color-scheme="dark"]')
-    window.full_picture("shape-tablet-dark", (820, 1180), dark=True)
+    window.picture("shape-tablet-dark", (820, 1180), dark=True)
     tablet = Window(browser, process.url, (820, 1180))
     tablet.page.wait_for_selector("text=Results")
     assert tablet.page.locator('[data-dock-region-collapse="right"]').count() == 0  # folded away
