@@ -122,7 +122,7 @@ def spoilt() -> Iterator[Any]:
                 yield pytest.param(name, {**good, argument: value}, argument, id=f"{name}-{argument}-{value!r}")
 
 
-@pytest.mark.parametrize(("name", "given", "argument"), spoilt())
+@pytest.mark.parametrize(("name", "given", "argument"), list(spoilt()))
 def test_the_argument_is_named(name: str, given: dict[str, Any], argument: str) -> None:
     with pytest.raises(vb.InputError) as caught:
         getattr(vb, name)(**given)

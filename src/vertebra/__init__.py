@@ -14,7 +14,7 @@ from vertebra.names import public_names
 
 __version__ = "0.1.0"
 
-_get, __dir__, _names = public_names(__name__, __file__)
+_get, _, _names = public_names(__name__, __file__)
 __all__ = [*_names, "__version__"]
 
 
@@ -24,3 +24,7 @@ def __getattr__(name: str) -> Any:
     from vertebra.deprecated import old_name
 
     return old_name(name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

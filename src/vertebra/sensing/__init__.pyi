@@ -2,6 +2,8 @@
 
 from vertebra.sensing.calibration.calibrate import calibrate as calibrate
 from vertebra.sensing.calibration.calibration import load_calibration as load_calibration
+from vertebra.sensing.hil.estimate import sense_frames as sense_frames
+from vertebra.sensing.hil.score import score as score
 from vertebra.sensing.live import LiveSession as LiveSession
 from vertebra.sensing.live import replay as replay
 from vertebra.sensing.recording.raw_log import LogReader as LogReader
@@ -16,7 +18,13 @@ from vertebra.sensing.simulated.stream import simulated_frames as simulated_fram
 from vertebra.sensing.wire.bus import open_bus as open_bus
 from vertebra.sensing.wire.bus import receive as receive
 from vertebra.sensing.wire.bus import send as send
+from vertebra.sensing.wire.can import ANGLES as ANGLES
+from vertebra.sensing.wire.can import SYNC as SYNC
 from vertebra.sensing.wire.can import Frame as Frame
+from vertebra.sensing.wire.can import angles_data as angles_data
 from vertebra.sensing.wire.can import bus_load as bus_load
+from vertebra.sensing.wire.can import decode_angles as decode_angles
+from vertebra.sensing.wire.can import kind_and_node as kind_and_node
+from vertebra.sensing.wire.can import sync_data as sync_data
 from vertebra.sensing.wire.dbc import dbc_path as dbc_path
 from vertebra.sensing.wire.dbc import dbc_text as dbc_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import vertebra as vb
-from vertebra.sensing.hil.estimate import SensedRun, replay
+from vertebra.sensing.hil.estimate import SensedRun, sense_frames
 from vertebra.sensing.hil.run import HilRun, methods_for
 from vertebra.sensing.hil.score import score
 from vertebra.sensing.hil.setup import Account, HilSetup
@@ -28,7 +28,7 @@ def offline_run(setup: HilSetup) -> HilRun:
     )
     runs = {}
     for method in methods_for(robot):
-        runs[method], counters = replay(robot, stream.frames, method)
+        runs[method], counters = sense_frames(robot, stream.frames, method)
     live = runs[setup.method]
     latencies = np.linspace(1e-3, 2e-3, len(live.times))
     runs[setup.method] = SensedRun(setup.method, live.times, live.angles, live.frames, live.states, latencies)

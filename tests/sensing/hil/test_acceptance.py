@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import vertebra as vb
-from vertebra.sensing.hil.estimate import replay
+from vertebra.sensing.hil.estimate import sense_frames
 from vertebra.sensing.hil.score import score
 from vertebra.sensing.simulated.motion import Motion, tilted_base
 from vertebra.sensing.simulated.sensors import SensorModel
@@ -29,7 +29,7 @@ def scores(model, base=None, seeds=SEEDS, methods=METHODS, duration=SHORTER):
     for seed in seeds:
         run = simulated_frames(ROBOT, Motion.wander(ROBOT, seed), model, duration, seed, base=base)
         for method in methods:
-            result = score(replay(ROBOT, run.frames, method)[0], run.truth)
+            result = score(sense_frames(ROBOT, run.frames, method)[0], run.truth)
             found[method].append((result.tip_mean * 1e3, math.degrees(result.turn_mean)))
     return {method: np.array(rows) for method, rows in found.items()}
 

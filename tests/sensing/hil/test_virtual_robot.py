@@ -13,7 +13,7 @@ from tests.waiting import SetClock
 import vertebra as vb
 from vertebra.sensing import so3
 from vertebra.sensing.hil import virtual_robot
-from vertebra.sensing.hil.estimate import replay
+from vertebra.sensing.hil.estimate import sense_frames
 from vertebra.sensing.hil.score import score
 from vertebra.sensing.hil.virtual_robot import TickClock, VirtualBody, VirtualRobot
 from vertebra.sensing.simulated.motion import Motion, tilted_base
@@ -33,7 +33,7 @@ def moved(setup, ticks=None):
 def test_perfect_sensors_tell_where_its_links_are():
     setup = small_setup(model=SensorModel.ideal(), duration=0.5, base=tilted_base(0.6))
     robot, frames = moved(setup)
-    found = score(replay(setup.robot, frames, "chain")[0], robot.truth())
+    found = score(sense_frames(setup.robot, frames, "chain")[0], robot.truth())
     assert len(found.times) > 45
     settled = found.times > 0.1  # the servos start with a jerk
     assert found.tip_errors[settled].max() < 4e-5
@@ -47,7 +47,7 @@ def test_twist_is_in_the_sensors_and_in_the_truth():
     assert np.abs(truths[1].twists).max() > 0.01
     assert np.abs(truths[0].frames - truths[1].frames).max() > 0.01
     robot, frames = moved(soft)
-    found = score(replay(soft.robot, frames, "pairwise")[0], robot.truth())
+    found = score(sense_frames(soft.robot, frames, "pairwise")[0], robot.truth())
     assert found.platform_turns[:, 0].max() < 1e-3
 
 

@@ -88,7 +88,7 @@ class Estimate:
 def warm_up(setup: HilSetup) -> None:
     """Compile or load all kernels before the first real frame."""
     still = simulated_frames(setup.robot, Motion.straight(setup.robot), SensorModel.ideal(), 0.05)
-    replay(setup.robot, still.frames, setup.method)
+    sense_frames(setup.robot, still.frames, setup.method)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,7 +149,7 @@ class SensedRows:
         return SensedRun(self._method, times, angles, frames, states, np.array(self._latencies))
 
 
-def replay(robot: Robot, frames: Iterable[Frame], method: Method, **options: Any) -> tuple[SensedRun, Counters]:
+def sense_frames(robot: Robot, frames: Iterable[Frame], method: Method, **options: Any) -> tuple[SensedRun, Counters]:
     """The shapes that `method` finds in frames, in their order; `options` are those of `ShapeEstimator`."""
     network = SensorNetwork(ShapeEstimator(robot, method, **options))
     rows = SensedRows(method)

@@ -21,7 +21,7 @@ from vertebra.errors import HilError
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import UNIVERSAL, Floats
 from vertebra.sensing.estimator import METHODS, Method
-from vertebra.sensing.hil.estimate import QUIET, READY, SensedRun, replay
+from vertebra.sensing.hil.estimate import QUIET, READY, SensedRun, sense_frames
 from vertebra.sensing.hil.score import Score, score
 from vertebra.sensing.hil.setup import Account, HilSetup, load_truth
 from vertebra.sensing.network import Counters
@@ -139,9 +139,9 @@ def _compare(setup: HilSetup, folder: Path) -> HilRun:
         raise HilError(f"the estimator heard nothing on {setup.url}; is multicast allowed on this computer?")
     truth, sensors, account = load_truth(folder / "truth.npz", setup.robot)
     live = SensedRun.read(folder / "sensed.npz")
-    again, counters = replay(setup.robot, frames, setup.method)
+    again, counters = sense_frames(setup.robot, frames, setup.method)
     others = [method for method in methods_for(setup.robot) if method != setup.method]
-    runs = {setup.method: live} | {method: replay(setup.robot, frames, method)[0] for method in others}
+    runs = {setup.method: live} | {method: sense_frames(setup.robot, frames, method)[0] for method in others}
     runs = {method: runs[method] for method in METHODS if method in runs}
     scores = {method: score(run, truth) for method, run in runs.items()}
     return HilRun(setup, truth, sensors, account, len(frames), counters, runs, scores, live.same_shapes(again))
