@@ -67,7 +67,9 @@ def write(report: Report, out: Path) -> None:
     from vertebra.report.document import json_text
 
     suffix = out.suffix.lower()
-    if suffix in report.texts:
+    if suffix in report.files:
+        report.files[suffix](out)
+    elif suffix in report.texts:
         write_text(out, report.texts[suffix]())
     elif report.text is not None:
         write_text(out, report.text())
@@ -113,7 +115,7 @@ def require_suffix(path: Path | None, allowed: Sequence[str], option: str = "--o
 
 def print_report(report: Report) -> None:
     """Tables for people, or the text that the answer is."""
-    from vertebra.report.document import Facts
+    from vertebra.report.document import Facts, Sentences
 
     if report.text is not None:
         text = report.text()
@@ -121,6 +123,9 @@ def print_report(report: Report) -> None:
     for part in report.tables():
         if isinstance(part, Facts):
             print_table(part)
+        elif isinstance(part, Sentences):
+            lead = ": ".join(text for text in (part.title, part.lead) if text)
+            console().print("\n".join([*([f"\n{lead}"] if lead else []), *(f"- {said}" for said in part.sentences)]))
         else:
             console().print(f"\n{part.title}:\n\n{part.text}", end="", soft_wrap=True)
 

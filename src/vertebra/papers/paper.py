@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from vertebra.errors import InputError
 from vertebra.papers import NAMES
 from vertebra.papers.printed import csv_text
-from vertebra.report.document import Facts
+from vertebra.report.document import Facts, Report, Sentences
 
 if TYPE_CHECKING:
     from vertebra.papers.case import Choices
@@ -216,6 +216,32 @@ class Comparison:
         from vertebra.report.html import html_page
 
         return html_page(self.title, self.parts(), f"{self.paper.source}. {self.note}".strip())
+
+    def report(self, everything: bool = False) -> Report:
+        """For the terminal and for files; `everything` prints every table and the notes on the paper."""
+        return Report(
+            self.title, self.json, lambda: self._printed(everything), texts={".html": self.html, ".csv": self.csv},
+            files={".png": self.draw},
+        )  # fmt: skip
+
+    def _printed(self, everything: bool) -> Iterator[Facts | Sentences]:
+        yield Sentences("", self.paper.source, self.headlines)
+        left_out = False
+        for section in self.whole:
+            if isinstance(section, Pictures):
+                continue
+            if not (section.brief or everything):
+                left_out = True
+            elif isinstance(section, Table):
+                yield section.facts
+            else:
+                yield Sentences(section.title, section.lead, section.sentences)
+        if self.measured is not None:
+            yield Sentences("", self.measured())
+        if left_out:
+            yield Sentences(
+                "", "All tables, what is assumed and what had to be put right: --all. Plots: --out page.html"
+            )
 
     def parts(self) -> Iterator[Part]:
         """What the page shows."""

@@ -4,6 +4,7 @@ and one picture. Nothing is left out: every claim is counted under its verdict."
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from vertebra.errors import InputError
 from vertebra.papers.paper import Claim, Comparison, Paper, Reproduced, Verdict, papers
 from vertebra.papers.printed import csv_text
-from vertebra.report.document import Facts
+from vertebra.report.document import Facts, Report, Sentences
 
 if TYPE_CHECKING:
     from vertebra.report.html import Part
@@ -120,6 +121,29 @@ def reasons(claims: Sequence[Claim]) -> Iterator[str]:
             yield f"{claim.what} ({claim.where}): the text says {claim.says}; found: {claim.found}.{why}"
         else:
             yield f"{claim.key} {claim.says}: {claim.found}{why}"
+
+
+def report(found: Sequence[Comparison], progress: Callable[[], AbstractContextManager[Progress]]) -> Report:
+    """All papers, for the terminal and for files; `progress` shows how far a page is."""
+
+    def printed() -> Iterator[Facts | Sentences]:
+        listed = [Summary.of(comparison) for comparison in found]
+        yield summary_facts(listed, brief=True)
+        yield Sentences("", VERDICT_NOTE)
+        for one in listed:
+            yield Sentences("", f"{one.paper.source}\n{one.paper.question}", tuple(one.sentences()))
+        yield Sentences(
+            "", "One paper in full: papers NAME. All in one page with plots and 3D shapes: --out papers.html"
+        )
+
+    def page() -> str:
+        with progress() as tell:
+            return joint_html(found, tell)
+
+    return Report(
+        TITLE, lambda: record(found), printed, texts={".html": page, ".csv": lambda: csv(found)},
+        files={".png": lambda path: draw(found, path)},
+    )  # fmt: skip
 
 
 # Tables ---------------------------------------------------------------------------------------------------------------

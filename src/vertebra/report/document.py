@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import xarray
     from numpy.typing import ArrayLike
 
@@ -44,6 +46,14 @@ class Paragraph(NamedTuple):
 
     title: str
     text: str
+
+
+class Sentences(NamedTuple):
+    """Sentences as a list, under a title and a lead; both may be empty."""
+
+    title: str
+    lead: str
+    sentences: tuple[str, ...] = ()
 
 
 class Listing(NamedTuple):
@@ -81,7 +91,7 @@ def big_picture(figure: Any, caption: str = TURN_IT) -> Figures:
     return Figures("picture", [figure], "36rem", "", caption, buttons=True)
 
 
-Section = Facts | Paragraph | Listing | Box | Figures
+Section = Facts | Paragraph | Sentences | Listing | Box | Figures
 
 
 class Rows(NamedTuple):
@@ -104,7 +114,7 @@ class Report:
     title: str
     record: Callable[[], dict[str, Any]]
     """Everything as JSON, SI."""
-    tables: Callable[[], Iterable[Facts | Listing]] = _no_tables
+    tables: Callable[[], Iterable[Facts | Sentences | Listing]] = _no_tables
     """What a terminal shows."""
     notes: tuple[str, ...] = ()
     """What is good to know, said once on stderr."""
@@ -127,6 +137,8 @@ class Report:
     dataset: Callable[[], xarray.Dataset] | None = None
     texts: Mapping[str, Callable[[], str]] = field(default_factory=dict)
     """Files of other kinds, by suffix."""
+    files: Mapping[str, Callable[[Path], None]] = field(default_factory=dict)
+    """Files that write themselves, by suffix."""
     text: Callable[[], str] | None = None
     """An answer that is itself a text: printed as it is, and written to a file of any name."""
     file_words: str = ""
@@ -139,7 +151,11 @@ class Report:
             ".html": self.page, ".png": self.picture, ".svg": self.picture, ".csv": self.rows, ".nc": self.dataset,
             ".json": self.record,
         }  # fmt: skip
-        return frozenset(suffix for suffix, content in there.items() if content is not None) | set(self.texts)
+        return (
+            frozenset(suffix for suffix, content in there.items() if content is not None)
+            | set(self.texts)
+            | set(self.files)
+        )
 
     @property
     def boxes(self) -> tuple[str, ...]:

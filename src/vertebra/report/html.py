@@ -16,7 +16,17 @@ import plotly.io
 from plotly.offline import get_plotlyjs
 
 from vertebra import __version__
-from vertebra.report.document import Box, Facts, Figures, Listing, Paragraph, Report, Section, numeric_columns
+from vertebra.report.document import (
+    Box,
+    Facts,
+    Figures,
+    Listing,
+    Paragraph,
+    Report,
+    Section,
+    Sentences,
+    numeric_columns,
+)
 from vertebra.report.panels import Panel, panel_figure
 from vertebra.report.plotly import scene_figure
 from vertebra.report.scene import Scene
@@ -383,6 +393,10 @@ def part_of(section: Section) -> Part:
             return facts_table(section)
         case Paragraph(title, text):
             return paragraph(title, text)
+        case Sentences(title, lead, said):
+            if not lead:
+                return sentences(said, title)
+            return lambda place: paragraph(title, lead)(place) + (sentences(said)(place) if said else "")
         case Listing(title, text):
             return listing(title, text)
         case Box(text):
