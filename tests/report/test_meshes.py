@@ -185,13 +185,13 @@ def test_all_rods_at_once_are_the_same_meshes(name: str) -> None:
     robot = vb.load(name)
     assert FlexureRods.serves(robot)
     assert not FlexureRods.serves(vb.load("hu2023-prototype"))
-    frames = vb.frames(robot, 0.1 * np.cos(np.arange(robot.freedoms)))
+    frames = vb.Pose(robot, 0.1 * np.cos(np.arange(robot.freedoms))).frames
     meshes = [joint_mesh(robot, frames, row).vertices for row in range(len(robot.joints))]
     np.testing.assert_allclose(FlexureRods(robot).vertices(frames), np.concatenate(meshes), atol=1e-12)
 
 
 def test_quaternions_turn_as_their_frames() -> None:
     robot = vb.load("hu2023-prototype")
-    frames = vb.frames(robot, np.full(robot.freedoms, 0.3))
+    frames = vb.Pose(robot, np.full(robot.freedoms, 0.3)).frames
     turned = Rotation.from_quat(quaternions(frames), scalar_first=True).as_matrix()
     np.testing.assert_allclose(turned, frames[:, :3, :3], atol=1e-12)

@@ -134,7 +134,7 @@ def test_ends_at_its_own_link() -> None:
 @pytest.mark.parametrize("name", vb.presets())
 def test_all_cables_at_once_are_the_same_lines(name: str) -> None:
     robot = vb.load(name)
-    frames = vb.frames(robot, 0.1 * np.cos(np.arange(robot.freedoms)))
+    frames = vb.Pose(robot, 0.1 * np.cos(np.arange(robot.freedoms))).frames
     paths = CablePaths(robot)
     segments = paths.segments(frames) if len(robot.cables) else np.zeros((0, 2, 3))
     for k in range(len(robot.cables)):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError, OutOfRange
-from vertebra.robot.arguments import numbers
+from vertebra.robot.arguments import numbers, require_robot
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import BALL, KIND_CODES, Floats
 
@@ -64,6 +64,7 @@ class BallShape(NamedTuple):
 
 def require_balls(robot: Robot, name: str = "robot") -> None:
     """`InputError` for a robot with joints of another kind."""
+    require_robot(robot)
     other = robot.joints["kind"] != BALL
     if other.any():
         row = int(np.argmax(other))

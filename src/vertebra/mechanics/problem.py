@@ -32,7 +32,7 @@ from vertebra.mechanics.layout import (
     WIDE_V,
     WIDE_V_LOW,
 )
-from vertebra.robot.arguments import coordinates, gravity_vector, link_index, link_point, numbers, vector
+from vertebra.robot.arguments import coordinates, gravity_vector, link_index, link_point, numbers, require_robot, vector
 from vertebra.robot.friction import Friction, FrictionLaw, laws_for
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import FLEXURE, PIN, Floats, Table
@@ -158,8 +158,7 @@ class Problem:
         friction: Friction | None = None,
         closure: Closure = "virtual-work",
     ) -> Problem:
-        if not isinstance(robot, Robot):
-            raise InputError("robot", f"must be a Robot; use vertebra.load, not {type(robot).__name__}")
+        require_robot(robot)
         kinds = robot.joints["kind"]
         if kinds.max() > PIN:
             row = int(np.argmax(kinds > PIN))

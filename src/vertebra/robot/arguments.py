@@ -16,8 +16,15 @@ LARGEST = 1e12
 """No quantity of a robot, in SI, is larger than this."""
 
 
+def require_robot(robot: object) -> None:
+    """Refuse anything but a robot, such as the name of one."""
+    if not isinstance(robot, Robot):
+        raise InputError("robot", f"must be a Robot; use vertebra.load, not {type(robot).__name__}")
+
+
 def coordinates(robot: Robot, angles: ArrayLike, name: str = "angles") -> Floats:
     """Joint coordinates as a contiguous (freedoms,) array, or an `InputError` that says what is expected."""
+    require_robot(robot)
     try:
         q = np.ascontiguousarray(angles, dtype=np.float64)
     except (TypeError, ValueError):

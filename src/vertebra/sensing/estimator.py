@@ -20,7 +20,7 @@ from vertebra.mechanics.kernels.sensor_intake import (
     take_rate,
 )
 from vertebra.mechanics.layout import SENSOR
-from vertebra.robot.arguments import numbers, positive, vector
+from vertebra.robot.arguments import numbers, positive, require_robot, vector
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats, Table
 from vertebra.sensing.calibration.calibration import Calibration
@@ -157,6 +157,7 @@ class ShapeEstimator:
         samples to one time and to smooth tilts. `gate`: beyond so many standard deviations a sample loses weight.
         `stale_after` in s.
         """
+        require_robot(robot)
         if method not in METHODS:
             raise InputError("method", f"must be {', '.join(METHODS)}, not {method!r}")
         if method == "paper":

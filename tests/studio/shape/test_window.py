@@ -153,6 +153,7 @@ def test_robot_files_good_and_bad(page: tuple[StudioProcess, Window, Any], tmp_p
     expect(window, vb.shape_from_tensions(robot, tensions, friction=0))
     window.tick("Friction")
     window.tick("History")
+    window.wait("shape-steps", "1")  # the path begins here, not with the next move
     path = vb.ShapePath(robot)
     path.step(tensions)
     window.slide("Cable 1 (N)", 40)
