@@ -1,1 +1,1 @@
-"""The figure room: pictures of robots and self-contained pages. Metres come in, millimetres are drawn."""
+"""How an answer looks: reports of tables, figures and rows; pages, pictures, scenes. Metres come in, millimetres are drawn."""
