@@ -1,1 +1,1 @@
-"""How an answer looks: reports of tables, figures and rows; pages, pictures, scenes. Metres come in, millimetres are drawn."""
+"""How an answer looks: reports of tables, figures and rows; pages, pictures, scenes. Metres in, millimetres drawn."""
