@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -84,6 +85,7 @@ def test_every_name_of_a_room_can_be_imported(room):
     assert package.__all__
     for name in package.__all__:
         assert getattr(package, name) is not None
+        assert find_spec(f"vertebra.{room}.{name}") is None, "a file of the same name would take its place"
     assert not set(package.__all__) & set(vb.__all__)
 
 

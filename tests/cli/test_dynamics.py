@@ -11,7 +11,7 @@ from tests.report.looking import Reader
 
 import vertebra as vb
 from vertebra.cli.dynamics import EIGHTHS, strips
-from vertebra.dynamics.sampled_motion import read_trajectory
+from vertebra.dynamics.motion_samples import read_trajectory
 
 ROOT = Path(__file__).parents[2]
 ROBOT = "dantuono2023"

@@ -74,7 +74,7 @@ def test_netcdf_is_the_data_set(vertebra, robot: vb.Robot, tmp_path: Path) -> No
 
 
 def test_csv_is_a_trajectory_and_tensions_again(vertebra, robot: vb.Robot, tmp_path: Path) -> None:
-    from vertebra.dynamics.sampled_motion import read_trajectory
+    from vertebra.dynamics.motion_samples import read_trajectory
 
     path = tmp_path / "motion.csv"
     vertebra("simulate", ROBOT, *TENSIONS, *SHORT, "--damping", "0.02", "--out", str(path))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import vertebra as vb
-from vertebra.dynamics.sampled_motion import read_trajectory
+from vertebra.dynamics.motion_samples import read_trajectory
 from vertebra.robot.table_file import OURS
 from vertebra.sensing.recording.shape_record import ShapesCsv
 

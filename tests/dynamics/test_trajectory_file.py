@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import vertebra as vb
-from vertebra.dynamics.sampled_motion import read_tensions, read_trajectory, sampled, sampled_motion
+from vertebra.dynamics.motion_samples import read_tensions, read_trajectory, sampled, sampled_motion
 from vertebra.errors import MeasurementError
 
 ROOT = Path(__file__).parents[2]

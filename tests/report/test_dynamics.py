@@ -11,7 +11,7 @@ from tests.report.looking import Reader, page_of
 
 import vertebra as vb
 from vertebra.dynamics.allocation import Allocation, Contacts, Violation
-from vertebra.dynamics.sampled_motion import sampled_motion
+from vertebra.dynamics.motion_samples import sampled_motion
 from vertebra.report.dynamics import (
     DynamicsCase,
     cable_table,

@@ -431,7 +431,7 @@ INTERRUPTED = """
 import os, signal, sys, threading, time
 from tests.studio import job_samples as samples
 from vertebra.studio.jobs import Jobs
-from vertebra.studio.loop import Loop
+from vertebra.studio.jobs import Loop
 
 signal.signal(signal.SIGINT, lambda *_: None)
 loop = Loop(print)

@@ -120,7 +120,7 @@ def dynamics(
         raise CommandError("--plot: cannot be combined with --json, which prints one document")
     model = motion_robot(robot, fill_inertia)
     read.need_cables("--method", model)
-    from vertebra.dynamics.sampled_motion import read_trajectory
+    from vertebra.dynamics.motion_samples import read_trajectory
 
     motion, notes = read_trajectory(trajectory, model)
     loads, pull = read.loads(load, model), read.gravity(gravity)

@@ -246,7 +246,7 @@ def _rest(robot: Robot, lengths: str | None, shortenings: str | None) -> tuple[l
 def _from_file(robot: Robot, file: Path, duration: str | None, dt: float) -> Drive:
     import numpy as np
 
-    from vertebra.dynamics.sampled_motion import read_tensions, sampled
+    from vertebra.dynamics.motion_samples import read_tensions, sampled
 
     read.need_cables("--tensions-file", robot)
     table = read_tensions(file, robot)

@@ -4,5 +4,5 @@ from vertebra.dynamics.allocation import Allocation as Allocation
 from vertebra.dynamics.inverse import JointForces as JointForces
 from vertebra.dynamics.inverse import bias_forces as bias_forces
 from vertebra.dynamics.linearise import LinearModel as LinearModel
-from vertebra.dynamics.sampled_motion import sampled_motion as sampled_motion
+from vertebra.dynamics.motion_samples import sampled_motion as sampled_motion
 from vertebra.dynamics.simulate import Bumper as Bumper

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     import xarray
 
     from vertebra.dynamics.allocation import Allocation, Violation
-    from vertebra.dynamics.sampled_motion import SampledMotion
+    from vertebra.dynamics.motion_samples import SampledMotion
 
 
 class Worst(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 
 from vertebra.dynamics.allocation import Allocation, allocate_tensions
 from vertebra.dynamics.linearise import linearise
-from vertebra.dynamics.sampled_motion import SampledMotion, read_trajectory
+from vertebra.dynamics.motion_samples import SampledMotion, read_trajectory
 from vertebra.dynamics.simulate import simulate
 from vertebra.errors import MeasurementError, StudioError, VertebraError
 from vertebra.report.dynamics import DynamicsCase, Worst

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vertebra.dynamics.motion_samples import SampledMotion, sampled_motion
 from vertebra.dynamics.problem import Moving
-from vertebra.dynamics.sampled_motion import SampledMotion, sampled_motion
 from vertebra.errors import InputError
 from vertebra.mechanics.problem import Load
 from vertebra.robot.robot import Robot

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vertebra.dynamics.sampled_motion import DOUBTFUL, sampled_motion
+from vertebra.dynamics.motion_samples import DOUBTFUL, sampled_motion
 from vertebra.errors import InputError
 
 RATE = 2 * np.pi
