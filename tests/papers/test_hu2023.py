@@ -17,7 +17,7 @@ from vertebra.papers.hu2023.model import Evidence, position_errors
 from vertebra.papers.hu2023.published import FOLDER, columns, estimates, references, tip_errors
 from vertebra.papers.hu2023.report import compare
 from vertebra.papers.paper import Verdict
-from vertebra.papers.printed import fixed
+from vertebra.report.document import fixed
 
 HOLDS, DEPENDS, CONTRADICTS = Verdict.REPRODUCED, Verdict.DEPENDS, Verdict.CONTRADICTS
 

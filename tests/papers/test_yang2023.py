@@ -13,7 +13,7 @@ from tests.papers.once import compared
 import vertebra as vb
 from vertebra.errors import InputError
 from vertebra.papers.paper import Verdict, claim_notes
-from vertebra.papers.printed import rounds_to
+from vertebra.papers.paper import rounds_to
 from vertebra.papers.yang2023 import PAPER
 from vertebra.papers.yang2023 import report as facts
 from vertebra.papers.yang2023.cases import (

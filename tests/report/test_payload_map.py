@@ -15,7 +15,8 @@ from tests.report.looking import Reader
 
 import vertebra as vb
 from vertebra.locked import sphere_grid
-from vertebra.report.html import html_page, part_of
+from vertebra.report.document import Report
+from vertebra.report.html import report_page
 from vertebra.report.payload import PayloadCase, payload_case
 from vertebra.report.payload_map import (
     CAP,
@@ -64,7 +65,7 @@ def skins(figure: Any) -> list[Any]:
 
 
 def page_of(case: PayloadCase, bodies: Sequence[Body]) -> str:
-    return html_page("a <map>", map(part_of, map_sections(case, bodies)))
+    return report_page(Report("a <map>", dict, page=lambda: map_sections(case, bodies)))
 
 
 def test_page(case: PayloadCase, bodies: tuple[Body, ...]) -> None:

@@ -1,4 +1,4 @@
-"""`vertebra papers`: published numbers beside ours; a command per declared paper."""
+"""`vertebra papers`: published numbers beside ours; one command per paper, made from its declaration."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import typer
 from vertebra.cli.answer import CommandError, answer, require_suffix
 from vertebra.cli.progress import progress_bar
 from vertebra.papers.paper import Option, Paper, papers
+from vertebra.report.document import FILES
 
-FILES = (".html", ".png", ".csv")
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text; units are in the names.")]
 
 app = typer.Typer(invoke_without_command=True)
@@ -24,11 +24,11 @@ def every_paper(
     context: typer.Context,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Of all papers: also write one page (.html), a picture (.png) or a table (.csv)."),
+        typer.Option("--out", help="Of all papers: also write one page (.html), a picture, a table (.csv) or .json."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Set the numbers that papers publish beside ours: of one paper, or of all when none is named.
+    """Set the numbers that papers publish beside ours: one paper, or all of them when none is named.
 
     vertebra papers --out papers.html
     """
@@ -42,14 +42,6 @@ def every_paper(
     with progress_bar("papers") as tell:
         found = summary.comparisons(tell)
     answer(summary.report(found, lambda: progress_bar("page")), out, as_json, show=True)
-
-
-def _answer(paper: Paper, everything: bool, out: Path | None, as_json: bool, chosen: dict[str, Any]) -> None:
-    require_suffix(out, FILES)
-    for option in paper.options:
-        _check(option, chosen)
-    comparison = paper.compare(**{name: value for name, value in chosen.items() if value})
-    answer(comparison.report(everything), out, as_json, show=True)
 
 
 def _check(option: Option, chosen: dict[str, Any]) -> None:
@@ -67,9 +59,13 @@ def _command(paper: Paper) -> Callable[..., None]:
     """The command of a paper, with the options that it declares."""
 
     def run(everything: bool, out: Path | None, as_json: bool, **chosen: Any) -> None:
-        _answer(paper, everything, out, as_json, chosen)
+        require_suffix(out, FILES)
+        for option in paper.options:
+            _check(option, chosen)
+        comparison = paper.compare(**{name: value for name, value in chosen.items() if value})
+        answer(comparison.report(everything), out, as_json, show=True)
 
-    page = f"Also write a page with plots and 3D shapes (.html), a picture (.png) or {paper.rows} (.csv)."
+    page = f"Also write a page with plots and 3D shapes (.html), a picture (.png, .svg), {paper.rows} (.csv) or .json."
     parameters = [
         *(_parameter(option.name, _type(option), f"--{option.name}", option.help) for option in paper.options),
         _parameter("everything", bool, "--all", "Print every table."),

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from vertebra.papers.paper import Verdict
-from vertebra.papers.printed import fixed
+from vertebra.report.document import fixed
 from vertebra.robot.tables import Floats
 
 Choice = tuple[str, ...]

@@ -3,11 +3,12 @@
 Command line, JSON, CSV, page, still picture, summary of all papers, README table and the studio's Papers tab read these
 types and nothing else. A paper's folder holds its declaration (`PAPER` in ``__init__``), its printed numbers
 (`published`), its cases and our results for them (`cases`), our further computations (`model`), its claims (`claims`),
-what is shown (`report` with `compare`, `figures`) and what the studio can choose (`choices`, see `case.Choices`).
+what is shown (`report` with `compare`) and what the studio can choose (`choices`, see `case.Choices`).
 """
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,12 +19,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from vertebra.errors import InputError
 from vertebra.papers import NAMES
-from vertebra.papers.printed import csv_text
-from vertebra.report.document import Facts, Report, Sentences
+from vertebra.report.document import Facts, Report, Rows, Section, Sentences
 
 if TYPE_CHECKING:
     from vertebra.papers.case import Choices
-    from vertebra.report.html import Part
 
 
 class Verdict(StrEnum):
@@ -54,7 +53,7 @@ class Verdict(StrEnum):
 _MEANINGS = {
     Verdict.REPRODUCED: "our numbers, or the printed ones worked out again, say the same",
     Verdict.CONTRADICTS: "the paper's own numbers, or mechanics whatever the dimensions, say something else",
-    Verdict.DEPENDS: "ours may differ, and numbers that are missing in print move it as far as the reason says",
+    Verdict.DEPENDS: "ours may differ; the reason says how far it moves with numbers that the paper does not print",
     Verdict.NOT_PRINTED: "what it would have to be compared with is not printed",
     Verdict.NOT_REPRODUCED: "ours differs, and neither the paper's own numbers nor missing ones explain it",
 }
@@ -103,56 +102,6 @@ def unless_explained(agrees: bool, otherwise: Verdict = Verdict.NOT_REPRODUCED) 
     return Verdict.REPRODUCED if agrees else otherwise
 
 
-# What is shown: one list of sections, from which the terminal takes texts and tables and the page takes everything.
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of texts."""
-
-    facts: Facts
-    brief: bool = False
-    """Whether the terminal prints it without being asked for everything."""
-
-
-@dataclass(frozen=True)
-class Text:
-    """Sentences, as a list, under a title and a lead."""
-
-    sentences: tuple[str, ...] = ()
-    title: str = ""
-    lead: str = ""
-    brief: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Pictures:
-    """Figures side by side, on the page only; drawn when the page is made."""
-
-    name: str
-    figures: Callable[[], Iterable[Any]]
-    """Plotly figures, see `figures`."""
-    height: str
-    title: str
-    caption: str
-    buttons: bool = False
-    more: str = ""
-    """Title of a second row with the second half of the figures, to the same scale."""
-
-
-Section = Table | Text | Pictures
-SAME_SCALE = "As above, to the same scale."
-
-
-def figures(name: str, function: str, *arguments: Any) -> Callable[..., Any]:
-    """A function of the `figures` of a paper, to be called when the page is made: tables alone load no plotting."""
-
-    def call(*more: Any) -> Any:
-        return getattr(import_module(f"vertebra.papers.{name}.figures"), function)(*arguments, *more)
-
-    return call
-
-
 class Reproduced(NamedTuple):
     """How many printed numbers are reproduced."""
 
@@ -178,12 +127,16 @@ class Comparison:
     headlines: tuple[str, ...]
     """What came out, in sentences."""
     sections: tuple[Section, ...]
+    """What matters most; a terminal leaves out the figures, which are drawn when the page is made."""
+    details: tuple[Section, ...]
+    """Everything else: on the page, and in a terminal when asked for."""
     record: Mapping[str, Any]
     """Everything for JSON but the claims; units in the names."""
     rows: Callable[[], Iterable[Mapping[str, Any]]]
     """Plain rows for CSV, units in the names; made when asked for, since some are tens of thousands."""
-    draw: Callable[[Path], None]
-    """Write the still picture; the suffix decides between .png and .svg."""
+    picture: Callable[[], Any]
+    """What the still picture shows, see `Report.picture`."""
+    picture_title: str
     claims: tuple[Claim, ...] = ()
     reproduced: Reproduced | None = None
     note: str = ""
@@ -197,73 +150,37 @@ class Comparison:
         found = Counter(claim.verdict for claim in self.claims)
         return Counter({verdict: found[verdict] for verdict in Verdict if found[verdict]})
 
-    @property
-    def whole(self) -> tuple[Section, ...]:
-        """All sections: what the report has, then what the paper leaves out and what had to be put right."""
-        return (*self.sections, *(self.paper.notes() if self.claims else ()))
+    def shown(self, everything: bool = True) -> Iterator[Section]:
+        """Headlines, sections and, with `everything`, details; what the paper leaves out and what was corrected."""
+        yield Sentences("", self.paper.source, self.headlines)
+        yield from self.sections
+        if self.claims:
+            yield Sentences("What the paper does not state", self.paper.unstated)
+        if everything:
+            yield from self.details
+            if self.claims:
+                yield from self.paper.notes()
 
-    def json(self) -> dict[str, Any]:
-        """Everything, with units in the names."""
+    def full_record(self) -> dict[str, Any]:
+        """Everything for JSON, with units in the names."""
         claims = {"claims": [claim.record() for claim in self.claims]} if self.claims else {}
         return {"paper": self.paper.source, **self.record, **claims}
-
-    def csv(self) -> str:
-        """Every row."""
-        return csv_text(list(self.rows()))
-
-    def html(self) -> str:
-        """The whole page."""
-        from vertebra.report.html import html_page
-
-        return html_page(self.title, self.parts(), f"{self.paper.source}. {self.note}".strip())
 
     def report(self, everything: bool = False) -> Report:
         """For the terminal and for files; `everything` prints every table and the notes on the paper."""
         return Report(
-            self.title, self.json, lambda: self._printed(everything), texts={".html": self.html, ".csv": self.csv},
-            files={".png": self.draw},
+            self.title, self.full_record, lambda: self._printed(everything), page=self.shown, footnote=self.note,
+            picture=self.picture, picture_title=self.picture_title, rows=lambda: Rows.of(self.rows()),
         )  # fmt: skip
 
     def _printed(self, everything: bool) -> Iterator[Facts | Sentences]:
-        yield Sentences("", self.paper.source, self.headlines)
-        left_out = False
-        for section in self.whole:
-            if isinstance(section, Pictures):
-                continue
-            if not (section.brief or everything):
-                left_out = True
-            elif isinstance(section, Table):
-                yield section.facts
-            else:
-                yield Sentences(section.title, section.lead, section.sentences)
+        for section in self.shown(everything):
+            if isinstance(section, Facts | Sentences):
+                yield section
         if self.measured is not None:
             yield Sentences("", self.measured())
-        if left_out:
-            yield Sentences(
-                "", "All tables, what is assumed and what had to be put right: --all. Plots: --out page.html"
-            )
-
-    def parts(self) -> Iterator[Part]:
-        """What the page shows."""
-        from vertebra.report.html import facts_table, paragraph, pictures, sentences
-
-        yield sentences(self.headlines)
-        for one in self.whole:
-            match one:
-                case Table():
-                    yield facts_table(one.facts)
-                case Pictures():
-                    drawn = list(one.figures())
-                    half = len(drawn) // 2 if one.more else len(drawn)
-                    yield pictures(one.name, drawn[:half], one.height, one.title, one.caption, one.buttons)
-                    if one.more:
-                        name = f"more-{one.name}"
-                        yield pictures(name, drawn[half:], one.height, one.more, SAME_SCALE, one.buttons)
-                case Text():
-                    if one.lead:
-                        yield paragraph(one.title, one.lead)
-                    if one.sentences:
-                        yield sentences(one.sentences, "" if one.lead else one.title)
+        if not everything and (self.details or self.claims):
+            yield Sentences("", "All tables, what is assumed and what was corrected: --all. Plots: --out page.html")
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{count} {verdict.short}" for verdict, count in self.verdicts.items())
@@ -275,8 +192,8 @@ def claim_sections(claims: Sequence[Claim]) -> Iterator[Section]:
     for verdict in Verdict:
         chosen = [claim for claim in claims if claim.verdict is verdict]
         if chosen:
-            yield Table(_claim_table(verdict, chosen), brief=True)
-            yield Text(tuple(claim_notes(chosen)), brief=True)
+            yield _claim_table(verdict, chosen)
+            yield Sentences("", "", tuple(claim_notes(chosen)))
 
 
 def verdict_sentence(claims: Sequence[Claim], what: str) -> str:
@@ -380,14 +297,12 @@ class Paper:
         return cast(Facts, facts()) if facts is not None else None
 
     def notes(self) -> Iterator[Section]:
-        """What the paper leaves out and what had to be put right, as sections."""
-        yield Text(title="What the paper does not state", lead=self.unstated, brief=True)
+        """The numbers that stand in for what is not stated, and what was corrected."""
         facts = self.unstated_facts()
         if facts is not None:
-            yield Table(facts)
-        yield Text(
-            self.corrections, "What had to be put right", "Equations and statements that cannot be used as printed:"
-        )
+            yield facts
+        lead = "Equations and statements that cannot be used as printed:"
+        yield Sentences("What was corrected", lead, self.corrections)
 
 
 def paper(name: str) -> Paper:
@@ -400,3 +315,22 @@ def paper(name: str) -> Paper:
 def papers() -> tuple[Paper, ...]:
     """All of them."""
     return tuple(paper(name) for name in NAMES)
+
+
+# Printed numbers ------------------------------------------------------------------------------------------------------
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """A printed table from its CSV file, by column name; lines that start with # say what the columns mean."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+
+
+def rounds_to(value: float, printed: float, decimals: int = 2) -> bool:
+    """Whether `value` rounds to the printed number; an exact half may go either way."""
+    return abs(value - printed) <= 0.5 * 10.0**-decimals + 1e-9
+
+
+def decimals(printed: float) -> int:
+    """Digits after the point of a number as it is printed."""
+    return len(f"{printed:.10f}".rstrip("0").split(".")[1])

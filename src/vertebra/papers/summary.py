@@ -1,27 +1,22 @@
-"""All papers together: what of each is reproduced and why the rest is not, as a table, sentences, JSON, CSV, one page
-and one picture. Nothing is left out: every claim is counted under its verdict."""
+"""All papers together: how much of each is reproduced and why the rest is not, as one report. Nothing is left out:
+every claim is counted under its verdict."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vertebra.errors import InputError
 from vertebra.papers.paper import Claim, Comparison, Paper, Reproduced, Verdict, papers
-from vertebra.papers.printed import csv_text
-from vertebra.report.document import Facts, Report, Sentences
-
-if TYPE_CHECKING:
-    from vertebra.report.html import Part
+from vertebra.report.document import Chapter, Contents, Facts, Paragraph, Report, Rows, Section, Sentences
 
 Progress = Callable[[int, int], None]
 """Told how much is done, of how much."""
 
 TITLE = "Five papers: published and ours"
-NOTE = "Figures further down are drawn when they come into sight; to print 3D views, print the page of their paper."
+NOTE = "Figures further down are drawn when you scroll to them; to print 3D views, print the page of their paper."
 VERDICT_NOTE = " ".join(
     f"{str(verdict).capitalize()}: {verdict.meaning}." for verdict in Verdict if verdict is not Verdict.NOT_REPRODUCED
 )
@@ -29,18 +24,14 @@ EXPLAINED = (Verdict.NOT_REPRODUCED, Verdict.CONTRADICTS, Verdict.DEPENDS)
 """Verdicts whose claims are listed one by one, with the reason."""
 
 
-def comparisons(progress: Progress | None = None) -> tuple[Comparison, ...]:
+def comparisons(progress: Progress = lambda done, total: None) -> tuple[Comparison, ...]:
     """Every paper worked out; takes some 15 s."""
     found: list[Comparison] = []
-    listed = papers()
-    done, total = 0, sum(paper.cost for paper in listed)
-    for paper in listed:
-        if progress is not None:
-            progress(done, total)
+    total = sum(paper.cost for paper in papers())
+    for paper in papers():
+        progress(sum(one.paper.cost for one in found), total)
         found.append(paper.compare())
-        done += paper.cost
-        if progress is not None:
-            progress(done, total)
+    progress(total, total)
     return tuple(found)
 
 
@@ -106,7 +97,7 @@ class Summary:
         return f"Summary({self.paper.name}: {self.reproduced.text} {self.reproduced.what}; claims: {counts})"
 
 
-def summaries(progress: Progress | None = None) -> tuple[Summary, ...]:
+def summaries(progress: Progress = lambda done, total: None) -> tuple[Summary, ...]:
     """All papers, worked out anew."""
     return tuple(Summary.of(comparison) for comparison in comparisons(progress))
 
@@ -125,24 +116,33 @@ def reasons(claims: Sequence[Claim]) -> Iterator[str]:
 
 def report(found: Sequence[Comparison], progress: Callable[[], AbstractContextManager[Progress]]) -> Report:
     """All papers, for the terminal and for files; `progress` shows how far a page is."""
+    listed = [Summary.of(comparison) for comparison in found]
+    verdicts = Sentences("", VERDICT_NOTE)
 
     def printed() -> Iterator[Facts | Sentences]:
-        listed = [Summary.of(comparison) for comparison in found]
         yield summary_facts(listed, brief=True)
-        yield Sentences("", VERDICT_NOTE)
+        yield verdicts
         for one in listed:
             yield Sentences("", f"{one.paper.source}\n{one.paper.question}", tuple(one.sentences()))
         yield Sentences(
             "", "One paper in full: papers NAME. All in one page with plots and 3D shapes: --out papers.html"
         )
 
-    def page() -> str:
+    def page() -> Iterator[Section]:
+        yield summary_facts(listed)
+        yield verdicts
+        yield Contents([(comparison.paper.name, comparison.title) for comparison in found])
+        for one in listed:
+            yield Sentences(one.paper.name, "", tuple(one.sentences()))
         with progress() as tell:
-            return joint_html(found, tell)
+            for done, comparison in enumerate(found, 1):
+                sections = (*comparison.shown(), Paragraph("", comparison.note))
+                yield Chapter(comparison.paper.name, comparison.title, sections)
+                tell(done, len(found))
 
     return Report(
-        TITLE, lambda: record(found), printed, texts={".html": page, ".csv": lambda: csv(found)},
-        files={".png": lambda path: draw(found, path)},
+        TITLE, lambda: record(found), printed, page=page, footnote=NOTE, picture=lambda: lambda: _figure(listed),
+        rows=lambda: Rows.of(_row(one) for one in listed),
     )  # fmt: skip
 
 
@@ -169,44 +169,18 @@ def summary_facts(found: Sequence[Summary], brief: bool = False) -> Facts:
 
 def record(found: Sequence[Comparison]) -> dict[str, Any]:
     """Everything for JSON."""
-    return {"papers": {one.paper.name: {"summary": Summary.of(one).record(), "record": one.json()} for one in found}}
+    return {
+        "papers": {one.paper.name: {"summary": Summary.of(one).record(), "record": one.full_record()} for one in found}
+    }
 
 
-def csv(found: Sequence[Comparison]) -> str:
-    """One row per paper."""
-    rows = []
-    for comparison in found:
-        row = Summary.of(comparison).record()
-        row.pop("reasons")
-        headline, verdicts = row.pop("headline"), row.pop("verdicts")
-        counts = {f"claims_{Verdict(name).name.lower()}": count for name, count in verdicts.items()}
-        rows.append(row | counts | {"headline": headline})
-    return csv_text(rows)
-
-
-# One page -------------------------------------------------------------------------------------------------------------
-
-
-def joint_html(found: Sequence[Comparison], progress: Progress = lambda done, total: None) -> str:
-    """A summary, then the page of each paper as a section."""
-    from vertebra.report.html import html_page
-
-    return html_page(TITLE, _parts(found, progress), NOTE)
-
-
-def _parts(found: Sequence[Comparison], progress: Progress) -> Iterator[Part]:
-    from vertebra.report.html import contents, facts_table, paragraph, section, sentences
-
-    listed = [Summary.of(comparison) for comparison in found]
-    yield facts_table(summary_facts(listed))
-    yield paragraph("", VERDICT_NOTE)
-    yield contents((comparison.paper.name, comparison.title) for comparison in found)
-    for one in listed:
-        yield sentences(one.sentences(), one.paper.name)
-    for done, comparison in enumerate(found, 1):
-        about = paragraph("", f"{comparison.paper.source}. {comparison.note}")
-        yield section(comparison.paper.name, comparison.title, [about, *comparison.parts()])
-        progress(done, len(found))
+def _row(one: Summary) -> dict[str, Any]:
+    """A paper as a row of a CSV file."""
+    row = one.record()
+    row.pop("reasons")
+    headline, verdicts = row.pop("headline"), row.pop("verdicts")
+    counts = {f"claims_{Verdict(name).name.lower()}": count for name, count in verdicts.items()}
+    return row | counts | {"headline": headline}
 
 
 # One picture ----------------------------------------------------------------------------------------------------------
@@ -222,17 +196,8 @@ LOOKS = {
 """Colour and hatch, so that they are told apart without colour too."""
 
 
-def draw(found: Sequence[Comparison], path: Path) -> None:
-    """What is reproduced, and claims by verdict; .png or .svg, same input, same bytes."""
-    import matplotlib as mpl
-
-    from vertebra.report.still import SETTINGS, save_figure
-
-    with mpl.rc_context(SETTINGS):
-        save_figure(_figure([Summary.of(comparison) for comparison in found]), path)
-
-
 def _figure(found: Sequence[Summary]) -> Any:
+    """What is reproduced, and claims by verdict."""
     from vertebra.report.still import plot_grid
 
     figure, ((left, right),) = plot_grid(1, 2, TITLE)

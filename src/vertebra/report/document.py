@@ -1,5 +1,5 @@
 """What an answer is before it is shown: a `Report` of tables, figures, texts, rows and records, and how numbers look in
-its tables. Nothing here draws; `html` makes the page of a report, `still` its picture, the command line all the rest.
+its tables. Nothing here draws: `html` makes the page of a report, `still` its picture, the command line the rest.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class Figures(NamedTuple):
 
     name: str
     """Keeps the ids of figures on one page apart."""
-    figures: Sequence[Any]
-    """Each a `Panel`, a `Scene`, or a plotly figure."""
+    figures: Sequence[Any] | Callable[[], Iterable[Any]]
+    """Each a `Panel`, a `Scene`, or a plotly figure; a function where drawing waits for the page."""
     height: str
     """As CSS says it."""
     title: str
@@ -84,6 +84,8 @@ class Figures(NamedTuple):
     """Whether plotly's buttons are shown, which save and zoom."""
     moves: bool = False
     """Whether it has frames, which its own buttons play."""
+    columns: int = 0
+    """Figures per row; 0 for all in one row."""
 
 
 def big_picture(figure: Any, caption: str = TURN_IT) -> Figures:
@@ -91,7 +93,22 @@ def big_picture(figure: Any, caption: str = TURN_IT) -> Figures:
     return Figures("picture", [figure], "36rem", "", caption, buttons=True)
 
 
-Section = Facts | Paragraph | Sentences | Listing | Box | Figures
+class Chapter(NamedTuple):
+    """Sections under a heading of their own, which links reach as `#name`; headings inside are one level lower."""
+
+    name: str
+    title: str
+    sections: Iterable[Section]
+
+
+class Contents(NamedTuple):
+    """Links to chapters."""
+
+    entries: Sequence[tuple[str, str]]
+    """Name and title of each."""
+
+
+Section = Facts | Paragraph | Sentences | Listing | Box | Figures | Chapter | Contents
 
 
 class Rows(NamedTuple):
@@ -100,6 +117,13 @@ class Rows(NamedTuple):
     columns: Sequence[str]
     """Names with units."""
     rows: Iterable[Sequence[Any]]
+
+    @classmethod
+    def of(cls, records: Iterable[Mapping[str, Any]]) -> Rows:
+        """Records with the same keys, one row each."""
+        listed = list(records)
+        columns = list(listed[0])
+        return cls(columns, [[record[name] for name in columns] for record in listed])
 
 
 def _no_tables() -> Iterable[Facts]:
@@ -163,13 +187,10 @@ class Report:
         return self.failures + self.warnings
 
 
-def numeric_columns(*parts: Facts) -> tuple[bool, ...]:
+def numeric_columns(facts: Facts) -> tuple[bool, ...]:
     """Which columns hold numbers only (or a dash for none), to be set flush right."""
-    first = parts[0]
-    columns = range(len(first.headers))
-    if not any(first.headers):
-        return (False,) * len(columns)
-    return tuple(all(_is_number(row[i]) for part in parts for row in part.rows) for i in columns)
+    named = any(facts.headers)
+    return tuple(named and all(_is_number(row[i]) for row in facts.rows) for i in range(len(facts.headers)))
 
 
 def _is_number(text: str) -> bool:
@@ -187,11 +208,11 @@ def signless_zero(value: float, form: str) -> str:
     return text.lstrip("-") if float(text) == 0 else text
 
 
-def fixed(value: float, digits: int, unit: str = "") -> str:
-    """With fixed digits behind the point, never ``-0.00``; in words what is not finite."""
+def fixed(value: float, digits: int = 2, unit: str = "") -> str:
+    """With a fixed number of digits after the point, never ``-0.00``; in words if it is not finite."""
     if not math.isfinite(value):
         return "no limit" if value > 0 else "none"
-    return f"{round(value, digits) + 0.0:.{digits}f} {unit}".strip()
+    return f"{signless_zero(value, f'.{digits}f')} {unit}".strip()
 
 
 def significant(value: float, unit: str = "", digits: int = 4) -> str:

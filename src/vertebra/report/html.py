@@ -1,13 +1,12 @@
-"""Pages as HTML: one file without outside links, in one look for light, dark and paper; sentences, tables and
-pictures as parts of it.
-"""
+"""The page of a report: one HTML file without outside links, in one look for light, dark and paper."""
 
 from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +17,8 @@ from plotly.offline import get_plotlyjs
 from vertebra import __version__
 from vertebra.report.document import (
     Box,
+    Chapter,
+    Contents,
     Facts,
     Figures,
     Listing,
@@ -122,7 +123,7 @@ CLEAR = "rgba(0,0,0,0)"
 MOST_SCENES = 12
 """3D views alive at once: browsers give a page some 16 drawing contexts and silently take the oldest away."""
 AT_ONCE = 8
-"""Figures drawn while the page loads; later ones when they come near the window, so that long pages open soon."""
+"""Figures drawn while the page loads; later ones when they come near the window, so that long pages open quickly."""
 
 
 def template(colours: dict[str, str], grid: str, veil: str) -> dict[str, Any]:
@@ -253,82 +254,60 @@ def _axis_titles(figure: Any, letter: str) -> list[str]:
     return [axis.title.text for axis in select() if axis.title.text]
 
 
-# Parts of a page as HTML: sentences, tables, pictures. A part is told where it stands, so that a page may hold
-# several sections with the same names in them.
+# A section as HTML. It is told where it stands, so that a page may hold several chapters with the same names in them.
 
 PLOTLY_CONFIG = {"displaylogo": False, "responsive": True, "showSendToCloud": False, "plotlyServerURL": ""}
 
 
 class Place(NamedTuple):
-    """Where a part stands."""
+    """Where a section stands."""
 
     prefix: str = ""
-    """Put before the ids of pictures, to keep those of sections apart."""
+    """Put before the ids of figures, to keep those of chapters apart."""
     level: int = 2
     """Of headings."""
 
 
-Part = Callable[[Place], str]
-"""HTML for a place."""
+TOP = Place()
 
 
-def section(name: str, title: str, parts: Iterable[Part]) -> Part:
-    """Parts under a heading of their own, which links reach as `#name`; headings inside are one level lower."""
+def section_html(section: Section, place: Place = TOP) -> str:
+    """A section of a report as HTML."""
+    match section:
+        case Facts():
+            return _table(section, place)
+        case Figures():
+            return _figures(section, place)
+        case Paragraph(title, text):
+            return f"{_heading(title, place)}<p>{escape(text)}</p>\n"
+        case Sentences(title, lead, said):
+            paragraph = f"<p>{escape(lead)}</p>\n" if lead else ""
+            items = "".join(f"<li>{escape(text)}</li>\n" for text in said)
+            return _heading(title, place) + paragraph + (f"<ul>\n{items}</ul>\n" if said else "")
+        case Listing(title, text):
+            return f"{_heading(title, place)}<pre>{escape(text)}</pre>\n"
+        case Box(text):
+            return f'<p class="warning">{escape(text)}</p>\n'
+        case Contents(entries):
+            items = "".join(f'<li><a href="#{escape(name)}">{escape(title)}</a></li>\n' for name, title in entries)
+            return f"<nav>\n{_heading('Contents', place)}<ul>\n{items}</ul>\n</nav>\n"
+        case Chapter(name, title, sections):
+            inside = Place(f"{place.prefix}{name}-", place.level + 1)
+            body = "".join(section_html(one, inside) for one in sections)
+            return f'<section id="{place.prefix}{escape(name)}">\n{_heading(title, place)}{body}</section>\n'
 
-    def html(place: Place) -> str:
-        inside = Place(f"{place.prefix}{name}-", place.level + 1)
-        body = "".join(part(inside) for part in parts)
-        return f'<section id="{place.prefix}{escape(name)}">\n{heading(title, place)}{body}</section>\n'
 
-    return html
-
-
-def contents(entries: Iterable[tuple[str, str]]) -> Part:
-    """Links to sections, by name and text."""
-    items = "".join(f'<li><a href="#{escape(name)}">{escape(text)}</a></li>\n' for name, text in entries)
-    return lambda place: f"<nav>\n{heading('Contents', place)}<ul>\n{items}</ul>\n</nav>\n"
-
-
-def heading(text: str, place: Place) -> str:
-    """HTML of a heading; nothing for no text."""
+def _heading(text: str, place: Place) -> str:
     return f"<h{place.level}>{escape(text)}</h{place.level}>\n" if text else ""
 
 
-def sentences(texts: Iterable[str], title: str = "") -> Part:
-    """A list of plain sentences."""
-    items = "".join(f"<li>{escape(text)}</li>\n" for text in texts)
-    return lambda place: f"{heading(title, place)}<ul>\n{items}</ul>\n"
-
-
-def paragraph(title: str, text: str) -> Part:
-    """Plain text, under a heading if there is one."""
-    return lambda place: f"{heading(title, place)}<p>{escape(text)}</p>\n"
-
-
-def warning_boxes(texts: Iterable[str]) -> Part:
-    """What must not be overlooked, one box each."""
-    boxes = "".join(f'<p class="warning">{escape(text)}</p>\n' for text in texts)
-    return lambda place: boxes
-
-
-def listing(title: str, text: str) -> Part:
-    """Lines of a file, as they are."""
-    return lambda place: f"{heading(title, place)}<pre>{escape(text)}</pre>\n"
-
-
-def facts_table(*parts: Facts) -> Part:
-    """Rows of all `parts` as one table under the title and the headers of the first."""
-    first = parts[0]
-    classes = [' class="number"' if numeric else "" for numeric in numeric_columns(*parts)]
-    named = any(first.headers)
-    head = f"<thead><tr>{_header_cells(first.headers, classes)}</tr></thead>\n" if named else ""
-    rows = "".join(f"<tr>{_cells(row, classes, named)}</tr>\n" for part in parts for row in part.rows)
-
-    def html(place: Place) -> str:
-        caption = f"<caption>{heading(first.title, place).strip()}</caption>\n" if first.title else ""
-        return f'<div class="wide"><table>\n{caption}{head}<tbody>\n{rows}</tbody>\n</table></div>\n'
-
-    return html
+def _table(facts: Facts, place: Place) -> str:
+    classes = [' class="number"' if numeric else "" for numeric in numeric_columns(facts)]
+    named = any(facts.headers)
+    head = f"<thead><tr>{_header_cells(facts.headers, classes)}</tr></thead>\n" if named else ""
+    rows = "".join(f"<tr>{_cells(row, classes, named)}</tr>\n" for row in facts.rows)
+    caption = f"<caption>{_heading(facts.title, place).strip()}</caption>\n" if facts.title else ""
+    return f'<div class="wide"><table>\n{caption}{head}<tbody>\n{rows}</tbody>\n</table></div>\n'
 
 
 def _header_cells(texts: Sequence[str], classes: Sequence[str]) -> str:
@@ -346,63 +325,30 @@ def _cells(texts: Sequence[str], classes: Sequence[str], named: bool) -> str:
     return "".join(cells)
 
 
-def pictures(
-    name: str, figures: Sequence[Any], height: str, title: str, caption: str, buttons: bool = False, moves: bool = False
-) -> Part:
-    """Plotly figures side by side; `name` keeps their ids apart, so that the same input gives the same bytes.
-
-    `moves` for figures with frames, whose own buttons play them.
-    """
-    config = {**PLOTLY_CONFIG, "displayModeBar": buttons}
-    role = "group" if moves else "img"
-
-    def drawn(number: int, figure: Any, place: Place) -> str:
-        # A picture alone is called by the name itself, which scripts may look for.
-        own = f"{place.prefix}{name}" + ("" if len(figures) == 1 else f"-{number}")
-        html = plotly.io.to_html(
-            figure, full_html=False, include_plotlyjs=False, div_id=own, default_height=height, auto_play=False,
-            config=config,
-        )  # fmt: skip
-        return f'<div role="{role}" aria-label="{escape(alt_text(figure))}">{html}</div>'
-
-    def html(place: Place) -> str:
-        row = "".join(drawn(number, figure, place) for number, figure in enumerate(figures, 1))
-        # The number of columns is stated, since the first figure measures its box before the others are there.
-        return f"""{heading(title, place)}<figure>
-<div class="row" style="--columns: {len(figures)}">{row}</div>
-<figcaption>{escape(caption)}</figcaption>
+def _figures(section: Figures, place: Place) -> str:
+    """The name of the section keeps the ids of its figures apart, so that the same input gives the same bytes."""
+    drawn = [_drawn(figure) for figure in (section.figures() if callable(section.figures) else section.figures)]
+    # A figure alone is called by the name itself, which scripts may look for.
+    names = [section.name] if len(drawn) == 1 else [f"{section.name}-{number}" for number in range(1, len(drawn) + 1)]
+    role = "group" if section.moves else "img"
+    plots = [_plot(figure, place.prefix + name, section) for name, figure in zip(names, drawn, strict=True)]
+    row = "".join(
+        f'<div role="{role}" aria-label="{escape(alt_text(figure))}">{plot}</div>'
+        for figure, plot in zip(drawn, plots, strict=True)
+    )
+    # The number of columns is stated, since the first figure measures its box before the others are there.
+    return f"""{_heading(section.title, place)}<figure>
+<div class="row" style="--columns: {section.columns or len(drawn)}">{row}</div>
+<figcaption>{escape(section.caption)}</figcaption>
 </figure>
 """
 
-    return html
 
-
-# The frame of every page: one HTML file without outside links, in one look for light, dark and paper.
-
-
-def report_page(report: Report) -> str:
-    """The whole HTML text of a report."""
-    sections = report.page() if report.page is not None else ()
-    return html_page(report.title, [warning_boxes(report.boxes), *map(part_of, sections)], report.footnote)
-
-
-def part_of(section: Section) -> Part:
-    """A section of a report as HTML."""
-    match section:
-        case Facts():
-            return facts_table(section)
-        case Paragraph(title, text):
-            return paragraph(title, text)
-        case Sentences(title, lead, said):
-            if not lead:
-                return sentences(said, title)
-            return lambda place: paragraph(title, lead)(place) + (sentences(said)(place) if said else "")
-        case Listing(title, text):
-            return listing(title, text)
-        case Box(text):
-            return warning_boxes([text])
-        case Figures(name, figures, height, title, caption, buttons, moves):
-            return pictures(name, [_drawn(figure) for figure in figures], height, title, caption, buttons, moves)
+def _plot(figure: Any, identity: str, section: Figures) -> str:
+    return plotly.io.to_html(  # type: ignore[no-any-return]
+        figure, full_html=False, include_plotlyjs=False, div_id=identity, default_height=section.height,
+        auto_play=False, config={**PLOTLY_CONFIG, "displayModeBar": section.buttons},
+    )  # fmt: skip
 
 
 def _drawn(figure: Any) -> Any:
@@ -412,25 +358,26 @@ def _drawn(figure: Any) -> Any:
     return scene_figure(figure) if isinstance(figure, Scene) else figure
 
 
-def html_page(title: str, parts: Iterable[Part], note: str = "") -> str:
-    """The whole HTML text; `parts` follow each other down the page, `title` and `note` are plain text."""
-    body = "".join(part(Place()) for part in parts)
+def report_page(report: Report) -> str:
+    """The whole HTML text; sections are made one after the other, so that a report can tell how far it is."""
+    sections = chain(map(Box, report.boxes), report.page() if report.page is not None else ())
+    body = "".join(section_html(section) for section in sections)
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>{escape(title)}</title>
+<title>{escape(report.title)}</title>
 <style>{STYLE}</style>
 <script>{get_plotlyjs()}</script>
 <script>{figure_script()}</script>
 </head>
 <body>
-<header><h1>{escape(title)}</h1></header>
+<header><h1>{escape(report.title)}</h1></header>
 <main>
 {body}</main>
-<footer>{escape(f"{versions()}. {note}".strip())}</footer>
+<footer>{escape(f"{versions()}. {report.footnote}".strip())}</footer>
 </body>
 </html>
 """

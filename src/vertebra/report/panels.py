@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vertebra.report.scene import CABLE_COLOURS
 from vertebra.robot.tables import Floats
 
 MOST_POINTS = 2000
@@ -37,8 +35,6 @@ def thin_curve(x: Floats, y: Floats, most: int = MOST_POINTS) -> tuple[Floats, F
     order = np.unique(kept)
     return x[order], y[order]
 
-
-# Plots side by side, as data: drawn by plotly on a page, or by matplotlib in a still picture.
 
 SYMBOLS = {
     "circle": "o",
@@ -134,18 +130,6 @@ def _row_range(panel: Panel) -> list[float]:
     return [len(panel.rows) - 0.5, -0.5]
 
 
-def draw_panels(panels: Sequence[Panel], path: str | Path, title: str, columns: int = 2) -> Path:
-    """Write a still picture, .png or .svg; same input, same bytes."""
-    import matplotlib as mpl
-
-    from vertebra.report.still import SETTINGS, save_figure
-
-    target = Path(path)
-    with mpl.rc_context(SETTINGS):
-        save_figure(panel_still(panels, title, columns), target)
-    return target
-
-
 def panel_still(panels: Sequence[Panel], title: str, columns: int = 2) -> Any:
     """The matplotlib figure of panels in rows of `columns`."""
     from vertebra.report.still import plot_grid
@@ -181,44 +165,12 @@ def _draw(axes: Any, panel: Panel) -> None:
     axes.legend()
 
 
-# Marks of a plot that compares: ours filled, published hollow, what is real a hollow diamond.
-
-COLOURS = CABLE_COLOURS
-"""Colours that people with any colour vision tell apart."""
-GREY = "#7F7F7F"
-
 MARKS = {
     "ours": {"symbol": "circle", "size": 6},
     "published": {"symbol": "circle-open", "size": 12, "line": {"width": 1.6}},
     "real": {"symbol": "diamond-open", "size": 9, "line": {"width": 1.6}},
 }
-
-
-def marks(x: Sequence[Any], y: Sequence[Any], kind: str, colour: str, name: str, **more: Any) -> Any:
-    """Points of one kind: ours, published or real."""
-    import plotly.graph_objects as go
-
-    style = {"mode": "markers", "showlegend": False, "hovertemplate": f"{name}: %{{y:.2f}}<extra></extra>"}
-    return go.Scatter(x=x, y=y, name=name, marker={**MARKS[kind], "color": colour}, **(style | more))
-
-
-def line(x: Sequence[Any], y: Sequence[Any], colour: str, name: str, dash: str = "solid", **more: Any) -> Any:
-    """A thin line through ours."""
-    import plotly.graph_objects as go
-
-    style = {
-        "mode": "lines",
-        "showlegend": False,
-        "hoverinfo": "skip",
-        "line": {"color": colour, "width": 1.3, "dash": dash},
-    }
-    return go.Scatter(x=x, y=y, name=name, **(style | more))
-
-
-def key(names: dict[str, str]) -> list[Any]:
-    """Legend entries that say what each kind of mark is; `names` by kind."""
-    dark = "#333333"
-    return [marks([None], [None], kind, dark, name, showlegend=True, hoverinfo="skip") for kind, name in names.items()]
+"""Of a plotly figure that compares: ours filled, published hollow, what is real a hollow diamond."""
 
 
 def finish(figure: Any, x: str, y: str, **layout: Any) -> Any:

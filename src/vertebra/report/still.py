@@ -62,12 +62,6 @@ def draw(picture: Scene | Sequence[Panel] | Callable[[], Figure], path: Path, ti
         save_figure(figure, path)
 
 
-def draw_scene(scene: Scene, path: Path, title: str) -> None:
-    """Draw any scene into `path`; same input, same bytes."""
-    with mpl.rc_context(SETTINGS):
-        save_figure(scene_figure(scene, title), path)
-
-
 def plot_grid(rows: int, columns: int, title: str) -> tuple[Figure, Any]:
     """A page of flat plots under one title, and its (rows, columns) axes; draw it within `SETTINGS`."""
     width, height = PLOT_INCHES

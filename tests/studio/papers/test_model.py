@@ -22,7 +22,7 @@ from vertebra.papers.lapusan2022 import model as lapusan_model
 from vertebra.papers.lapusan2022.cases import BASES, METHODS
 from vertebra.papers.lapusan2022.published import errors
 from vertebra.papers.paper import Verdict, paper
-from vertebra.papers.printed import fixed
+from vertebra.report.document import fixed
 from vertebra.papers.yang2023 import choices as yang
 from vertebra.papers.yang2023.cases import in_paper_axes
 from vertebra.papers.yang2023.model import EFFECTS, between_closures, effect

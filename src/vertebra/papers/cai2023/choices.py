@@ -40,7 +40,7 @@ from vertebra.papers.case import (
     range_line,
 )
 from vertebra.papers.paper import Verdict
-from vertebra.papers.printed import fixed
+from vertebra.report.document import fixed
 
 if TYPE_CHECKING:
     from vertebra.locked.payload import Payload

@@ -11,7 +11,7 @@ from vertebra.papers.cai2023.cases import SHAPES, gains
 from vertebra.papers.cai2023.model import Results
 from vertebra.papers.cai2023.published import HALF_DIGIT, ErrorRow, error_rows
 from vertebra.papers.paper import Claim, Verdict, unless_explained
-from vertebra.papers.printed import fixed
+from vertebra.report.document import fixed
 
 MODEL, PRINT = "our model", "printed numbers"
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from vertebra.papers.printed import read_rows
+from vertebra.papers.paper import read_rows
 
 FOLDER = Path(__file__).parent / "tables"
 HALF_DIGIT = 0.005

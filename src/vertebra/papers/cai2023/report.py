@@ -1,34 +1,26 @@
-"""What is shown of the comparison: tables, sentences, sections of the page, and plain rows for JSON and CSV."""
+"""What is shown of the comparison: sentences, tables, plots, and plain rows for JSON and CSV."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from vertebra.papers.cai2023 import PAPER
-from vertebra.papers.cai2023.cases import CASES, LEVELS, Curve, gains
+from vertebra.papers.cai2023.cases import CASES, LEVELS, SHAPES, Curve, gains, snake
 from vertebra.papers.cai2023.claims import claims
 from vertebra.papers.cai2023.model import MORE, READINGS, Results, results
 from vertebra.papers.cai2023.published import GAINS
-from vertebra.papers.paper import (
-    Claim,
-    Comparison,
-    Pictures,
-    Reproduced,
-    Section,
-    Table,
-    Text,
-    claim_sections,
-    figures,
-    verdict_sentence,
-)
-from vertebra.papers.printed import fixed
-from vertebra.report.document import Facts
+from vertebra.papers.paper import Claim, Comparison, Reproduced, claim_sections, verdict_sentence
+from vertebra.report.document import Facts, Figures, Section, Sentences, fixed
+from vertebra.report.panels import Panel, Series, panel_figure
+from vertebra.report.payload import WEAKEST_COLOUR, payload_case, payload_scene, weakest_ball
 
 NOTE = "Ours (x, y, z) are the paper's (y, z, x): z runs along the robot, y is up, the load hangs from the tip."
-SHAPES = (
+SHAPES_CAPTION = (
     "35 N in all tendons, under the largest load that hangs from the tip. Ball: the weakest joint; arrow from it:"
     " normal of its contact. Bends are assumed. Drag to turn, scroll to zoom."
 )
@@ -40,7 +32,6 @@ RANGES = (
     "Left: the ranges that follow from errors printed in N and in %, and ours. Right: equal tensions of 35 N; joints"
     " near the tip hold far more than is shown."
 )
-_figures = partial(figures, PAPER.name)
 
 
 def compare() -> Comparison:
@@ -53,9 +44,11 @@ def compare() -> Comparison:
         found,
         tuple(headlines(found, judged)),
         tuple(sections(found, judged)),
+        tuple(details(found)),
         record(found),
         lambda: payload_records(found),
-        _figures("draw", found),
+        lambda: [shape_panel(found, shape) for shape in SHAPES],
+        "Cai et al. 2023: payload against tension; boxes: what Tables I and II imply",
         judged,
         Reproduced(found.inside, len(found.curves), "largest payloads in the range that Tables I and II imply"),
         NOTE,
@@ -63,25 +56,24 @@ def compare() -> Comparison:
 
 
 def sections(found: Results, claims: Sequence[Claim]) -> Iterator[Section]:
-    """In the order of the page."""
-    yield Pictures(
-        "shapes", _figures("shape_pictures", found), "22rem", "Straight and vertical S under their largest load",
-        SHAPES, more="Horizontal S and non-planar",
-    )  # fmt: skip
-    yield Table(largest_facts(found), brief=True)
-    yield Pictures("ranges", _figures("range_figures", found), "26rem", "What the printed errors imply", RANGES)
-    yield Pictures(
-        "curves", _figures("curve_figures", found), "24rem", "Payload against tension, straight and vertical S", CURVES,
-        more="Payload against tension, horizontal S and non-planar",
-    )  # fmt: skip
-    yield Table(gain_facts(found), brief=True)
+    """What matters most, in the order of the page."""
+    title = "The four shapes under their largest load"
+    yield Figures("shapes", partial(shape_pictures, found), "22rem", title, SHAPES_CAPTION, columns=2)
+    yield largest_facts(found)
+    yield Figures("ranges", partial(range_figures, found), "26rem", "What the printed errors imply", RANGES)
+    yield Figures("curves", partial(curve_figures, found), "24rem", "Payload against tension", CURVES, columns=2)
+    yield gain_facts(found)
     yield from claim_sections(claims)
-    yield Table(best_facts(found), brief=True)
-    yield Table(curve_facts(found))
-    yield Table(line_facts(found))
-    yield Table(reading_facts(found))
-    yield Text(tuple(reading_notes()))
-    yield Table(sensitivity_facts(found))
+    yield best_facts(found)
+
+
+def details(found: Results) -> Iterator[Section]:
+    """Everything else."""
+    yield curve_facts(found)
+    yield line_facts(found)
+    yield reading_facts(found)
+    yield Sentences("", "", tuple(f"{name}: {text}." for name, text in READINGS.items()))
+    yield sensitivity_facts(found)
 
 
 # Sentences and tables.
@@ -252,20 +244,15 @@ def reading_facts(found: Results) -> Facts:
     """Why the cases are read as they are."""
     rows = tuple(
         (
-            one.reading, f"{SHORT[one.shape]}, {one.what} [{one.unit}]", one.printed, _figure(one.ours, one.unit),
-            _figure(one.otherwise, one.unit),
+            one.reading, f"{SHORT[one.shape]}, {one.what} [{one.unit}]", one.printed, _number(one.ours, one.unit),
+            _number(one.otherwise, one.unit),
         )
         for one in found.readings
     )  # fmt: skip
     return Facts("Other readings of the text", ("reading", "", "printed", "ours", "read so"), rows)
 
 
-def reading_notes() -> Iterator[str]:
-    """What each reading is."""
-    return (f"{name}: {text}." for name, text in READINGS.items())
-
-
-def _figure(value: float, unit: str) -> str:
+def _number(value: float, unit: str) -> str:
     return fixed(value, 3 if unit == "N" else 2)
 
 
@@ -276,6 +263,112 @@ def sensitivity_facts(found: Results) -> Facts:
     )
     title = f"Change of the largest payload [N] when an assumed number is {100 * MORE:g} % larger"
     return Facts(title, ("assumed", *_case_headers()), rows)
+
+
+# Plots and 3D pictures, drawn when a page or a picture is made.
+
+EQUAL, LESS = "#0072B2", "#D55E00"
+SHAPE_STYLES = {
+    "straight": ("#000000", "circle"),
+    "vertical S": ("#0072B2", "square"),
+    "horizontal S": ("#009E73", "diamond"),
+    "non-planar": ("#D55E00", "triangle-up"),
+}
+HIGHEST_LIMIT = 8.0
+"""N, top of the plot of limits; joints near the tip hold far more."""
+HALF_WIDTH, HALF_HEIGHT = 0.8, 0.22
+"""Of the boxes of implied ranges: N of tension, and rows."""
+MARGIN = 0.06
+CLOSER = 0.8
+"""Two pictures per row are wider than the three or four that the eye's distance is meant for."""
+
+
+def shape_panel(found: Results, shape: str) -> Panel:
+    """Payload against tension, and what the tables imply for the highest."""
+    series: list[Series] = []
+    for curve in found.curves:
+        if curve.case.shape == shape:
+            series += _curve_series(curve)
+    return Panel(shape, "tension of tendons 2 and 3 [N]", "payload [N]", tuple(series))
+
+
+def _curve_series(curve: Curve) -> Iterator[Series]:
+    table, (low, high) = curve.case.table, curve.printed.implied
+    colour, numeral = (EQUAL, "I") if table == 1 else (LESS, "II")
+    name, symbol, dash = ("all equal", "circle", "solid") if table == 1 else ("T1 5 N less", "square", "dash")
+    x, y = _box(LEVELS[-1], HALF_WIDTH, low, high)
+    yield Series(f"Table {numeral} implies", x, y, colour, width=1.6)
+    yield Series(f"ours, {name}", LEVELS, curve.forces, colour, dash, symbol, size=7)
+
+
+def _box(middle: float, half: float, low: float, high: float) -> tuple[list[float], list[float]]:
+    """Outline of a range, hollow since it is published: places across it, and along it."""
+    left, right = middle - half, middle + half
+    return [left, right, right, left, left], [low, low, high, high, low]
+
+
+def range_panel(found: Results) -> Panel:
+    """The six implied ranges, and ours."""
+    series, rows = [], []
+    for row, curve in enumerate(found.curves):
+        low, high = curve.printed.implied
+        y, x = _box(row, HALF_HEIGHT, low, high)
+        series.append(Series("printed errors imply", x, y, EQUAL, width=1.6))
+        series.append(Series("ours", [curve.largest.force], [row], "#000000", "", "circle", size=7))
+        rows.append(curve.case.name)
+    return Panel("largest payload", "N", "", tuple(series), rows=tuple(rows))
+
+
+def limit_panel(found: Results) -> Panel:
+    """What each joint alone would hold at 35 N."""
+    series = []
+    for shape, (colour, symbol) in SHAPE_STYLES.items():
+        limits = found.curve(1, shape).largest.limits
+        there = np.flatnonzero(limits <= HIGHEST_LIMIT)
+        series.append(Series(shape, (there + 1).tolist(), limits[there], colour, "solid", symbol))
+    title = f"limit of each joint at {LEVELS[-1]} N"
+    return Panel(title, "joint, from the clamp", "limit [N]", tuple(series))
+
+
+def curve_figures(found: Results) -> list[Any]:
+    """The four shapes, all to one scale."""
+    top = 1.08 * max(float(curve.forces.max()) for curve in found.curves)
+    figures = []
+    for shape in SHAPES:
+        figure = panel_figure([shape_panel(found, shape)])
+        figure.update_yaxes(range=[0.0, top])
+        figures.append(figure)
+    return figures
+
+
+def range_figures(found: Results) -> list[Any]:
+    """Implied ranges, from just below the least, and the limits of joints."""
+    ranges = panel_figure([range_panel(found)])
+    values = [v for c in found.curves for v in (*c.printed.implied, c.largest.force)]
+    span = max(values) - min(values)
+    ranges.update_xaxes(range=[min(values) - MARGIN * span, max(values) + MARGIN * span])
+    limits = panel_figure([limit_panel(found)])
+    limits.update_yaxes(range=[0.0, HIGHEST_LIMIT])
+    return [ranges, limits]
+
+
+def shape_pictures(found: Results) -> Iterator[Any]:
+    """The four shapes under their largest payload at 35 N, with a ball around the weakest joint."""
+    from vertebra.report.plotly import body_trace, picture_row
+
+    robot, scenes, titles, balls = snake(), [], [], []
+    for shape in SHAPES:
+        curve = found.curve(1, shape)
+        case = payload_case(robot, curve.shape, shape, curve.case.tensions[-1], robot.gravity)
+        # Seen from one side, the arrow of gravity would be off the picture in most; the load shows what is down.
+        scenes.append(replace(payload_scene(case, curve.largest), gravity=None))
+        titles.append(f"{shape}: {curve.largest.force:.2f} N")
+        balls.append(body_trace(weakest_ball(case, curve.largest), WEAKEST_COLOUR, 0.45, hoverinfo="skip"))
+    for figure, ball in zip(picture_row([robot] * len(scenes), scenes, titles), balls, strict=True):
+        figure.add_trace(ball)
+        eye = figure.layout.scene.camera.eye
+        figure.update_layout(scene_camera_eye={axis: CLOSER * eye[axis] for axis in "xyz"})
+        yield figure
 
 
 # Plain rows for JSON and CSV; units are in the names.

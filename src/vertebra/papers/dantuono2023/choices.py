@@ -38,7 +38,7 @@ from vertebra.papers.dantuono2023.cases import (
 )
 from vertebra.papers.dantuono2023.claims import RISE, bottom_highest, rise_of_bottom
 from vertebra.papers.paper import Verdict, unless_explained
-from vertebra.papers.printed import fixed
+from vertebra.report.document import fixed
 from vertebra.report.panels import spread
 
 METHOD_NAMES: dict[str, Method] = {"link by link": "per_link", "one a cable": "shared"}

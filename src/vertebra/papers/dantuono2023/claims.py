@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from vertebra.papers.dantuono2023.cases import BOTTOM, DURATION, LAST_SECONDS, SIDES, TOP
+from vertebra.papers.dantuono2023.cases import BOTTOM, DURATION, LAST_SECONDS, SIDES, STATED, TOP
 from vertebra.papers.dantuono2023.model import EquationCount, Found, Results, WeightShare
 from vertebra.papers.paper import Claim, Verdict, unless_explained
-from vertebra.papers.printed import fixed
+from vertebra.report.document import fixed
 from vertebra.robot.tables import Floats
 
-PAPER = "stated"
-"""The reading by which a statement is judged; others are shown beside it."""
 RISE = 43.0
 """%, "almost"."""
 SAME = 1e-6
@@ -38,7 +36,7 @@ def _claims(whole: Results) -> Iterator[Claim]:
     bases: dict[str, dict[str, Floats]] = {}
     for one in whole.runs:
         name = one.reading.name if one.method == "per_link" else "shared"
-        if one.method == "per_link" or one.reading.name == PAPER:
+        if one.method == "per_link" or one.reading is STATED:
             bases.setdefault(name, {})[one.case.name] = one.base
     # Mechanics is to blame only for what no robot of other dimensions does either.
     slack = _whatever_the_dimensions(max(robot.bottom_pull for robot in robots) < SAME)
@@ -92,7 +90,7 @@ def _judged(
         return Verdict.DEPENDS if holds is None else unless_explained(holds, explained)
 
     results = {name: judge(base) for name, base in bases.items()}
-    holds, found, numbers = results.pop(PAPER)
+    holds, found, numbers = results.pop(STATED.name)
     others = {name: str(verdict(result[0])) for name, result in results.items()}
     others_found = {name: result[1] for name, result in results.items()}
     return _claim(letter, "4", says, verdict(holds), found, why, numbers, others, others_found)

@@ -1,15 +1,16 @@
-"""What is shown of the comparison: tables, sentences, sections of the page, and plain rows for JSON and CSV."""
+"""What is shown of the comparison: sentences, tables, plots, and plain rows for JSON and CSV."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+import vertebra as vb
 from vertebra.papers.dantuono2023 import PAPER
 from vertebra.papers.dantuono2023.cases import (
     BOTTOM,
@@ -22,10 +23,12 @@ from vertebra.papers.dantuono2023.cases import (
     TIME_STEP,
     TOP,
     Case,
+    Method,
     Run,
     case_named,
+    motion,
+    snake,
 )
-from vertebra.papers.dantuono2023.claims import PAPER as PAPER_READING
 from vertebra.papers.dantuono2023.claims import claims
 from vertebra.papers.dantuono2023.model import (
     FACTOR,
@@ -33,30 +36,22 @@ from vertebra.papers.dantuono2023.model import (
     INSTANT,
     MORE,
     POSES,
+    RATES,
     SPREAD,
+    Migration,
     Results,
     case_results,
     own_rate,
     results,
 )
-from vertebra.papers.paper import (
-    Claim,
-    Comparison,
-    Pictures,
-    Reproduced,
-    Section,
-    Table,
-    Text,
-    Verdict,
-    claim_sections,
-    figures,
-    verdict_sentence,
-)
-from vertebra.papers.printed import fixed
-from vertebra.report.document import Facts
+from vertebra.papers.paper import Claim, Comparison, Reproduced, Verdict, claim_sections, verdict_sentence
+from vertebra.report.document import Facts, Figures, Section, Sentences, fixed
+from vertebra.report.panels import Panel, Series, panel_figure, panel_still, spread
+from vertebra.report.scene import CABLE_COLOURS, Scene, View, cable_style, robot_scene
 from vertebra.robot.tables import Floats
 
 TITLE = "D'Antuono et al. 2023: dynamics of a rolling-joint robot"
+PICTURE = "D'Antuono et al. 2023: cable tensions at the base; dimensions of the robot are assumed"
 NOTE = "Ours (x, y, z) are the paper's (y, z, x): z runs along the robot, y is up. Computed, not measured."
 PER_LINK = (
     "The paper's method. Cables 2 and 4 are at the bottom and on top, 1 and 3 at the sides; where curves lie on each"
@@ -68,7 +63,7 @@ REVERSED_CAPTION = (
     "As above, link by link, with gravity pointing up: what the paper's order of cables would need. Cables 2 and 4"
     " change roles."
 )
-SCENES = (
+SCENES_CAPTION = (
     "At the largest angles. A cable is drawn the wider the tighter it is at the base. Drag to turn, scroll to zoom."
 )
 ALONG = (
@@ -78,8 +73,7 @@ MIGRATION = (
     "Left: the joint with the largest missing moment, at the paper's speed. Right: in the pose of largest angles, all"
     " moving joints at that rate."
 )
-PLOT, SCENE = "21rem", "23rem"
-_figures = partial(figures, PAPER.name)
+PLOT = "21rem"
 
 
 def compare(case: str | None = None) -> Comparison:
@@ -96,9 +90,11 @@ def compare(case: str | None = None) -> Comparison:
         whole,
         tuple(headlines(whole, judged)),
         tuple(_sections(whole, judged)),
+        tuple(_details(whole, judged)),
         record(whole),
         lambda: tension_records(whole),
-        _figures("draw", whole),
+        lambda: partial(still_picture, whole),
+        PICTURE,
         judged,
         Reproduced(sum(claim.verdict is Verdict.REPRODUCED for claim in printed), len(printed), counted),
         NOTE,
@@ -107,30 +103,31 @@ def compare(case: str | None = None) -> Comparison:
 
 def _sections(whole: Results, claims: Sequence[Claim]) -> Iterator[Section]:
     yield _tensions(whole)
-    yield Table(peak_facts(whole), brief=True)
-    yield Text((*(f"{name}: {text}." for name, text in METHODS.items()), COLUMNS), brief=True)
+    yield peak_facts(whole)
+    yield Sentences("", "", (*(f"{name}: {text}." for name, text in METHODS.items()), COLUMNS))
     yield from claim_sections(claims)
-    yield Table(reading_facts(claims), brief=True)
-    yield Text(tuple(reading_notes(whole)), brief=True)
+    yield reading_facts(claims)
+    shown = dict.fromkeys(one.reading.name for one in whole.runs)
+    yield Sentences("", "", tuple(f"{name}: {READINGS[name].text}." for name in shown))
+
+
+def _details(whole: Results, claims: Sequence[Claim]) -> Iterator[Section]:
     lead = "Gravity along +z of the paper, link by link:"
-    yield Text(other_notes(claims, REVERSED.name), "With the weight reversed", lead)
+    yield Sentences("With the weight reversed", lead, other_notes(claims, REVERSED.name))
     yield _reversed(whole)
-    yield Table(reading_peak_facts(whole))
-    yield Pictures(
-        "scenes", _figures("scene_pictures", whole), SCENE, "The robot at the largest angles", SCENES,
-        more="Bent up, and both at once",
-    )  # fmt: skip
+    yield reading_peak_facts(whole)
+    yield _scenes(whole, columns=2)
     yield from _shared_pictures(whole)
     title = "The statements with one tension per cable"
-    yield Text(other_notes(claims, "shared"), title, "Gravity and cables as stated:")
-    yield Pictures("along", _figures("along_figures", whole), PLOT, "One cable, six tensions", ALONG)
-    yield Table(along_facts(whole))
+    yield Sentences(title, "Gravity and cables as stated:", other_notes(claims, "shared"))
+    yield Figures("along", partial(along_figures, whole), PLOT, "One cable, six tensions", ALONG)
+    yield along_facts(whole)
     yield from _migration(whole)
-    yield Table(equation_facts(whole))
-    yield Table(sensitivity_facts(whole))
-    yield Text((robot_note(whole),))
+    yield equation_facts(whole)
+    yield sensitivity_facts(whole)
+    yield Sentences("", "", (robot_note(whole),))
     for case in whole.cases:
-        yield Table(instant_facts(whole, case))
+        yield instant_facts(whole, case)
 
 
 def _one_case(whole: Results) -> Comparison:
@@ -140,45 +137,51 @@ def _one_case(whole: Results) -> Comparison:
         whole,
         (),
         tuple(_case_sections(whole)),
+        (),
         record(whole),
         lambda: tension_records(whole),
-        _figures("draw", whole),
+        lambda: partial(still_picture, whole),
+        PICTURE,
         note=NOTE,
     )
 
 
 def _case_sections(whole: Results) -> Iterator[Section]:
     yield _tensions(whole)
-    yield Table(peak_facts(whole), brief=True)
-    yield Pictures("scenes", _figures("scene_pictures", whole), "24rem", "The robot at the largest angles", SCENES)
+    yield peak_facts(whole)
+    yield _scenes(whole)
     yield from _shared_pictures(whole)
     yield _reversed(whole)
-    yield Table(reading_peak_facts(whole), brief=True)
-    yield from _migration(whole, brief=True)
-    yield Table(instant_facts(whole, whole.cases[0]), brief=True)
+    yield reading_peak_facts(whole)
+    yield from _migration(whole)
+    yield instant_facts(whole, whole.cases[0])
 
 
 def _tensions(whole: Results) -> Section:
-    figures = _figures("tension_figures", whole, "per_link")
-    return Pictures("per-link", figures, PLOT, "Tensions link by link", PER_LINK)
-
-
-def _shared_pictures(whole: Results) -> Iterator[Section]:
-    figures = _figures("tension_figures", whole, "shared")
-    yield Pictures("shared", figures, PLOT, "One tension per cable", SHARED)
-    title = "Torques out of balance with one tension per cable"
-    yield Pictures("residual", _figures("residual_figures", whole), PLOT, title, RESIDUAL)
+    figures = partial(tension_figures, whole, "per_link")
+    return Figures("per-link", figures, PLOT, "Tensions link by link", PER_LINK)
 
 
 def _reversed(whole: Results) -> Section:
-    figures = _figures("tension_figures", whole, "per_link", REVERSED.name)
-    return Pictures("reversed", figures, PLOT, "Tensions with the weight reversed", REVERSED_CAPTION)
+    figures = partial(tension_figures, whole, "per_link", REVERSED.name)
+    return Figures("reversed", figures, PLOT, "Tensions with the weight reversed", REVERSED_CAPTION)
 
 
-def _migration(whole: Results, brief: bool = False) -> Iterator[Section]:
-    figures = _figures("migration_figures", whole)
-    yield Pictures("migration", figures, PLOT, "Migration of contact points", MIGRATION)
-    yield Table(migration_facts(whole), brief)
+def _scenes(whole: Results, columns: int = 0) -> Section:
+    title = "The robot at the largest angles"
+    return Figures("scenes", partial(scene_pictures, whole), "23rem", title, SCENES_CAPTION, columns=columns)
+
+
+def _shared_pictures(whole: Results) -> Iterator[Section]:
+    yield Figures("shared", partial(tension_figures, whole, "shared"), PLOT, "One tension per cable", SHARED)
+    title = "Torques out of balance with one tension per cable"
+    yield Figures("residual", partial(residual_figures, whole), PLOT, title, RESIDUAL)
+
+
+def _migration(whole: Results) -> Iterator[Section]:
+    figures = partial(migration_figures, whole)
+    yield Figures("migration", figures, PLOT, "Migration of contact points", MIGRATION)
+    yield migration_facts(whole)
 
 
 # Sentences and tables.
@@ -278,11 +281,13 @@ def _peaks(one: Run) -> tuple[str, ...]:
     moment, joint, _ = one.worst
     off = fixed(MILLI * moment, 1)
     where = "-" if float(off) == 0.0 else str(joint)
-    return *(fixed(float(peak)) for peak in one.peaks), fixed(100.0 * one.feasible, 0), off, where, _contact(one)
-
-
-def _contact(one: Run) -> str:
-    return fixed(one.least_contact, 1)
+    return (
+        *(fixed(float(peak)) for peak in one.peaks),
+        fixed(100.0 * one.feasible, 0),
+        off,
+        where,
+        fixed(one.least_contact, 1),
+    )
 
 
 def reading_peak_facts(whole: Results) -> Facts:
@@ -295,12 +300,6 @@ def reading_peak_facts(whole: Results) -> Facts:
     )
     headers = ("motion", "reading", "T1\n[N]", "T2\n[N]", "T3\n[N]", "T4\n[N]")
     return Facts("Highest tensions at the base, link by link, in other readings", headers, rows)
-
-
-def reading_notes(whole: Results) -> Iterator[str]:
-    """What each reading is."""
-    shown = dict.fromkeys(one.reading.name for one in whole.runs)
-    return (f"{name}: {READINGS[name].text}." for name in shown)
 
 
 def instant_facts(whole: Results, case: Case) -> Facts:
@@ -325,7 +324,7 @@ def reading_facts(claims: Sequence[Claim]) -> Facts:
         for claim in chosen
     )
     heads = tuple("stated, one\ntension per cable" if name == "shared" else name for name in names)
-    return Facts("The same statements in other readings", ("", PAPER_READING, *heads), rows)
+    return Facts("The same statements in other readings", ("", STATED.name, *heads), rows)
 
 
 def other_notes(claims: Sequence[Claim], name: str) -> tuple[str, ...]:
@@ -403,6 +402,153 @@ def robot_note(whole: Results) -> str:
         f" {fixed(min(ratios), 3)} to {fixed(max(ratios), 3)} of that in pan; cable 2 at most"
         f" {fixed(max(pulls), 2)} N above its pretension."
     )
+
+
+# Plots and 3D pictures, drawn when a page or a picture is made.
+
+MOST_POINTS = 253
+"""Of a curve."""
+WIDTHS = (6.0, 4.4, 3.0, 1.8)
+"""Of cables 1 to 4: where curves lie on each other, each shows behind the next."""
+MARGIN = 0.06
+VIEW = View(1, 1, (-math.cos(0.5) * math.cos(0.4), math.sin(0.5), math.cos(0.5) * math.sin(0.4)))
+"""From one side and above, with the wall on the left."""
+CLOSER = 0.9
+SCENES = (("pan", 1.0), ("tilt", 1.0), ("tilt", 3.0), ("3d", 1.0))
+"""Case and instant, in pi seconds: at the largest angles."""
+THINNEST, WIDEST = 0.5, 2.5
+CASE_STYLES = {"pan": ("#0072B2", "circle"), "tilt": ("#D55E00", "square"), "3d": ("#000000", "diamond")}
+
+
+def tension_panel(one: Run) -> Panel:
+    """Tensions at the base over time."""
+    rows = spread(len(one.motion.time), MOST_POINTS)
+    series = [
+        Series(f"T{k + 1}", one.motion.time[rows], one.base[rows, k], cable_style(k)[0], width=WIDTHS[k])
+        for k in range(one.base.shape[1])
+    ]
+    return Panel(SHORT[one.case.name], "time [s]", "tension at the base [N]", tuple(series))
+
+
+def tension_figures(whole: Results, method: Method, reading: str = STATED.name) -> list[Any]:
+    """All cases by one method, to one scale."""
+    runs = [whole.run(case.name, method, reading) for case in whole.cases]
+    return _to_scale(map(tension_panel, runs), 0.0, 1.08 * max(float(one.base.max()) for one in runs))
+
+
+def _to_scale(panels: Iterable[Panel], low: float, high: float) -> list[Any]:
+    figures = [panel_figure([panel]) for panel in panels]
+    for figure in figures:
+        figure.update_yaxes(range=[low, high])
+    return figures
+
+
+def residual_panel(one: Run) -> Panel:
+    """Moments that one tension per cable leaves out of balance."""
+    rows = spread(len(one.motion.time), MOST_POINTS)
+    series = [
+        Series(f"joint {j + 1}", one.motion.time[rows], one.allocation.residual[rows, j], CABLE_COLOURS[j],
+               "solid" if j % 2 else "dash", width=1.8)
+        for j in range(one.allocation.residual.shape[1])
+    ]  # fmt: skip
+    return Panel(SHORT[one.case.name], "time [s]", "out of balance [N m]", tuple(series))
+
+
+def residual_figures(whole: Results) -> list[Any]:
+    """All cases, to one scale."""
+    runs = [whole.run(case.name, "shared") for case in whole.cases]
+    values = np.concatenate([one.allocation.residual.ravel() for one in runs])
+    low, high = float(values.min()), float(values.max())
+    margin = MARGIN * max(high - low, 1e-6)
+    return _to_scale(map(residual_panel, runs), low - margin, high + margin)
+
+
+def along_figures(whole: Results) -> list[Any]:
+    """The top cable of the straight robot joint by joint, and what each joint needs and gets."""
+    found = whole.continuity
+    assert found is not None
+    joints, axis = list(range(1, 7)), "joint, from the base"
+    tensions = (
+        Series("cable 4, link by link", joints, found.along, cable_style(TOP)[0], "dot", "circle", size=8),
+        Series("cable 4, one tension", joints, found.shared[TOP].repeat(6), "#000000", "solid"),
+    )
+    moments = (
+        Series("needed", joints, found.needed, "#000000", "", "circle-open", size=12),
+        Series("by one tension per cable", joints, found.needed - found.residual, "#0072B2", "", "circle", size=7),
+    )
+    cable = panel_figure([Panel("the top cable of the straight robot", axis, "tension [N]", tensions)])
+    cable.update_yaxes(rangemode="tozero")
+    return [cable, panel_figure([Panel("joint moments of the straight robot", axis, "moment [N m]", moments)])]
+
+
+def migration_figures(whole: Results) -> list[Any]:
+    """The missing moments over time, and their share against the joint rate."""
+    shares = panel_figure([_share_panel(whole.migrations)])
+    shares.update_xaxes(type="log")
+    shares.update_yaxes(type="log", exponentformat="power")
+    return [panel_figure([_missing_panel(whole.migrations)]), shares]
+
+
+def _missing_panel(migrations: Sequence[Migration]) -> Panel:
+    series = []
+    for one in migrations:
+        worst = int(np.abs(one.missing).max(axis=0).argmax())
+        colour = CASE_STYLES[one.case.name][0]
+        name = f"{SHORT[one.case.name]}, joint {worst + 1}"
+        series.append(Series(name, one.time, 1e6 * one.missing[:, worst], colour))
+    return Panel("left out by (5) and (11)", "time [s]", "moment [10⁻⁶ N m]", tuple(series))
+
+
+def _share_panel(migrations: Sequence[Migration]) -> Panel:
+    series = []
+    for one in migrations:
+        colour, symbol = CASE_STYLES[one.case.name]
+        series.append(Series(SHORT[one.case.name], RATES, 100.0 * one.by_rate, colour, "solid", symbol))
+    ends = [100.0 * float(np.min([one.by_rate for one in migrations])), 1.0]
+    series.append(Series("the paper's motions", [own_rate()] * 2, ends, "#7F7F7F", "dash"))
+    return Panel("at the largest angles", "joint rate [rad/s]", "share of largest moment [%]", tuple(series))
+
+
+def scene_pictures(whole: Results) -> Iterator[Any]:
+    """The robot at a few instants; the tighter a cable at the base, the wider it is drawn."""
+    from vertebra.report.plotly import eye_distance, picture_row
+
+    chosen = [(name, time) for name, time in SCENES if any(case.name == name for case in whole.cases)]
+    scenes, titles = [], []
+    for name, pis in chosen:
+        scenes.append(_scene(whole.run(name), pis * math.pi))
+        titles.append(f"{SHORT[name]}, t = {pis * math.pi:.2f} s")
+    low, high = (
+        side([getattr(one, name) for one in scenes], axis=0) for side, name in ((np.min, "low"), (np.max, "high"))
+    )
+    # With bends to all sides the common box is mostly empty.
+    distance = eye_distance(replace(scenes[0], low=low, high=high)) * (CLOSER if len(scenes) > 2 else 1.0)
+    x, y, z = (distance * value for value in VIEW.eye)
+    for figure in picture_row([snake()] * len(scenes), scenes, titles):
+        figure.update_layout(scene_camera_eye={"x": x, "y": y, "z": z})
+        yield figure
+
+
+def _scene(one: Run, time: float) -> Scene:
+    at = int(np.abs(one.motion.time - time).argmin())
+    tensions = one.base[at]
+    widths = tuple(THINNEST + (WIDEST - THINNEST) * float(value / one.base.max()) for value in tensions)
+    labels = tuple(f"cable {k}: {value:.1f} N at the base" for k, value in enumerate(tensions, 1))
+    q = motion(one.case, np.array([time])).q[0]
+    scene = robot_scene(snake(), vb.Pose(snake(), q).frames)
+    # Seen from one side, the arrow of gravity would be off the picture in most; the axes say what is up.
+    return replace(scene, view=VIEW, gravity=None, cable_widths=widths, cable_labels=labels)
+
+
+def still_picture(whole: Results) -> Any:
+    """Tensions at the base of all motions: a row link by link, then one with one tension per cable."""
+    names = {"per_link": "link by link", "shared": "one tension per cable"}
+    panels = [
+        replace(tension_panel(whole.run(case.name, method)), title=f"{SHORT[case.name]}, {names[method]}")
+        for method in METHODS
+        for case in whole.cases
+    ]
+    return panel_still(panels, PICTURE, max(len(whole.cases), 2))
 
 
 # Plain rows for JSON and CSV; units are in the names.

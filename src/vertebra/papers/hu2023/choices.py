@@ -34,7 +34,7 @@ from vertebra.papers.hu2023.cases import (
 )
 from vertebra.papers.hu2023.published import Key, estimates, references
 from vertebra.papers.paper import unless_explained
-from vertebra.papers.printed import fixed
+from vertebra.report.document import fixed
 from vertebra.robot.robot import load
 from vertebra.robot.tables import Floats
 

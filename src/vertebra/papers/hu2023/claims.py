@@ -13,7 +13,7 @@ from vertebra.papers.hu2023.cases import Solved
 from vertebra.papers.hu2023.model import Evidence
 from vertebra.papers.hu2023.published import HALF_DIGIT, Key, estimates, references, tip_errors
 from vertebra.papers.paper import Claim, Verdict
-from vertebra.papers.printed import fixed
+from vertebra.report.document import fixed
 
 # How far rounding of the printed cells can move a mean error: each cell by half a digit, a difference by a whole one.
 POSITION_SLACK = 2 * HALF_DIGIT * math.sqrt(3)

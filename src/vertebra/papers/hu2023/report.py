@@ -1,40 +1,35 @@
-"""What is shown of the comparison: tables, sentences, sections of the page, and plain rows for JSON and CSV."""
+"""What is shown of the comparison: sentences, tables, plots, and plain rows for JSON and CSV."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
 from vertebra.papers.hu2023 import PAPER
-from vertebra.papers.hu2023.cases import EXPERIMENTS, MOUNTS, Cell
+from vertebra.papers.hu2023.cases import EXPERIMENTS, MATERIALS, MOUNTS, Cell
 from vertebra.papers.hu2023.claims import claims
 from vertebra.papers.hu2023.model import Race, Results, experiment_results, results
-from vertebra.papers.hu2023.published import Key
-from vertebra.papers.paper import (
-    Claim,
-    Comparison,
-    Pictures,
-    Reproduced,
-    Section,
-    Table,
-    claim_sections,
-    figures,
-    verdict_sentence,
-)
-from vertebra.papers.printed import fixed
-from vertebra.report.document import Facts
+from vertebra.papers.hu2023.published import Key, Values, estimates, references
+from vertebra.papers.paper import Claim, Comparison, Reproduced, claim_sections, verdict_sentence
+from vertebra.report.document import Facts, Figures, Section, fixed
+from vertebra.report.panels import Panel, Series, panel_figure
+from vertebra.report.scene import CABLE_COLOURS, Scene, ghost
+from vertebra.report.shape import shape_scene
+from vertebra.robot.tables import Floats
 
 NOTE = "Published numbers are the paper's; ours are computed from the robot file and the cable tensions alone."
 SHAPES = (
     "Solid: our shape under its weight, its tip as a filled mark. Diamond: the measured tip. Grey line: our shape "
     "without gravity. Drag to turn, scroll to zoom."
 )
-MARKS = "Filled: ours. Circles: the paper's estimate. Diamonds: what the paper simulated or measured."
-_figures = partial(figures, PAPER.name)
+LEGEND = "Filled: ours. Circles: the paper's estimate. Diamonds: what the paper simulated or measured."
 
 
 def compare(experiments: bool = False) -> Comparison:
@@ -47,9 +42,11 @@ def compare(experiments: bool = False) -> Comparison:
         found,
         tuple(headlines(found, judged)),
         tuple(sections(found, judged)),
+        () if experiments else tuple(details(found)),
         record(found),
         lambda: (cell_record(cell) for cell in found.cells),
-        _figures("draw", found),
+        lambda: still_panels(found),
+        "Hu et al. 2023, Table 3: the prototype bent in one plane, published and ours",
         judged,
         Reproduced(found.equal, len(found.cells), "cells of Tables 1 to 3 equal to the printed digit"),
         NOTE,
@@ -57,23 +54,30 @@ def compare(experiments: bool = False) -> Comparison:
 
 
 def sections(found: Results, claims: Sequence[Claim]) -> Iterator[Section]:
-    """Of the whole comparison, or only the experiments when nothing else was solved."""
-    shapes = _figures("experiment_pictures", found)
-    yield Pictures("shapes", shapes, "24rem", "The prototype in its three ground-mounted experiments", SHAPES, True)
+    """What matters most; only the experiments when nothing else was solved."""
+    shapes = partial(experiment_pictures, found)
+    yield Figures("shapes", shapes, "24rem", "The prototype in its three ground-mounted experiments", SHAPES, True)
     if not claims:
-        yield Table(table_facts(found, 3), brief=True)
-        yield Table(experiment_facts(found), brief=True)
+        yield table_facts(found, 3)
+        yield experiment_facts(found)
         return
-    yield Table(cell_counts(found), brief=True)
-    plane = _figures("plane_figures", found)
-    yield Pictures("plane", plane, "30rem", "Table 3 in the plane of bending", MARKS)
-    for table in (1, 2, 3):
-        yield Pictures(f"angles-{table}", _figures("angle_figures", found, table), "28rem", TITLES[table], MARKS)
-        yield Table(table_facts(found, table), brief=table == 3)
+    yield cell_counts(found)
+    yield Figures("plane", partial(plane_figures, found), "30rem", "Table 3 in the plane of bending", LEGEND)
+    yield from _angles(found, 3)
     yield from claim_sections(claims)
-    yield Table(tip_facts(found))
-    yield Table(triangle_facts(found))
-    yield Table(race_facts(found))
+
+
+def details(found: Results) -> Iterator[Section]:
+    """Everything else."""
+    yield from (*_angles(found, 1), *_angles(found, 2))
+    yield tip_facts(found)
+    yield triangle_facts(found)
+    yield race_facts(found)
+
+
+def _angles(found: Results, table: int) -> Iterator[Section]:
+    yield Figures(f"angles-{table}", partial(angle_figures, found, table), "28rem", TITLES[table], LEGEND)
+    yield table_facts(found, table)
 
 
 # Sentences and tables.
@@ -83,9 +87,6 @@ TITLES = {
     2: "Table 2: spatial robot, six links, simulated",
     3: "Table 3: prototype, twelve links, bent in one plane, measured",
 }
-TABLE_4 = (
-    "Table 4: prototype bent in space. Only distances from measured tips are printed, so only the triangle is checked"
-)
 NOT_EQUAL = " *"
 
 
@@ -216,6 +217,113 @@ def weighty(races: Sequence[Race]) -> list[Race]:
 
 def _count(sweeps: int | None) -> str:
     return "fails" if sweeps is None else str(sweeps)
+
+
+# Plots and 3D pictures, drawn when a page or a picture is made.
+
+MEASURED_COLOUR = "#0072B2"
+GREY = "#7F7F7F"
+MARKS = {"ours": ("circle", 6.0), "paper's estimate": ("circle-open", 11.0)}
+REAL = ("diamond-open", 8.0)
+"""Symbol and size by what is shown."""
+
+
+def angle_figures(found: Results, table: int) -> list[Any]:
+    """Bending angles along the robot on both mounts, to one scale."""
+    figure = panel_figure([bend_panel(found, table, mount) for mount in MOUNTS])
+    figure.update_xaxes(dtick=1 if table < 3 else 2)
+    figure.update_yaxes(matches="y")
+    return [figure]
+
+
+def plane_figures(found: Results) -> list[Any]:
+    """The experiments of Table 3 in the plane in which the prototype bends."""
+    return [panel_figure([plane_panel(found, mount) for mount in MOUNTS])]
+
+
+def still_panels(found: Results) -> list[Panel]:
+    """Shapes and bending angles of the prototype on each mount that was solved."""
+    mounts = [mount for mount in MOUNTS if (3, EXPERIMENTS[0], mount) in found.solved]
+    return [panel for mount in mounts for panel in (plane_panel(found, mount), bend_panel(found, 3, mount))]
+
+
+def plane_panel(found: Results, mount: str) -> Panel:
+    """Shapes of Table 3 at equal scale on both axes; those on the ceiling hang."""
+    series = []
+    for item, colour in zip(EXPERIMENTS, CABLE_COLOURS, strict=False):
+        case: Key = (3, item, mount)
+        series.append(Series("without gravity", *_backbone(found, (3, item, "none")), colour, "dot", width=1.0))
+        series.append(Series(f"experiment {item}", *_backbone(found, case), colour))
+        places = {"ours": found.solved[case].shape.tip * 1e3}
+        places |= {what: _place(values) for what, values in _printed(case).items()}
+        series += [_marks(what, ([-float(at[1])], [float(at[2])]), colour) for what, at in places.items()]
+    return Panel(f"Shape, {mount}", "-y [mm]", "z [mm]", (*series, *_key(3)), equal=True, flipped=mount == "ceiling")
+
+
+def bend_panel(found: Results, table: int, mount: str) -> Panel:
+    """Bending angles of one of Tables 1 to 3."""
+    series = []
+    for item, colour in zip(EXPERIMENTS if table == 3 else MATERIALS, CABLE_COLOURS, strict=False):
+        case: Key = (table, item, mount)
+        ours = {cell.quantity: cell.ours for cell in found.cells if cell.key == case}
+        series.append(Series(f"experiment {item}" if table == 3 else item, *_bends(ours), colour))
+        series += [_marks(what, _bends(values), colour) for what, values in ({"ours": ours} | _printed(case)).items()]
+    return Panel(f"Bending angles, {mount}", "joint", "bending angle [deg]", (*series, *_key(table)))
+
+
+def _printed(case: Key) -> dict[str, Values]:
+    return {"paper's estimate": estimates()[case], _real(case[0]): references()[case]}
+
+
+def _real(table: int) -> str:
+    return "measured" if table == 3 else "ADAMS"
+
+
+def _marks(what: str, points: tuple[Sequence[float], Sequence[float]], colour: str, name: str = "") -> Series:
+    symbol, size = MARKS.get(what, REAL)
+    return Series(name, *points, colour, "", symbol, size=size)
+
+
+def _key(table: int) -> Iterator[Series]:
+    """What each kind of mark is."""
+    return (_marks(what, ([], []), GREY, what) for what in (*MARKS, _real(table)))
+
+
+def _bends(values: Values) -> tuple[list[int], list[float]]:
+    """Numbers of joints, and their bending angles, deg."""
+    found = {name: value for name, value in values.items() if name.endswith("_deg")}
+    return [int(name.removeprefix("theta").removesuffix("_deg")) for name in found], list(found.values())
+
+
+def _place(values: Values) -> Floats:
+    """(3,) mm, the tip."""
+    return np.array([values[f"{axis}_mm"] for axis in "xyz"])
+
+
+def _backbone(found: Results, case: Key) -> tuple[list[float], list[float]]:
+    """The robot from base to tip in the plane of bending, mm."""
+    shape = found.solved[case].shape
+    points = np.vstack([shape.frames[:, :3, 3], shape.tip]) * 1e3
+    return (-points[:, 1]).tolist(), points[:, 2].tolist()
+
+
+def experiment_pictures(found: Results) -> Iterator[Any]:
+    """The prototype in the three ground-mounted experiments, with the measured tip and the shape without gravity."""
+    from vertebra.report.plotly import picture_row, point_trace
+
+    scenes = [_experiment_scene(found, item) for item in EXPERIMENTS]
+    robots = [found.solved[3, item, "ground"].shape.robot for item in EXPERIMENTS]
+    pictures = picture_row(robots, scenes, [f"experiment {item}" for item in EXPERIMENTS])
+    for item, figure in zip(EXPERIMENTS, pictures, strict=True):
+        tip = _place(references()[3, item, "ground"])
+        figure.add_trace(point_trace(tip, MEASURED_COLOUR, "measured tip", "diamond-open", 7))
+        yield figure
+
+
+def _experiment_scene(found: Results, item: str) -> Scene:
+    loaded, free = (found.solved[3, item, mount].shape for mount in ("ground", "none"))
+    scene = shape_scene(loaded, [ghost(loaded.robot, free.frames, "without gravity")])
+    return replace(scene, ellipsoid=None)  # it would hide the measured tip
 
 
 # Plain rows for JSON and CSV; units are in the names.

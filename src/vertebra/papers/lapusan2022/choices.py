@@ -20,12 +20,14 @@ from vertebra.papers.case import (
     number_line,
 )
 from vertebra.papers.lapusan2022.cases import (
+    BASE_NOTE,
     BASES,
     DURATION,
     METHODS,
     POSES,
     PRESET,
     SEEDS,
+    SHOWN_POSE,
     Base,
     Method,
     distances_mm,
@@ -40,9 +42,8 @@ from vertebra.papers.lapusan2022.cases import (
 )
 from vertebra.papers.lapusan2022.model import MODELS, ranges, sensor_model
 from vertebra.papers.lapusan2022.published import LOOP_RATE, QUANTITIES, UNITS, errors
-from vertebra.papers.lapusan2022.report import BASE_NOTE
-from vertebra.papers.paper import Verdict, unless_explained
-from vertebra.papers.printed import decimals, fixed, rounds_to
+from vertebra.papers.paper import Verdict, decimals, rounds_to, unless_explained
+from vertebra.report.document import fixed
 from vertebra.robot.tables import Floats
 from vertebra.sensing.sensed_shape import SensedShape
 from vertebra.sensing.simulated.stream import simulated_frames
@@ -51,8 +52,6 @@ TESTS = {"test against the tracker": "tracker", "test against a virtual robot": 
 _WORDS = {test: words for words, test in TESTS.items()}
 PLACES = {f"perfect sensors, {base.name} base" if "deg" not in base.name else f"perfect sensors, base {base.name}": base
           for base in BASES}  # fmt: skip
-SHOWN_POSE = 113
-"""Of the 240; the one of the report's pictures."""
 NO_ERROR = (
     "The paper prints no error of its equations alone: it says that they give the pose of every platform. With perfect"
     " sensors anything but 0 is their own."

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from vertebra.papers.lapusan2022.cases import python_robot
-from vertebra.papers.lapusan2022.model import ENCODERS, Results
+from vertebra.papers.lapusan2022.model import ENCODERS, Results, small_differences
 from vertebra.papers.lapusan2022.published import ANGLE_AGREEMENT, EXECUTION_TIME, LOOP_RATE, errors
 from vertebra.papers.paper import Claim, Verdict, unless_explained
-from vertebra.papers.printed import fixed
+from vertebra.report.document import fixed
 from vertebra.robot.tables import Floats
 
 ABOUT = {
@@ -93,14 +93,18 @@ def _errors(found: Results) -> Iterator[Claim]:
     printed = errors("hil")
     reach = angle_reach_mm()
     least, most = float(printed.mae[:3].min()), float(printed.mae[:3].max())
+    millisecond, lengths = small_differences()
     yield _claim(
         "e", "4.2", "position errors of 0.0028 to 0.0116 mm come from discretisation and precision of the computers",
         Verdict.DEPENDS,
         f"Not from precision: 32 bits would make {found.rounding.position_mm:.0e} mm at most, and angles that"
         f" agree as stated in (d) {reach:.0e} mm: {fixed(least / reach, 0)} to {fixed(most / reach, 0)} times less"
         " than printed.",
-        "So something else differed: lengths, or the instants at which positions were taken. The text does not say.",
-        numbers={"bits_32_mm": found.rounding.position_mm, "angles_mm": reach},
+        "So something else differed: lengths, or the instants at which positions were taken; the text does not say."
+        f" Lengths that differ by 0.01 % make {fixed(lengths, 3)} mm, instants a millisecond apart"
+        f" {fixed(millisecond, 3)} mm on average.",
+        numbers={"bits_32_mm": found.rounding.position_mm, "angles_mm": reach, "lengths_mm": lengths,
+                 "millisecond_mm": millisecond},
     )  # fmt: skip
     lever = found.lever
     yield _claim(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vertebra.papers.printed import read_rows
+from vertebra.papers.paper import read_rows
 from vertebra.robot.tables import Floats
 
 FOLDER = Path(__file__).parent / "tables"

@@ -1,35 +1,42 @@
-"""What is shown of the comparison: tables, sentences, sections of the page, and plain rows for JSON and CSV."""
+"""What is shown of the comparison: sentences, tables, plots, and plain rows for JSON and CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, astuple, replace
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
+import vertebra as vb
 from vertebra.papers.lapusan2022 import PAPER
-from vertebra.papers.lapusan2022.cases import AZIMUTHS, METHODS, POSES, SEEDS, TipError
+from vertebra.papers.lapusan2022.cases import (
+    BASE_NOTE,
+    BASES,
+    METHODS,
+    MM,
+    PRINTED,
+    SEEDS,
+    SHOWN_POSE,
+    orientations,
+    platforms,
+    poses,
+    python_robot,
+    true_platforms,
+)
 from vertebra.papers.lapusan2022.claims import claims
 from vertebra.papers.lapusan2022.model import ENCODERS, MODELS, USED, Results, results, timing
 from vertebra.papers.lapusan2022.published import QUANTITIES, TESTS, UNITS, errors
-from vertebra.papers.paper import (
-    Claim,
-    Comparison,
-    Pictures,
-    Reproduced,
-    Section,
-    Table,
-    Text,
-    claim_sections,
-    figures,
-    verdict_sentence,
-)
-from vertebra.papers.printed import decimals, fixed
-from vertebra.report.document import Facts
+from vertebra.papers.paper import Claim, Comparison, Reproduced, claim_sections, decimals, verdict_sentence
+from vertebra.report.document import Facts, Figures, Section, Sentences, fixed
+from vertebra.report.panels import Panel, Series, panel_figure, spread
+from vertebra.report.scene import Ghost, Scene, View, robot_scene
 from vertebra.robot.tables import Floats
 
 NOTE = "Poses are in the frame of the base; z runs along the straight robot. Simulated, not measured."
-BASES = "Left: position. Right: orientation. Pairwise and chain are right to rounding."
+BASES_CAPTION = "Left: position. Right: orientation. Pairwise and chain are right to rounding."
 SHAPES = (
     "The robot as it is. Orange: its platforms by the printed equations, black (white on a dark page): by `chain`,"
     " both with perfect sensors."
@@ -43,8 +50,7 @@ TIMES = (
     " lost frames; peaks there are shapes made while samples were missing."
 )
 GROWTH = "All modules together bend as far as four do. Encoders: joint angles with independent errors of 0.05 deg."
-PLOT, SCENE = "22rem", "23rem"
-_figures = partial(figures, PAPER.name)
+PLOT = "22rem"
 
 
 def compare() -> Comparison:
@@ -57,9 +63,11 @@ def compare() -> Comparison:
         found,
         tuple(headlines(found, judged)),
         tuple(sections(found, judged)),
+        tuple(details(found)),
         record(found),
         lambda: error_records(found),
-        _figures("draw", found),
+        lambda: still_panels(found),
+        "Lapusan et al. 2022: shape from orientation sensors; ours simulated, module length assumed",
         judged,
         _reproduced(found),
         NOTE,
@@ -88,31 +96,39 @@ def _reproduced(found: Results) -> Reproduced:
 
 
 def sections(found: Results, claims: Sequence[Claim]) -> Iterator[Section]:
-    """In the order of the page."""
-    yield Pictures("bases", _figures("base_figures", found), PLOT, "The equations alone, by how the base stands", BASES)
-    yield Table(base_facts(found), brief=True)
-    yield Text((BASE_NOTE,), brief=True)
-    yield Pictures(
-        "shapes", _figures("shape_pictures"), SCENE, "One pose by the printed equations", SHAPES,
-        more="The same pose on tilted bases",
-    )  # fmt: skip
-    yield Table(variant_facts(found))
-    yield Pictures("tracker", _figures("mae_figures", found, "tracker"), PLOT, "Against the tracker", MAE)
-    yield Table(mae_facts(found, "tracker"), brief=True)
-    yield Table(mae_facts(found, "hil"), brief=True)
-    yield Text(tuple(method_notes()), brief=True)
-    yield Table(cause_facts(found))
-    yield Text((CAUSE_NOTE,))
-    yield Pictures("hil", _figures("mae_figures", found, "hil"), PLOT, "Against a virtual robot", HIL)
-    yield Table(virtual_facts(found))
-    yield Pictures("times", _figures("time_figures", found), PLOT, "Error over time", TIMES)
-    yield Table(spread_facts(found))
-    yield Pictures("growth", _figures("growth_figures", found), PLOT, "More modules", GROWTH)
-    yield Table(growth_facts(found))
-    yield Table(growth_angle_facts(found))
-    yield Text((GROWTH_NOTE,))
+    """What matters most, in the order of the page."""
+    bases = partial(base_figures, found)
+    yield Figures("bases", bases, PLOT, "The equations alone, by orientation of the base", BASES_CAPTION)
+    yield base_facts(found)
+    yield Sentences("", "", (BASE_NOTE,))
+    yield Figures("shapes", shape_pictures, "23rem", "One pose by the printed equations", SHAPES, columns=2)
+    yield Figures("tracker", _mae_panels(found, "tracker"), PLOT, "Against the tracker", MAE)
+    yield mae_facts(found, "tracker")
+    yield mae_facts(found, "hil")
+    yield Sentences("", "", tuple(method_notes()))
     yield from claim_sections(claims)
-    yield Table(range_facts(found))
+
+
+def details(found: Results) -> Iterator[Section]:
+    """Everything else."""
+    yield variant_facts(found)
+    yield cause_facts(found)
+    yield Sentences("", "", (CAUSE_NOTE,))
+    yield Figures("hil", _mae_panels(found, "hil"), PLOT, "Against a virtual robot", HIL)
+    yield virtual_facts(found)
+    times = [time_panel(found, "hil", model) for model in ("stated", "datasheet")]
+    yield Figures("times", times, PLOT, "Error over time", TIMES)
+    yield spread_facts(found)
+    yield Figures("growth", partial(growth_figures, found), PLOT, "More modules", GROWTH)
+    yield growth_facts(found)
+    yield growth_angle_facts(found)
+    yield Sentences("", "", (GROWTH_NOTE,))
+    yield range_facts(found)
+
+
+def _mae_panels(found: Results, test: str) -> list[Panel]:
+    """Of positions and of angles."""
+    return [mae_panel(found, test, places) for places in (slice(0, 3), slice(3, 6))]
 
 
 # Sentences and tables.
@@ -168,7 +184,11 @@ def _ranges_fit(found: Results) -> str:
 def base_facts(found: Results) -> Facts:
     """Perfect sensors: errors of the tip by base and method."""
     rows = [
-        (one.base.name, *_cells(one.methods["paper"]), *(_tiny(one.methods[name]) for name in ("pairwise", "chain")))
+        (
+            one.base.name,
+            *(fixed(value) for value in astuple(one.methods["paper"])),
+            *(f"{one.methods[name].largest_mm:.0e}" for name in ("pairwise", "chain")),
+        )
         for one in found.bases
     ]
     headers = (
@@ -178,28 +198,12 @@ def base_facts(found: Results) -> Facts:
     return Facts("Error of the tip with perfect sensors", headers, tuple(rows))
 
 
-BASE_NOTE = f"{POSES} poses within the ranges of the first test; tilted bases lean into {AZIMUTHS} directions in turn."
-
-
-def _cells(error: TipError) -> tuple[str, ...]:
-    values = (error.mean_mm, error.largest_mm, error.mean_deg, error.largest_deg)
-    return tuple(fixed(value) for value in values)
-
-
-def _tiny(error: TipError) -> str:
-    return f"{error.largest_mm:.0e}"
-
-
 def variant_facts(found: Results) -> Facts:
     """Which equation does what, by base."""
     names = list(found.bases[0].variants)
-    rows = [(name, *(_mean(one.variants[name]) for one in found.bases)) for name in names]
+    rows = [(name, *(fixed(one.variants[name].mean_mm) for one in found.bases)) for name in names]
     headers = ("equations", *(one.base.name.replace(" ", "\n", 1) for one in found.bases))
     return Facts("Mean error of the tip by equation put right, perfect sensors [mm]", headers, tuple(rows))
-
-
-def _mean(error: TipError) -> str:
-    return fixed(error.mean_mm, 2)
 
 
 def growth_facts(found: Results) -> Facts:
@@ -301,6 +305,132 @@ CAUSE_NOTE = (
 
 def _three(values: Floats) -> str:
     return " / ".join(fixed(float(value)) for value in values[:3])
+
+
+# Plots and 3D pictures, drawn when a page or a picture is made.
+
+STYLES = {
+    "paper": ("#D55E00", "square"),
+    "pairwise": ("#0072B2", "diamond"),
+    "chain": ("#000000", "circle"),
+    "chain, soft": ("#56B4E9", "triangle-up"),
+    ENCODERS: ("#7F7F7F", "x"),
+}
+NOISE = {"stated": "noise as stated", "datasheet": "all errors"}
+MOST_POINTS = 400
+SHOWN_BASES = (0, 1, 3, 4)
+VIEW = View(2, 1, (0.24, -0.70, 0.67))
+"""Across the bend and from above, so that errors to any side show."""
+
+
+def base_panel(found: Results, unit: str = "mm") -> Panel:
+    """Error of the tip by tilt of the base, perfect sensors; the yawed base has its own mark. `unit`: mm or deg."""
+    mean = attrgetter(f"mean_{unit}")
+    tilted = [one for one in found.bases if not one.base.yaw]
+    series = []
+    for name in ("paper", "pairwise", "chain"):
+        colour, symbol = STYLES[name]
+        y = [mean(one.methods[name]) for one in tilted]
+        series.append(Series(name, [one.base.tilt for one in tilted], y, colour, "solid", symbol, size=8))
+    yawed = next(one for one in found.bases if one.base.yaw)
+    name, colour = f"paper, level but yawed by {yawed.base.yaw:g} deg", STYLES["paper"][0]
+    series.append(Series(name, [0.0], [mean(yawed.methods["paper"])], colour, "", "circle-open", size=12))
+    return Panel("perfect sensors", "tilt of the base [deg]", f"mean error of the tip [{unit}]", tuple(series))
+
+
+def growth_panel(found: Results, unit: str = "deg") -> Panel:
+    """Error of the tip against the number of modules, with noise; `unit`: mm or deg."""
+    mean = attrgetter(f"mean_{unit}")
+    counts = [one.modules for one in found.growth]
+    series = []
+    for name in (*METHODS, ENCODERS):
+        colour, symbol = STYLES[name]
+        y = [mean(one.noisy[name]) for one in found.growth]
+        series.append(Series(name, counts, y, colour, "dot" if name == ENCODERS else "solid", symbol, size=7))
+    return Panel("noise as stated, level base", "modules", f"mean error of the tip [{unit}]", tuple(series))
+
+
+def mae_panel(found: Results, test: str, places: slice, model: str = "stated") -> Panel:
+    """Mean absolute errors beside the printed ones: of positions or of angles."""
+    names = tuple(QUANTITIES)[places]
+    unit = UNITS[places][0]
+    rows = list(range(len(names)))
+    series = [Series("published", errors(test).mae[places], rows, "#000000", "", "circle-open", size=14)]
+    for name in METHODS:
+        colour, symbol = STYLES[name]
+        series.append(Series(f"simulated, {name}", found.mae(test, model, name)[places], rows, colour, "",
+                             symbol, size=8))  # fmt: skip
+    what = {"hil": "HIL motion", "tracker": "tracker motion"}[test]
+    return Panel(f"{what}, {NOISE[model]}", f"mean absolute error [{unit}]", "", tuple(series), rows=names)
+
+
+def time_panel(found: Results, test: str, model: str) -> Panel:
+    """Distance of the tip from the truth during the first run."""
+    series = []
+    for name in ("paper", "pairwise", "chain"):
+        run = next(one for one in found.of(test, model, name) if one.seed == SEEDS[0])
+        rows = spread(len(run.times), MOST_POINTS)
+        series.append(Series(name, run.times[rows], run.distances[rows], STYLES[name][0]))
+    return Panel(f"{test} motion, {NOISE[model]}", "time [s]", "error of the tip [mm]", tuple(series))
+
+
+def base_figures(found: Results) -> list[Any]:
+    """Position and orientation of the tip by base."""
+    return _from_zero(base_panel(found, unit) for unit in ("mm", "deg"))
+
+
+def growth_figures(found: Results) -> list[Any]:
+    """Position and orientation of the tip by number of modules."""
+    return _from_zero(growth_panel(found, unit) for unit in ("mm", "deg"))
+
+
+def _from_zero(panels: Iterable[Panel]) -> list[Any]:
+    figures = [panel_figure([panel]) for panel in panels]
+    for figure in figures:
+        figure.update_yaxes(rangemode="tozero")
+    return figures
+
+
+def still_panels(found: Results) -> list[Panel]:
+    """Of the still picture."""
+    return [
+        base_panel(found),
+        growth_panel(found),
+        mae_panel(found, "tracker", slice(0, 3)),
+        time_panel(found, "hil", "stated"),
+    ]
+
+
+def shape_pictures() -> Iterator[Any]:
+    """One pose on several bases in the frame of the base: the robot, and where methods have it with perfect sensors."""
+    from vertebra.report.plotly import eye_distance, picture_row
+
+    robot, angles = python_robot(), poses()[SHOWN_POSE]
+    true = true_platforms(robot, angles[None])
+    scenes, titles = [], []
+    for place in SHOWN_BASES:
+        base = BASES[place]
+        seen = orientations(true, base.rotations(SHOWN_POSE + 1)[-1:])
+        printed = platforms(seen, robot, PRINTED)[0]
+        chain = vb.shape_from_orientations(robot, seen[0], twist=0.0).platforms_in_base
+        scenes.append(_scene(angles, {"paper": printed, "chain": chain}))
+        off = MM * np.linalg.norm(printed[-1, :3, 3] - true[0, -1, :3, 3])
+        titles.append(f"{base.name}: {off:.1f} mm")
+    low, high = np.min([one.low for one in scenes], axis=0), np.max([one.high for one in scenes], axis=0)
+    distance = eye_distance(replace(scenes[0], low=low, high=high))
+    x, y, z = (distance * value for value in scenes[0].view.eye)
+    for figure in picture_row([robot] * len(scenes), scenes, titles):
+        figure.update_layout(scene_camera_eye={"x": x, "y": y, "z": z})
+        yield figure
+
+
+def _scene(angles: Floats, found: Mapping[str, Floats]) -> Scene:
+    robot = python_robot()
+    scene = robot_scene(robot, vb.Pose(robot, angles).frames)
+    ghosts = tuple(Ghost(MM * frames[:, :3, 3], STYLES[name][0], name) for name, frames in found.items())
+    corners = np.vstack([scene.low, scene.high, *(ghost.line for ghost in ghosts)])
+    # In the frame of the base, gravity would point elsewhere in every picture.
+    return replace(scene, view=VIEW, ghosts=ghosts, gravity=None, low=corners.min(axis=0), high=corners.max(axis=0))
 
 
 # Plain rows for JSON and CSV; units are in the names.

@@ -12,9 +12,8 @@ import numpy as np
 import vertebra as vb
 from vertebra.errors import InputError
 from vertebra.mechanics.problem import Closure
-from vertebra.papers.printed import fixed
 from vertebra.papers.yang2023.published import CONSTANT_FRICTION, rows_of
-from vertebra.report.document import Facts, degrees, number
+from vertebra.report.document import Facts, degrees, fixed, number
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.shape import Shape

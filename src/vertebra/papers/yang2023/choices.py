@@ -8,7 +8,6 @@ from typing import Any
 
 from vertebra.mechanics.problem import Closure
 from vertebra.papers.case import Axis, Choice, Line, Opens, Outcome, Report, Source, own_line
-from vertebra.papers.printed import fixed
 from vertebra.papers.yang2023.cases import (
     AXES,
     CASES,
@@ -23,6 +22,7 @@ from vertebra.papers.yang2023.cases import (
 )
 from vertebra.papers.yang2023.model import EFFECTS, Solved, between_closures, effect, select
 from vertebra.papers.yang2023.published import CONSTANT_FRICTION, PAYLOAD_MEAN, tip_errors
+from vertebra.report.document import fixed
 
 CLOSURE_NAMES = {"virtual work": CLOSURES[0], "the paper's moments": CLOSURES[1]}
 PAPER_CLOSURE = "The Shape tab balances by virtual work; the paper's moments at the disc centre are only here."

@@ -126,18 +126,17 @@ class Evidence:
         bends = [total_bend(self.solved[number, FULL, self.closure]) for number in effects]
         return float(np.corrcoef(bends, list(effects.values()))[0, 1])
 
-    def trend_on(self, share: float) -> float:
-        """`trend` under III, had the variable friction coefficient only this share of its assumed size everywhere."""
+    def with_friction(self, share: float) -> Evidence:
+        """In plane, had the variable friction coefficient only this share of its assumed size everywhere."""
         law = vb.FrictionLaw.quadratic(*(share * value for value in section_of("B")["cables"]["friction"]["quadratic"]))
-        found = []
-        for name in PROTOTYPES:
-            pairs = []
-            for case in cases_of(f"{name} in-plane"):
-                shape = vb.shape_from_tensions(prototype(name), tensions_of(case), friction=law, closure=self.closure)
-                apart = np.linalg.norm(shape.tip - self.solved[case.number, "III", self.closure].tip)
-                pairs.append((total_bend(shape), float(apart)))
-            found.append(float(np.corrcoef(np.array(pairs).T)[0, 1]))
-        return min(found)
+        other = {
+            (case.number, FULL, self.closure): vb.shape_from_tensions(
+                prototype(case.prototype), tensions_of(case), friction=law, closure=self.closure
+            )
+            for case in CASES
+            if case.test == "in-plane"
+        }
+        return Evidence({**self.solved, **other}, self.closure)
 
     def linearity(self) -> float:
         """Effect of half the mass of rods, cables and locks over that of all of it, in plane on B."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from vertebra.papers.printed import read_rows
+from vertebra.papers.paper import read_rows
 
 FOLDER = Path(__file__).parent / "tables"
 

@@ -1,25 +1,17 @@
-"""What is shown of the comparison: tables, sentences, sections of the page, and plain rows for JSON and CSV."""
+"""What is shown of the comparison: sentences, tables, plots, and plain rows for JSON and CSV."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from vertebra.errors import InputError
-from vertebra.papers.paper import (
-    Claim,
-    Comparison,
-    Pictures,
-    Reproduced,
-    Section,
-    Table,
-    Text,
-    claim_sections,
-    figures,
-    verdict_sentence,
-)
-from vertebra.papers.printed import fixed
+from vertebra.mechanics.problem import Closure
+from vertebra.papers.paper import Claim, Comparison, Reproduced, claim_sections, verdict_sentence
 from vertebra.papers.yang2023 import PAPER
 from vertebra.papers.yang2023.cases import (
     AXES,
@@ -34,7 +26,7 @@ from vertebra.papers.yang2023.cases import (
     masses_text,
     tensions_of,
 )
-from vertebra.papers.yang2023.claims import claims, quoted
+from vertebra.papers.yang2023.claims import Quoted, claims, quoted
 from vertebra.papers.yang2023.model import (
     EFFECTS,
     GROUPS,
@@ -46,8 +38,14 @@ from vertebra.papers.yang2023.model import (
     results,
     select,
     spread,
+    total_bend,
 )
-from vertebra.report.document import Facts
+from vertebra.report.document import Facts, Figures, Section, Sentences, fixed
+from vertebra.report.panels import Panel, Series, panel_still
+from vertebra.report.scene import Scene, ghost
+from vertebra.report.shape import shape_scene
+from vertebra.robot.tables import Floats
+from vertebra.statics.shape import Shape
 
 NOTE = f"{AXES} 3D pictures are in our axes, whose x is up and whose z runs along the robot."
 SHAPES = (
@@ -63,7 +61,7 @@ LOOP = (
     "Left: Condition I, III or IV against II. Bars: what the printed errors allow; hollow: the text's number; filled:"
     " ours. Right: the pair that pulls up is loaded and unloaded three times; later cycles lie on each other."
 )
-_figures = partial(figures, PAPER.name)
+SIDE = "Yang et al. 2023: side view"
 
 
 def compare(case: Sequence[int] = (), condition: Sequence[str] = (), closure: str | None = None) -> Comparison:
@@ -90,36 +88,44 @@ def _whole(found: Results) -> Comparison:
         "Yang et al. 2023: twin-pivot robots with cable friction",
         found,
         tuple(headlines(found, judged)),
-        tuple(_sections(found, judged, partial(_figures, "panel_figures", found, stated))),
+        tuple(_sections(found, stated, judged)),
+        tuple(_details(found)),
         record(found),
         lambda: tip_records(found),
-        _figures("draw", found, stated),
+        lambda: still_panels(found, stated),
+        "Yang et al. 2023: prototype B, computed",
         judged,
         Reproduced(sum(ranges), len(ranges), counted),
         NOTE,
     )
 
 
-def _sections(found: Results, claims: Sequence[Claim], panels: Any) -> Iterator[Section]:
-    shapes = _figures("shape_pictures", found)
-    yield Pictures("shapes", shapes, "24rem", "Shapes with and without friction", SHAPES, True)
-    loop = panels(("ranges",), ("loop",))
-    yield Pictures("loop", loop, "26rem", "Claims about B, and a loop of tension", LOOP)
+def _sections(found: Results, stated: Sequence[Quoted], claims: Sequence[Claim]) -> Iterator[Section]:
+    shapes = partial(shape_pictures, found)
+    yield Figures("shapes", shapes, "24rem", "Shapes with and without friction", SHAPES, True)
+    loop = [range_panel(stated), loop_panel(found.loops["virtual-work"])]
+    yield Figures("loop", loop, "26rem", "Claims about B, and a loop of tension", LOOP)
     yield from claim_sections(claims)
-    yield Table(condition_facts(), brief=True)
-    yield Table(effect_facts(found), brief=True)
-    yield Pictures("effects", panels(("effects A", "effects B")), "27rem", "Effects against bend", EFFECT)
-    yield Pictures("plane", panels(("plane A", "plane B")), "27rem", "Shapes in plane", PLANE)
-    yield Table(closure_facts(found))
-    yield Table(loop_facts(found), brief=True)
-    yield Text((AXES,))
-    yield Table(case_facts(found))
+    yield condition_facts()
+    yield effect_facts(found)
+    yield loop_facts(found)
+
+
+def _details(found: Results) -> Iterator[Section]:
+    effects = [effect_panel(found, f"{name} in-plane") for name in PROTOTYPES]
+    yield Figures("effects", effects, "27rem", "Effects against bend", EFFECT)
+    planes = [plane_panel(found, cases_of(f"{name} in-plane")[::2], ("I", "II", "III")) for name in PROTOTYPES]
+    yield Figures("plane", planes, "27rem", "Shapes in plane", PLANE)
+    yield closure_facts(found)
+    yield Sentences("", "", (AXES,))
+    yield case_facts(found)
     for condition in found.conditions:
-        yield Table(condition_tips(found, condition))
+        yield condition_tips(found, condition)
 
 
 def _selection(found: Results) -> Comparison:
-    what = f"case {found.cases[0].number}" if len(found.cases) == 1 else f"{len(found.cases)} cases"
+    one = len(found.cases) == 1
+    what = f"case {found.cases[0].number}" if one else f"{len(found.cases)} cases"
     conditions = found.conditions
     where = f"Condition {conditions[0]}" if len(conditions) == 1 else f"Conditions {', '.join(conditions)}"
     return Comparison(
@@ -127,24 +133,27 @@ def _selection(found: Results) -> Comparison:
         f"Yang et al. 2023: {what}, {where}",
         found,
         (AXES,),
-        tuple(_selected(found)),
+        tuple(_one_case(found) if one else _several(found)),
+        (),
         record(found),
         lambda: tip_records(found),
-        _figures("draw", found, ()),
+        (lambda: case_scene(found)) if one else (lambda: partial(panel_still, [side_panel(found)], SIDE, 1)),
+        _picture_title(found) if one else SIDE,
         note=NOTE,
     )
 
 
-def _selected(found: Results) -> Iterator[Section]:
-    if len(found.cases) == 1:
-        lines = " Lines: the other conditions." if len(found.conditions) > 1 else ""
-        caption = f"Condition {found.conditions[-1]}.{lines} Drag to turn, scroll to zoom."
-        yield Pictures("case", _figures("case_figures", found), "34rem", "Shapes", caption, True)
-        yield Table(case_tips(found, found.cases[0]), brief=True)
-        return
-    yield Pictures("plane", _figures("side_figures", found), "34rem", "Side view", "Backbones as seen from the side.")
+def _one_case(found: Results) -> Iterator[Section]:
+    lines = " Lines: the other conditions." if len(found.conditions) > 1 else ""
+    caption = f"Condition {found.conditions[-1]}.{lines} Drag to turn, scroll to zoom."
+    yield Figures("case", partial(case_figures, found), "34rem", "Shapes", caption, True)
+    yield case_tips(found, found.cases[0])
+
+
+def _several(found: Results) -> Iterator[Section]:
+    yield Figures("plane", [side_panel(found)], "34rem", "Side view", "Backbones as seen from the side.")
     for name in found.conditions:
-        yield Table(condition_tips(found, name), brief=True)
+        yield condition_tips(found, name)
 
 
 # Sentences and tables.
@@ -291,6 +300,161 @@ def _cells(found: Results, case: Case, condition: str) -> list[str]:
         for closure in found.closures
         for value in in_paper_axes(found.solved[case.number, condition, closure].tip)
     ]
+
+
+# Plots and 3D pictures, drawn when a page or a picture is made.
+
+COLOURS = {"I": "#7F7F7F", "II": "#0072B2", "III": "#E69F00", "IV": "#009E73", "V": "#CC79A7"}
+CLOSURE_COLOUR = "#D55E00"
+EFFECT_MARKS = {
+    "friction": ("I", "circle"),
+    "constant": ("III", "square"),
+    "others": ("IV", "diamond"),
+    "payload": ("V", "x"),
+}
+CYCLE_COLOURS = ("#B3D9F2", "#56B4E9", "#0072B2")
+MOST_NUMBERS = 12
+"""Cases that a title lists one by one."""
+SHOWN = (16, 26, 29)
+"""Cases of the 3D pictures: B pulled up, pulled down, and out of plane."""
+
+
+def shape_pictures(found: Results) -> Iterator[Any]:
+    """Three shapes of B under Condition II, with those under I and III as lines."""
+    from vertebra.report.plotly import picture_row
+
+    cases = [case_numbered(number) for number in SHOWN]
+    # Seen from one side, the arrow of gravity would be off the picture in most; axes say what is up.
+    scenes = [replace(_scene(found, case, "II", ("I", "III"), "virtual-work"), gravity=None) for case in cases]
+    robots = [found.solved[case.number, "II", "virtual-work"].robot for case in cases]
+    return picture_row(robots, scenes, [f"case {case.number}" for case in cases])
+
+
+def case_scene(found: Results) -> Scene:
+    """The one case that was chosen, under its last condition, with the others as lines."""
+    *others, condition = found.conditions
+    return _scene(found, found.cases[0], condition, others, found.closures[0])
+
+
+def case_figures(found: Results) -> list[Any]:
+    """The same to be turned."""
+    from vertebra.report.plotly import robot_picture
+
+    shape = found.solved[found.cases[0].number, found.conditions[-1], found.closures[0]]
+    return [robot_picture(shape.robot, case_scene(found))]
+
+
+def _picture_title(found: Results) -> str:
+    """Of a still picture, which travels without its page."""
+    how = "" if found.closures[0] == "virtual-work" else ", paper's closure"
+    return f"Yang et al. 2023, Condition {found.conditions[-1]}{how}\n{case_title(found.cases[0])}"
+
+
+def _scene(found: Results, case: Case, condition: str, lines: Sequence[str], closure: Closure) -> Scene:
+    """The shape under one condition, those under others as lines."""
+    shape = found.solved[case.number, condition, closure]
+    others = {other: found.solved[case.number, other, closure] for other in lines}
+    ghosts = [
+        replace(ghost(other.robot, other.frames, f"Condition {name}"), colour=COLOURS[name])
+        for name, other in others.items()
+    ]
+    return replace(shape_scene(shape, ghosts), ellipsoid=None)  # the lines are what is to be seen
+
+
+def still_panels(found: Results, stated: Sequence[Quoted]) -> list[Panel]:
+    """The whole comparison in four plots."""
+    plane = plane_panel(found, cases_of("B in-plane")[::2], ("I", "II", "III"))
+    return [plane, effect_panel(found, "B in-plane"), range_panel(stated), loop_panel(found.loops["virtual-work"])]
+
+
+def side_panel(found: Results) -> Panel:
+    """Several chosen cases from the side."""
+    return plane_panel(found, found.cases, found.conditions, found.closures[0])
+
+
+def plane_panel(
+    found: Results, cases: Sequence[Case], conditions: Sequence[str], closure: Closure = "virtual-work"
+) -> Panel:
+    """Backbones in the upright plane, the paper's axes."""
+    dashes = {"I": "dot", "II": "solid", "III": "dash"}
+    series = []
+    for condition in conditions:
+        for case in cases:
+            points = _backbone(found.solved[case.number, condition, closure])
+            name, colour = f"Condition {condition}", COLOURS[condition]
+            series.append(Series(name, points[:, 0], points[:, 1], colour, dashes.get(condition, "solid")))
+            series.append(Series(name, points[-1:, 0], points[-1:, 1], colour, "", "circle", size=5))
+    return Panel(_cases_title(cases), "x [mm]", "y [mm]", tuple(series), equal=True)
+
+
+def _cases_title(cases: Sequence[Case]) -> str:
+    names = " and ".join(dict.fromkeys(case.prototype for case in cases))
+    if len(cases) > MOST_NUMBERS:
+        return f"prototype {names}, {len(cases)} cases"
+    return f"prototype {names}, cases {', '.join(str(case.number) for case in cases)}"
+
+
+def _backbone(shape: Shape) -> Floats:
+    """(m, 3) mm, the paper's axes: base, link frames, tip."""
+    return in_paper_axes(np.vstack([np.zeros(3), shape.frames[1:, :3, 3], shape.tip]))
+
+
+def effect_panel(found: Results, group: str) -> Panel:
+    """How far each effect moves the tip, against how far the robot is bent."""
+    cases = cases_of(group)
+    shapes = {case.number: found.solved[case.number, "II", "virtual-work"] for case in cases}
+    bends = {n: float(np.degrees(total_bend(shape)) * np.sign(shape.frames[-1][0, 2])) for n, shape in shapes.items()}
+    order = sorted(bends, key=lambda number: bends[number])
+    series = []
+    for name, (mark, symbol) in EFFECT_MARKS.items():
+        distances = effect(found.solved, cases, EFFECTS[name], "virtual-work")
+        if any(distances.values()):
+            series.append(
+                _curve(f"{name}, {' - '.join(EFFECTS[name])}", order, bends, distances, COLOURS[mark], symbol)
+            )
+    closures = between_closures(found.solved, cases, "II")
+    series.append(_curve("closures, II", order, bends, closures, CLOSURE_COLOUR, "triangle-up"))
+    return Panel(group, "bend under Condition II [deg], up positive", "distance of tips [mm]", tuple(series))
+
+
+def _curve(
+    name: str, order: Sequence[int], x: dict[int, float], y: dict[int, float], colour: str, symbol: str
+) -> Series:
+    return Series(name, [x[n] for n in order], [y[n] for n in order], colour, "solid", symbol, width=1.0)
+
+
+def range_panel(claims: Sequence[Quoted]) -> Panel:
+    """What the printed errors allow, as bars, and ours."""
+    chosen = [claim for claim in claims if claim.triangle and claim.ours is not None]
+    most = max(max(claim.ours or 0.0, claim.low) for claim in chosen) * 1.1
+    series = []
+    for row, claim in enumerate(chosen):
+        ends = [claim.low, min(claim.high, most)]
+        series.append(Series("allowed by printed errors", ends, [row, row], "#56B4E9", width=7))
+    said = [float(claim.says.strip("> ()")) for claim in chosen]
+    rows = [float(row) for row in range(len(chosen))]
+    ours, theirs = ([getattr(claim, name) for claim in chosen] for name in ("ours", "by_paper_closure"))
+    series += [
+        Series("text", said, rows, "#000000", "", "circle-open", size=12),
+        Series("ours", ours, rows, "#000000", "", "circle", size=7),
+        Series("ours, paper's closure", theirs, rows, CLOSURE_COLOUR, "", "x", size=8),
+    ]
+    names = tuple(claim.what.removeprefix("B, ") for claim in chosen)
+    return Panel("B in plane: distance from Condition II", "mm", "", tuple(series), rows=names)
+
+
+def loop_panel(loop: Loop) -> Panel:
+    """Height of the tip against the tension difference, cycle by cycle."""
+    series = [Series("without friction", loop.difference, loop.frictionless[:, 1], COLOURS["I"], "dot")]
+    for number, (tips, colour) in enumerate(zip(loop.tips, CYCLE_COLOURS, strict=True), 1):
+        width = 6.0 / number  # later cycles lie on earlier ones, which show behind them
+        series.append(Series(f"cycle {number}", loop.difference, tips[:, 1], colour, width=width))
+    ends = [loop.widest_at] * 2
+    at = int(loop.gaps.argmax())
+    heights = [float(loop.tips[-1, at, 1]), float(loop.tips[-1, len(loop.difference) - 1 - at, 1])]
+    series.append(Series(f"{loop.width:.1f} mm apart", ends, heights, "#000000", "solid", "circle", size=5))
+    title = f"loop on prototype B, {loop.friction_work[-1]:.2f} mJ a cycle"
+    return Panel(title, "tension of cables 1, 2 less that of 3, 4 [N]", "tip y [mm]", tuple(series))
 
 
 # Plain rows for JSON and CSV; units are in the names.
