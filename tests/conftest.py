@@ -21,5 +21,12 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def folder_of_the_run(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """One folder for all workers of a run, which is removed as pytest removes its own."""
+    own = tmp_path_factory.getbasetemp()
+    os.environ["VERTEBRA_TEST_RUN"] = str(own.parent if "PYTEST_XDIST_WORKER" in os.environ else own)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name != LONGEST)

@@ -246,9 +246,7 @@ def test_only_the_experiments():
 
 
 def test_picture_shows_what_the_table_says():
-    from vertebra.papers.hu2023.figures import still_panels
-
-    drawn = {panel.title: panel for panel in still_panels(compare(experiments=True).results)}
+    drawn = {panel.title: panel for panel in facts.still_panels(compare(experiments=True).results)}
     assert list(drawn) == ["Shape, ground", "Bending angles, ground"]
     bends = drawn["Bending angles, ground"].series
     assert [line.name for line in bends if line.name] == [

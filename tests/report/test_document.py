@@ -1,4 +1,4 @@
-"""Numbers as text, columns of numbers, and what a report can be written to."""
+"""Numbers as text, columns of numbers, and rows for a CSV file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 
 from vertebra.report.document import (
     Facts,
-    Report,
     Rows,
     degrees,
     number,
@@ -33,7 +32,6 @@ def test_columns_of_numbers_are_told_from_texts() -> None:
     assert numeric_columns(Facts("", ("", ""), (("1", "2"),))) == (False, False)
 
 
-def test_suffixes_follow_from_the_contents() -> None:
-    assert Report("", dict).suffixes == {".json"}
-    whole = Report("", dict, page=tuple, picture=tuple, rows=lambda: Rows((), ()), texts={".yaml": str})
-    assert whole.suffixes == {".html", ".png", ".svg", ".csv", ".json", ".yaml"}
+def test_records_become_rows() -> None:
+    columns, rows = Rows.of(iter([{"a": 1, "b": None}, {"b": 2.5, "a": "x"}]))
+    assert (columns, rows) == (["a", "b"], [[1, None], ["x", 2.5]])

@@ -16,24 +16,20 @@ from tests.report.looking import Reader
 
 import vertebra as vb
 from vertebra.report import html
-from vertebra.report.document import Facts
-from vertebra.report.html import (
-    DARK,
-    LIGHT,
-    Place,
-    alt_text,
-    contents,
-    facts_table,
-    html_page,
-    listing,
-    paragraph,
-    pictures,
-    section,
-    sentences,
-    versions,
-    warning_boxes,
+from vertebra.report.document import (
+    Box,
+    Chapter,
+    Contents,
+    Facts,
+    Figures,
+    Listing,
+    Paragraph,
+    Report,
+    Section,
+    Sentences,
 )
-from vertebra.report.panels import Panel, Series, panel_figure
+from vertebra.report.html import DARK, LIGHT, alt_text, report_page, section_html, versions
+from vertebra.report.panels import Panel, Series
 
 PANEL = Panel("A", "time [s]", "force [N]", (Series("cable 1", [0, 1], [1, 2], "#000000", "solid"),))
 TABLE = Facts("Joints & more", ("joint", "angle [deg]", ""), (("1", "2.5", "<ok>"), ("2", "-", "")))
@@ -42,10 +38,10 @@ PAIRS = Facts("Asked", ("", ""), (("gravity", "down"),))
 
 @pytest.fixture(scope="module")
 def page() -> str:
-    plots = pictures("plots", [panel_figure([PANEL]), panel_figure([PANEL])], "20rem", "Plots", "Left, right.")
-    alone = pictures("alone", [panel_figure([PANEL])], "20rem", "", "")
-    parts = [warning_boxes(["mind <this>"]), plots, alone, facts_table(TABLE), facts_table(PAIRS)]
-    return html_page("A <title>", [*parts, sentences(["one", "two"]), listing("File", "a: <b>")], "A note.")
+    plots = Figures("plots", lambda: iter([PANEL, PANEL]), "20rem", "Plots", "Left, right.")
+    alone = Figures("alone", [PANEL], "20rem", "", "")
+    sections = (plots, alone, TABLE, PAIRS, Sentences("", "", ("one", "two")), Listing("File", "a: <b>"))
+    return report_page(Report("A <title>", dict, warnings=("mind <this>",), page=lambda: sections, footnote="A note."))
 
 
 class Tags(HTMLParser):
@@ -107,12 +103,10 @@ def test_words_for_pictures() -> None:
     assert alt_text(view) == "case 3. 3D view: tip"
 
 
-def test_sections_keep_ids_and_headings_apart() -> None:
-    def inner() -> list:
-        return [pictures("plot", [panel_figure([PANEL])], "9rem", "Plot", ""), facts_table(TABLE), paragraph("B", "b")]
-
-    whole = "".join(part(Place()) for part in (contents([("x", "X")]), section("x", "X", inner()),
-                                               section("y", "Y", inner())))  # fmt: skip
+def test_chapters_keep_ids_and_headings_apart() -> None:
+    inner: tuple[Section, ...] = (Figures("plot", [PANEL], "9rem", "Plot", ""), TABLE, Paragraph("B", "b"))
+    sections = (Contents([("x", "X")]), Chapter("x", "X", inner), Chapter("y", "Y", inner))
+    whole = "".join(map(section_html, sections))
     assert re.findall(r'<div id="([^"]+)"', whole) == ["x-plot", "y-plot"]
     assert re.findall(r"<h(\d)>([^<]+)", whole) == [
         ("2", "Contents"), ("2", "X"), ("3", "Plot"), ("3", "Joints &amp; more"), ("3", "B"),
@@ -120,6 +114,20 @@ def test_sections_keep_ids_and_headings_apart() -> None:
     ]  # fmt: skip
     assert '<a href="#x">X</a>' in whole
     assert '<section id="x">' in whole
+
+
+def test_figures_in_rows() -> None:
+    four = Figures("four", [PANEL] * 4, "9rem", "", "", columns=2)
+    assert "--columns: 2" in section_html(four)
+    assert "--columns: 4" in section_html(four._replace(columns=0))
+
+
+def test_sentences_and_boxes() -> None:
+    assert (
+        section_html(Sentences("T", "lead", ("<a>",))) == "<h2>T</h2>\n<p>lead</p>\n<ul>\n<li>&lt;a&gt;</li>\n</ul>\n"
+    )
+    assert section_html(Sentences("", "lead")) == "<p>lead</p>\n"
+    assert section_html(Box("mind")) == '<p class="warning">mind</p>\n'
 
 
 def luminance(colour: str) -> float:
@@ -175,4 +183,23 @@ def test_figures_follow_the_colours_of_the_page(page: str, tmp_path: Path) -> No
         assert seen.page.evaluate("document.documentElement.scrollWidth") <= 820
         seen.page.emulate_media(color_scheme="light")
         seen.page.wait_for_function(f"{line} === '#000000' && {ink} === 'rgb(29, 35, 42)'")
+        assert (seen.errors, seen.outside) == ([], [])
+
+
+def test_only_so_many_3d_views_are_alive(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Browsers silently take the oldest drawing context away; so does the page, but it draws the view again."""
+    monkeypatch.setattr(html, "MOST_SCENES", 2)
+    monkeypatch.setattr(html, "AT_ONCE", 1)
+    layout = {"scene": {"aspectmode": "data"}}
+    views = [go.Figure(go.Scatter3d(x=[0, 1], y=[0, 1], z=[0, i]), layout) for i in range(4)]
+    sections = [Figures(f"view{i}", [view], "120rem", "", "") for i, view in enumerate(views)]
+    file = tmp_path / "page.html"
+    file.write_text(report_page(Report("views", dict, page=lambda: sections)), encoding="utf-8")
+    alive = "[...document.querySelectorAll('.plotly-graph-div')].filter(plot => plot._fullLayout?.scene).length"
+    lost = "name => document.querySelector(`#${name} canvas`).getContext('webgl').isContextLost()"
+    with visit(file, "light") as seen:
+        for name in ("view0", "view1", "view2", "view3", "view0"):
+            seen.show(name)
+            assert seen.page.evaluate(lost, name) is False
+            assert seen.page.evaluate(alive) <= 2
         assert (seen.errors, seen.outside) == ([], [])

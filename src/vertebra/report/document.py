@@ -169,19 +169,6 @@ class Report:
     """What stands behind the name of a file that was written."""
 
     @property
-    def suffixes(self) -> frozenset[str]:
-        """Of all files that it can be written to."""
-        there = {
-            ".html": self.page, ".png": self.picture, ".svg": self.picture, ".csv": self.rows, ".nc": self.dataset,
-            ".json": self.record,
-        }  # fmt: skip
-        return (
-            frozenset(suffix for suffix, content in there.items() if content is not None)
-            | set(self.texts)
-            | set(self.files)
-        )
-
-    @property
     def boxes(self) -> tuple[str, ...]:
         """What the page says before all else."""
         return self.failures + self.warnings

@@ -22,12 +22,11 @@ from vertebra.papers.lapusan2022 import model as lapusan_model
 from vertebra.papers.lapusan2022.cases import BASES, METHODS
 from vertebra.papers.lapusan2022.published import errors
 from vertebra.papers.paper import Verdict, paper
-from vertebra.report.document import fixed
 from vertebra.papers.yang2023 import choices as yang
 from vertebra.papers.yang2023.cases import in_paper_axes
 from vertebra.papers.yang2023.model import EFFECTS, between_closures, effect
-from vertebra.studio.papers.model import checked, robot_of, source_of
-from vertebra.studio.papers.settings import PapersSettings
+from vertebra.report.document import fixed
+from vertebra.studio.papers.model import PapersSettings, checked, robot_of, source_of
 from vertebra.studio.papers.text import case_text, claims_text
 
 SAME = Verdict.REPRODUCED

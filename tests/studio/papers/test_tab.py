@@ -17,8 +17,7 @@ from vertebra.papers import NAMES
 from vertebra.papers.paper import paper
 from vertebra.papers.summary import Summary
 from vertebra.studio.papers import model as papers_model
-from vertebra.studio.papers.model import checked, robot_of, source_of
-from vertebra.studio.papers.settings import PapersSettings
+from vertebra.studio.papers.model import PapersSettings, checked, robot_of, source_of
 from vertebra.studio.state import RobotSource, State, from_json, from_link, to_json, to_link
 
 pytest.importorskip("viser")
@@ -50,7 +49,8 @@ class Running(Acting):
             self.tab._case_chosen()
 
         assert self.do(act) is None
-        self.until(lambda: self.tab._drawn is not None and self.tab._drawn is self.tab.outcome)
+        # Asked on the studio's thread: between two of its acts, so that what is drawn is in the scene.
+        self.until(lambda: self.do(lambda: self.tab._drawn is not None and self.tab._drawn is self.tab.outcome))
 
     @property
     def text(self) -> str:

@@ -16,9 +16,9 @@ from vertebra.papers.hu2023.cases import cases as hu_cases
 from vertebra.papers.hu2023.cases import compared_cells, solve
 from vertebra.papers.lapusan2022.model import noise_free
 from vertebra.papers.paper import Verdict, paper
-from vertebra.report.document import fixed
 from vertebra.papers.yang2023.cases import case_numbered, in_paper_axes
 from vertebra.papers.yang2023.cases import solve as yang_solve
+from vertebra.report.document import fixed
 from vertebra.studio.papers.model import checked
 from vertebra.studio.papers.tab import LABELS
 from vertebra.studio.readout import number

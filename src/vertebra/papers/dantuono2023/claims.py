@@ -36,7 +36,7 @@ def _claims(whole: Results) -> Iterator[Claim]:
     bases: dict[str, dict[str, Floats]] = {}
     for one in whole.runs:
         name = one.reading.name if one.method == "per_link" else "shared"
-        if one.method == "per_link" or one.reading is STATED:
+        if one.method == "per_link" or one.reading == STATED:
             bases.setdefault(name, {})[one.case.name] = one.base
     # Mechanics is to blame only for what no robot of other dimensions does either.
     slack = _whatever_the_dimensions(max(robot.bottom_pull for robot in robots) < SAME)

@@ -216,7 +216,8 @@ def _magnets(found: Results) -> Claim:
         f"With simulated bursts of 5 to 20 deg on one heading, a tenth of the time, relative angles are off by"
         f" {fixed(bursts)} mm instead of {fixed(calm)} mm on average; `chain`, which sees that one heading contradicts"
         f" the others, by {fixed(chain)} mm.",
-        "How large they were in the experiment is not printed. The tracker's own source, on the base, is one.",
+        f"How large they were in the experiment is not printed; those simulated add {fixed(bursts - calm)} mm. The"
+        " tracker's own source, on the base, is such a field.",
         numbers={"calm_mm": calm, "bursts_mm": bursts, "chain_bursts_mm": chain},
     )  # fmt: skip
 

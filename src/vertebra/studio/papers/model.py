@@ -1,21 +1,41 @@
-"""The Papers tab reads the papers' declarations: choices, robots of cases, and what another process works out."""
+"""What is set in the Papers tab, the robot of a case, and what another process works out; all of it read from the
+papers' declarations."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
 
 from vertebra.errors import StudioError
+from vertebra.papers import NAMES
 from vertebra.papers.case import Choice, Outcome, Report
 from vertebra.papers.paper import Claim, paper
 from vertebra.papers.summary import Summary, comparisons
 from vertebra.robot.robot import Robot, load
 from vertebra.studio.state import RobotSource, file_robot
+from vertebra.studio.tab import Settings
 
 SLOW = 5
-"""Papers that cost as much as this many parts have their claims judged only when asked for."""
+"""Papers of this cost or more have their claims judged only when asked for."""
 AFTER = 0.97
 """Share of the check that is done when all papers are worked out."""
+
+
+def _known(name: str) -> str:
+    if name not in NAMES:
+        raise ValueError(f"must be one of {', '.join(NAMES)}, not {name!r}")
+    return name
+
+
+class PapersSettings(Settings):
+    """A paper, and which of its cases."""
+
+    paper: Annotated[str, Field(max_length=100), AfterValidator(_known)] = NAMES[0]
+    choice: Annotated[tuple[Annotated[str, Field(max_length=100)], ...], Field(max_length=4)] = ()
+    """One option per dropdown of the paper, in their order; empty for the defaults."""
 
 
 def checked(name: str, choice: Sequence[str]) -> Choice:

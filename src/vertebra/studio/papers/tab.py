@@ -14,8 +14,16 @@ from vertebra.papers.paper import Claim, paper, papers
 from vertebra.papers.summary import Summary
 from vertebra.report.scene import ARROW_SHARE
 from vertebra.studio.papers import text as papers_text
-from vertebra.studio.papers.model import SLOW, check_all, checked, judge_claims, robot_of, solve_case, source_of
-from vertebra.studio.papers.settings import PapersSettings
+from vertebra.studio.papers.model import (
+    SLOW,
+    PapersSettings,
+    check_all,
+    checked,
+    judge_claims,
+    robot_of,
+    solve_case,
+    source_of,
+)
 from vertebra.studio.player import Playback
 from vertebra.studio.readout import Plot, notes
 from vertebra.studio.scene import palette
@@ -63,7 +71,7 @@ class PapersTab(Tab[PapersSettings]):
 
     @property
     def choice(self) -> Choice:
-        """One option a dropdown."""
+        """One option per dropdown."""
         return self._choices[self.paper]
 
     @property
