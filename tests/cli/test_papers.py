@@ -46,7 +46,7 @@ WALK = {
     ),
     "yang2023": Shown(
         ("420 shapes", DEPENDS, NOT_PRINTED, "25.43", "(9.51)", "6.27-8.23", "assumed", "mJ"),
-        ("130.70", "136.01", "Condition V, variable friction and payload", "Eq 13", "21.54", "Not stated in the text"),
+        ("130.70", "136.01", "Condition V, variable friction and payload", "Eq 13", "21.54", "Not stated in the paper"),
         ("Condition III", "without friction", "allowed by printed errors", "tip y [mm]", "circle-open"),
         9, 420, "axes hysteresis tips",
     ),
@@ -66,7 +66,7 @@ WALK = {
     ),
     "lapusan2022": Shown(
         (CONTRADICTS, DEPENDS, "yawed 30 deg", "0.0116", "49.17", "simulated", "microseconds"),
-        ("Not stated in the paper", "only (3) put right", "one cause at a time", "orientation by number of modules",
+        ("Not stated in the paper", "only (3) corrected", "one cause at a time", "orientation by number of modules",
          "seed 3", "hil, ours", "theta_ji"),
         ("tilt of the base [deg]", "mean absolute error [mm]", "error of the tip [mm]", "yawed 30 deg: 53.3 mm"),
         14, 0,

@@ -254,7 +254,7 @@ def applied(
 ) -> Applied:
     """Sums of eqs 10 and 11 at link i = `joint`, without the contact; `gravity` (3,) m/s^2, the paper's axes.
 
-    Two things are put right. A tendon pulls link i toward the link before it, the opposite of eq 6, which is the
+    Two things are corrected. A tendon pulls link i toward the link before it, the opposite of eq 6, which is the
     pull on that other link (`as_printed` keeps it). And the weights are those of links i to n, which eqs 9 and 10,
     printed with sums from 1, must mean: they come from adding up the balances of these links.
     """

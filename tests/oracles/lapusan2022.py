@@ -1,4 +1,4 @@
-"""Equations 1 to 9 of Lapusan et al. 2022 in plain NumPy, as printed, and what they become when put right.
+"""Equations 1 to 9 of Lapusan et al. 2022 in plain NumPy, as printed, and what they become when corrected.
 
 One function an equation. Angles in rad, lengths in any unit. theta_ji of (4), which the paper does not define, is
 read as theta_jy: only then is (4) the z-y-x extraction that (8) repeats.
@@ -108,7 +108,7 @@ def as_printed(rotations, d1, d2, base=None):
 
 
 def corrected(rotations, d1, d2, base=None):
-    """The whole method with (3) and (6) put right."""
+    """The whole method with (3) and (6) corrected."""
     return platforms(rotations, d1, d2, eq_3_corrected, eq_6_corrected, base)
 
 

@@ -193,7 +193,7 @@ def test_result_does_not_depend_on_the_guesses():
     assert again == found[0], "same seed, same bits"
 
 
-def test_published_method_guesses_anew_at_every_step():
+def test_published_method_draws_new_guesses_at_every_step():
     found = literal_link_payload(SNAKE, *shape_of("straight"), 5.0, DOWN, 1)
     assert (found.force, found.slips_at) == (pytest.approx(0.15), pytest.approx(0.20))
     assert found.solves == 5

@@ -163,11 +163,11 @@ def test_equations_alone(found):
             assert one.methods[name].largest_mm < 1e-9
             assert one.methods[name].largest_deg < 1e-9
         assert one.variants["as printed"] == one.methods["paper"]
-        assert one.variants["only (3) put right"].mean_mm == pytest.approx(1.49, abs=0.01), "the same on any base"
-        assert one.variants["both put right"].largest_mm < 1e-9
+        assert one.variants["only (3) corrected"].mean_mm == pytest.approx(1.49, abs=0.01), "the same on any base"
+        assert one.variants["both corrected"].largest_mm < 1e-9
         assert one.variants["as printed, d1 and d2 too"].mean_mm > 400
     level = by_base["level"].variants
-    assert level["only (6) put right"].mean_mm > level["as printed"].mean_mm, "errors of (3) and (6) partly cancel"
+    assert level["only (6) corrected"].mean_mm > level["as printed"].mean_mm, "errors of (3) and (6) partly cancel"
 
 
 def test_growth(found):

@@ -85,6 +85,7 @@ def test_reasons_say_what_the_text_says_and_what_is_found(found: dict[str, Summa
     assert any("> 90 %; found: 89.69 %" in text for text in reasons["yang2023"])
     assert [text[:3] for text in reasons["dantuono2023"]] == ["(a)", "(b)", "(c)", "(e)", "(f)"]
     assert sum("held up by its top" in text for text in reasons["dantuono2023"]) == 1, "the same reason once"
+    assert reasons["dantuono2023"][1].endswith("the highest is T4. Same reason as (a).")
 
 
 def test_tables_and_records(found: dict[str, Summary]) -> None:
@@ -117,7 +118,7 @@ def test_progress_runs_from_nothing_to_all(monkeypatch: pytest.MonkeyPatch) -> N
 def test_wrong_input_is_refused() -> None:
     with pytest.raises(vb.InputError, match="must be one of hu2023, yang2023"):
         paper("hu2024")
-    with pytest.raises(vb.InputError, match="must be a whole one"):
+    with pytest.raises(vb.InputError, match="must be the whole comparison"):
         Summary.of(compare(experiments=True))
 
 

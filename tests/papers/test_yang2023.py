@@ -240,7 +240,7 @@ def test_every_claim_is_judged(stated):
 
 
 def test_a_smaller_friction_coefficient(comparison, stated):
-    """How far the assumed friction moves the claims about it: the reason for calling them a matter of missing numbers."""
+    """How far the assumed friction moves the claims about it, which is why they are a matter of missing numbers."""
     ours = Evidence(comparison.solved, "virtual-work")
     same, less = ours.with_friction(1.0), ours.with_friction(0.8)
     assert same.trend("III") == pytest.approx(ours.trend("III"), abs=1e-6)

@@ -1,4 +1,4 @@
-"""One case of a paper: what can be chosen, and what a choice comes to. Plain data; the studio's Papers tab shows it."""
+"""One case of a paper: what can be chosen, and what a choice comes to. Plain data, shown by the studio's Papers tab."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vertebra.report.document import fixed
 from vertebra.robot.tables import Floats
 
 Choice = tuple[str, ...]
-"""One option of each axis of a paper."""
+"""One option per axis of the paper."""
 Report = Callable[[float], None]
 """Told which share of the work is done."""
 NO_NUMBER, DRAWN = "not printed", "only drawn"
@@ -28,6 +28,8 @@ class Axis(NamedTuple):
     label: str
     options: tuple[str, ...]
     default: str
+    former: tuple[tuple[str, str], ...] = ()
+    """Names that options had in older states of the studio, and what they are now."""
 
 
 class Line(NamedTuple):
@@ -86,7 +88,7 @@ class Outcome:
 
     @property
     def highest(self) -> float:
-        """Tension of the brightest colour, N: two digits, rounded up."""
+        """Tension shown in the brightest colour, N: two digits, rounded up."""
         most = 0.0 if self.tensions is None else float(self.tensions.max(initial=0.0))
         if most <= 0.0:
             return 1.0
@@ -101,7 +103,7 @@ class Source(NamedTuple):
     mapping: dict[str, Any] | None = None
     """The robot file; None or that of the preset for the preset itself."""
     addition: str = ""
-    """To the preset's name, for a robot that differs from it."""
+    """Added to the preset's name, for a robot that differs from it."""
 
 
 class Opens(NamedTuple):
@@ -110,7 +112,7 @@ class Opens(NamedTuple):
     mode: str
     settings: dict[str, Any]
     note: str = ""
-    """In what that tab differs from the case; empty when in nothing."""
+    """How that tab differs from the case; empty if it does not."""
 
 
 class Choices(Protocol):
@@ -142,12 +144,12 @@ def number_line(what: str, printed: float, ours: float, decimals: int, verdict: 
 def range_line(what: str, text: str, ours: float, decimals: int, miss: float) -> Line:
     """A range that printed numbers imply beside ours; `miss`: how far ours is outside, 0 inside.
 
-    Outside is up to assumed numbers, since the paper prints no number of its own.
+    Outside it, assumed numbers decide, since the paper prints no number of its own.
     """
     verdict = Verdict.DEPENDS if miss else Verdict.REPRODUCED
     return Line(what, text, fixed(ours, decimals), f"{miss:+.{decimals}f}" if miss else "0", verdict)
 
 
 def own_line(what: str, ours: str, published: str = NO_NUMBER) -> Line:
-    """A number of ours that nothing printed can be set against."""
+    """A number of ours with nothing printed to compare it with."""
     return Line(what, published, ours, NO_DIFFERENCE, Verdict.NOT_PRINTED)

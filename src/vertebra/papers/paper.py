@@ -41,7 +41,7 @@ class Verdict(StrEnum):
 
     @property
     def sign(self) -> str:
-        """One letter. Only a difference that nothing explains gets a cross."""
+        """One character. Only a difference that nothing explains gets a cross."""
         return {"REPRODUCED": "\u2713", "NOT_REPRODUCED": "\u2717", "NOT_PRINTED": "?"}.get(self.name, "\u2260")
 
     @property
@@ -64,7 +64,7 @@ class Claim:
     """One statement of a paper."""
 
     key: str
-    """By which tables and notes refer to it, such as ``3`` or ``(a)``."""
+    """How tables and notes refer to it, such as ``3`` or ``(a)``."""
     section: str
     """Where the paper makes it."""
     what: str
@@ -77,7 +77,7 @@ class Claim:
     why: str = ""
     """The reason; never empty where a claim is not reproduced."""
     about: frozenset[str] = frozenset()
-    """A case of the paper bears on the claim when its words have all of these (`case.Choices.words`)."""
+    """A case of the paper bears on the claim if it has all of these words (`case.Choices.words`)."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """Further numbers for JSON; units in the names or in ``unit``."""
 
@@ -276,9 +276,9 @@ class Paper:
     """What the rows of its CSV file are."""
     options: tuple[Option, ...] = ()
     cost: int = 1
-    """How long its comparison takes, in parts of that of all papers."""
+    """How long its comparison takes, relative to the other papers."""
     instant: bool = False
-    """Whether one case takes a few ms only."""
+    """Whether one case takes only a few ms."""
     plot: tuple[str, str, str] | None = None
     """Title and axes of the curves of a case; None for a paper whose cases have none."""
 
@@ -288,13 +288,14 @@ class Paper:
 
     @property
     def choices(self) -> Choices:
-        """What can be chosen of it, and what comes out of a choice."""
+        """Which cases can be chosen, and what each comes to."""
         return cast("Choices", import_module(f"vertebra.papers.{self.name}.choices"))
 
     def unstated_facts(self) -> Facts | None:
-        """What is not stated and what we use, as a table; None when the text says it all."""
-        facts = getattr(import_module(f"vertebra.papers.{self.name}.cases"), "unstated_facts", None)
-        return cast(Facts, facts()) if facts is not None else None
+        """What is not stated and what we use, as a table; None when the text says everything."""
+        rows: Iterable[tuple[str, str, str]]
+        rows = getattr(import_module(f"vertebra.papers.{self.name}.cases"), "assumed", tuple)()
+        return Facts("Not stated in the paper", ("what", "here", "mark"), tuple(rows)) if rows else None
 
     def notes(self) -> Iterator[Section]:
         """The numbers that stand in for what is not stated, and what was corrected."""

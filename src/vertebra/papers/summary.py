@@ -37,14 +37,14 @@ def comparisons(progress: Progress = lambda done, total: None) -> tuple[Comparis
 
 @dataclass(frozen=True)
 class Summary:
-    """One paper: what of it is reproduced, and what became of its claims."""
+    """One paper: how much of it is reproduced, and what became of its claims."""
 
     paper: Paper
     reproduced: Reproduced
     verdicts: dict[Verdict, int]
     """Claims by verdict, all verdicts."""
     reasons: tuple[tuple[Verdict, str], ...]
-    """What is found and why, for every claim that is not reproduced although something is printed."""
+    """What was found and why, for every claim that is not reproduced although there is something printed."""
     headline: str
     """What came out, in a sentence."""
 
@@ -52,7 +52,9 @@ class Summary:
     def of(cls, comparison: Comparison) -> Summary:
         """From a whole comparison, as `Paper.compare` gives it without options."""
         if not comparison.claims or comparison.reproduced is None:
-            raise InputError("comparison", f"must be a whole one, as {comparison.paper.name} has it without options")
+            raise InputError(
+                "comparison", f"must be the whole comparison, as {comparison.paper.name} has it without options"
+            )
         count = comparison.verdicts
         chosen = [claim for verdict in EXPLAINED for claim in comparison.claims if claim.verdict is verdict]
         return cls(
@@ -69,12 +71,12 @@ class Summary:
         return sum(self.verdicts.values())
 
     def sentences(self) -> Iterator[str]:
-        """What is counted and what it misses, and the reason of every claim that is not reproduced."""
+        """What is counted, by how much it misses, and the reason for every claim that is not reproduced."""
         yield f"{self.reproduced.text} {self.reproduced.what}."
         if self.reproduced.done < self.reproduced.total:
             yield self.headline
         if self.verdicts[Verdict.NOT_PRINTED]:
-            yield f"Not printed, so that nothing can be compared: {self.verdicts[Verdict.NOT_PRINTED]} claims."
+            yield f"Not printed, so there is nothing to compare: {self.verdicts[Verdict.NOT_PRINTED]} claims."
         yield from (f"{str(verdict).capitalize()}: {reason}" for verdict, reason in self.reasons)
 
     def record(self) -> dict[str, Any]:
@@ -98,16 +100,17 @@ class Summary:
 
 
 def summaries(progress: Progress = lambda done, total: None) -> tuple[Summary, ...]:
-    """All papers, worked out anew."""
+    """All papers, worked out now."""
     return tuple(Summary.of(comparison) for comparison in comparisons(progress))
 
 
 def reasons(claims: Sequence[Claim]) -> Iterator[str]:
-    """One per claim: what the paper says, what was found, and why; a reason that several share is given once."""
-    said: set[str] = set()
+    """One per claim: what the paper says, what was found, and why; a shared reason is given in full once."""
+    said: dict[str, str] = {}
     for claim in claims:
-        why = f" {claim.why}" if claim.why and claim.why not in said else ""
-        said.add(claim.why)
+        name = claim.what or claim.key
+        why = f" {claim.why}" if claim.why not in said else f" Same reason as {said[claim.why]}."
+        said.setdefault(claim.why, name)
         if claim.what:
             yield f"{claim.what} ({claim.where}): the text says {claim.says}; found: {claim.found}.{why}"
         else:
@@ -150,7 +153,7 @@ def report(found: Sequence[Comparison], progress: Callable[[], AbstractContextMa
 
 
 def shown_verdicts(found: Sequence[Summary]) -> list[Verdict]:
-    """All but the verdict that no claim should have, unless one has it."""
+    """All verdicts, but the one that no claim should have only if a claim has it."""
     return [v for v in Verdict if v is not Verdict.NOT_REPRODUCED or any(one.verdicts[v] for one in found)]
 
 
@@ -193,7 +196,7 @@ LOOKS = {
     Verdict.NOT_PRINTED: ("#C8CED4", ""),
     Verdict.NOT_REPRODUCED: ("#D55E00", "xx"),
 }
-"""Colour and hatch, so that they are told apart without colour too."""
+"""Colour and hatch, so that they can be told apart without colour too."""
 
 
 def _figure(found: Sequence[Summary]) -> Any:

@@ -121,7 +121,7 @@ INK = {
 """Dark colours of lines and marks, and what stands for each on a dark page. All other colours are seen on both."""
 CLEAR = "rgba(0,0,0,0)"
 MOST_SCENES = 12
-"""3D views alive at once: browsers give a page some 16 drawing contexts and silently take the oldest away."""
+"""3D views alive together: browsers give a page some 16 drawing contexts and silently take the oldest away."""
 AT_ONCE = 8
 """Figures drawn while the page loads; later ones when they come near the window, so that long pages open quickly."""
 

@@ -174,7 +174,7 @@ def _overlays(scene: Scene) -> Iterator[Any]:
             yield line_trace(ends, ELLIPSOID_COLOUR, 3, name, False, legendgroup=name)
 
 
-# What a 3D picture needs to be played: buttons, a slider, and a box that fits all of its moments.
+# What a 3D picture needs to be played: buttons, a slider, and a box that fits every instant.
 
 BYTES_PER_NUMBER = 16.0 / 3.0
 """Four bytes of a float32, in base64."""
@@ -317,21 +317,21 @@ class Motion:
         span = float(self.time[-1] - self.time[0])
         return FRAME_MILLISECONDS * 1e-3 * (len(self.time) - 1) / span if span else 1.0
 
-    def links(self, moment: int, parity: int) -> Mesh:
+    def links(self, instant: int, parity: int) -> Mesh:
         """Every second link, mm."""
-        frames = self.frames[moment]
+        frames = self.frames[instant]
         mesh = joined(self.bodies[i].moved(frames[i]) for i in range(parity, len(frames), 2))
         return Mesh(mesh.vertices * MM, mesh.triangles)
 
-    def tip(self, moment: int) -> Floats:
+    def tip(self, instant: int) -> Floats:
         """(3,) mm."""
-        last = self.frames[moment][-1]
+        last = self.frames[instant][-1]
         place: Floats = MM * (last[:3, 3] + last[:3, :3] @ self.robot.tip_point)
         return place
 
-    def backbone(self, moment: int) -> Floats:
+    def backbone(self, instant: int) -> Floats:
         """(n+2, 3) from the base to the tip, mm."""
-        return np.vstack([self.frames[moment][:, :3, 3] * MM, self.tip(moment)])
+        return np.vstack([self.frames[instant][:, :3, 3] * MM, self.tip(instant)])
 
 
 def light_link(robot: Robot, index: int) -> Mesh:
@@ -356,7 +356,7 @@ def light_link(robot: Robot, index: int) -> Mesh:
 def motion_picture(robot: Robot, time: Floats, q: Floats, tips: Floats, gravity: Floats) -> tuple[Any, float]:
     """The plotly figure with its frames, and how many times slower than real it plays.
 
-    `tips` (N, 3) m, the way of the tip. It begins with the last moment, so that it says something before it moves.
+    `tips` (N, 3) m, the way of the tip. It begins with the last instant, so that it says something before it moves.
     """
     motion = Motion(robot, time, q)
     last = len(motion.time) - 1
@@ -372,7 +372,7 @@ def motion_picture(robot: Robot, time: Floats, q: Floats, tips: Floats, gravity:
     form = _time_form(motion.time)
     controls = {
         "updatemenus": [play_buttons(FRAME_MILLISECONDS)],
-        "sliders": [slider([f"{moment:{form}} s" for moment in motion.time], "")],
+        "sliders": [slider([f"{instant:{form}} s" for instant in motion.time], "")],
     }
     lay_out(figure, low, high, motion.backbone(last), gravity, view, controls)
     return figure, motion.slowness
@@ -386,10 +386,10 @@ def _base_on_the_left(view: View, from_base: Floats) -> View:
     return replace(view, eye=(x, y, z))
 
 
-def _moving(motion: Motion, moment: int, whole: bool) -> Iterator[Any]:
+def _moving(motion: Motion, instant: int, whole: bool) -> Iterator[Any]:
     """Links, cables and tip; only what changes unless `whole`."""
     for parity, colour in enumerate(LINK_COLOURS):
-        mesh = motion.links(moment, parity)
+        mesh = motion.links(instant, parity)
         if whole:
             yield body_trace(mesh, colour, 0.6, hoverinfo="skip", name="links")
         else:
@@ -398,14 +398,14 @@ def _moving(motion: Motion, moment: int, whole: bool) -> Iterator[Any]:
     robot = motion.robot
     named = len(robot.cables) <= MOST_NAMED_CABLES
     for k in range(len(robot.cables)):
-        points = cable_line(robot, motion.frames[moment], k) * MM
+        points = cable_line(robot, motion.frames[instant], k) * MM
         if whole:
             colour, dash = cable_style(k)
             yield line_trace(points, colour, 4, cable_label(robot, k), named, dash)
         else:
             x, y, z = points.T.astype(np.float32)
             yield go.Scatter3d(x=x, y=y, z=z)
-    tip = motion.tip(moment)
+    tip = motion.tip(instant)
     yield point_trace(tip, TIP_COLOUR, "tip") if whole else go.Scatter3d(x=tip[:1], y=tip[1:2], z=tip[2:])
 
 

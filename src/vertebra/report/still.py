@@ -111,7 +111,7 @@ def _draw_bodies(axes: Any, scene: Scene) -> None:
     """All triangles in one collection, since matplotlib sorts by depth only inside a collection."""
     coloured = [(mesh, LINK_COLOURS[i % 2]) for i, mesh in enumerate(scene.links)]
     coloured += [(scene.parts, PART_COLOUR), (scene.mount, MOUNT_COLOUR)]
-    # The light comes over the left shoulder of whoever looks.
+    # The light comes over the left shoulder of the viewer.
     light = np.array(scene.view.eye) + 0.7 * np.array(scene.view.up) - 0.4 * scene.view.right
     light /= np.linalg.norm(light)
     corners = np.concatenate([mesh.vertices[mesh.triangles] for mesh, _ in coloured])

@@ -26,7 +26,7 @@ CHOICES = {
     "hu2023": ("Table 2, aluminium, ceiling",),
     "yang2023": ("40: B payload", "V: variable friction and payload", "the paper's moments"),
     "cai2023": ("vertical S, T1 5 N less", "20 N"),
-    "dantuono2023": ("3d", "one a cable", "weight reversed"),
+    "dantuono2023": ("3d", "one per cable", "weight reversed"),
     "lapusan2022": ("perfect sensors, horizontal base", "pairwise"),
 }
 """None of them what a paper starts with."""
@@ -90,7 +90,7 @@ def test_a_case_brings_its_robot_and_the_tab_stays(running: Running, name: str) 
     drawn = studio.stage._last
     assert np.array_equal(drawn.frames, paper(name).choices.outcome(CHOICES[name], lambda share: None).frames[0])
     assert running.tab.settings() == PapersSettings(paper=name, choice=CHOICES[name])
-    assert [box.value for box in running.tab._boxes[name]] == list(CHOICES[name])  # controls were made anew
+    assert [box.value for box in running.tab._boxes[name]] == list(CHOICES[name])  # controls were rebuilt
     assert [box.visible for boxes in running.tab._boxes.values() for box in boxes].count(True) == len(CHOICES[name])
     assert running.tab._playback.folder.visible == (name == "dantuono2023")
 

@@ -38,7 +38,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
 
 def choose_paper(window: Window, name: str) -> None:
-    """Until its first case is there: the controls are made anew for its robot."""
+    """Until its first case is there: the controls are rebuilt for its robot."""
     window.choose("Paper", LABELS[name])
     window.wait("papers-title", paper(name).choices.outcome(checked(name, ()), lambda share: None).title)
 
@@ -73,7 +73,7 @@ def test_a_tip_of_yang(page: Page) -> None:
     tip = in_paper_axes(yang_solve(case_numbered(20), "III").tip)
     for row, value in enumerate(tip):
         window.wait(f"papers-own-{row}", fixed(float(value), 3))
-    assert window.text("papers-verdict") == "? Nothing printed to set ours against"
+    assert window.text("papers-verdict") == "? Nothing printed to compare ours with"
     window.screenshot("papers-yang2023")
 
 

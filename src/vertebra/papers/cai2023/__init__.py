@@ -1,4 +1,4 @@
-"""Cai et al. 2023: payload of links that friction locks."""
+"""Cai et al. 2023: payload of friction-locked links."""
 
 from vertebra.papers.paper import Paper
 
@@ -9,17 +9,17 @@ PAPER = Paper(
     source=(
         "Cai, Orehov and Choset 2023, Statics Modeling of Discrete Joint Surgical Probes with Tendon-based Stiffening"
     ),
-    question="How much load until a link that friction locks slips?",
+    question="How much load can friction-locked links carry before one slips?",
     about=(
-        "payload of links that friction locks, against cable tension, in four shapes.\n\n"
+        "payload of friction-locked links against cable tension, in four shapes.\n\n"
         "The paper prints no payloads, so ours are set beside the ranges that its printed errors imply."
     ),
     presets=("cai2023",),
     unstated=(
-        "The paper prints no payload, and of the robot only its number of links, length, outer diameter, places of"
-        " tendons and friction coefficient. All else is assumed: one set of numbers for all shapes and tensions, fitted"
-        " to the implied payloads and the gains. So to be near those is a fit and confirms little, except that one set"
-        " of numbers can do it. Linearity, weakest joints and agreement with the paper's own method are not fitted."
+        "The paper prints no payload, and of the robot only the number of links, its length, outer diameter, tendon"
+        " positions and friction coefficient. All else is assumed: one set of numbers for all shapes and tensions,"
+        " fitted to the implied payloads and the gains. So agreement with those is a fit and confirms little, except that"
+        " one set of numbers can do it. Linearity, weakest joints and agreement with the paper's method are not fitted."
     ),
     corrections=(
         "Eq 6 points from link i-1 to link i. That is the pull on link i-1; link i, whose balance it enters, is pulled"

@@ -17,7 +17,7 @@ import numpy as np
 import vertebra as vb
 from vertebra.locked.ball_shape import BallShape
 from vertebra.papers.cai2023.published import ErrorRow, error_rows
-from vertebra.report.document import Facts, number
+from vertebra.report.document import number
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
@@ -30,13 +30,13 @@ DOWN = (0.0, -1.0, 0.0)
 LEVELS = tuple(range(5, 40, 5))
 """N, tension of tendons 2 and 3, and of tendon 1 where all are equal."""
 DIFFERENCE = 5.0
-"""N, by which tendon 1 is less in Table II."""
+"""N, by which the tension of tendon 1 is lower in Table II."""
 S_BEND, SPATIAL_BEND = math.radians(2.85), math.radians(8.0)
 SHAPES = {
     "straight": "no bend",
-    "vertical S": "2.85 deg a joint, 10 joints down, then 9 up",
-    "horizontal S": "2.85 deg a joint, 10 joints to one side, then 9 to the other",
-    "non-planar": "8 deg a joint, theta from 0 to 180 deg",
+    "vertical S": "2.85 deg per joint, 10 joints down, then 9 up",
+    "horizontal S": "2.85 deg per joint, 10 joints to one side, then 9 to the other",
+    "non-planar": "8 deg per joint, theta from 0 to 180 deg",
 }
 """What each shape of the paper is here."""
 
@@ -76,9 +76,9 @@ def snake() -> Robot:
 
 
 def shape_of(name: str, robot: Robot | None = None, share: float = 1.0, up_first: bool = False) -> BallShape:
-    """One of `SHAPES` for the preset or a robot like it; `share`: of the bends.
+    """One of `SHAPES` for the preset or a robot like it; `share`: how much of the bends.
 
-    `up_first`: the vertical S the other way round, which the text does not rule out.
+    `up_first`: the vertical S mirrored, which the text does not rule out.
     """
     robot = robot or snake()
     down = -math.pi / 2
@@ -103,7 +103,7 @@ def payload_of(
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One curve of Fig. 6 or 7 as we compute it, and the row of the table that goes with it."""
+    """One curve of Fig. 6 or 7 as we compute it, and the table row that goes with it."""
 
     case: Case
     shape: BallShape
@@ -125,7 +125,7 @@ class Curve:
 
     @property
     def miss(self) -> float:
-        """How far our largest payload is outside of what the table implies, N; 0 inside, negative below."""
+        """How far our largest payload is outside what the table implies, N; 0 inside, negative below."""
         return self.printed.implied.miss(self.largest.force)
 
     @property
@@ -155,7 +155,7 @@ class Curve:
 
     @property
     def modes(self) -> str:
-        """Weakest joint and how it gives way, at all levels alike or the lowest and the highest."""
+        """Weakest joint and how it gives way: at all levels if they are alike, else at the lowest and the highest."""
         texts = [f"joint {payload.joint}, {payload.mode}" for payload in self.payloads]
         return texts[0] if len(set(texts)) == 1 else f"{texts[0]} to {texts[-1]}"
 
@@ -176,19 +176,15 @@ def curve_of(case: Case) -> Curve:
 
 
 def gains(equal: Curve, less: Curve) -> list[float]:
-    """By how much the payload is larger when T1 is 5 N less, %, level by level."""
+    """How much larger the payload is when T1 is 5 N lower, %, level by level."""
     return [100.0 * (b / a - 1.0) for a, b in zip(equal.forces.tolist(), less.forces.tolist(), strict=True)]
 
 
 # What the text does not state, and what stands in for it here.
 
 
-def unstated_facts() -> Facts:
-    """What is not stated, and what we use."""
-    return Facts("Not stated in the text", ("what", "here", "mark"), tuple(_assumed()))
-
-
-def _assumed() -> Iterator[tuple[str, str, str]]:
+def assumed() -> Iterator[tuple[str, str, str]]:
+    """What is not stated, what we use, and where that comes from."""
     section = snake().to_mapping()["sections"][0]
     joint, link = section["joint"], section["link"]
     yield "ball radius r_o", f"{number(joint['radius'] * 1e3)} mm", "assumed: half the outer diameter"

@@ -1,4 +1,4 @@
-"""Our payloads of all cases, other readings of the text, and how far assumed numbers move the results."""
+"""Our payloads for all cases, other readings of the text, and how far assumed numbers move the results."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Reading:
 
 
 def readings(curves: Sequence[Curve]) -> Iterator[Reading]:
-    """All that were weighed."""
+    """All that were considered."""
     found = {(curve.case.table, curve.case.shape): curve for curve in curves}
     printed = error_rows()
     low, high = float(LEVELS[0]), float(LEVELS[-1])
@@ -95,8 +95,8 @@ def readings(curves: Sequence[Curve]) -> Iterator[Reading]:
 def pushed(shape: BallShape, tensions: Floats) -> float:
     """Payload with tendons that push as hard as they should pull, N: the same as with load and gravity reversed.
 
-    All forces on a link may change sign together: the contact then sits on the other side of the ball, and friction
-    does not mind. The paper's own method with eq 6 as printed gives the same; a test checks that.
+    All forces on a link may change sign together: the contact then sits on the other side of the ball, which makes no
+    difference to friction. The paper's own method with eq 6 as printed gives the same; a test checks that.
     """
     robot = snake()
     return vb.payload(
@@ -107,7 +107,7 @@ def pushed(shape: BallShape, tensions: Floats) -> float:
 # How far our largest payloads depend on what the text does not state.
 
 MORE = 0.05
-"""Each number is made this much larger."""
+"""Each number is made larger by this share."""
 
 
 @dataclass(frozen=True)
@@ -178,12 +178,12 @@ def _larger(part: str, field: str) -> Callable[[dict[str, Any]], None]:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Our payloads, and what else was worked out."""
+    """Our payloads and everything else that was worked out."""
 
     curves: tuple[Curve, ...]
     """In the order of the tables' rows."""
     best: dict[str, BestTensions]
-    """By shape: the tensions up to 35 N that hold most."""
+    """By shape: the tensions up to 35 N that carry the largest payload."""
     readings: tuple[Reading, ...]
     sensitivities: tuple[Sensitivity, ...]
     gain_ranges: dict[str, tuple[float, float]]
@@ -195,7 +195,7 @@ class Results:
         return sum(curve.inside for curve in self.curves)
 
     def curve(self, table: int, shape: str) -> Curve:
-        """That of one row of one table."""
+        """The one for a row of a table."""
         return next(curve for curve in self.curves if (curve.case.table, curve.case.shape) == (table, shape))
 
 

@@ -107,8 +107,8 @@ def headlines(found: Results, claims: Sequence[Claim]) -> Iterator[str]:
     yield f"With 5 N less in tendon 1 the payload grows by up to {' and '.join(parts)}: 0, 5, 5 N against 5, 5, 5 N."
     off = max(curve.off_line for curve in found.curves)
     yield (
-        f"Payload is linear in tension to {off:.1g} N; without weight it is in proportion to it. Weight takes off the"
-        f" same part at any tension, {_taken(found)}."
+        f"Payload is linear in tension to {off:.1g} N; without weight it is proportional to it. Weight takes off the"
+        f" same amount at any tension, {_taken(found)}."
     )
     yield _weakest(found)
     yield _best(found)

@@ -17,7 +17,7 @@ import numpy as np
 import vertebra as vb
 from vertebra.errors import InputError
 from vertebra.papers.dantuono2023.literal import MIN_CONTACT_FORCE
-from vertebra.report.document import Facts, number
+from vertebra.report.document import number
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
@@ -54,7 +54,7 @@ class Case:
 
 
 SHORT = {"pan": "pan", "tilt": "tilt", "3d": "3D"}
-"""How a motion is called in tables."""
+"""Names of the motions in tables."""
 CASES = {case.name: case for case in (Case("pan", (1, 3, 5)), Case("tilt", (2, 4, 6)), Case("3d", tuple(range(1, 7))))}
 
 
@@ -204,12 +204,8 @@ def run(
 # What the paper does not state, and what stands in for it here.
 
 
-def unstated_facts() -> Facts:
-    """What is not stated, and what we use."""
-    return Facts("Not stated in the paper", ("what", "here", "mark"), tuple(_assumed()))
-
-
-def _assumed() -> Iterator[tuple[str, str, str]]:
+def assumed() -> Iterator[tuple[str, str, str]]:
+    """What is not stated, what we use, and where that comes from."""
     section = snake().to_mapping()["sections"][0]
     joint, link, cables = section["joint"], section["link"], section["cables"]
     recess = cables["holes"]["recess"]

@@ -41,20 +41,20 @@ from vertebra.papers.paper import Verdict, unless_explained
 from vertebra.report.document import fixed
 from vertebra.report.panels import spread
 
-METHOD_NAMES: dict[str, Method] = {"link by link": "per_link", "one a cable": "shared"}
+METHOD_NAMES: dict[str, Method] = {"link by link": "per_link", "one per cable": "shared"}
 NO_TENSION = (
     "The paper prints no tension and no dimension of its robot: it draws tensions and tells what to see in them. Ours"
     " are those of an assumed robot; what depends on that is said."
 )
 MOST_ROWS = 400
-"""Of what is played: 30 a second."""
+"""Frames to play: some 30 per second."""
 
 
 def axes() -> tuple[Axis, ...]:
     """Motion, method and reading."""
     return (
         Axis("Motion", tuple(CASES), "pan"),
-        Axis("Tensions", tuple(METHOD_NAMES), "link by link"),
+        Axis("Tensions", tuple(METHOD_NAMES), "link by link", (("one a cable", "one per cable"),)),
         Axis("Text read", tuple(READINGS), STATED.name),
     )
 

@@ -21,7 +21,7 @@ ABOUT = {"a": {"pan"}, "b": {"tilt"}, "c": {"tilt"}, "d": {"tilt"}, "e": {"rise"
 Bases = Mapping[str, Floats]
 """(N, 4) tensions at the base by case, N."""
 Judgement = tuple[bool | None, str, dict[str, float]]
-"""Whether it is so (none where numbers decide that the paper does not print), what was found, and the numbers."""
+"""Whether it is so (None where numbers that the paper does not print decide), what was found, and the numbers."""
 
 
 def claims(whole: Results) -> tuple[Claim, ...]:
@@ -38,7 +38,7 @@ def _claims(whole: Results) -> Iterator[Claim]:
         name = one.reading.name if one.method == "per_link" else "shared"
         if one.method == "per_link" or one.reading == STATED:
             bases.setdefault(name, {})[one.case.name] = one.base
-    # Mechanics is to blame only for what no robot of other dimensions does either.
+    # It contradicts mechanics only if no robot of other dimensions does it either.
     slack = _whatever_the_dimensions(max(robot.bottom_pull for robot in robots) < SAME)
     shorter = _whatever_the_dimensions(max(robot.over_pan for robot in robots) < 1.0)
     for letter, says, judge, why, explained in (
@@ -215,7 +215,7 @@ def _counts(count: EquationCount) -> Iterator[Claim]:
     counted = unless_explained((count.unknowns, count.equations) == (16, 6))
     needed = unless_explained(not count.without_friction)
     yield _claim(
-        "i", "3.4", "6 equations with 16 unknowns a link", counted,
+        "i", "3.4", "6 equations with 16 unknowns per link", counted,
         f"{count.unknowns} unknowns, {count.equations} independent equations.",
         f"(32) and (33) set {count.zeroed} unknowns to zero, which leaves {count.unknowns - count.zeroed} for"
         f" {count.equations} equations and {count.free} to choose: {count.free_tensions} of the 4 tensions, and how the"

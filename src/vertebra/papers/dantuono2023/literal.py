@@ -70,7 +70,7 @@ def link_motions(
     migration: bool = False,
     z_0_of_base: bool = False,
 ) -> list[LinkMotion]:
-    """One a link, from the base on; angles (N,) rad, rad/s, rad/s^2, `gravity` (3,) m/s^2 in our axes.
+    """One per link, from the base on; angles (N,) rad, rad/s, rad/s^2, `gravity` (3,) m/s^2 in our axes.
 
     `migration` adds what (5) and (11) leave out: the contact point wanders along both surfaces while they roll, so the
     point of the link that touches has no velocity but an acceleration, R/2 theta_d^2 along the normal.
@@ -349,7 +349,7 @@ def _loads_on_links(robot: Robot, body: LiteralRobot, motions: Sequence[LinkMoti
 
 # Programme 37 of one link: its balances and constraints (31) to (36) on 16 unknowns, and the least sum of tensions.
 #
-# Unknowns in order: f_c at both contact points (3 each), f_S at both (3 each), all in f3; then a tension a cable.
+# Unknowns in order: f_c at both contact points (3 each), f_S at both (3 each), all in f3; then one tension per cable.
 
 CONTACT_UNKNOWNS = 12
 

@@ -89,7 +89,7 @@ def _slopes() -> Floats:
 # How far our findings depend on the numbers that the paper does not print: all dimensions, masses and coefficients.
 
 MORE = 0.05
-"""Each number is made this much larger and smaller."""
+"""Each number is made larger and smaller by this share."""
 ROBOTS, FACTOR = 24, math.exp(0.5)
 """Robots drawn at random; each number up to this much larger or smaller."""
 UNLIMITED = 1e5
@@ -144,7 +144,7 @@ NAMES = {
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What one robot does in the three motions, tension by tension link by link."""
+    """What one robot does in the three motions, with tensions link by link."""
 
     dimensions: Dimensions
     peaks: dict[str, Floats]
@@ -196,7 +196,7 @@ def sensitivities() -> Iterator[Sensitivity]:
 
 
 def random_robots() -> Iterator[Found]:
-    """Robots with all numbers drawn at once; those that cannot be built are drawn again."""
+    """Robots with all numbers drawn together; those that cannot be built are drawn again."""
     rng, start, count = np.random.default_rng(2023), Dimensions(), 0
     while count < ROBOTS:
         factors = np.exp(rng.uniform(-1.0, 1.0, len(NAMES)) * math.log(FACTOR))

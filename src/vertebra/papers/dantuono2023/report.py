@@ -64,7 +64,7 @@ REVERSED_CAPTION = (
     " change roles."
 )
 SCENES_CAPTION = (
-    "At the largest angles. A cable is drawn the wider the tighter it is at the base. Drag to turn, scroll to zoom."
+    "At the largest angles. The tighter a cable is at the base, the wider it is drawn. Drag to turn, scroll to zoom."
 )
 ALONG = (
     "Left: the paper's method gives one cable six tensions. Right: what the joints need, and what one tension gives."
@@ -195,7 +195,7 @@ COLUMNS = (
 )
 LITERAL = (
     "The paper's own algorithm, written down apart from ours, gives the same joint forces to 1e-10 once the migration"
-    " of contact points is put in, and the same sum of tensions link by link to 1e-8 N: tests compare both."
+    " of contact points is included, and the same sum of tensions link by link to 1e-8 N: tests compare both."
 )
 
 
@@ -303,7 +303,7 @@ def reading_peak_facts(whole: Results) -> Facts:
 
 
 def instant_facts(whole: Results, case: Case) -> Facts:
-    """Tensions at the base, eight times a period."""
+    """Tensions at the base, eight times per period."""
     runs = [whole.run(case.name, method) for method in METHODS]
     rows = []
     for time in np.arange(0.0, DURATION, EVERY):

@@ -19,7 +19,7 @@ TENSIONS = {1: (0.0, 2.4, 0.0, 5.1), 2: (3.7, 2.4, 1.8, 5.1)}
 DENSITIES = {"ABS": 1050.0, "aluminium": 2680.0, "titanium": 4410.0, "steel": 7860.0}
 """kg/m^3"""
 LINK_VOLUME = 0.851e-6
-"""m^3, of the simulated links."""
+"""m^3, of each simulated link."""
 MATERIALS = tuple(DENSITIES)
 MOUNTS = ("ground", "ceiling")
 EXPERIMENTS = ("1", "2", "3")
@@ -54,14 +54,14 @@ class Case:
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """Our shape of a case."""
+    """A case with our shape for it."""
 
     case: Case
     shape: Shape
 
     @property
     def tip_mm(self) -> tuple[float, float, float]:
-        """Place of the tip, mm."""
+        """Tip position, mm."""
         x, y, z = (float(value) * 1e3 for value in self.shape.tip)
         return x, y, z
 
@@ -170,7 +170,7 @@ class TipCheck:
 
     @property
     def possible(self) -> bool:
-        """Whether a measured tip exists that has both printed errors."""
+        """Whether a measured tip with both printed errors can exist."""
         return self.least <= self.apart <= self.most
 
 

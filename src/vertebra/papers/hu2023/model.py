@@ -31,7 +31,7 @@ TIGHT = 1e-15
 
 @dataclass(frozen=True)
 class Race:
-    """Both methods on one case."""
+    """The paper's method and ours on one case."""
 
     case: str
     newton: int
@@ -96,7 +96,7 @@ def position_of(evidence: Evidence, table: int, mount: str, weight: bool, item: 
 
 
 def mean_angle(evidence: Evidence, table: int, weight: bool) -> float:
-    """Mean size of the error of a bending angle over joints, items and both mounts, deg."""
+    """Mean absolute error of the bending angles over joints, items and both mounts, deg."""
     return _mean([mean_angle_on(evidence, table, mount, weight) for mount in MOUNTS])
 
 
@@ -106,7 +106,7 @@ def mean_angle_on(evidence: Evidence, table: int, mount: str, weight: bool) -> f
 
 
 def mean_total_angle(evidence: Evidence, mount: str, weight: bool) -> float:
-    """Mean size of the error of the sum of all bending angles, over the experiments of Table 3, deg."""
+    """Mean absolute error of the sum of all bending angles, over the experiments of Table 3, deg."""
     return _mean([abs(sum(row)) for row in _angle_errors(evidence, 3, mount, weight)])
 
 
@@ -117,7 +117,7 @@ def mean_tip_error(evidence: Evidence, mount: str, weight: bool) -> float:
 
 
 def pooled_reduction(evidence: Evidence) -> float:
-    """How much smaller gravity makes the tip errors of all 24 experiments of Tables 3 and 4 together, %.
+    """How much smaller the tip errors of all 24 experiments of Tables 3 and 4 get by taking gravity into account, %.
 
     One minus the sum of the errors with gravity over the sum of those without. The mean over the experiments of each
     one's own reduction would be 89.3 %, the mean over the four groups 91.3 %.

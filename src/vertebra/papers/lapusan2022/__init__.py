@@ -1,4 +1,4 @@
-"""Lapusan et al. 2022: shape of a robot of universal-joint modules from a network of orientation sensors."""
+"""Lapusan et al. 2022: shape of a universal-joint robot from a network of orientation sensors."""
 
 from vertebra.papers.paper import Paper
 
@@ -7,10 +7,10 @@ PAPER = Paper(
     title="Lapusan et al. 2022",
     topic="sensors",
     source="Lapusan, Hancu and Rad 2022, Shape Sensing of Hyper-Redundant Robots Using an AHRS IMU Sensor Network",
-    question="Which shape do orientation sensors tell?",
+    question="Which shape do orientation sensors show?",
     about=(
         "shape of universal-joint modules from a network of orientation sensors.\n\n"
-        "The paper's equations, the same put right and ours, with perfect and with simulated sensors. Takes some 15 s."
+        "The paper's equations, the same corrected, and ours, with perfect and with simulated sensors. Takes some 15 s."
     ),
     presets=("lapusan2022",),
     unstated=(
@@ -23,7 +23,7 @@ PAPER = Paper(
         " platform below: R_j-1^T R_j. This is most of the error on a base that is tilted or turned.",
         "(4) takes theta_y and theta_x out of a matrix Ry Rx (its z angle left out). (6) puts them back as Rx Ry,"
         " judging by the subscripts and the text. On a level base this and (3) make errors of the same size that partly"
-        " cancel: put right alone, neither helps.",
+        " cancel: corrected alone, neither helps.",
         "The matrices of (6) have d1 in the row of x and d2 in the row of y; the text has both along z, which is right."
         " Read as printed the robot would not even be straight when it is.",
         "theta_ji in the second line of (4) is not defined. Only theta_jy makes sense, as in (8). Its cosine is"

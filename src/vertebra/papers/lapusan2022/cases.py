@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 import vertebra as vb
 from vertebra.papers.lapusan2022.published import MODULES
-from vertebra.report.document import Facts, number
+from vertebra.report.document import number
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.sensing import so3
@@ -47,7 +47,7 @@ METHODS = {
             "pairwise", "the same with (3) in the frame of the platform before, and (6) in the order of (4)", "pairwise"
         ),
         Method(
-            "chain", "all orientations at once, each by its precision; joints do not twist, as the paper says", "chain"
+            "chain", "all orientations together, each by its precision; joints do not twist, as the paper says", "chain"
         ),
         Method(
             "chain, soft",
@@ -91,7 +91,7 @@ class Bends:
     s: tuple[float, float]
 
     def angles(self, waves: Floats, modules: int = MODULES) -> Floats:
-        """(N, 2 modules) rad, (theta_y, theta_x) a module; `waves` (N, 4) of -1 to 1: uniform x, y, then S x, y.
+        """(N, 2 modules) rad, (theta_y, theta_x) per module; `waves` (N, 4) of -1 to 1: uniform x, y, then S x, y.
 
         More modules bend less each, so that the whole turns as far.
         """
@@ -141,7 +141,7 @@ class Base:
     """deg, off the vertical, into `AZIMUTHS` directions in turn."""
 
     def rotations(self, count: int) -> Floats:
-        """(count, 3, 3) base to world, one a pose."""
+        """(count, 3, 3) base to world, one per pose."""
         azimuth = 2.0 * math.pi * (np.arange(count) % AZIMUTHS) / AZIMUTHS
         tipped = so3.exp(np.array([0.0, math.radians(self.tilt), 0.0]))
         lean = so3.about_z(azimuth) @ tipped @ so3.about_z(-azimuth)
@@ -157,7 +157,7 @@ BASES = (
 )
 
 
-# Equations 3 to 8 for many poses at once, as printed and put right one by one.
+# Equations 3 to 8 for many poses in one call, as printed and corrected one by one.
 
 MM = 1e3
 
@@ -174,13 +174,18 @@ class Variant:
     along: tuple[int, int] = (2, 2)
     """Axes along which d1 and d2 lie in (6): z as the text says, or x and y as its matrices have them."""
 
+    @property
+    def key(self) -> str:
+        """In JSON files, whose names do not change."""
+        return self.name.replace("corrected", "put right")
+
 
 PRINTED = Variant("as printed", world=True, order="xy")
-CORRECTED = Variant("both put right")
+CORRECTED = Variant("both corrected")
 VARIANTS = (
     PRINTED,
-    Variant("only (3) put right", order="xy"),
-    Variant("only (6) put right", world=True),
+    Variant("only (3) corrected", order="xy"),
+    Variant("only (6) corrected", world=True),
     CORRECTED,
     Variant("as printed, d1 and d2 too", world=True, order="xy", along=(0, 1)),
 )
@@ -273,7 +278,7 @@ def orientations(platforms: Floats, bases: Floats) -> Floats:
 def estimated_tips(robot: Robot, rotations: Floats, method: Method, noise: Floats | None = None) -> Floats:
     """(N, 4, 4) poses of the tip in the base, m, from orientations (N, n+1, 3, 3); `noise` (3,) rad.
 
-    Pair by pair all poses are worked out at once; the estimator gives the same, one at a time.
+    Pair by pair all poses are worked out together; the estimator gives the same, one at a time.
     """
     if method.estimator != "chain":
         return platforms(rotations, robot, PRINTED if method.estimator == "paper" else CORRECTED)[:, -1]
@@ -333,12 +338,8 @@ SEEDS = (1, 2, 3)
 """Of simulated runs."""
 
 
-def unstated_facts() -> Facts:
-    """What is not stated, and what we use."""
-    return Facts("Not stated in the paper", ("what", "here", "mark"), tuple(_assumed()))
-
-
-def _assumed() -> Iterator[tuple[str, str, str]]:
+def assumed() -> Iterator[tuple[str, str, str]]:
+    """What is not stated, what we use, and where that comes from."""
     robot = python_robot()
     d1, d2 = (number(1e3 * float(value)) for value in (robot.joints["size"][0], robot.links["length"][1]))
     yield "d1 and d2", f"{d1} and {d2} mm", "assumed"

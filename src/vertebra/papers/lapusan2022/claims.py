@@ -45,13 +45,13 @@ def _claims(found: Results) -> Iterator[Claim]:
 
 def _equations(found: Results) -> Iterator[Claim]:
     level, lying = found.bases[0].methods["paper"], found.bases[-1].methods["paper"]
-    right = found.bases[-1].variants["both put right"].largest_mm
+    right = found.bases[-1].variants["both corrected"].largest_mm
     yield _claim(
         "a", "2", "(3) to (6) give position and orientation of all platforms",
         unless_explained(level.mean_mm <= 0.1, Verdict.CONTRADICTS),
         f"With perfect sensors the tip is {fixed(level.mean_mm, 1)} mm off on average on a level base (at most"
         f" {fixed(level.largest_mm, 1)} mm), and {fixed(lying.mean_mm, 0)} mm on a horizontal one (at most"
-        f" {fixed(lying.largest_mm, 0)} mm). With (3) and (6) put right it is off by {right:.0e} mm.",
+        f" {fixed(lying.largest_mm, 0)} mm). With (3) and (6) corrected it is off by {right:.0e} mm.",
         "R_j R_j-1^T is the rotation between two platforms about axes of the world; a module bends about axes of the"
         " platform below it, R_j-1^T R_j. The two are the same only where that platform stands level and faces the"
         " sensors' x: for the first module, if the base does. And (4) is the inverse of Ry Rx, while (6) has Rx Ry.",
@@ -202,7 +202,7 @@ def _time() -> Claim:
     return _claim(
         "l", "2, 3", "less than 50 ms; computing only between modules and robot reduces the time", Verdict.NOT_PRINTED,
         f"{EXECUTION_TIME:g} ms is the period of the {LOOP_RATE:g} Hz programme; no time of another method is printed.",
-        "(1) to (6) are a few hundred multiplications a module, well below a millisecond on such a board. What takes"
+        "(1) to (6) are a few hundred multiplications per module, well below a millisecond on such a board. What takes"
         " the rest is not said.",
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""All numbers of ours: the paper's method, the same put right, and ours, with perfect and with simulated sensors."""
+"""All our numbers: the paper's method, the same corrected, and ours, with perfect and with simulated sensors."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class BaseErrors:
     methods: dict[str, TipError]
     """By method of `shape_from_orientations`."""
     variants: dict[str, TipError]
-    """By which equations are put right."""
+    """By which equations are corrected."""
 
 
 def noise_free() -> tuple[BaseErrors, ...]:
@@ -130,7 +130,7 @@ def disturbed(rotations: Floats, rng: np.random.Generator) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Along:
-    """Mean errors of platforms 1 to n with sensors of the stated precision, equations put right."""
+    """Mean errors of platforms 1 to n with sensors of the stated precision, equations corrected."""
 
     moving_mm: Floats
     """(n,) over many poses."""
@@ -295,7 +295,7 @@ class Cause:
 
 
 def causes() -> tuple[Cause, ...]:
-    """The equations as printed with perfect sensors; then one error at a time with the equations put right."""
+    """The equations as printed with perfect sensors; then one error at a time with corrected equations."""
     times = np.linspace(0.0, DURATION, SAMPLES, endpoint=False)
     true = true_platforms(python_robot(), motion("tracker").angles(times))
     seen = true[..., :3, :3]
@@ -312,7 +312,7 @@ def causes() -> tuple[Cause, ...]:
 
 
 def _sensed(name: str, true: Floats, change: Change, moves: bool = False) -> Cause:
-    """Change orientations, estimate with the equations put right; `moves`: the change is real, not of the sensor."""
+    """Change orientations, estimate with corrected equations; `moves`: the change is real, not of the sensor."""
     rng, found = np.random.default_rng([SEED, 7]), []
     for _ in range(DRAWS):
         changed = change(true[..., :3, :3], rng)

@@ -20,6 +20,7 @@ from vertebra.papers.lapusan2022.cases import (
     PRINTED,
     SEEDS,
     SHOWN_POSE,
+    VARIANTS,
     orientations,
     platforms,
     poses,
@@ -149,7 +150,7 @@ def headlines(found: Results, claims: Sequence[Claim]) -> Iterator[str]:
     right = max(one.methods[name].largest_mm for one in found.bases for name in ("pairwise", "chain"))
     yield (
         f"With perfect sensors the equations as printed miss the tip by {fixed(level, 1)} mm on a level base,"
-        f" {fixed(yawed, 0)} mm when it is yawed by 30 deg and {fixed(lying, 0)} mm when it is horizontal; put right,"
+        f" {fixed(yawed, 0)} mm when it is yawed by 30 deg and {fixed(lying, 0)} mm when it is horizontal; corrected,"
         f" by {right:.0e} mm on any base."
     )
     yield _blind(found)
@@ -203,7 +204,7 @@ def variant_facts(found: Results) -> Facts:
     names = list(found.bases[0].variants)
     rows = [(name, *(fixed(one.variants[name].mean_mm) for one in found.bases)) for name in names]
     headers = ("equations", *(one.base.name.replace(" ", "\n", 1) for one in found.bases))
-    return Facts("Mean error of the tip by equation put right, perfect sensors [mm]", headers, tuple(rows))
+    return Facts("Mean error of the tip by corrected equation, perfect sensors [mm]", headers, tuple(rows))
 
 
 def growth_facts(found: Results) -> Facts:
@@ -228,8 +229,8 @@ def growth_angle_facts(found: Results) -> Facts:
 
 
 GROWTH_NOTE = (
-    "All modules together bend as far as four do, so that longer robots bend more gently. Noise: one sensor a platform,"
-    " 0.05, 0.05 and 1 deg. Encoders: true joint angles with independent errors of 0.05 deg."
+    "All modules together bend as far as four do, so that longer robots bend more gently. Noise: one sensor per"
+    " platform, 0.05, 0.05 and 1 deg. Encoders: true joint angles with independent errors of 0.05 deg."
 )
 
 
@@ -451,7 +452,7 @@ def record(found: Results) -> dict[str, Any]:
             {
                 "base": one.base.name,
                 "methods": {name: asdict(error) for name, error in one.methods.items()},
-                "equations": {name: asdict(error) for name, error in one.variants.items()},
+                "equations": {variant.key: asdict(one.variants[variant.name]) for variant in VARIANTS},
             }
             for one in found.bases
         ],

@@ -13,7 +13,7 @@ import vertebra as vb
 from vertebra.errors import InputError
 from vertebra.mechanics.problem import Closure
 from vertebra.papers.yang2023.published import CONSTANT_FRICTION, rows_of
-from vertebra.report.document import Facts, degrees, fixed, number
+from vertebra.report.document import degrees, fixed, number
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.shape import Shape
@@ -134,7 +134,7 @@ def robot_of(case: Case, condition: Condition | str) -> Robot:
 def prototype(name: str, others: float = 1.0, at_the_tip: bool = False) -> Robot:
     """Prototype A or B; `others`: share of the mass of rods, cables and locking devices that counts.
 
-    `at_the_tip`: all of that mass in the locking devices, for the question how far its distribution matters.
+    `at_the_tip`: all of that mass in the locking devices, to see how far its distribution matters.
     """
     robot = vb.load(PRESETS[name])
     if others == 1.0 and not at_the_tip:
@@ -168,12 +168,12 @@ def tensions_of(case: Case) -> Floats:
 
 
 def solve(case: Case, condition: Condition | str, closure: Closure = "virtual-work") -> Shape:
-    """Our shape of a case."""
+    """Our shape for a case."""
     return solve_robot(case, robot_of(case, condition), condition, closure)
 
 
 def solve_robot(case: Case, robot: Robot, condition: Condition | str, closure: Closure) -> Shape:
-    """The same with another robot, for the question what would be if."""
+    """The same with another robot, to see what that would change."""
     condition = _condition(condition)
     loads = [vb.Load(force=case.payload_kg * robot.gravity)] if condition.payload and case.payload_kg else []
     return vb.shape_from_tensions(
@@ -207,12 +207,8 @@ def masses_text(case: Case) -> str:
 # What the text does not state, and what stands in for it here.
 
 
-def unstated_facts() -> Facts:
-    """What is not stated, and what we use."""
-    return Facts("Not stated in the text", ("what", "here", "mark"), tuple(_assumed()))
-
-
-def _assumed() -> Iterator[tuple[str, str, str]]:
+def assumed() -> Iterator[tuple[str, str, str]]:
+    """What is not stated, what we use, and where that comes from."""
     section = section_of("B")
     joint, cables = section["joint"], section["cables"]
     a, b, c = (number(value) for value in cables["friction"]["quadratic"])
@@ -222,8 +218,8 @@ def _assumed() -> Iterator[tuple[str, str, str]]:
     yield "radius of the cable holes", f"{number(cables['radius'] * 1e3)} mm", "inferred"
     yield "azimuths of the cables", f"{degrees(cables['azimuth'])} deg", "inferred: pairs bend in plane"
     yield "length of the rods", f"{number(joint['length'] * 1e3)} mm", "inferred from % of length"
-    yield "mass of rods and screws, a joint", f"{rods} g", "inferred, with cables"
-    yield "mass of a metre of cable", f"{metre} g", "inferred, with rods"
+    yield "mass of rods and screws, per joint", f"{rods} g", "inferred, with cables"
+    yield "mass of cable, per metre", f"{metre} g", "inferred, with rods"
     yield "mass of a locking device", f"{lock} g, four at the tip", "inferred from two masses"
     yield "gravitational acceleration", f"{g} m/s^2", "assumed"
     yield "where the payload hangs", "at the centre of the last disc", "assumed"

@@ -32,7 +32,7 @@ WHAT = {
     "others": "weight of rods, cables, locks moves it (mm)",
     "payload": "payload moves it (mm)",
 }
-NO_TIP = "The paper prints no tip of this case, neither measured nor computed: ours stands alone."
+NO_TIP = "The paper prints no tip for this case, neither measured nor computed, so there is nothing beside ours."
 
 
 @cache

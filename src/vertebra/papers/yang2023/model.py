@@ -1,4 +1,4 @@
-"""Our shapes of all cases: how far apart tips are, what claims are held against, and a loop of tension with memory."""
+"""Our shapes for all cases: how far apart tips are, what claims are judged by, and a loop of tension with memory."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def total_bend(shape: Shape) -> float:
     return float(np.arctan2(np.hypot(axis[0], axis[1]), axis[2]))
 
 
-# Numbers about our shapes that claims of the text are held against.
+# Numbers about our shapes by which claims of the text are judged.
 
 FULL = "II"
 """The condition that the others are compared with; with its payload where there is one: V."""
@@ -216,12 +216,12 @@ class Loop:
 
     @property
     def missing(self) -> float:
-        """What the hung masses put into the last cycle and friction did not take, mJ: 0 when energy is kept."""
+        """Work of the hung masses in the last cycle that friction did not take, mJ: 0 if energy is conserved."""
         return float(self.cable_work[-1] - self.friction_work[-1])
 
     @property
     def drift(self) -> float:
-        """How far the last cycle ends from where it began, mm: 0 once the loop is closed."""
+        """How far the last cycle ends from where it began, mm: 0 if the loop is closed."""
         return float(np.linalg.norm(self.tips[-1, -1] - self.tips[-1, 0]))
 
 

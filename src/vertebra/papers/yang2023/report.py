@@ -177,7 +177,7 @@ def _loop_sentences(found: Results) -> Iterator[str]:
     loop, theirs = found.loops["virtual-work"], found.loops["paper"]
     yield (
         f"Loading and unloading of prototype B differ by up to {fixed(loop.width, 1)} mm at the tip and cost"
-        f" {fixed(float(loop.friction_work[-1]))} mJ of friction a cycle; the paper's rule has no such memory."
+        f" {fixed(float(loop.friction_work[-1]))} mJ of friction per cycle; the paper's rule has no such memory."
     )
     share = 100.0 * theirs.missing / float(theirs.cable_work[-1])
     yield (
@@ -202,7 +202,7 @@ def condition_facts() -> Facts:
 
 
 def effect_facts(found: Results) -> Facts:
-    """How far tips move when an effect is left out, test by test."""
+    """How far the tip moves when an effect is left out, test by test."""
     rows = []
     for group in GROUPS:
         cases = cases_of(group)
@@ -453,7 +453,7 @@ def loop_panel(loop: Loop) -> Panel:
     at = int(loop.gaps.argmax())
     heights = [float(loop.tips[-1, at, 1]), float(loop.tips[-1, len(loop.difference) - 1 - at, 1])]
     series.append(Series(f"{loop.width:.1f} mm apart", ends, heights, "#000000", "solid", "circle", size=5))
-    title = f"loop on prototype B, {loop.friction_work[-1]:.2f} mJ a cycle"
+    title = f"loop on prototype B, {loop.friction_work[-1]:.2f} mJ per cycle"
     return Panel(title, "tension of cables 1, 2 less that of 3, 4 [N]", "tip y [mm]", tuple(series))
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 LABELS = {one.name: f"{one.title}: {one.topic}" for one in papers()}
 MOST_KEPT = 30
-"""Cases that are kept worked out; those that move are half a megabyte each."""
+"""Outcomes kept in memory; those that move are half a megabyte each."""
 MARK_COLOURS = {"published": palette.ESTIMATE, "measured": palette.TRACE, "weakest": palette.WEAKEST}
 MARK_SIZE, BESIDE = 0.022, 0.07
 """Radius of a mark, and how far its label is from it, robot lengths."""
@@ -51,7 +51,7 @@ CHECKING, JUDGING, SOLVING = "Working out all papers", "Judging the paper's clai
 class PapersTab(Tab[PapersSettings]):
     """Paper and case on the left; the published numbers, ours and the claims on the right.
 
-    What is chosen outlives the controls, which are made anew whenever a case brings its robot.
+    What is chosen outlives the controls, which are rebuilt whenever a case brings its robot.
     """
 
     name, title, settings_type = "papers", "Papers", PapersSettings
@@ -81,7 +81,7 @@ class PapersTab(Tab[PapersSettings]):
 
     @property
     def outcome(self) -> Outcome | None:
-        """Of the case; None while it is being worked out."""
+        """What the case comes to; None while it is being worked out."""
         return self._outcomes.get((self.paper, self.choice))
 
     # Controls -------------------------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ class PapersTab(Tab[PapersSettings]):
         self._set_boxes()
         source = self.source
         if source != self.studio.source:
-            self.studio.choose_robot(robot_of(source), source)  # makes these controls anew and shows the case
+            self.studio.choose_robot(robot_of(source), source)  # rebuilds these controls and shows the case
         else:
             self.shown()
 
@@ -263,7 +263,7 @@ class PapersTab(Tab[PapersSettings]):
         self._set_boxes()
 
 
-# What the tab adds to the scene, its plots, and the one long computation it may have under way.
+# What the tab adds to the scene, its plots, and its one long computation.
 
 
 class Marks:
@@ -273,7 +273,7 @@ class Marks:
         self._nodes: list[Any] = []
 
     def show(self, stage: Stage, outcome: Outcome) -> None:
-        """Those of a case, in place of the last one's."""
+        """The nodes of this case, in place of the previous ones."""
         self.clear()
         for number, mark in enumerate(outcome.marks):
             self._show(stage, number, mark)
@@ -290,7 +290,7 @@ class Marks:
             ]
 
     def clear(self) -> None:
-        """Take all of them out."""
+        """Remove all of them."""
         while self._nodes:
             self._nodes.pop().remove()
 
@@ -324,15 +324,15 @@ class PaperPlots:
 
 
 class Work:
-    """Starts jobs of the studio and says on the page what goes on."""
+    """Starts the studio's jobs and says on the page what is going on."""
 
     def __init__(self, studio: Studio) -> None:
         self._studio = studio
         self.running = ""
-        """What is being computed, in words; empty: nothing."""
+        """What is being computed, in words; empty when nothing is."""
 
     def start(self, text: str, function: Callable[..., Any], *arguments: Any, done: Callable[[Any], None]) -> None:
-        """Compute function(*arguments, report=...) in place of whatever runs, and hand its value to `done`."""
+        """Compute function(*arguments, report=...) in place of any running job, and hand its value to `done`."""
 
         def finished(value: Any) -> None:
             self.running = ""
@@ -348,7 +348,7 @@ class Work:
         self._studio.jobs.start(function, *arguments, done=finished, failed=failed, progress=self._tell)
 
     def stop(self) -> None:
-        """End it; its answer is never told."""
+        """End it; its answer is dropped."""
         if self.running:
             self.running = ""
             self._studio.jobs.cancel()

@@ -15,11 +15,11 @@ from vertebra.studio.readout import Value, grid, light, notes, readout, tension_
 ALONE = (NO_NUMBER, DRAWN)
 HEADERS = ("quantity", "published", "ours", "difference", "verdict")
 KINDS = {Verdict.REPRODUCED: "good", Verdict.NOT_REPRODUCED: "bad"}
-"""Classes of colour; whatever the paper itself leaves open or gets wrong is no fault of ours."""
+"""Colour classes; what the paper itself leaves open or gets wrong is not our fault."""
 
 
 def case_text(outcome: Outcome) -> str:
-    """What is published beside ours, then what of ours has nothing beside it, and how the case is read."""
+    """What is published beside ours, then our numbers with nothing beside them, and how the case is read."""
     beside = [line for line in outcome.lines if line.published not in ALONE]
     alone = [line for line in outcome.lines if line.published in ALONE]
     title = f'<p class="vb-note" data-value="papers-title">{escape(outcome.title)}</p>'
@@ -38,10 +38,10 @@ def case_text(outcome: Outcome) -> str:
 
 
 def _count(lines: Sequence[Line]) -> tuple[bool | None, str]:
-    """Whether all agree (none where only the paper can be asked why not), and how many."""
+    """Whether all agree (None where the paper is the reason that they do not), and how many."""
     told = Counter(line.verdict for line in lines if line.verdict is not Verdict.NOT_PRINTED)
     if not told:
-        return None, "Nothing printed to set ours against"
+        return None, "Nothing printed to compare ours with"
     total, same = told.total(), told.pop(Verdict.REPRODUCED, 0)
     digits = all(line.difference != NO_DIFFERENCE and "-" not in line.published[1:] for line in lines)
     kind = "equal to the printed digit" if digits else "agree with what is printed"
@@ -83,14 +83,14 @@ def _found(claim: Claim) -> str:
 
 
 def summary_text(summaries: Sequence[Summary], unfolded: bool) -> str:
-    """All papers in a table, and why what is not reproduced is not; can be folded away."""
+    """All papers in a table, and why some claims are not reproduced; can be folded away."""
     shown = shown_verdicts(summaries)
     rows = [
         (one.paper.title, one.reproduced.text, *(str(one.verdicts[verdict]) for verdict in shown)) for one in summaries
     ]
     headers = ("paper", "numbers reproduced", *(verdict.short for verdict in shown))
     table = grid("Printed numbers reproduced, and claims by verdict", headers, rows, "papers-summary")
-    counted = [f"{one.paper.title}: reproduced are {one.reproduced.what}." for one in summaries]
+    counted = [f"{one.paper.title}: reproduced: {one.reproduced.what}." for one in summaries]
     meanings = [f"{verdict.sign} {verdict.short}: {verdict.meaning}." for verdict in shown]
     head = "<summary><b>All papers</b></summary>"
     body = table + notes([*meanings, *counted])
