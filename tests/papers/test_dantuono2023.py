@@ -23,19 +23,15 @@ from vertebra.papers.dantuono2023.cases import (
     SWAPPED,
     TIME_STEP,
     TOP,
+    bottom_highest,
     case_named,
     motion,
+    rise_of_bottom,
     run,
     snake,
     times,
 )
-from vertebra.papers.dantuono2023.claims import (
-    bottom_highest,
-    higher,
-    last_seconds,
-    rise_of_bottom,
-    sides_equal,
-)
+from vertebra.papers.dantuono2023.claims import higher, last_seconds, sides_equal
 from vertebra.papers.dantuono2023.literal import literal_step
 from vertebra.papers.dantuono2023.model import ROBOTS, Dimensions, case_results, found
 from vertebra.papers.paper import Verdict

@@ -26,6 +26,9 @@ from vertebra.papers.lapusan2022.cases import (
     orientations,
     poses,
     python_robot,
+    ranges,
+    sensor_model,
+    stated_noise,
     tip_error,
     true_platforms,
 )
@@ -35,10 +38,7 @@ from vertebra.papers.lapusan2022.model import (
     ENCODERS,
     USED,
     disturbed,
-    ranges,
     runs,
-    sensor_model,
-    stated_noise,
     timing,
 )
 from vertebra.papers.lapusan2022.published import FOLDER, TESTS, errors

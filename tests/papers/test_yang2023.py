@@ -20,8 +20,10 @@ from vertebra.papers.yang2023.cases import (
     CLOSURES,
     CONDITIONS,
     Case,
+    between_closures,
     case_numbered,
     condition_named,
+    effect,
     in_paper_axes,
     others_mass,
     prototype,
@@ -32,9 +34,7 @@ from vertebra.papers.yang2023.cases import (
 from vertebra.papers.yang2023.claims import CLEAR, MODEL, PRINT, Quoted, quoted
 from vertebra.papers.yang2023.model import (
     Evidence,
-    between_closures,
     cases_of,
-    effect,
     select,
     spread,
     tension_loop,

@@ -7,9 +7,9 @@ import pytest
 from mpl_toolkits.mplot3d import proj3d
 
 import vertebra as vb
-from vertebra.report.plotly import robot_picture
+from vertebra.report.plotly import scene_figure
 from vertebra.report.scene import CablePaths, best_view, cable_line, rgb, robot_scene, round_number_below
-from vertebra.report.still import scene_figure
+from vertebra.report.still import scene_still
 
 
 def test_round_numbers() -> None:
@@ -78,7 +78,7 @@ def test_view(gravity: list[float], up: tuple[float, ...], bend: float, toward: 
 @pytest.mark.parametrize("name", ["hu2023-prototype", "yang2023-b", "dantuono2023"], ids=["z up", "x up", "y up"])
 def test_still_picture_has_equal_aspect_whichever_axis_is_up(name: str) -> None:
     robot = vb.load(name)
-    axes = scene_figure(robot_scene(robot, vb.Pose(robot, np.full(robot.freedoms, 0.15)).frames), "").axes[0]
+    axes = scene_still(robot_scene(robot, vb.Pose(robot, np.full(robot.freedoms, 0.15)).frames), "").axes[0]
     axes.set_proj_type("ortho")
     ends = np.column_stack([np.zeros(3), np.eye(3)])
     x, y, _ = proj3d.proj_transform(*ends, axes.get_proj())
@@ -93,7 +93,7 @@ def test_the_camera_sees_all_of_the_robot(name: str, bend: float) -> None:
     """Plotly draws the box with sides over their geometric mean, and looks at it through 45 degrees."""
     robot = vb.load(name)
     scene = robot_scene(robot, vb.Pose(robot, np.full(robot.freedoms, bend)).frames)
-    camera = robot_picture(robot, scene).layout.scene.camera
+    camera = scene_figure(scene).layout.scene.camera
     eye, centre = (np.array([point.x, point.y, point.z]) for point in (camera.eye, camera.center))
     forward = (centre - eye) / np.linalg.norm(centre - eye)
     right = np.cross(forward, scene.view.up)

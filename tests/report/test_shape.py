@@ -12,7 +12,7 @@ from tests.report.looking import Reader, has_clean_border, page_of
 
 import vertebra as vb
 from vertebra.report.document import numeric_columns
-from vertebra.report.plotly import robot_picture
+from vertebra.report.plotly import scene_figure
 from vertebra.report.scene import Mark, ghost, tip_ellipsoid
 from vertebra.report.shape import (
     THINNEST,
@@ -38,7 +38,7 @@ from vertebra.report.shape import (
     tension_table,
     warnings,
 )
-from vertebra.report.still import draw, scene_figure
+from vertebra.report.still import draw, scene_still
 from vertebra.statics import Shape
 
 LOADS = (vb.Load(force=(0, 0, -0.05)), vb.Load(force=(0.01, 0, 0), moment=(0, 0, 1e-3), link=4, point=(0, 0, 0.005)))
@@ -128,7 +128,7 @@ def test_cables_are_wider_the_tighter_they_are(shape: Shape) -> None:
     widths = shape_scene(shape).cable_widths
     assert widths[3] == WIDEST
     assert widths[0] == widths[1] == pytest.approx(THINNEST + (WIDEST - THINNEST) / 4)
-    lines = [trace for trace in robot_picture(shape.robot, shape_scene(shape)).data if "cable" in (trace.name or "")]
+    lines = [trace for trace in scene_figure(shape_scene(shape)).data if "cable" in (trace.name or "")]
     assert [line.line.width for line in lines] == [5 * width for width in widths]
 
 
@@ -184,7 +184,7 @@ def test_svg_names_everything(shape: Shape, tmp_path: Path) -> None:
 
 
 def test_still_picture_draws_loads_in_their_place(shape: Shape) -> None:
-    axes = scene_figure(shape_scene(shape), "").axes[0]
+    axes = scene_still(shape_scene(shape), "").axes[0]
     labels = axes.get_legend_handles_labels()[1]
     assert "load 1 at the tip: 0.05 N" in labels
     low, high = np.array([axes.get_xlim(), axes.get_ylim(), axes.get_zlim()]).T

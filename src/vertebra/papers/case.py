@@ -116,7 +116,7 @@ class Opens(NamedTuple):
 
 
 class Choices(Protocol):
-    """What the module `choices` of a paper offers."""
+    """What the module `cases` of a paper offers to the studio."""
 
     def axes(self) -> tuple[Axis, ...]:
         """What can be chosen."""

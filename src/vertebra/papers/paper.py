@@ -2,8 +2,8 @@
 
 Command line, JSON, CSV, page, still picture, summary of all papers, README table and the studio's Papers tab read these
 types and nothing else. A paper's folder holds its declaration (`PAPER` in ``__init__``), its printed numbers
-(`published`), its cases and our results for them (`cases`), our further computations (`model`), its claims (`claims`),
-what is shown (`report` with `compare`) and what the studio can choose (`choices`, see `case.Choices`).
+(`published`), its cases with our results for them, also one by one for the studio (`cases`, see `case.Choices`), our
+further computations (`model`), its claims (`claims`) and what is shown (`report` with `compare`).
 """
 
 from __future__ import annotations
@@ -289,7 +289,7 @@ class Paper:
     @property
     def choices(self) -> Choices:
         """Which cases can be chosen, and what each comes to."""
-        return cast("Choices", import_module(f"vertebra.papers.{self.name}.choices"))
+        return cast("Choices", import_module(f"vertebra.papers.{self.name}.cases"))
 
     def unstated_facts(self) -> Facts | None:
         """What is not stated and what we use, as a table; None when the text says everything."""

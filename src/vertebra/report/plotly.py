@@ -79,11 +79,6 @@ def arrow_trace(start: Floats, end: Floats, colour: str, name: str, width: float
 # A scene as a 3D picture.
 
 
-def robot_picture(robot: Robot, scene: Scene) -> Any:
-    """The plotly figure of a robot's scene."""
-    return scene_figure(scene)
-
-
 def scene_figure(scene: Scene) -> Any:
     """The plotly figure of any scene."""
     figure = go.Figure([*_bodies(scene), *_lines(scene), *_overlays(scene)])
@@ -181,7 +176,7 @@ BYTES_PER_NUMBER = 16.0 / 3.0
 
 
 def play_buttons(milliseconds: float) -> dict[str, Any]:
-    """Play and Pause, with so long a time for each frame."""
+    """Play and Pause; `milliseconds` per frame."""
     play = {"frame": {"duration": milliseconds, "redraw": True}, "fromcurrent": True, "transition": {"duration": 0}}
     stop = {"frame": {"duration": 0, "redraw": True}, "mode": "immediate", "transition": {"duration": 0}}
     return {
@@ -195,7 +190,7 @@ def play_buttons(milliseconds: float) -> dict[str, Any]:
 
 
 def slider(labels: Sequence[str], prefix: str) -> dict[str, Any]:
-    """One stop a frame, whose name is its number; it stands at the last."""
+    """One stop per frame, named by its number; it starts at the last."""
     go_there = {"frame": {"duration": 0, "redraw": True}, "mode": "immediate", "transition": {"duration": 0}}
     return {
         "active": len(labels) - 1, "x": 0.16, "len": 0.82, "y": 0.03, "yanchor": "bottom", "pad": {"t": 0, "b": 0},
@@ -246,7 +241,7 @@ def lay_out(
 
 
 def animation(figure: Any, name: str, caption: str) -> Figures:
-    """A figure with frames; it stands still until it is told to play."""
+    """A figure with frames, which stands still until Play is pressed."""
     return Figures(name, [figure], "40rem", "", caption, buttons=True, moves=True)
 
 
@@ -257,9 +252,19 @@ EYE = 2.6
 """Distance of the eye in plotly's units: narrow pictures need more than a wide one."""
 
 
-def picture_row(robots: Sequence[Robot], scenes: Sequence[Scene], titles: Sequence[str]) -> Iterator[Any]:
-    """Plotly figures without legends, seen as the first scene wants to be seen."""
-    low, high = np.min([scene.low for scene in scenes], axis=0), np.max([scene.high for scene in scenes], axis=0)
+def row_distance(scenes: Sequence[Scene]) -> float:
+    """Distance from which the eye sees a box around all scenes."""
+    low, high = _common_box(scenes)
+    return eye_distance(replace(scenes[0], low=low, high=high))
+
+
+def _common_box(scenes: Sequence[Scene]) -> tuple[Floats, Floats]:
+    return np.min([scene.low for scene in scenes], axis=0), np.max([scene.high for scene in scenes], axis=0)
+
+
+def picture_row(scenes: Sequence[Scene], titles: Sequence[str], distance: float = EYE) -> Iterator[Any]:
+    """Plotly figures without legends, all seen as the first scene is, from one distance."""
+    low, high = _common_box(scenes)
     low, high = low - MARGIN_MM, high + MARGIN_MM
     span = high - low
     sides = dict(zip("xyz", span / np.prod(span) ** (1 / 3), strict=True))  # the same scale in all pictures
@@ -267,9 +272,9 @@ def picture_row(robots: Sequence[Robot], scenes: Sequence[Scene], titles: Sequen
         f"{axis}axis": {"range": [low[i], high[i]], "nticks": 3 + int(6 * span[i] / span.max())}
         for i, axis in enumerate("xyz")
     }
-    eye = {axis: EYE * value for axis, value in zip("xyz", scenes[0].view.eye, strict=True)}
-    for robot, scene, title in zip(robots, scenes, titles, strict=True):
-        figure = robot_picture(robot, scene)
+    eye = {axis: distance * value for axis, value in zip("xyz", scenes[0].view.eye, strict=True)}
+    for scene, title in zip(scenes, titles, strict=True):
+        figure = scene_figure(scene)
         figure.update_layout(
             title={"text": title, "x": 0.03, "y": 0.96, "font": {"size": 15}},
             showlegend=False,
@@ -297,7 +302,7 @@ TIP_PATH_COLOUR, START_COLOUR = "#882255", "#777777"
 
 
 class Motion:
-    """Moments of a motion, as many as fit on a page."""
+    """Instants of a motion, as many as fit on a page."""
 
     def __init__(self, robot: Robot, time: Floats, q: Floats) -> None:
         """`time` (N,) s, `q` (N, n) rad."""
@@ -356,7 +361,7 @@ def light_link(robot: Robot, index: int) -> Mesh:
 def motion_picture(robot: Robot, time: Floats, q: Floats, tips: Floats, gravity: Floats) -> tuple[Any, float]:
     """The plotly figure with its frames, and how many times slower than real it plays.
 
-    `tips` (N, 3) m, the way of the tip. It begins with the last instant, so that it says something before it moves.
+    `tips` (N, 3) m, the path of the tip. It shows the last instant first, so that it says something before it moves.
     """
     motion = Motion(robot, time, q)
     last = len(motion.time) - 1
@@ -379,7 +384,7 @@ def motion_picture(robot: Robot, time: Floats, q: Floats, tips: Floats, gravity:
 
 
 def _base_on_the_left(view: View, from_base: Floats) -> View:
-    """The view from the other side where that puts the base on the left; a tip that swings about would not decide."""
+    """The view from the other side if that puts the base on the left; a tip that swings both ways does not decide."""
     if from_base @ view.right >= -0.3 * np.linalg.norm(from_base):
         return view
     x, y, z = (value if i == view.axis else -value for i, value in enumerate(view.eye))
@@ -418,7 +423,7 @@ def _standing(motion: Motion, tips: Floats) -> Iterator[Any]:
 
 
 def _corners(motion: Motion, tips: Floats) -> tuple[Floats, Floats]:
-    """Box around everything that is ever drawn, mm."""
+    """Box around everything that is drawn at any instant, mm."""
     bodies = [motion.links(i, parity).vertices for i in spread(len(motion.time), 60) for parity in (0, 1)]
     points = np.vstack([motion.mount.vertices, tips * MM, *bodies])
     margin = 0.04 * float(np.ptp(points, axis=0).max())

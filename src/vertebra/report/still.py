@@ -54,7 +54,7 @@ def draw(picture: Scene | Sequence[Panel] | Callable[[], Figure], path: Path, ti
     """Write the picture of a report, .png or .svg; same input, same bytes."""
     with mpl.rc_context(SETTINGS):
         if isinstance(picture, Scene):
-            figure = scene_figure(picture, title)
+            figure = scene_still(picture, title)
         elif callable(picture):
             figure = picture()
         else:
@@ -80,7 +80,7 @@ def save_figure(figure: Figure, path: Path) -> None:
     figure.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
 
 
-def scene_figure(scene: Scene, title: str) -> Figure:
+def scene_still(scene: Scene, title: str) -> Figure:
     """The picture of any scene before it is written."""
     figure = Figure(figsize=(8.0, 7.0), dpi=150)
     FigureCanvasAgg(figure)

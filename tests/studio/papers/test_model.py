@@ -12,19 +12,17 @@ from tests.papers.once import compared
 import vertebra as vb
 from vertebra.errors import StudioError
 from vertebra.papers import NAMES
-from vertebra.papers.cai2023 import choices as cai
+from vertebra.papers.cai2023 import cases as cai
 from vertebra.papers.case import NO_NUMBER, Choice, Outcome
-from vertebra.papers.dantuono2023 import choices as dantuono
-from vertebra.papers.hu2023 import cases as hu_cases
-from vertebra.papers.hu2023 import choices as hu
-from vertebra.papers.lapusan2022 import choices as lapusan
+from vertebra.papers.dantuono2023 import cases as dantuono
+from vertebra.papers.hu2023 import cases as hu
+from vertebra.papers.lapusan2022 import cases as lapusan
 from vertebra.papers.lapusan2022 import model as lapusan_model
 from vertebra.papers.lapusan2022.cases import BASES, METHODS
 from vertebra.papers.lapusan2022.published import errors
 from vertebra.papers.paper import Verdict, paper
-from vertebra.papers.yang2023 import choices as yang
-from vertebra.papers.yang2023.cases import in_paper_axes
-from vertebra.papers.yang2023.model import EFFECTS, between_closures, effect
+from vertebra.papers.yang2023 import cases as yang
+from vertebra.papers.yang2023.cases import EFFECTS, between_closures, effect, in_paper_axes
 from vertebra.report.document import fixed
 from vertebra.studio.papers.model import PapersSettings, checked, robot_of, source_of
 from vertebra.studio.papers.text import case_text, claims_text
@@ -75,7 +73,7 @@ def dantuono_whole() -> Any:
 
 def test_every_cell_of_hu_is_the_comparison_s(hu_whole: Any) -> None:
     seen = 0
-    for case in hu_cases.cases():
+    for case in hu.cases():
         found = hu.outcome((case.name,), ignore)
         cells = [cell for cell in hu_whole.cells if cell.key == case.key]
         assert values(found, 1) == [fixed(cell.published) for cell in cells]
@@ -88,7 +86,7 @@ def test_every_cell_of_hu_is_the_comparison_s(hu_whole: Any) -> None:
 
 
 def test_every_tip_of_table_4_is_the_comparison_s(hu_whole: Any) -> None:
-    for case in hu_cases.tip_cases():
+    for case in hu.tip_cases():
         _, tip, mount = case.key
         wanted = [one for one in hu_whole.tips if str(one.tip) == tip and mount in ("none", one.mount)]
         assert list(hu.tip_checks_of(case)) == wanted
@@ -105,7 +103,7 @@ def test_the_shape_tab_gives_every_cell_of_hu(hu_whole: Any) -> None:
     from vertebra.studio.shape.model import solve
     from vertebra.studio.shape.settings import ShapeSettings
 
-    for case in (*hu_cases.cases(), *hu_cases.tip_cases()):
+    for case in (*hu.cases(), *hu.tip_cases()):
         opens = hu.opens((case.name,))
         assert opens.mode == "shape"
         assert opens.note == ""
@@ -258,7 +256,7 @@ def test_the_tests_of_lapusan_are_the_comparison_s(monkeypatch: pytest.MonkeyPat
         printed, decimals = errors(test).mae, [len(text.split(".")[1]) for text in values(found, 1)]
         assert [float(text) for text in values(found, 1)[:6]] == printed.tolist()
         assert values(found, 2)[:6] == [fixed(v, d + 1) for v, d in zip(mae.tolist(), decimals, strict=False)]
-        moved = lapusan_model.ranges(test).tolist()
+        moved = lapusan.ranges(test).tolist()
         assert values(found, 2)[6:] == [fixed(v, d + 1) for v, d in zip(moved, decimals[6:], strict=True)]
         first = next(run for run in runs if run.test == test)
         assert found.curves is not None

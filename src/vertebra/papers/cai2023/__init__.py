@@ -18,7 +18,7 @@ PAPER = Paper(
     unstated=(
         "The paper prints no payload, and of the robot only the number of links, its length, outer diameter, tendon"
         " positions and friction coefficient. All else is assumed: one set of numbers for all shapes and tensions,"
-        " fitted to the implied payloads and the gains. So agreement with those is a fit and confirms little, except that"
+        " fitted to the implied payloads and the gains. So agreement with those is a fit and confirms little, but that"
         " one set of numbers can do it. Linearity, weakest joints and agreement with the paper's method are not fitted."
     ),
     corrections=(

@@ -354,7 +354,7 @@ def range_figures(found: Results) -> list[Any]:
 
 def shape_pictures(found: Results) -> Iterator[Any]:
     """The four shapes under their largest payload at 35 N, with a ball around the weakest joint."""
-    from vertebra.report.plotly import body_trace, picture_row
+    from vertebra.report.plotly import EYE, body_trace, picture_row
 
     robot, scenes, titles, balls = snake(), [], [], []
     for shape in SHAPES:
@@ -364,10 +364,8 @@ def shape_pictures(found: Results) -> Iterator[Any]:
         scenes.append(replace(payload_scene(case, curve.largest), gravity=None))
         titles.append(f"{shape}: {curve.largest.force:.2f} N")
         balls.append(body_trace(weakest_ball(case, curve.largest), WEAKEST_COLOUR, 0.45, hoverinfo="skip"))
-    for figure, ball in zip(picture_row([robot] * len(scenes), scenes, titles), balls, strict=True):
+    for figure, ball in zip(picture_row(scenes, titles, CLOSER * EYE), balls, strict=True):
         figure.add_trace(ball)
-        eye = figure.layout.scene.camera.eye
-        figure.update_layout(scene_camera_eye={axis: CLOSER * eye[axis] for axis in "xyz"})
         yield figure
 
 

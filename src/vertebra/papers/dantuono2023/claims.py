@@ -6,22 +6,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from vertebra.papers.dantuono2023.cases import BOTTOM, DURATION, LAST_SECONDS, SIDES, STATED, TOP
+from vertebra.papers.dantuono2023.cases import (
+    BOTTOM,
+    DURATION,
+    LAST_SECONDS,
+    SAME,
+    SIDES,
+    STATED,
+    TOP,
+    Bases,
+    Judgement,
+    bottom_highest,
+    rise_of_bottom,
+)
 from vertebra.papers.dantuono2023.model import EquationCount, Found, Results, WeightShare
 from vertebra.papers.paper import Claim, Verdict, unless_explained
 from vertebra.report.document import fixed
 from vertebra.robot.tables import Floats
 
-RISE = 43.0
-"""%, "almost"."""
-SAME = 1e-6
-"""N; tensions closer than this are called equal."""
 ABOUT = {"a": {"pan"}, "b": {"tilt"}, "c": {"tilt"}, "d": {"tilt"}, "e": {"rise"}}
 """Words of the motions that bear on a statement; all of them bear on the others."""
-Bases = Mapping[str, Floats]
-"""(N, 4) tensions at the base by case, N."""
-Judgement = tuple[bool | None, str, dict[str, float]]
-"""Whether it is so (None where numbers that the paper does not print decide), what was found, and the numbers."""
 
 
 def claims(whole: Results) -> tuple[Claim, ...]:
@@ -96,32 +100,6 @@ def _judged(
     return _claim(letter, "4", says, verdict(holds), found, why, numbers, others, others_found)
 
 
-def peaks_text(base: Floats) -> str:
-    """Such as ``14.8, 5.0, 14.8, 67.6 N``."""
-    return ", ".join(fixed(float(value), 1) for value in base.max(axis=0)) + " N"
-
-
-def bottom_highest(case: str) -> Callable[[Bases], Judgement]:
-    """Whether T2 is the highest tension at every instant of a case."""
-
-    def judge(bases: Bases) -> Judgement:
-        base = bases[case]
-        others = base[:, [k for k in range(4) if k != BOTTOM]].max(axis=1)
-        least = float((base[:, BOTTOM] - others).min())
-        always = "at all times" if least > -SAME else f"but at times {fixed(-least, 1)} N below another"
-        highest = int(base.max(axis=0).argmax()) + 1
-        found = f"Peaks of T1 to T4: {peaks_text(base)}; the highest is T{highest}."
-        if highest == BOTTOM + 1:
-            found = found[:-1] + f", {always}."
-        return (
-            least > -SAME and highest == BOTTOM + 1,
-            found,
-            {f"peak_T{k + 1}_N": float(base[:, k].max()) for k in range(4)} | {"T2_less_highest_N": least},
-        )
-
-    return judge
-
-
 _TOP_HOLDS = (
     "A robot that sticks out of a wall is held up by its top: weight bends it down, cables only pull, and to pull at"
     " the bottom bends it further down. So cable 2 stays at its pretension and cable 4 carries the weight, whatever the"
@@ -160,15 +138,6 @@ def sides_equal(bases: Bases) -> Judgement:
     apart = float(np.abs(left - right).max())
     text = f"They differ by at most {apart:.1g} N." if apart > 1e-12 else "They are equal to the last digit."
     return apart < SAME, text, {"largest_difference_N": apart}
-
-
-def rise_of_bottom(bases: Bases) -> Judgement:
-    """Peak of T2 in 3D over that in tilt."""
-    tilt, both = (float(bases[name][:, BOTTOM].max()) for name in ("tilt", "3d"))
-    rise = 100.0 * (both / tilt - 1.0)
-    found = f"Peak of T2: {fixed(tilt)} N in tilt, {fixed(both)} N in 3D, {rise:+.2f} %."
-    # A rise that is there but hangs on assumed dimensions proves nothing; none at all does.
-    return None if rise > 1.0 else False, found, {"tilt_N": tilt, "3d_N": both, "rise_percent": rise}
 
 
 def _rise_note(robots: Sequence[Found]) -> str:

@@ -511,22 +511,15 @@ def _share_panel(migrations: Sequence[Migration]) -> Panel:
 
 def scene_pictures(whole: Results) -> Iterator[Any]:
     """The robot at a few instants; the tighter a cable at the base, the wider it is drawn."""
-    from vertebra.report.plotly import eye_distance, picture_row
+    from vertebra.report.plotly import picture_row, row_distance
 
     chosen = [(name, time) for name, time in SCENES if any(case.name == name for case in whole.cases)]
     scenes, titles = [], []
     for name, pis in chosen:
         scenes.append(_scene(whole.run(name), pis * math.pi))
         titles.append(f"{SHORT[name]}, t = {pis * math.pi:.2f} s")
-    low, high = (
-        side([getattr(one, name) for one in scenes], axis=0) for side, name in ((np.min, "low"), (np.max, "high"))
-    )
     # With bends to all sides the common box is mostly empty.
-    distance = eye_distance(replace(scenes[0], low=low, high=high)) * (CLOSER if len(scenes) > 2 else 1.0)
-    x, y, z = (distance * value for value in VIEW.eye)
-    for figure in picture_row([snake()] * len(scenes), scenes, titles):
-        figure.update_layout(scene_camera_eye={"x": x, "y": y, "z": z})
-        yield figure
+    return picture_row(scenes, titles, row_distance(scenes) * (CLOSER if len(scenes) > 2 else 1.0))
 
 
 def _scene(one: Run, time: float) -> Scene:

@@ -312,8 +312,7 @@ def experiment_pictures(found: Results) -> Iterator[Any]:
     from vertebra.report.plotly import picture_row, point_trace
 
     scenes = [_experiment_scene(found, item) for item in EXPERIMENTS]
-    robots = [found.solved[3, item, "ground"].shape.robot for item in EXPERIMENTS]
-    pictures = picture_row(robots, scenes, [f"experiment {item}" for item in EXPERIMENTS])
+    pictures = picture_row(scenes, [f"experiment {item}" for item in EXPERIMENTS])
     for item, figure in zip(EXPERIMENTS, pictures, strict=True):
         tip = _place(references()[3, item, "ground"])
         figure.add_trace(point_trace(tip, MEASURED_COLOUR, "measured tip", "diamond-open", 7))

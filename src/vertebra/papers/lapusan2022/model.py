@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,18 +33,20 @@ from vertebra.papers.lapusan2022.cases import (
     orientations,
     platforms,
     poses,
-    poses_mm_deg,
     python_robot,
+    ranges,
     relative_angles,
     roll_pitch_yaw,
+    sensed_shapes,
+    simulated_run,
+    stated_noise,
     tip_error,
     true_platforms,
 )
-from vertebra.papers.lapusan2022.published import LOOP_RATE, SENSOR_HEADING, SENSOR_RATE, SENSOR_TILT, TESTS, errors
+from vertebra.papers.lapusan2022.published import LOOP_RATE, SENSOR_TILT, TESTS, errors
 from vertebra.robot.tables import Floats
 from vertebra.sensing import so3
-from vertebra.sensing.simulated.sensors import SensorModel
-from vertebra.sensing.simulated.stream import Simulation, simulated_frames
+from vertebra.sensing.simulated.stream import Simulation
 
 
 @dataclass(frozen=True)
@@ -113,11 +115,6 @@ def _growth(modules: int) -> Growth:
     off = angles + rng.normal(0.0, math.radians(SENSOR_TILT), angles.shape)
     noisy[ENCODERS] = tip_error(true_platforms(robot, off)[:, -1], tips)
     return Growth(modules, exact, noisy)
-
-
-def stated_noise() -> Floats:
-    """(3,) rad: the stated precision, taken as standard deviations about the world's x, y and z."""
-    return np.radians([SENSOR_TILT, SENSOR_TILT, SENSOR_HEADING])
 
 
 def disturbed(rotations: Floats, rng: np.random.Generator) -> Floats:
@@ -370,12 +367,6 @@ def _aligned(name: str, tips: Floats) -> Cause:
 
 USED = {"hil": ("stated", "datasheet"), "tracker": ("stated", "bursts", "datasheet")}
 """Models of the sensors by motion."""
-BURSTS = (math.radians(5.0), math.radians(20.0))
-MODELS = {
-    "stated": "white noise of the stated precision, 0.05 deg about x and y and 1 deg about z, and nothing else",
-    "bursts": "the same and magnetic bursts of 5 to 20 deg on one heading, a tenth of the time, not flagged",
-    "datasheet": "wandering headings, magnetic bursts of 5 to 20 deg, gyro errors, clocks, one frame in ten lost",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -400,49 +391,24 @@ class Run:
         return f"Run({self.test}, {self.model}, {self.method}, seed {self.seed}: {self.tip.mean_mm:.3f} mm)"
 
 
-def sensor_model(name: str) -> SensorModel:
-    """One of `MODELS`."""
-    if name == "datasheet":
-        return SensorModel.datasheet(rate=SENSOR_RATE)
-    tilt, _, heading = stated_noise()
-    calm = SensorModel(rate=SENSOR_RATE, tilt_noise=float(tilt), heading_noise=float(heading))
-    return calm if name == "stated" else replace(calm, disturbance=BURSTS, disturbance_share=0.1)
-
-
 def runs() -> Iterator[Run]:
     """Every motion, model, seed and method."""
-    robot = python_robot()
     for test in TESTS:
         for model in USED[test]:
             for seed in SEEDS:
-                simulated = simulated_frames(
-                    robot, motion(test), sensor_model(model), DURATION, seed, base=np.eye(3), sync_rate=LOOP_RATE
-                )
+                simulated = simulated_run(test, model, seed)
                 yield from (_run(test, model, method, seed, simulated) for method in METHODS.values())
 
 
 def _run(test: str, model: str, method: Method, seed: int, simulated: Simulation) -> Run:
-    times, found = sensed_tips(simulated, method)
+    shapes = sensed_shapes(simulated, method)
+    times = np.array([shape.time for shape in shapes])
+    found = np.array([shape.tip_frame_in_base for shape in shapes])
     true = true_platforms(simulated.truth.robot, motion(test).angles(times))[:, -1]
     return Run(
         test, model, method.name, seed, times, differences(found, true), distances_mm(found, true),
         mean_absolute(found, true), tip_error(found, true),
     )  # fmt: skip
-
-
-def sensed_tips(simulated: Simulation, method: Method) -> tuple[Floats, Floats]:
-    """Times (N,) s and poses of the tip in the base (N, 4, 4) m, a shape whenever the network has one."""
-    from vertebra.sensing.network import SensorNetwork
-
-    network = SensorNetwork(vb.ShapeEstimator(simulated.truth.robot, method.estimator, twist=method.twist))
-    shapes = [shape for frame in simulated.frames if (shape := network.receive(frame)) is not None]
-    return np.array([shape.time for shape in shapes]), np.array([shape.tip_frame_in_base for shape in shapes])
-
-
-def ranges(test: str) -> Floats:
-    """(6,) mm and deg: how far the tip of our motion goes."""
-    angles = motion(test).angles(np.arange(0.0, DURATION, 1.0 / LOOP_RATE))
-    return np.asarray(np.ptp(poses_mm_deg(true_platforms(python_robot(), angles)[:, -1]), axis=0))
 
 
 # How long a shape takes here, beside the paper's equations.

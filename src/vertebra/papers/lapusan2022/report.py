@@ -17,6 +17,7 @@ from vertebra.papers.lapusan2022.cases import (
     BASES,
     METHODS,
     MM,
+    MODELS,
     PRINTED,
     SEEDS,
     SHOWN_POSE,
@@ -28,7 +29,7 @@ from vertebra.papers.lapusan2022.cases import (
     true_platforms,
 )
 from vertebra.papers.lapusan2022.claims import claims
-from vertebra.papers.lapusan2022.model import ENCODERS, MODELS, USED, Results, results, timing
+from vertebra.papers.lapusan2022.model import ENCODERS, USED, Results, results, timing
 from vertebra.papers.lapusan2022.published import QUANTITIES, TESTS, UNITS, errors
 from vertebra.papers.paper import Claim, Comparison, Reproduced, claim_sections, decimals, verdict_sentence
 from vertebra.report.document import Facts, Figures, Section, Sentences, fixed
@@ -404,7 +405,7 @@ def still_panels(found: Results) -> list[Panel]:
 
 def shape_pictures() -> Iterator[Any]:
     """One pose on several bases in the frame of the base: the robot, and where methods have it with perfect sensors."""
-    from vertebra.report.plotly import eye_distance, picture_row
+    from vertebra.report.plotly import picture_row, row_distance
 
     robot, angles = python_robot(), poses()[SHOWN_POSE]
     true = true_platforms(robot, angles[None])
@@ -417,12 +418,7 @@ def shape_pictures() -> Iterator[Any]:
         scenes.append(_scene(angles, {"paper": printed, "chain": chain}))
         off = MM * np.linalg.norm(printed[-1, :3, 3] - true[0, -1, :3, 3])
         titles.append(f"{base.name}: {off:.1f} mm")
-    low, high = np.min([one.low for one in scenes], axis=0), np.max([one.high for one in scenes], axis=0)
-    distance = eye_distance(replace(scenes[0], low=low, high=high))
-    x, y, z = (distance * value for value in scenes[0].view.eye)
-    for figure in picture_row([robot] * len(scenes), scenes, titles):
-        figure.update_layout(scene_camera_eye={"x": x, "y": y, "z": z})
-        yield figure
+    return picture_row(scenes, titles, row_distance(scenes))
 
 
 def _scene(angles: Floats, found: Mapping[str, Floats]) -> Scene:

@@ -15,8 +15,8 @@ from functools import partial
 
 from vertebra.papers.paper import Claim, Verdict, rounds_to
 from vertebra.papers.yang2023 import published
-from vertebra.papers.yang2023.cases import PROTOTYPES, others_mass, prototype
-from vertebra.papers.yang2023.model import Evidence, Solved, cases_of, effect, spread
+from vertebra.papers.yang2023.cases import PROTOTYPES, Solved, effect, others_mass, prototype
+from vertebra.papers.yang2023.model import Evidence, cases_of, spread
 from vertebra.report.document import fixed
 
 MODEL, PRINT = "our model", "printed numbers"

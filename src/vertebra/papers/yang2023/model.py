@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,28 +15,18 @@ from vertebra.papers.yang2023.cases import (
     CONDITIONS,
     PROTOTYPES,
     Case,
+    Solved,
+    effect,
     in_paper_axes,
     prototype,
     section_of,
-    solve,
+    solve_all,
     solve_robot,
     tensions_of,
 )
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.shape import Shape
-
-Key = tuple[int, str, Closure]
-"""Case, condition and closure: ``(16, "II", "virtual-work")``."""
-Solved = Mapping[Key, Shape]
-
-EFFECTS = {
-    "friction": ("I", "II"),
-    "constant": ("III", "II"),
-    "others": ("IV", "II"),
-    "payload": ("V", "II"),
-}
-"""What the difference between two conditions shows; the others are rods, cables and locks, and their weight."""
 
 
 @dataclass(frozen=True)
@@ -55,25 +45,6 @@ def cases_of(group: str) -> tuple[Case, ...]:
 
 
 GROUPS = tuple(dict.fromkeys(case.group for case in CASES))
-
-
-def distance(solved: Solved, one: Key, other: Key) -> float:
-    """Between two tips, mm."""
-    return float(np.linalg.norm(solved[one].tip - solved[other].tip)) * 1e3
-
-
-def effect(solved: Solved, cases: Iterable[Case], conditions: tuple[str, str], closure: Closure) -> dict[int, float]:
-    """Distance of the tips under two conditions by case, mm."""
-    one, other = conditions
-    return {case.number: distance(solved, (case.number, one, closure), (case.number, other, closure)) for case in cases}
-
-
-def between_closures(solved: Solved, cases: Iterable[Case], condition: str) -> dict[int, float]:
-    """Distance of the tips by virtual work and by the paper's closure, by case, mm."""
-    return {
-        case.number: distance(solved, (case.number, condition, "virtual-work"), (case.number, condition, "paper"))
-        for case in cases
-    }
 
 
 def spread(distances: Mapping[int, float]) -> Spread:
@@ -288,10 +259,5 @@ def select(
     closures: Collection[Closure] = CLOSURES,
 ) -> Results:
     """Only the shapes of some cases, conditions and closures."""
-    solved = {
-        (case.number, condition, closure): solve(case, condition, closure)
-        for case in cases
-        for condition in conditions
-        for closure in closures
-    }
+    solved = solve_all(cases, conditions, closures)
     return Results(tuple(cases), tuple(conditions), tuple(closures), solved)

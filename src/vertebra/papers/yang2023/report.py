@@ -17,24 +17,24 @@ from vertebra.papers.yang2023.cases import (
     AXES,
     CLOSURES,
     CONDITIONS,
+    EFFECTS,
     PROTOTYPES,
     Case,
+    between_closures,
     case_numbered,
     case_title,
     condition_named,
+    effect,
     in_paper_axes,
     masses_text,
     tensions_of,
 )
 from vertebra.papers.yang2023.claims import Quoted, claims, quoted
 from vertebra.papers.yang2023.model import (
-    EFFECTS,
     GROUPS,
     Loop,
     Results,
-    between_closures,
     cases_of,
-    effect,
     results,
     select,
     spread,
@@ -146,7 +146,7 @@ def _selection(found: Results) -> Comparison:
 def _one_case(found: Results) -> Iterator[Section]:
     lines = " Lines: the other conditions." if len(found.conditions) > 1 else ""
     caption = f"Condition {found.conditions[-1]}.{lines} Drag to turn, scroll to zoom."
-    yield Figures("case", partial(case_figures, found), "34rem", "Shapes", caption, True)
+    yield Figures("case", lambda: [case_scene(found)], "34rem", "Shapes", caption, True)
     yield case_tips(found, found.cases[0])
 
 
@@ -326,22 +326,13 @@ def shape_pictures(found: Results) -> Iterator[Any]:
     cases = [case_numbered(number) for number in SHOWN]
     # Seen from one side, the arrow of gravity would be off the picture in most; axes say what is up.
     scenes = [replace(_scene(found, case, "II", ("I", "III"), "virtual-work"), gravity=None) for case in cases]
-    robots = [found.solved[case.number, "II", "virtual-work"].robot for case in cases]
-    return picture_row(robots, scenes, [f"case {case.number}" for case in cases])
+    return picture_row(scenes, [f"case {case.number}" for case in cases])
 
 
 def case_scene(found: Results) -> Scene:
     """The one case that was chosen, under its last condition, with the others as lines."""
     *others, condition = found.conditions
     return _scene(found, found.cases[0], condition, others, found.closures[0])
-
-
-def case_figures(found: Results) -> list[Any]:
-    """The same to be turned."""
-    from vertebra.report.plotly import robot_picture
-
-    shape = found.solved[found.cases[0].number, found.conditions[-1], found.closures[0]]
-    return [robot_picture(shape.robot, case_scene(found))]
 
 
 def _picture_title(found: Results) -> str:
