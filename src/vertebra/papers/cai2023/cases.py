@@ -169,12 +169,6 @@ class Curve:
         ratio = np.array([payload.force for payload in self.weightless]) / np.array(LEVELS)
         return float(ratio.max() / ratio.min() - 1.0)
 
-    @property
-    def modes(self) -> str:
-        """Weakest joint and how it gives way: at all levels if they are alike, else at the lowest and the highest."""
-        texts = [f"joint {payload.joint}, {payload.mode}" for payload in self.payloads]
-        return texts[0] if len(set(texts)) == 1 else f"{texts[0]} to {texts[-1]}"
-
     def __repr__(self) -> str:
         return f"Curve({self.case.name}: {self.largest.force:.3f} N, table implies {self.printed.implied.text} N)"
 

@@ -23,13 +23,11 @@ TESTS = {
 SENSOR_TILT, SENSOR_HEADING = 0.05, 1.0
 """Stated precision of a sensor about x and y, and about z, deg (section 3)."""
 SENSOR_RATE, LOOP_RATE = 100.0, 20.0
-"""Samples of a sensor, and rounds of the main programme, Hz (section 3)."""
+"""Samples of a sensor, and cycles of the main programme, Hz (section 3)."""
 EXECUTION_TIME = 50.0
 """ms; the code is said to take less (section 3)."""
 ANGLE_AGREEMENT = 1e-6
 """deg; relative angles of board and virtual robot are said to differ by less (section 4.2)."""
-TRACKER_STEP = (0.08, 0.016)
-"""Resolution of the tracker, mm and deg (section 4.1). Its accuracy is not given."""
 MODULES = 4
 
 
@@ -44,11 +42,6 @@ class Errors:
     """Of motion, from the least to the greatest value."""
     largest: Floats
     """Largest absolute error of any platform; NaN where none is printed."""
-
-    @property
-    def percent(self) -> Floats:
-        """(6,) mean absolute errors in % of the range of motion."""
-        return 100.0 * self.mae / self.ranges
 
 
 @cache
