@@ -60,7 +60,7 @@ WALK = {
     ),
     "dantuono2023": Shown(
         (CONTRADICTS, NOT_PRINTED, "weight reversed", "46, 79, 18, 32", "67.64", "assumed", "+0.00 %"),
-        ("Joint moments", "-1432.63", "35 mm", "46.07", "joint 6", "Migration", "0.260", "Tensions at the base, 3D"),
+        ("Joint torques", "-1432.63", "35 mm", "46.07", "joint 6", "Migration", "0.260", "Tensions at the base, 3D"),
         ("tension at the base [N]", "out of balance [N m]", "joint rate [rad\\u002fs]", "cable 4, link by link"),
         20, 12 * 2514,
         "duration_s equations migration migration_random_poses other_robots peaks sensitivity straight_robot"

@@ -36,7 +36,7 @@ from vertebra.papers.dantuono2023.literal import literal_step
 from vertebra.papers.dantuono2023.model import ROBOTS, Dimensions, case_results, found
 from vertebra.papers.paper import Verdict
 
-HOLDS, PHYSICS, DEPENDS = Verdict.REPRODUCED, Verdict.CONTRADICTS, Verdict.DEPENDS
+SAME, PHYSICS, DEPENDS = Verdict.REPRODUCED, Verdict.CONTRADICTS, Verdict.DEPENDS
 
 
 @pytest.fixture(scope="module")
@@ -125,11 +125,11 @@ def test_the_papers_algorithm_gives_these_tensions(comparison, name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_one_tension_a_cable_cannot_do_it(comparison, name):
+def test_one_tension_per_cable_cannot_do_it(comparison, name):
     one = comparison.run(name, "shared")
     assert one.feasible == 0.0
-    moment, joint, time = one.worst
-    assert moment > 0.5
+    torque, joint, time = one.worst
+    assert torque > 0.5
     assert joint in (2, 4, 6), "tilt joints: weight"
     assert 0.0 <= time < DURATION
     assert one.allocation.residual.shape == (2514, 6)
@@ -143,7 +143,7 @@ def test_true_cone_changes_no_peak(comparison, name):
     np.testing.assert_allclose(true.base_tensions.max(axis=0), comparison.run(name).peaks, atol=1e-6)
 
 
-def test_one_tension_a_cable_would_pull_contacts_apart(comparison):
+def test_one_tension_per_cable_would_pull_contacts_apart(comparison):
     assert [round(comparison.run(name, "shared").least_contact, 1) for name in CASES] == [-5.5, -10.6, -7.2]
     assert min(comparison.run(name).least_contact for name in CASES) == pytest.approx(1.0, abs=1e-6)
 
@@ -153,7 +153,7 @@ def test_one_cable_has_six_tensions(comparison):
     np.testing.assert_allclose(straight.along, [46.29, 78.96, 18.11, 31.63, 5.0, 7.96], atol=6e-3)
     assert straight.inputs == 2
     np.testing.assert_allclose(straight.needed[::2], 0.0, atol=1e-12)
-    # One moment for all three tilt joints: the mean of what they need leaves the least.
+    # One torque for all three tilt joints: the mean of what they need leaves the least.
     gets = (straight.needed - straight.residual)[1::2]
     np.testing.assert_allclose(gets, straight.needed[1::2].mean(), rtol=1e-6)
 
@@ -163,17 +163,17 @@ def test_one_cable_has_six_tensions(comparison):
 
 def test_verdicts(claims):
     assert {letter: claim.verdict for letter, claim in claims.items()} == {
-        "a": PHYSICS, "b": PHYSICS, "c": PHYSICS, "d": HOLDS, "e": PHYSICS, "f": PHYSICS, "g": HOLDS,
-        "h": Verdict.NOT_PRINTED, "i": HOLDS, "j": HOLDS,
+        "a": PHYSICS, "b": PHYSICS, "c": PHYSICS, "d": SAME, "e": PHYSICS, "f": PHYSICS, "g": SAME,
+        "h": Verdict.NOT_PRINTED, "i": SAME, "j": SAME,
     }  # fmt: skip
 
 
 def test_a_sign_would_rescue_the_order_of_cables(claims):
     for letter in "abc":
         others = claims[letter].details["others"]
-        assert others[REVERSED.name] == others[SWAPPED.name] == HOLDS
+        assert others[REVERSED.name] == others[SWAPPED.name] == SAME
         assert others["shared"] == PHYSICS
-    assert claims["f"].details["others"] == {"shared": HOLDS, REVERSED.name: PHYSICS, SWAPPED.name: PHYSICS}
+    assert claims["f"].details["others"] == {"shared": SAME, REVERSED.name: PHYSICS, SWAPPED.name: PHYSICS}
     rise = claims["e"].details
     assert rise["others"][REVERSED.name] == DEPENDS, "near the printed number, but it depends on assumed ones"
     assert "+43.05 %" in rise["others_found"][REVERSED.name]
@@ -252,11 +252,11 @@ def test_equations_as_printed(comparison):
     right, printed, signs, base_axis, loaded = comparison.variants
     state = motion(CASES["3d"], np.array([2.0]))
     ours = vb.inverse_dynamics(snake(), state.q[0], state.qd[0], state.qdd[0])
-    np.testing.assert_allclose(right.moments, ours, atol=1e-12)
-    assert 1e-7 < np.abs(printed.moments - ours).max() < 1e-5
-    assert np.abs(signs.moments[:5]).max() < 0.1 * np.abs(ours).max()
-    assert np.abs(base_axis.moments - ours).max() > 1e-3
-    assert loaded.moments[1] < 1.4 * ours[1]
+    np.testing.assert_allclose(right.torques, ours, atol=1e-12)
+    assert 1e-7 < np.abs(printed.torques - ours).max() < 1e-5
+    assert np.abs(signs.torques[:5]).max() < 0.1 * np.abs(ours).max()
+    assert np.abs(base_axis.torques - ours).max() > 1e-3
+    assert loaded.torques[1] < 1.4 * ours[1]
 
 
 # What is shown ------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from vertebra.papers.hu2023.report import compare
 from vertebra.papers.paper import Verdict
 from vertebra.report.document import fixed
 
-HOLDS, DEPENDS, CONTRADICTS = Verdict.REPRODUCED, Verdict.DEPENDS, Verdict.CONTRADICTS
+SAME, DEPENDS, CONTRADICTS = Verdict.REPRODUCED, Verdict.DEPENDS, Verdict.CONTRADICTS
 
 
 def test_every_printed_number_is_there():
@@ -135,35 +135,35 @@ def test_equal_means_the_printed_digit():
 
 
 QUOTED = {
-    ("Table 1 ground: tip", True): (2.08, 2.08, 2.08, HOLDS),
-    ("Table 1 ground: tip", False): (17.16, 17.16, 17.16, HOLDS),
-    ("Table 1 ceiling: tip", True): (3.52, 3.52, 3.52, HOLDS),
+    ("Table 1 ground: tip", True): (2.08, 2.08, 2.08, SAME),
+    ("Table 1 ground: tip", False): (17.16, 17.16, 17.16, SAME),
+    ("Table 1 ceiling: tip", True): (3.52, 3.52, 3.52, SAME),
     ("Table 1 ceiling: tip", False): (12.36, 12.37, 12.37, DEPENDS),
-    ("Table 2 ground: tip", True): (3.10, 3.10, 3.10, HOLDS),
-    ("Table 2 ground: tip", False): (6.28, 6.28, 6.28, HOLDS),
+    ("Table 2 ground: tip", True): (3.10, 3.10, 3.10, SAME),
+    ("Table 2 ground: tip", False): (6.28, 6.28, 6.28, SAME),
     ("Table 2 ceiling: tip", True): (1.57, 1.56, 1.56, DEPENDS),
-    ("Table 2 ceiling: tip", False): (2.15, 2.15, 2.15, HOLDS),
-    ("Table 3 ground: tip", True): (1.67, 1.67, 1.67, HOLDS),
-    ("Table 3 ground: tip", False): (67.04, 67.03, 67.04, HOLDS),
-    ("Table 3 ceiling: tip", True): (2.69, 2.69, 2.69, HOLDS),
-    ("Table 3 ceiling: tip", False): (29.12, 29.12, 29.12, HOLDS),
-    ("Table 2 ground: tip, steel", True): (3.98, 3.98, 3.98, HOLDS),
-    ("Table 2 ground: tip, steel", False): (10.89, 10.89, 10.89, HOLDS),
-    ("Table 2 ceiling: tip, steel", True): (1.28, 1.28, 1.28, HOLDS),
-    ("Table 2 ceiling: tip, steel", False): (3.69, 3.69, 3.69, HOLDS),
+    ("Table 2 ceiling: tip", False): (2.15, 2.15, 2.15, SAME),
+    ("Table 3 ground: tip", True): (1.67, 1.67, 1.67, SAME),
+    ("Table 3 ground: tip", False): (67.04, 67.03, 67.04, SAME),
+    ("Table 3 ceiling: tip", True): (2.69, 2.69, 2.69, SAME),
+    ("Table 3 ceiling: tip", False): (29.12, 29.12, 29.12, SAME),
+    ("Table 2 ground: tip, steel", True): (3.98, 3.98, 3.98, SAME),
+    ("Table 2 ground: tip, steel", False): (10.89, 10.89, 10.89, SAME),
+    ("Table 2 ceiling: tip, steel", True): (1.28, 1.28, 1.28, SAME),
+    ("Table 2 ceiling: tip, steel", False): (3.69, 3.69, 3.69, SAME),
     ("Table 1: angle", True): (0.48, 1.15, 1.15, CONTRADICTS),
-    ("Table 1: angle", False): (4.39, 4.39, 4.39, HOLDS),
+    ("Table 1: angle", False): (4.39, 4.39, 4.39, SAME),
     ("Table 2: angle", True): (0.56, 0.81, 0.82, CONTRADICTS),
-    ("Table 2: angle", False): (1.52, 1.52, 1.52, HOLDS),
-    ("Table 3 ground: total bend", True): (0.72, 0.73, 0.72, HOLDS),
-    ("Table 3 ground: total bend", False): (40.71, 40.71, 40.71, HOLDS),
-    ("Table 3 ceiling: total bend", True): (1.28, 1.28, 1.28, HOLDS),
-    ("Table 3 ceiling: total bend", False): (19.23, 19.24, 19.23, HOLDS),
-    ("Table 4 ground: tip", True): (2.29, 2.29, None, HOLDS),
-    ("Table 4 ground: tip", False): (28.35, 28.35, None, HOLDS),
-    ("Table 4 ceiling: tip", True): (3.14, 3.14, None, HOLDS),
-    ("Table 4 ceiling: tip", False): (20.78, 20.78, None, HOLDS),
-    ("Tables 3, 4: error removed", None): (91.5, 91.5, 91.5, HOLDS),
+    ("Table 2: angle", False): (1.52, 1.52, 1.52, SAME),
+    ("Table 3 ground: total bend", True): (0.72, 0.73, 0.72, SAME),
+    ("Table 3 ground: total bend", False): (40.71, 40.71, 40.71, SAME),
+    ("Table 3 ceiling: total bend", True): (1.28, 1.28, 1.28, SAME),
+    ("Table 3 ceiling: total bend", False): (19.23, 19.24, 19.23, SAME),
+    ("Table 4 ground: tip", True): (2.29, 2.29, None, SAME),
+    ("Table 4 ground: tip", False): (28.35, 28.35, None, SAME),
+    ("Table 4 ceiling: tip", True): (3.14, 3.14, None, SAME),
+    ("Table 4 ceiling: tip", False): (20.78, 20.78, None, SAME),
+    ("Tables 3, 4: error removed", None): (91.5, 91.5, 91.5, SAME),
 }
 """Text, printed cells, ours, verdict."""
 
@@ -180,10 +180,10 @@ def test_every_quoted_mean_error(comparison):
 
 def test_verdicts_and_their_reasons():
     mean = Mean("1", "what", True, "mm", 1.0, 2, 1.004, None, 0.01)
-    assert mean.judged == (HOLDS, "")
+    assert mean.judged == (SAME, "")
     assert replace(mean, from_published=1.006).judged[0] is DEPENDS
     assert "0.010 mm" in replace(mean, from_published=1.006).judged[1], "how far rounding can move it"
-    assert replace(mean, from_published=1.006, from_ours=1.001).judged[0] is HOLDS
+    assert replace(mean, from_published=1.006, from_ours=1.001).judged[0] is SAME
     assert replace(mean, from_published=1.016).judged[0] is CONTRADICTS
     claim = replace(mean, from_published=1.016).claim("7")
     assert (claim.key, claim.says, claim.found) == ("7", "1.00 mm", "cells 1.02")

@@ -80,7 +80,7 @@ def test_method_paper_is_equations_3_to_6(true, base):
 
 
 @pytest.mark.parametrize("base", BASES, ids=lambda base: base.name)
-def test_method_pairwise_is_the_same_put_right(true, base):
+def test_method_pairwise_is_the_corrected_equations(true, base):
     # Noise, so that the twist which (4) leaves out is there.
     noise = np.random.default_rng(3).normal(0.0, 0.01, (len(true), 5, 3))
     for rotations, off in zip(measured(true, base), noise, strict=True):
@@ -90,7 +90,7 @@ def test_method_pairwise_is_the_same_put_right(true, base):
 
 
 @pytest.mark.parametrize("base", BASES, ids=lambda base: base.name)
-def test_many_at_once(true, base):
+def test_many_together(true, base):
     seen = measured(true, base)
     for variant, one_by_one in ((PRINTED, literal.as_printed), (CORRECTED, literal.corrected)):
         wanted = np.array([one_by_one(rotations, D1, D2) for rotations in seen])
@@ -115,7 +115,7 @@ def test_poses_are_equations_7_and_8(true):
         np.testing.assert_allclose(np.radians(found[3:]), wanted[3:], atol=1e-14)
 
 
-def test_put_right_it_is_exact_on_any_base_and_for_many_modules():
+def test_corrected_it_is_exact_on_any_base_and_for_many_modules():
     robot = python_robot(20)
     true = true_platforms(robot, poses(count=10, modules=20))
     for base in BASES:

@@ -57,7 +57,7 @@ def test_what_is_reproduced(found: dict[str, Summary]) -> None:
     }
 
 
-def test_a_cell_that_differs_is_counted_and_told(found: dict[str, Summary]) -> None:
+def test_a_cell_that_differs_is_counted_and_reported(found: dict[str, Summary]) -> None:
     whole = compared("hu2023")
     assert whole.reproduced is not None
     worse = replace(whole, reproduced=whole.reproduced._replace(done=215))

@@ -42,7 +42,7 @@ from vertebra.papers.yang2023.model import (
 from vertebra.papers.yang2023.published import FOLDER, rows_of, tip_errors
 from vertebra.statics import Status
 
-HOLDS, DEPENDS, WRONG = Verdict.REPRODUCED, Verdict.DEPENDS, Verdict.CONTRADICTS
+SAME, DEPENDS, WRONG = Verdict.REPRODUCED, Verdict.DEPENDS, Verdict.CONTRADICTS
 UNPRINTED = Verdict.NOT_PRINTED
 
 
@@ -196,23 +196,23 @@ JUDGED = {
     "B, no friction: mean": (9.01, DEPENDS),
     "B, constant: mean": (3.14, DEPENDS),
     "B, only discs weigh: mean": (4.85, DEPENDS),
-    "friction grows with bend": (0.93, HOLDS),
+    "friction grows with bend": (0.93, SAME),
     "constant grows with bend": (0.40, DEPENDS),
-    "friction: B over A": (20.8, HOLDS),
-    "constant: B over A": (15.5, HOLDS),
-    "others' weight: B over A": (6.8, HOLDS),
-    "half of others' weight": (0.498, HOLDS),
-    "largest strain of rods": (0.0140, HOLDS),
-    "others' weight of all": (33.9, HOLDS),
-    "mass of A": (14.40, HOLDS),
-    "mass of B": (25.41, HOLDS),
-    "better than III": (69.38, HOLDS),
+    "friction: B over A": (20.8, SAME),
+    "constant: B over A": (15.5, SAME),
+    "others' weight: B over A": (6.8, SAME),
+    "half of others' weight": (0.498, SAME),
+    "largest strain of rods": (0.0140, SAME),
+    "others' weight of all": (33.9, SAME),
+    "mass of A": (14.40, SAME),
+    "mass of B": (25.41, SAME),
+    "better than III": (69.38, SAME),
     "better than I": (None, UNPRINTED),
     "better than I and III": (89.69, WRONG),
-    "percentages of Table 6": (12, HOLDS),
-    "7.25 mm of length B": (4.97, HOLDS),
-    "in-plane error": (0.67, HOLDS),
-    "out-of-plane error": (4.61, HOLDS),
+    "percentages of Table 6": (12, SAME),
+    "7.25 mm of length B": (4.97, SAME),
+    "in-plane error": (0.67, SAME),
+    "out-of-plane error": (4.61, SAME),
     "A in-plane": (None, UNPRINTED),
     "A out-of-plane": (None, UNPRINTED),
     "B in-plane": (None, UNPRINTED),
@@ -266,14 +266,14 @@ def test_the_papers_closure_does_not_reach_the_effect_of_friction(stated):
 
 def test_verdicts():
     one = Quoted("1", "what", "mm", "3.20", MODEL, 2.0, 4.0, 3.0, why="because")
-    assert one.verdict is HOLDS
+    assert one.verdict is SAME
     assert replace(one, triangle=True).verdict is DEPENDS, "calibrated"
     assert replace(one, ours=4.1).verdict is Verdict.NOT_REPRODUCED, "unless a reason is declared"
     assert replace(one, ours=4.1, explained=DEPENDS).verdict is DEPENDS
     assert replace(one, ours=1.9, basis=PRINT).verdict is WRONG, "the paper's own numbers"
     assert replace(one, ours=None).verdict is UNPRINTED
     assert replace(one, low=-math.inf, high=math.inf).verdict is UNPRINTED
-    assert replace(one, low=-math.inf).verdict is HOLDS
+    assert replace(one, low=-math.inf).verdict is SAME
     assert replace(one, triangle=True).range_text == "2.00-4.00"
     assert replace(one, triangle=True, high=math.inf).range_text == "> 2.00"
     assert one.range_text == ""
@@ -352,7 +352,7 @@ def test_headlines_count(comparison):
     claims = compared("yang2023").claims
     sentences = list(facts.headlines(comparison, claims))
     count = Counter(claim.verdict for claim in claims)
-    assert f"{count[HOLDS]} are reproduced, in 1 the paper contradicts itself or physics, 5 depend" in sentences[1]
+    assert f"{count[SAME]} are reproduced, in 1 the paper contradicts itself or physics, 5 depend" in sentences[1]
     assert "420 shapes" in sentences[0]
     assert "elastica" in sentences[2]
 

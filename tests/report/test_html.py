@@ -71,7 +71,7 @@ def test_frame(page: str) -> None:
     assert page.count("plotly.js v") == 1
 
 
-def test_footer_tells_all_versions(page: str) -> None:
+def test_footer_names_all_versions(page: str) -> None:
     assert versions() == (
         f"Vertebra {vb.__version__}. Python {platform.python_version()}, NumPy {np.__version__},"
         f" plotly {plotly.__version__}"

@@ -21,7 +21,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in SI units ins
 
 
 class CommandError(VertebraError):
-    """A command that cannot be carried out as it was asked for; the message says what is possible."""
+    """A command that cannot be carried out as asked; the message says what is possible."""
 
 
 def answer(
@@ -40,7 +40,7 @@ def answer(
     for note in report.notes:
         say(f"note: {note}")
     for warning in report.warnings:
-        if report.fault is None or str(report.fault) not in warning:  # the error tells that at the end
+        if report.fault is None or str(report.fault) not in warning:  # the error says so at the end
             say(f"warning: {warning}")
     files = ({} if out is None else {"out": out}) | dict(also or {})
     if out is not None:
@@ -110,7 +110,7 @@ def require_suffix(path: Path | None, allowed: Sequence[str], option: str = "--o
     return suffix
 
 
-# Printing: stdout is for the answer, stderr for all that is said beside it.
+# Printing: stdout is for the answer, stderr for everything said about it.
 
 
 def print_report(report: Report) -> None:

@@ -254,7 +254,7 @@ def _axis_titles(figure: Any, letter: str) -> list[str]:
     return [axis.title.text for axis in select() if axis.title.text]
 
 
-# A section as HTML. It is told where it stands, so that a page may hold several chapters with the same names in them.
+# A section as HTML. It knows its place, so that a page may have several chapters with the same names in them.
 
 PLOTLY_CONFIG = {"displaylogo": False, "responsive": True, "showSendToCloud": False, "plotlyServerURL": ""}
 

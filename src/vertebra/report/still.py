@@ -30,7 +30,7 @@ from vertebra.report.scene import (
 from vertebra.robot.tables import Floats
 
 LEAST_SHARE = 0.3
-"""No side of the box is shorter than this share of the longest, so that tick labels have room."""
+"""No side of the box is shorter than this share of the longest, so that tick labels fit."""
 SETTINGS: dict[Any, Any] = {
     "svg.hashsalt": "vertebra",
     "svg.fonttype": "none",

@@ -71,7 +71,7 @@ def dantuono_whole() -> Any:
 # Hu et al. 2023 -------------------------------------------------------------------------------------------------------
 
 
-def test_every_cell_of_hu_is_the_comparison_s(hu_whole: Any) -> None:
+def test_every_cell_of_hu_equals_the_comparison(hu_whole: Any) -> None:
     seen = 0
     for case in hu.cases():
         found = hu.outcome((case.name,), ignore)
@@ -85,7 +85,7 @@ def test_every_cell_of_hu_is_the_comparison_s(hu_whole: Any) -> None:
     assert seen == len(hu_whole.cells) == 216
 
 
-def test_every_tip_of_table_4_is_the_comparison_s(hu_whole: Any) -> None:
+def test_every_tip_of_table_4_equals_the_comparison(hu_whole: Any) -> None:
     for case in hu.tip_cases():
         _, tip, mount = case.key
         wanted = [one for one in hu_whole.tips if str(one.tip) == tip and mount in ("none", one.mount)]
@@ -115,7 +115,7 @@ def test_the_shape_tab_gives_every_cell_of_hu(hu_whole: Any) -> None:
 # Yang et al. 2023 -----------------------------------------------------------------------------------------------------
 
 
-def test_every_tip_of_yang_is_the_comparison_s(yang_whole: Any) -> None:
+def test_every_tip_of_yang_equals_the_comparison(yang_whole: Any) -> None:
     for name, case in yang._cases().items():
         for label, condition in yang._conditions().items():
             for words, closure in yang.CLOSURE_NAMES.items():
@@ -150,7 +150,7 @@ def test_the_shape_tab_gives_the_shapes_of_yang_by_virtual_work(yang_whole: Any)
 # Cai et al. 2023 ------------------------------------------------------------------------------------------------------
 
 
-def test_every_payload_of_cai_is_the_comparison_s(cai_whole: Any) -> None:
+def test_every_payload_of_cai_equals_the_comparison(cai_whole: Any) -> None:
     for curve in cai_whole.curves:
         for level, payload in zip(options("cai2023", 1), curve.payloads, strict=True):
             found = cai.outcome((curve.case.name, level), ignore)
@@ -202,7 +202,7 @@ def _payload(settings: dict[str, Any]) -> float:
 # D'Antuono et al. 2023 ------------------------------------------------------------------------------------------------
 
 
-def test_every_motion_of_dantuono_is_the_comparison_s(dantuono_whole: Any) -> None:
+def test_every_motion_of_dantuono_equals_the_comparison(dantuono_whole: Any) -> None:
     methods = {method: words for words, method in dantuono.METHOD_NAMES.items()}
     for run in dantuono_whole.runs:
         found = dantuono.outcome((run.case.name, methods[run.method], run.reading.name), ignore)
@@ -232,7 +232,7 @@ def test_the_motion_tab_has_the_motion_of_dantuono() -> None:
 # Lapusan et al. 2022 --------------------------------------------------------------------------------------------------
 
 
-def test_every_base_of_lapusan_is_the_comparison_s() -> None:
+def test_every_base_of_lapusan_equals_the_comparison() -> None:
     whole = {one.base.name: one for one in compared("lapusan2022").results.bases}
     assert [base.name for base in lapusan.PLACES.values()] == [base.name for base in BASES]
     for place, base in lapusan.PLACES.items():
@@ -245,7 +245,7 @@ def test_every_base_of_lapusan_is_the_comparison_s() -> None:
 
 
 @pytest.mark.parametrize("method", ["paper", "chain"])
-def test_the_tests_of_lapusan_are_the_comparison_s(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+def test_the_tests_of_lapusan_equal_the_comparison(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     """Of the runs of the comparison only those of this kind are worked out: all of them take some ten seconds."""
     monkeypatch.setattr(lapusan_model, "USED", dict.fromkeys(lapusan_model.USED, ("stated",)))
     monkeypatch.setattr(lapusan_model, "METHODS", {method: METHODS[method]})
@@ -278,7 +278,7 @@ def test_a_case_passes_through_a_pipe_and_fits_its_robot(name: str) -> None:
     assert all(text for line in found.lines for text in line)
     assert (found.curves is not None) <= (paper(name).plot is not None)
     text = case_text(found)
-    assert "vb-bad" not in text, "whose fault a difference is, is known"
+    assert "vb-bad" not in text, "the reason for a difference is known"
     assert "\u2717" not in text
 
 
@@ -315,7 +315,7 @@ def _choices(name: str) -> list[Choice]:
     return first
 
 
-def test_a_claim_about_one_table_is_not_another_s() -> None:
+def test_a_claim_about_one_table_is_not_about_another() -> None:
     words = hu.words(("Table 3, experiment 1, ground",))
     keys = [claim.what for claim in compared("hu2023").claims if claim.about <= words]
     assert keys == [

@@ -16,9 +16,9 @@ PAPER = Paper(
     presets=("dantuono2023",),
     unstated=(
         "The paper prints no dimension, mass or coefficient of its robot, and no tension: Fig. 2 draws tensions, and"
-        " the text tells what to see in it. Stated are six joints, which of them move, their angle over time, the time"
+        " the text says what to see in it. Stated are six joints, which of them move, their angle over time, the time"
         " step of 5 ms, and a vertical wall. All else is assumed. So verdicts rest on what does not depend on the"
-        " assumed numbers; where it does, it is said."
+        " assumed numbers; where one does, it says so."
     ),
     corrections=(
         "(21) and (29) add the terms of link n+1; they must be taken off, as (17), (18) and Newton's third law have it."

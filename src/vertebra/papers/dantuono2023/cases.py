@@ -153,7 +153,7 @@ READINGS = {reading.name: reading for reading in (STATED, REVERSED, SWAPPED)}
 Method = Literal["per_link", "shared"]
 METHODS: dict[Method, str] = {
     "per_link": "the paper's: least sum of tensions link by link, so that a cable's tension differs from link to link",
-    "shared": "one tension per cable from base to tip, nearest to the needed joint moments",
+    "shared": "one tension per cable from base to tip, nearest to the needed joint torques",
 }
 
 
@@ -184,7 +184,7 @@ class Run:
 
     @property
     def out_of_balance(self) -> Floats:
-        """(N,) largest moment of any joint that the tensions leave out of balance, N*m."""
+        """(N,) largest torque of any joint that the tensions leave out of balance, N*m."""
         return np.asarray(np.abs(self.allocation.residual).max(axis=1))
 
     @property
@@ -295,8 +295,8 @@ def assumed() -> Iterator[tuple[str, str, str]]:
 
 METHOD_NAMES: dict[str, Method] = {"link by link": "per_link", "one per cable": "shared"}
 NO_TENSION = (
-    "The paper prints no tension and no dimension of its robot: it draws tensions and tells what to see in them. Ours"
-    " are those of an assumed robot; what depends on that is said."
+    "The paper prints no tension and no dimension of its robot: it draws tensions and says what to see in them. Ours"
+    " are those of an assumed robot; where that matters, it is said."
 )
 MOST_ROWS = 400
 """Frames to play: some 30 per second."""
@@ -366,8 +366,8 @@ def _lines(found: Run) -> Iterator[Line]:
         yield Line("highest at all times", f"T{BOTTOM + 1}", f"T{highest}", NO_DIFFERENCE, verdict)
     if found.case.name != "pan":
         yield _rise_line(found)
-    moment, joint, time = found.worst
-    yield own_line("most out of balance (N m)", f"{moment:.2g}, joint {joint}, {fixed(time, 2)} s")
+    torque, joint, time = found.worst
+    yield own_line("most out of balance (N m)", f"{torque:.2g}, joint {joint}, {fixed(time, 2)} s")
     yield own_line("least contact force (N)", fixed(found.least_contact, 2))
 
 

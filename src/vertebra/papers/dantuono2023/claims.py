@@ -60,7 +60,7 @@ def _claims(whole: Results) -> Iterator[Claim]:
     yield _claim(
         "h", "1, 5", "Newton-Euler costs less than energy-based formulations", Verdict.NOT_PRINTED,
         "No time is printed.",
-        "Each link is passed once in each direction and its programme has a fixed size, so that cost grows in"
+        "Each link is visited once in each direction and its programme has a fixed size, so that cost grows in"
         " proportion to the number of links. What that is worth beside another formulation is measured by the"
         " benchmarks, not here.",
     )  # fmt: skip
@@ -145,9 +145,9 @@ def _rise_note(robots: Sequence[Found]) -> str:
     return (
         "Cable 2 stays at its pretension, as in (a). Where it carries the weight (other readings), the rise is near the"
         " printed one. It comes from friction:"
-        " panned links hang to the side, their weight twists the joints, and only more contact force holds that (with"
+        " panned links hang to the side, their weight twists the joints, and only more contact force resists that (with"
         " enough friction there is no rise). But it"
-        f" hangs on what the paper does not print: {len(robots)} robots of other dimensions have"
+        f" depends on what the paper does not print: {len(robots)} robots of other dimensions have"
         f" {fixed(min(rises), 0)} to {fixed(max(rises), 0)} %."
     )
 
@@ -173,7 +173,7 @@ def _weight(weight: WeightShare) -> Claim:
     share = 100.0 * weight.motion / weight.all
     return _claim(
         "g", "4", "weight affects tensions most", unless_explained(share < 50.0),
-        f"Largest joint moment {fixed(1e3 * weight.all, 0)} mN m; without gravity {fixed(1e3 * weight.motion, 1)} mN m,"
+        f"Largest joint torque {fixed(1e3 * weight.all, 0)} mN m; without gravity {fixed(1e3 * weight.motion, 1)} mN m,"
         f" {fixed(share, 1)} % of it.",
         "The motions are slow: accelerations of joints are at most 0.044 rad/s².",
         numbers={"largest_moment_Nm": weight.all, "without_gravity_Nm": weight.motion},

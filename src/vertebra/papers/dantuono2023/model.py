@@ -46,15 +46,15 @@ class Continuity:
     """The straight robot at rest."""
 
     needed: Floats
-    """(6,) joint moments that hold it, N*m."""
+    """(6,) joint torques that hold it, N*m."""
     per_link: Floats
     """(4, 6) tensions of every cable in the gap of every joint, N."""
     shared: Floats
-    """(4,) one tension per cable, nearest to the needed moments, N."""
+    """(4,) one tension per cable, nearest to the needed torques, N."""
     residual: Floats
-    """(6,) moments that those leave out of balance, N*m."""
+    """(6,) torques that those leave out of balance, N*m."""
     inputs: int
-    """Independent joint moments that four tensions can make here; six are needed."""
+    """Independent joint torques that four tensions can make here; six are needed."""
 
     @property
     def along(self) -> Floats:
@@ -69,13 +69,13 @@ def continuity() -> Continuity:
         vb.allocate_tensions(robot, still, still, still, method=method, check=False)
         for method in ("per_link", "shared")
     )
-    moments = -_slopes()
+    torques = -_slopes()
     return Continuity(
         np.asarray(apart.tau),
         np.asarray(apart.tensions),
         np.asarray(one.tensions),
         np.asarray(one.residual),
-        int(np.linalg.matrix_rank(moments, tol=1e-9)),
+        int(np.linalg.matrix_rank(torques, tol=1e-9)),
     )
 
 
@@ -209,12 +209,12 @@ def random_robots() -> Iterator[Found]:
         yield found(drawn)
 
 
-# How much of the joint moments is weight, and how much is motion.
+# How much of the joint torques is weight, and how much is motion.
 
 
 @dataclass(frozen=True)
 class WeightShare:
-    """Largest joint moments of all three motions, N*m."""
+    """Largest joint torques of all three motions, N*m."""
 
     all: float
     motion: float
@@ -275,7 +275,7 @@ def _null_space(A: Floats) -> Floats:
     return np.asarray(rows[int((sizes > 1e-9 * sizes[0]).sum()) :].T)
 
 
-# What the joint moments would be by the equations as they are printed.
+# What the joint torques would be by the equations as they are printed.
 
 TIP_FORCE = (0.0, -2.0, 0.0)
 """N: some small instrument at the tip, which the introduction asks for and the balances leave out."""
@@ -286,7 +286,7 @@ class Variant:
     """One way to read the equations, at one instant of the 3D motion."""
 
     name: str
-    moments: Floats
+    torques: Floats
     """(6,) about the joints' axes, N*m."""
     base: float
     """Least sum of the tensions at the base by programme 37, N; which cable has which is not always determined."""
@@ -308,7 +308,7 @@ def variants() -> Iterator[Variant]:
         yield Variant(name, found.tau, float(found.tensions[:, 0].sum()))
 
 
-# What the migration of contact points, left out of (5) and (11), does to the joint moments.
+# What the migration of contact points, left out of (5) and (11), does to the joint torques.
 #
 # Two surfaces that roll touch at another point all the time. The point of the link that touches stands still, but it
 # does accelerate: R/2 theta_d^2 along the normal. Both sides here are the paper's own equations, with it and without.
@@ -331,16 +331,16 @@ class Migration:
     time: Floats
     """(N,) s"""
     missing: Floats
-    """(N, 6) moments that are missing without it, N*m."""
-    moments: Floats
+    """(N, 6) torques that are missing without it, N*m."""
+    torques: Floats
     """(N, 6) with it, N*m."""
     by_rate: Floats
-    """(len(RATES),) share of the largest moment, in the pose of largest angles with all moving joints at that rate."""
+    """(len(RATES),) share of the largest torque, in the pose of largest angles with all moving joints at that rate."""
 
     @property
     def share(self) -> float:
-        """Largest missing moment over the largest moment."""
-        return _share(self.missing, self.moments)
+        """Largest missing torque over the largest torque."""
+        return _share(self.missing, self.torques)
 
     def at(self, rate: float) -> float:
         """`by_rate` at any rate, rad/s."""
@@ -352,7 +352,7 @@ class RandomPoses:
     """200 poses with angles up to 20 deg, all joints at 2 rad/s one way or the other."""
 
     mean: float
-    """Share of the largest moment."""
+    """Share of the largest torque."""
     largest: float
 
 
@@ -390,8 +390,8 @@ def _with_and_without(q: Floats, qd: Floats, qdd: Floats) -> tuple[Floats, Float
     return right, printed
 
 
-def _share(missing: Floats, moments: Floats) -> float:
-    return float(np.abs(missing).max() / np.abs(moments).max())
+def _share(missing: Floats, torques: Floats) -> float:
+    return float(np.abs(missing).max() / np.abs(torques).max())
 
 
 def own_rate() -> float:

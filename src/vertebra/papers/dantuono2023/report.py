@@ -57,8 +57,8 @@ PER_LINK = (
     "The paper's method. Cables 2 and 4 are at the bottom and on top, 1 and 3 at the sides; where curves lie on each"
     " other, each shows behind the next. The paper draws these curves for a robot whose dimensions it does not print."
 )
-SHARED = "One tension per cable from base to tip, as near to the needed joint moments as pulling cables come."
-RESIDUAL = "What those tensions leave: moments about the joints' axes. Dashed: pan joints."
+SHARED = "One tension per cable from base to tip, as near to the needed joint torques as pulling cables come."
+RESIDUAL = "What those tensions leave: torques about the joints' axes. Dashed: pan joints."
 REVERSED_CAPTION = (
     "As above, link by link, with gravity pointing up: what the paper's order of cables would need. Cables 2 and 4"
     " change roles."
@@ -70,7 +70,7 @@ ALONG = (
     "Left: the paper's method gives one cable six tensions. Right: what the joints need, and what one tension gives."
 )
 MIGRATION = (
-    "Left: the joint with the largest missing moment, at the paper's speed. Right: in the pose of largest angles, all"
+    "Left: the joint with the largest missing torque, at the paper's speed. Right: in the pose of largest angles, all"
     " moving joints at that rate."
 )
 PLOT = "21rem"
@@ -190,7 +190,7 @@ EVERY = DURATION / 8
 """s between rows of the table of tensions."""
 MILLI = 1e3
 COLUMNS = (
-    "off: largest moment that stays out of balance; contact: least normal force of any contact point, below 0 where"
+    "off: largest torque that stays out of balance; contact: least normal force of any contact point, below 0 where"
     " links would come apart."
 )
 LITERAL = (
@@ -238,7 +238,7 @@ def _one_cable(whole: Results) -> str:
     along = ", ".join(fixed(float(value), 0) for value in whole.continuity.along)
     return (
         f"Link by link, one and the same cable of the straight robot has {along} N from base to tip, which no single"
-        f" cable can have; four tensions make {whole.continuity.inputs} independent joint moments there, and six"
+        f" cable can have; four tensions make {whole.continuity.inputs} independent joint torques there, and six"
         " are needed."
     )
 
@@ -246,8 +246,8 @@ def _one_cable(whole: Results) -> str:
 def _shared(whole: Results) -> str:
     parts = []
     for case in whole.cases:
-        moment, joint, _ = whole.run(case.name, "shared").worst
-        parts.append(f"{SHORT[case.name]} {fixed(moment, 2)} N m at joint {joint}")
+        torque, joint, _ = whole.run(case.name, "shared").worst
+        parts.append(f"{SHORT[case.name]} {fixed(torque, 2)} N m at joint {joint}")
     feasible = max(whole.run(case.name, "shared").feasible for case in whole.cases)
     share = "at no instant" if feasible == 0.0 else f"at {fixed(100.0 * feasible, 1)} % of instants at most"
     least = min(whole.run(case.name, "shared").least_contact for case in whole.cases)
@@ -274,12 +274,12 @@ def peak_facts(whole: Results) -> Facts:
         "at\njoint",
         "contact\n[N]",
     )
-    return Facts("Highest tensions at the base, and moments out of balance", headers, tuple(rows))
+    return Facts("Highest tensions at the base, and torques out of balance", headers, tuple(rows))
 
 
 def _peaks(one: Run) -> tuple[str, ...]:
-    moment, joint, _ = one.worst
-    off = fixed(MILLI * moment, 1)
+    torque, joint, _ = one.worst
+    off = fixed(MILLI * torque, 1)
     where = "-" if float(off) == 0.0 else str(joint)
     return (
         *(fixed(float(peak)) for peak in one.peaks),
@@ -343,7 +343,7 @@ def along_facts(whole: Results) -> Facts:
     found = whole.continuity
     assert found is not None
     rows = [
-        ("moment needed [mN m]", *_cells(MILLI * found.needed, 1)),
+        ("torque needed [mN m]", *_cells(MILLI * found.needed, 1)),
         *((f"cable {k} link by link [N]", *_cells(row, 2)) for k, row in enumerate(found.per_link, 1)),
         *((f"cable {k} shared [N]", *_cells(value.repeat(6), 2)) for k, value in enumerate(found.shared, 1)),
         ("shared: out of balance [mN m]", *_cells(MILLI * found.residual, 1)),
@@ -356,7 +356,7 @@ def _cells(values: Floats, decimals: int) -> tuple[str, ...]:
 
 
 def migration_facts(whole: Results) -> Facts:
-    """How much of the joint moments the missing term is."""
+    """How much of the joint torques the missing term is."""
     rows = [
         (f"{SHORT[one.case.name]}, as in the paper", fixed(own_rate(), 3), f"{100.0 * one.share:.1e}")
         for one in whole.migrations
@@ -370,13 +370,13 @@ def migration_facts(whole: Results) -> Facts:
         rows.append((f"{poses}, mean", fixed(FAST, 0), fixed(100.0 * whole.poses.mean, 2)))
         rows.append((f"{poses}, largest", fixed(FAST, 0), fixed(100.0 * whole.poses.largest, 2)))
     headers = ("motion", "joint rate\n[rad/s]", "share of largest\nmoment [%]")
-    return Facts("Migration of contact points: moments that (5) and (11) leave out", headers, tuple(rows))
+    return Facts("Migration of contact points: torques that (5) and (11) leave out", headers, tuple(rows))
 
 
 def equation_facts(whole: Results) -> Facts:
-    """Joint moments by the equations as printed."""
-    rows = tuple((one.name, *_cells(MILLI * one.moments, 2), fixed(one.base, 1)) for one in whole.variants)
-    title = f"Joint moments [mN m] of the 3D motion at {INSTANT:g} s by other equations; sum of tensions at the base"
+    """Joint torques by the equations as printed."""
+    rows = tuple((one.name, *_cells(MILLI * one.torques, 2), fixed(one.base, 1)) for one in whole.variants)
+    title = f"Joint torques [mN m] of the 3D motion at {INSTANT:g} s by other equations; sum of tensions at the base"
     return Facts(title, ("equations", *(f"\n{k}" for k in range(1, 7)), "sum\n[N]"), rows)
 
 
@@ -444,7 +444,7 @@ def _to_scale(panels: Iterable[Panel], low: float, high: float) -> list[Any]:
 
 
 def residual_panel(one: Run) -> Panel:
-    """Moments that one tension per cable leaves out of balance."""
+    """Torques that one tension per cable leaves out of balance."""
     rows = spread(len(one.motion.time), MOST_POINTS)
     series = [
         Series(f"joint {j + 1}", one.motion.time[rows], one.allocation.residual[rows, j], CABLE_COLOURS[j],
@@ -472,17 +472,17 @@ def along_figures(whole: Results) -> list[Any]:
         Series("cable 4, link by link", joints, found.along, cable_style(TOP)[0], "dot", "circle", size=8),
         Series("cable 4, one tension", joints, found.shared[TOP].repeat(6), "#000000", "solid"),
     )
-    moments = (
+    torques = (
         Series("needed", joints, found.needed, "#000000", "", "circle-open", size=12),
         Series("by one tension per cable", joints, found.needed - found.residual, "#0072B2", "", "circle", size=7),
     )
     cable = panel_figure([Panel("the top cable of the straight robot", axis, "tension [N]", tensions)])
     cable.update_yaxes(rangemode="tozero")
-    return [cable, panel_figure([Panel("joint moments of the straight robot", axis, "moment [N m]", moments)])]
+    return [cable, panel_figure([Panel("joint torques of the straight robot", axis, "torque [N m]", torques)])]
 
 
 def migration_figures(whole: Results) -> list[Any]:
-    """The missing moments over time, and their share against the joint rate."""
+    """The missing torques over time, and their share against the joint rate."""
     shares = panel_figure([_share_panel(whole.migrations)])
     shares.update_xaxes(type="log")
     shares.update_yaxes(type="log", exponentformat="power")
@@ -496,7 +496,7 @@ def _missing_panel(migrations: Sequence[Migration]) -> Panel:
         colour = CASE_STYLES[one.case.name][0]
         name = f"{SHORT[one.case.name]}, joint {worst + 1}"
         series.append(Series(name, one.time, 1e6 * one.missing[:, worst], colour))
-    return Panel("left out by (5) and (11)", "time [s]", "moment [10⁻⁶ N m]", tuple(series))
+    return Panel("left out by (5) and (11)", "time [s]", "torque [10⁻⁶ N m]", tuple(series))
 
 
 def _share_panel(migrations: Sequence[Migration]) -> Panel:
@@ -506,7 +506,7 @@ def _share_panel(migrations: Sequence[Migration]) -> Panel:
         series.append(Series(SHORT[one.case.name], RATES, 100.0 * one.by_rate, colour, "solid", symbol))
     ends = [100.0 * float(np.min([one.by_rate for one in migrations])), 1.0]
     series.append(Series("the paper's motions", [own_rate()] * 2, ends, "#7F7F7F", "dash"))
-    return Panel("at the largest angles", "joint rate [rad/s]", "share of largest moment [%]", tuple(series))
+    return Panel("at the largest angles", "joint rate [rad/s]", "share of largest torque [%]", tuple(series))
 
 
 def scene_pictures(whole: Results) -> Iterator[Any]:
@@ -564,14 +564,14 @@ def tension_records(whole: Results) -> Iterator[dict[str, Any]]:
 
 def run_record(one: Run) -> dict[str, Any]:
     """What is highest in one run."""
-    moment, joint, time = one.worst
+    torque, joint, time = one.worst
     return {
         "motion": one.case.name,
         "method": one.method,
         "reading": one.reading.name,
         **{f"peak_T{k}_N": float(value) for k, value in enumerate(one.peaks, 1)},
         "feasible_share": one.feasible,
-        "out_of_balance_Nm": moment,
+        "out_of_balance_Nm": torque,
         "out_of_balance_joint": joint,
         "out_of_balance_t_s": time,
         "least_contact_force_N": one.least_contact,
@@ -602,7 +602,7 @@ def record(whole: Results) -> dict[str, Any]:
         found["migration_random_poses"] = asdict(whole.poses)
     if whole.robots:
         found["equations"] = [
-            {"equations": one.name, "moments_Nm": one.moments.tolist(), "sum_of_base_tensions_N": one.base}
+            {"equations": one.name, "moments_Nm": one.torques.tolist(), "sum_of_base_tensions_N": one.base}
             for one in whole.variants
         ]
         found["sensitivity"] = [asdict(one) for one in whole.sensitivities]

@@ -204,7 +204,7 @@ def tip_checks(solved: Mapping[Key, Solved]) -> Iterator[TipCheck]:
 
 TABLE_4 = (
     "Table 4 prints no tip, only how far estimates are from measured tips that are not printed either. So all that can"
-    " be told is whether our tips without and with gravity are as far apart as those two distances allow."
+    " be checked is whether our tips without and with gravity are as far apart as those two distances allow."
 )
 GHOST = "the estimate without gravity"
 

@@ -148,7 +148,7 @@ def _upper(found: Results) -> Claim:
     return _claim(
         "h", "4.2", "errors are larger in the upper platforms", unless_explained(rising),
         f"With sensors of the stated precision: {_series(moving)} mm for platforms 1 to 4.",
-        f"The paper has it that these move more. But a robot that is held straight has {_series(straight)} mm without"
+        f"The paper says that these move more. But a robot that is kept straight has {_series(straight)} mm without"
         " any motion: what grows is the distance from the joints whose angles are wrong. Bends add to it.",
         numbers={"tip_moving_mm": float(moving[-1]), "tip_straight_mm": float(straight[-1])},
     )  # fmt: skip

@@ -64,7 +64,7 @@ class Quoted:
     """What ours is worked out from: our model or the printed numbers."""
     low: float = -math.inf
     high: float = math.inf
-    """What ours must be between for the claim to hold."""
+    """What ours must lie between for the claim to be true."""
     ours: float | None = None
     """By virtual work, where the model is asked; none when it cannot be checked."""
     by_paper_closure: float | None = None
