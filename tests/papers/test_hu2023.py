@@ -252,6 +252,7 @@ def test_picture_shows_what_the_table_says():
     assert [line.name for line in bends if line.name] == [
         "experiment 1", "experiment 2", "experiment 3", "ours", "paper's estimate", "measured"
     ]  # fmt: skip
+    assert all(len(line.x) for line in bends), "a page leaves an empty line out of its legend"
     ours, published, measured = (line for line in bends[1:4])
     assert list(ours.x) == [2, 4, 6, 8, 10]
     np.testing.assert_allclose(ours.y, published.y, atol=0.005)

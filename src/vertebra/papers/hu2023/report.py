@@ -285,8 +285,8 @@ def _marks(what: str, points: tuple[Sequence[float], Sequence[float]], colour: s
 
 
 def _key(table: int) -> Iterator[Series]:
-    """What each kind of mark is."""
-    return (_marks(what, ([], []), GREY, what) for what in (*MARKS, _real(table)))
+    """What each kind of mark is: entries of the legend, for points that are nowhere."""
+    return (_marks(what, ([math.nan], [math.nan]), GREY, what) for what in (*MARKS, _real(table)))
 
 
 def _bends(values: Values) -> tuple[list[int], list[float]]:
