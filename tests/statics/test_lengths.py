@@ -312,39 +312,6 @@ def test_arguments_are_left_alone() -> None:
         np.testing.assert_array_equal(array, before)
 
 
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"lengths": None}, "lengths"),
-        ({"shortenings": [0.0] * 4}, "lengths"),
-        ({"lengths": [0.1, 0.1]}, "lengths"),
-        ({"lengths": [[0.1] * 4]}, "lengths"),
-        ({"lengths": [0.1, 0.1, 0.1, np.nan]}, "lengths"),
-        ({"lengths": [0.1, 0.1, 0.1, "a"]}, "lengths"),
-        ({"lengths": [0.1, 0.1, 0.0, 0.1]}, "lengths"),
-        ({"lengths": None, "shortenings": [0.0] * 3}, "shortenings"),
-        ({"lengths": None, "shortenings": [0.0, 0.0, 0.0, 0.2]}, "shortenings"),
-        ({"stiffness_EA": 0.0}, "stiffness_EA"),
-        ({"stiffness_EA": [1e3, 1e3, 1e3, -1.0]}, "stiffness_EA"),
-        ({"stiffness_EA": [1e3, 1e3]}, "stiffness_EA"),
-        ({"stiffness_EA": np.nan}, "stiffness_EA"),
-        ({"stiffness_EA": np.inf}, "stiffness_EA"),
-        ({"stiffness_EA": "steel"}, "stiffness_EA"),
-        ({"gravity": "moon"}, "gravity"),
-        ({"start": [0.0]}, "start"),
-        ({"start": [4.0] * 11}, "start"),
-        ({"loads": [None]}, "loads"),
-        ({"robot": "hu2023-prototype"}, "robot"),
-        ({"robot": smooth("lapusan2022")}, "robot"),
-    ],
-)
-def test_wrong_arguments_are_named(change, named) -> None:
-    arguments = {"robot": smooth("hu2023-prototype"), "lengths": [0.157] * 4, **change}
-    with pytest.raises(InputError) as caught:
-        vb.shape_from_lengths(**arguments)
-    assert caught.value.argument == named
-
-
 def test_a_wrong_cable_is_named() -> None:
     with pytest.raises(InputError, match="cable 3"):
         vb.shape_from_lengths(smooth("hu2023-prototype"), [0.1, 0.1, -0.1, 0.1])

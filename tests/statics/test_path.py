@@ -11,7 +11,7 @@ import pytest
 from tests import robots
 from tests.oracles import friction as oracle
 from tests.statics.cases import random_case
-from tests.statics.test_batch import assert_same_shape
+from tests.statics.test_forward import assert_same_shape
 
 import vertebra as vb
 from vertebra.errors import InputError, OutOfRange, VertebraError

@@ -69,9 +69,8 @@ def write(table, row, column, u):
 @inner
 def write_euler(roll, pitch, yaw, out):
     """Rz(yaw) Ry(pitch) Rx(roll)."""
-    sr, cr, sp, cp, sy, cy = (
-        math.sin(roll), math.cos(roll), math.sin(pitch), math.cos(pitch), math.sin(yaw), math.cos(yaw),
-    )  # fmt: skip
+    sr, cr, sp, cp = math.sin(roll), math.cos(roll), math.sin(pitch), math.cos(pitch)
+    sy, cy = math.sin(yaw), math.cos(yaw)
     out[0, 0], out[0, 1], out[0, 2] = cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr
     out[1, 0], out[1, 1], out[1, 2] = sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr
     out[2, 0], out[2, 1], out[2, 2] = -sp, cp * sr, cp * cr

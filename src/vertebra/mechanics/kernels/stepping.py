@@ -58,7 +58,7 @@ from vertebra.robot.tables import Floats
 
 
 class Drive(NamedTuple):
-    """What moves the joints and what holds them back."""
+    """What drives the joints and what resists their motion."""
 
     by_length: bool
     has_friction: bool
@@ -217,8 +217,8 @@ derivatives, so that velocity terms may be left out of them."""
 
 @inner
 def sample_inputs(samples, step, dt, pulls, windings):
-    """Inputs at the start, middle and end of a step and their rates; `samples` (2 steps + 1, cables), or one row that
-    holds for all. A parabola through the three gives the rates."""
+    """Inputs at the start, middle and end of a step and their rates; `samples` (2 steps + 1, cables), or one row for
+    all of them. A parabola through the three gives the rates."""
     moving = samples.shape[0] > 1
     for k in range(samples.shape[1]):
         for i in range(3):

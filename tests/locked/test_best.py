@@ -168,26 +168,6 @@ def test_one_tension_allowed_is_the_answer():
     assert best.gain == 0.0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "name"),
-    [
-        ({"direction": "best"}, "direction"),
-        ({"direction": (0, 0, 0)}, "direction"),
-        ({"bounds": None}, "bounds"),
-        ({"bounds": 35}, "bounds"),
-        ({"bounds": (10, 5)}, "upper"),
-        ({"bounds": (-1, 5)}, "lower"),
-        ({"shape": (0.0, 0.0, 0.0)}, "shape"),
-        ({"shape": "straight"}, "shape"),
-    ],
-)
-def test_wrong_arguments_are_named(arguments, name):
-    given = {"shape": (0.0, 0.0), "direction": (0, -1, 0), "bounds": (5, 35), **arguments}
-    with pytest.raises(vb.InputError) as caught:
-        vb.best_tensions(vb.load("cai2023"), **given)
-    assert caught.value.argument == name
-
-
 def test_the_same_question_gives_the_same_bits():
     robot, shape = vb.load("cai2023"), random_shape(np.random.default_rng(2))
     first, second = (vb.best_tensions(robot, shape, (1, -1, 0.3), (LOW, HIGH)) for _ in range(2))
