@@ -1,4 +1,4 @@
-"""Shapes of robots whose cables rub: against oracles, limits, closed forms, and the same question asked otherwise."""
+"""Shapes with cable friction: against oracles, limits, closed forms, and the same question asked in other ways."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def actuators(shape: Shape) -> np.ndarray:
     return shape.tensions[:, 0] * (1.0 - shape.slip[:, 0] * grip)
 
 
-# Nothing rubs.
+# No friction.
 
 
 ZEROS = {
@@ -73,9 +73,9 @@ def test_without_friction_every_call_gives_the_bits_of_the_frictionless_solver(z
         each = [law] * len(robot.cables)
         assert_same_shape(vb.shape_from_tensions(robot, pull, **given, friction=each, check=False), plain)
         rows = pull * np.linspace(0.5, 1.5, 5)[:, None]
-        many, rubbed = (vb.shapes_from_tensions(robot, rows, **given, friction=f) for f in (None, law))
+        many, rough = (vb.shapes_from_tensions(robot, rows, **given, friction=f) for f in (None, law))
         for field in dataclasses.fields(Shapes):
-            a, b = getattr(many, field.name), getattr(rubbed, field.name)
+            a, b = getattr(many, field.name), getattr(rough, field.name)
             assert a.tobytes() == b.tobytes() if isinstance(a, np.ndarray) else a == b, field.name
         assert (plain.slip == 0.0).all()
         assert plain.friction == ()
@@ -111,12 +111,12 @@ def test_a_little_friction_changes_little(name: str, closure: Any) -> None:
         plain = vb.shape_from_tensions(robot, pull, friction=0, closure=closure)
         changes = []
         for mu in (1e-4, 1e-6, 1e-12):
-            rubbed = vb.shape_from_tensions(robot, pull, friction=mu, closure=closure)
-            changes.append(np.abs(rubbed.angles - plain.angles).max())
+            rough = vb.shape_from_tensions(robot, pull, friction=mu, closure=closure)
+            changes.append(np.abs(rough.angles - plain.angles).max())
         assert 1e-7 < changes[0] < 1e-3
         assert changes[1] == pytest.approx(1e-2 * changes[0], rel=0.2)
         assert changes[2] < 1e-9
-        np.testing.assert_allclose(rubbed.compliance, plain.compliance, rtol=0, atol=1e-6 * plain.compliance.max())
+        np.testing.assert_allclose(rough.compliance, plain.compliance, rtol=0, atol=1e-6 * plain.compliance.max())
 
 
 # Against the oracle.
@@ -159,7 +159,7 @@ def test_mixed_joints_and_laws_are_where_the_oracle_finds_balance() -> None:
 
 
 def test_one_joint_in_closed_form() -> None:
-    """k q = -F l'(q) with F = T / (1 + u): the cable is drawn to the base and rubs at one face."""
+    """k q = -F l'(q) with F = T / (1 + u): the cable is drawn to the base and has friction at one face."""
     length, radius, k, T, mu = 7e-3, 5e-3, 0.3, 20.0, 0.4
     joint = {"kind": "flexure", "length": length, "stiffness": k}
     link = {"length": 0.01}
@@ -270,7 +270,7 @@ def test_any_number_of_threads_gives_the_same_bits() -> None:
 
 @pytest.mark.parametrize("kind", ["rolling", "flexure"])
 def test_two_equal_sections_are_one(kind: str) -> None:
-    """Where all cables end at the tip, and rub the same."""
+    """Where all cables end at the tip, and have the same friction."""
     joint = robots.ROLLING if kind == "rolling" else robots.FLEXURE
     ring = robots.cables("4 mm", "10 deg", "100 deg", "190 deg", "280 deg", friction={"quadratic": [2, 0.7, 0.105]})
     whole = robots.robot("one", robots.section(8, joint, azimuth=["0 deg", "90 deg"], cables=ring))
@@ -497,9 +497,9 @@ def test_a_search_that_fails_tells_of_the_pose_it_shows() -> None:
 @pytest.mark.parametrize("tension", [0.0, 1e-3])
 def test_a_robot_that_falls_over_leaves_its_range_with_friction_as_without(tension: float) -> None:
     robot = vb.load("hu2023-prototype")
-    plain, rubbed = (vb.shape_from_tensions(robot, [tension] * 4, friction=mu, check=False) for mu in (0.0, 1e-6))
+    plain, rough = (vb.shape_from_tensions(robot, [tension] * 4, friction=mu, check=False) for mu in (0.0, 1e-6))
     assert plain.status == Status.OUT_OF_RANGE
-    assert rubbed.status == Status.OUT_OF_RANGE
+    assert rough.status == Status.OUT_OF_RANGE
 
 
 def test_robots_without_cables_and_with_many_joints() -> None:

@@ -281,7 +281,7 @@ def test_reasonable_robots_hardly_ever_lack_an_answer() -> None:
 
 
 def test_paths_of_reasonable_robots() -> None:
-    """Four leaps between random tensions; the oracle keeps the history for itself."""
+    """Four steps between random tensions; the oracle keeps the history for itself."""
     steps = 0
     for seed in range(300 if SOAK else 40):
         case, laws = reasonable_case(seed)

@@ -43,7 +43,7 @@ def hold(case: Case, angles, **options) -> HoldingTensions:
     return vb.tensions_for_shape(case.robot, angles, gravity=case.gravity, loads=case.loads, **(free | options))
 
 
-def moment_equations(case: Case, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def torque_equations(case: Case, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A (n, cables) and b (n,) of the balance A T = b, by complex steps."""
     lengths = mirror_chain.segment_lengths(case.robot, mirror_chain.complex_steps(q)).sum(axis=-1)
     A = lengths.imag / statics.STEP
@@ -80,7 +80,7 @@ def assert_least_norm(A, pull, low, high) -> None:
 
 
 def least_sum(A, pull, low, high) -> float:
-    """Smallest sum of tensions with the same moments, by a linear programme of the dense equations."""
+    """Smallest sum of tensions with the same torques, by a linear programme of the dense equations."""
     _, sizes, rows = np.linalg.svd(A)
     spanned = rows[: int((sizes > 1e-10 * sizes[0]).sum())]
     bounds = [(a, None if np.isinf(b) else b) for a, b in zip(low, high, strict=True)]
@@ -104,7 +104,7 @@ def test_shapes_of_the_forward_solver_are_held(name: str, minimise: str) -> None
     unbalanced = statics.residual(case.robot, shape.angles, held.tensions, case.field, case.loads)
     assert np.abs(unbalanced).max() < 1e-9 * shape.moment_scale
     np.testing.assert_allclose(held.residual, unbalanced, rtol=0, atol=1e-12 * shape.moment_scale)
-    A, b = moment_equations(case, shape.angles)
+    A, b = torque_equations(case, shape.angles)
     low, high = bounds_of(len(case.tensions), 0.0, np.inf)
     assert_least_squares(A, b, held.tensions, low, high)
     if minimise == "norm":
@@ -123,7 +123,7 @@ def test_random_robots_within_random_bounds(seed: int) -> None:
     shape = case.solve()
     low = case.tensions * rng.uniform(0.0, 1.0, len(case.tensions))
     high = case.tensions * rng.uniform(1.0, 2.0, len(case.tensions))
-    A, b = moment_equations(case, shape.angles)
+    A, b = torque_equations(case, shape.angles)
     for minimise in ("norm", "sum"):
         held = hold(case, shape.angles, lower=low, upper=high, minimise=minimise)
         assert held.feasible
@@ -178,7 +178,7 @@ def test_no_tensions_come_closer_to_a_shape_that_cables_cannot_hold(seed: int, m
     q = rng.uniform(-0.4, 0.4, len(case.robot.joints))
     low, high = bounds_of(4, 0.0, np.inf) if seed % 3 else (rng.uniform(0.0, 2.0, 4), rng.uniform(3.0, 9.0, 4))
     held = hold(case, q, lower=low, upper=high, minimise=minimise, check=False)
-    A, b = moment_equations(case, q)
+    A, b = torque_equations(case, q)
     assert_least_squares(A, b, held.tensions, low, high)
     assert np.linalg.norm(held.residual) == pytest.approx(brute_force(A, b, low, high), rel=1e-8)
     np.testing.assert_allclose(held.residual, A @ held.tensions - b, rtol=0, atol=1e-12 * held.shape.moment_scale)

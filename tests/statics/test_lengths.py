@@ -102,7 +102,7 @@ def test_every_cable_is_either_slack_or_taut(seed: int) -> None:
 
 
 def elastic_stiffness(problem: Problem, cables: statics.Elastic, q: np.ndarray):
-    """Moments (n,), dense stiffness (n, n), energy and moment scale at any pose with cables of given length."""
+    """Torques (n,), dense stiffness (n, n), energy and torque scale at any pose with cables of given length."""
     work, pull = problem.workspace(by_length=True), np.empty(len(cables.rest))
     inspect_pose(*problem.system, pull, cables.rest, cables.EA / cables.rest, work.friction, q, *work.scratch[1:])
     return (
@@ -115,7 +115,7 @@ def elastic_stiffness(problem: Problem, cables: statics.Elastic, q: np.ndarray):
 
 @pytest.mark.parametrize("spread", [1e-7, 0.1, 0.5])
 @every_case
-def test_moments_and_stiffness_at_any_pose(name: str, spread: float) -> None:
+def test_torques_and_stiffness_at_any_pose(name: str, spread: float) -> None:
     case = named_case(name)
     robot, rng = case.robot, np.random.default_rng(7)
     q = rng.uniform(-spread, spread, len(robot.joints))

@@ -143,7 +143,7 @@ STAGE_ROWS = 12
 # up, -1 where it keeps x down. The last column of the first row counts them.
 ACTIVE_WHICH, ACTIVE_SIDE = range(2)
 
-# `work` of a programme: rows of a number per variable. The point to be near to; parts of a normal (`resolve_normal`);
+# `work` of a programme: rows of a number per variable. The target point; parts of a normal (`resolve_normal`);
 # multipliers; limits in the basis; for callers.
 WORK_POINT, WORK_D, WORK_Z, WORK_STEP, WORK_U, WORK_TARGET, WORK_BEFORE = range(7)
 WORK_ROWS = 7
@@ -159,13 +159,13 @@ CROSSING_ARM, CROSSING_ALONG, CROSSING_LEAST, CROSSING_MOST = range(4)
 CONTACT_OFFSET, CONTACT_MU, CONTACT_LEAST_FORCE, CONTACT_TRUE_CONE = range(4)
 CONTACT_WIDTH = 4
 
-# Rows of the programme of a link that nothing gives way in; PLAIN_CONTACT stands for two.
+# Rows of a link's programme in which nothing gives way; PLAIN_CONTACT stands for two.
 PLAIN_TORQUE, PLAIN_CONTACT, PLAIN_AXIAL = 0, 1, 3
 PLAIN_ROWS = 4
 # Rows of the relaxed programme beside two per cable: torque from either side, contact and across twice, axial.
 RELAXED_ROWS = 7
 
-# `amounts` by which constraints give way, in the order in which they are asked to (theory 6.9). CONTACT and ACROSS
+# `amounts` by which constraints give way, in the order in which they are tried (theory 6.9). CONTACT and ACROSS
 # stand for both points.
 GIVE_MAX_TENSION, GIVE_PRETENSION, GIVE_CONTACT, GIVE_ACROSS, GIVE_AXIAL, GIVE_TORQUE = 0, 1, 2, 4, 6, 7
 GIVE_WIDTH = 8
@@ -179,8 +179,8 @@ FORCE_PLANES = 4
 SUPPLY_FORCE, SUPPLY_MOMENT = 0, 3
 SUPPLY_WIDTH = 6
 
-# `balls`: a row per joint (theory 5.3): F_N and F_f in N, M_t in N*m, the contact normal, and the used parts of
-# friction and of torsional friction, infinite where nothing presses.
+# `balls`: a row per joint (theory 5.3): F_N and F_f in N, M_t in N*m, the contact normal, and the used fractions
+# of friction and of torsional friction, infinite where nothing presses.
 BALL_NORMAL_FORCE, BALL_FRICTION, BALL_TORSION, BALL_NORMAL, BALL_USE, BALL_TORSION_USE = 0, 1, 2, 3, 6, 7
 BALL_WIDTH = 8
 

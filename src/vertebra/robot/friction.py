@@ -22,7 +22,7 @@ PRESLIDING = 1e-5
 LEAST_PRESLIDING, MOST_PRESLIDING = 1e-9, 1.0
 """m."""
 LAST_ANGLE = math.pi / 2
-"""rad; laws are asked for bends from 0 to this."""
+"""rad; laws are evaluated for bends from 0 to this."""
 MOST_FRICTION = 1e6
 """Larger coefficients are taken for typing errors."""
 NEAREST = 1e-6

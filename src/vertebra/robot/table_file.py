@@ -205,11 +205,6 @@ def table_text(columns: Iterable[str], rows: Iterable[Sequence[object]], simulat
     return text.getvalue()
 
 
-def write_table(path: str | Path, columns: Iterable[str], rows: Iterable[Sequence[object]]) -> None:
-    """`table_text` as a file."""
-    Path(path).write_text(table_text(columns, rows), encoding="utf-8", newline="\n")
-
-
 # Reading.
 
 
@@ -337,7 +332,7 @@ def wrong_values(
 
 @dataclass(frozen=True)
 class _Place:
-    """Where in a row a part of a column stands."""
+    """Where a part of a column is in a row."""
 
     index: int
     column: Column

@@ -115,7 +115,7 @@ class _Tip:
         return self.goal.residual(self.tip, self.compliance)
 
     def wide_slope(self, tensions: Floats, width: float) -> Floats | None:
-        """The slope by differences over a part of the tensions; None where a shape is missing.
+        """The slope by differences over a fraction of the tensions; None where a shape is missing.
 
         Where cables begin to slip the residual has kinks, and its slope at a point may lead nowhere.
         """
@@ -303,7 +303,7 @@ def _usual_tension(problem: Problem) -> float:
 
 
 def _descend(tip: _Tip, first: Floats, low: Floats, high: Floats, enough: float) -> tuple[Floats, float]:
-    """Levenberg-Marquardt within bounds: the best tensions on the way, and their miss."""
+    """Levenberg-Marquardt within bounds: the best tensions found, and how far they miss."""
     tensions = first.copy()
     residual = tip.residual(tensions)
     if residual is None:

@@ -54,7 +54,7 @@ def spread(u):
 
 @inner
 def read(table, row, column):
-    """Three numbers that stand side by side in a row."""
+    """Three numbers side by side in a row."""
     return (table[row, column], table[row, column + 1], table[row, column + 2])
 
 
@@ -118,7 +118,7 @@ def tilt_and_heading(estimated, measured):
         sine = math.sqrt(square)
         scale = math.atan2(sine, z) / sine
     else:
-        return math.pi, 0.0, 0.0  # upside down: any way back is as good
+        return math.pi, 0.0, 0.0  # upside down: any direction will do
     return scale * y, -scale * x, math.atan2(turned, same)
 
 

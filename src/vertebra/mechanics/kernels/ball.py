@@ -143,7 +143,7 @@ def from_to(u, v):
     return (v[0] - u[0], v[1] - u[1], v[2] - u[2])
 
 
-# The load at which a joint of a locked chain of balls gives way (theory 5.5): all joints, the weakest, many directions.
+# The load at which a joint of a locked chain gives way (theory 5.5): all joints, the weakest, many directions.
 #
 # A load F acts at the point `at` of a link: the force F d and the moment F `couple`, world axes.
 

@@ -138,7 +138,7 @@ def contact_vanishes(f0, m0, d, m1, load):
 
 @inner
 def used_friction(mu, ring_radius, normal_force, friction, torsion):
-    """Used parts of friction and of torsional friction."""
+    """Used fractions of friction and of torsional friction."""
     most = mu * normal_force
     return _used_part(friction, most), _used_part(abs(torsion), ring_radius * most)
 
@@ -180,7 +180,7 @@ RIM_SAMPLES = 64
 
 class Socket(NamedTuple):
     """A contact under the load F, f = f0 - F d and m = m0 - F m1, in a socket: its ball's radius in m, the axis of the
-    socket, the cosine of its rim, and the largest F that is asked about."""
+    socket, the cosine of its rim, and the largest F of interest."""
 
     f0: Vector
     m0: Vector

@@ -19,9 +19,9 @@ LIGHT = 1e-4
 """Weight of a tension beside a torque out of balance."""
 MOST_BALANCE_STEPS = 60
 SMALLEST_MOVE = 1e-13
-"""Steps shorter than this part of the size of the problem end the search."""
+"""Steps shorter than this fraction of the problem's size end the search."""
 SMALLEST_ARM = 1e-12
-"""Arms shorter than this part of the longest are round-off."""
+"""Arms shorter than this fraction of the longest are round-off."""
 
 
 @kernel

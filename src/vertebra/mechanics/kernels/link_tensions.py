@@ -49,9 +49,9 @@ from vertebra.robot.tables import Floats
 CUTS = 80
 """Most tangent planes of one cone."""
 CONE_KEPT = 5e-12
-"""The friction limits of the cone are kept to this part of the size of the problem."""
+"""The friction limits of the cone hold to this fraction of the problem's size."""
 CONE_NEAR = 1e-10
-"""Planes that miss the cone by no more than this part are good enough; the sum of tensions is as exact."""
+"""Planes that miss the cone by no more than this fraction are good enough; the sum of tensions is as exact."""
 LARGE = 1e-4
 """Bounds that exceed all forces by more than the inverse of this do not count toward the size of a problem."""
 NO_ARM = 1e-12
@@ -233,7 +233,7 @@ def cone_tangent(limit, across, short):
     return at / root, across * across / root
 
 
-# Why a link's tension programme has no answer: by how much which constraint must give way (theory 6.9).
+# Why a link's tension programme has no answer: which constraint must give way, and by how much (theory 6.9).
 #
 # The programme of `fill_plain` with a variable, in N, for every kind of constraint, by which it gives way. One
 # kind at a time may give way, as little as possible; where none alone is enough, all may, with the least sum.
@@ -434,7 +434,7 @@ def turn_wrenches(joints, cables, segments, q, tau, wrenches, arms):
 def allocate_links(
     joints, cables, contacts, low, high, arms, wrenches, lists, crossing, x, programme, factors, tensions, amounts
 ):  # fmt: skip
-    """Tensions (N, cables, n) of all links, and by how much which constraints must give way, `amounts` (N, n, 8).
+    """Tensions (N, cables, n) of all links, and how far constraints must give way, `amounts` (N, n, 8).
 
     `programme`, `factors`: plain tuples with the fields of `Programme` and `ActiveSet`; `lists`: (n, 2, ...) active
     constraints of each joint, with which the next step begins.

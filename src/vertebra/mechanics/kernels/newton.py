@@ -227,7 +227,7 @@ def longest_step(state):
 def downhill_step(leaving, state):
     """Make the step one downhill of at most `STEP_CAP` rad per joint; returns tau . step.
 
-    A direction that leaves a saddle has no slope to tell its sense: there the joint that gives way bends to its
+    A direction that leaves a saddle has no slope to decide its sign: there the joint that gives way bends to its
     positive side.
     """
     slope, longest = slope_along_step(state), longest_step(state)
@@ -309,7 +309,7 @@ def search_along_step(problem, friction, exact, leaving, slope, tensions, q, sta
     energy, residual = report[REPORT_ENERGY], report[REPORT_RESIDUAL]
     scale, good = report[REPORT_SCALE], report[REPORT_GOOD_ENOUGH]
     norm = torque_norm(state)
-    # Round-off of an energy difference: below it only slopes and residuals tell.
+    # Round-off of an energy difference: below it only slopes and residuals decide.
     noise = 1e-14 * (abs(energy) + q.shape[0] * scale)
     copy_pose(q, start)
     fraction, clamped = 1.0, False

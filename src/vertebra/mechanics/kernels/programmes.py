@@ -275,7 +275,7 @@ def nearest_on_active(n, low, high, tolerance, x, basis, upper, active, mark, wo
 DOWNHILL_REACH = 10.0
 """How far downhill a step goes, in sizes of the problem: one step is usually enough."""
 KEPT = 1e-12
-"""Constraints are kept to this part of the size of the problem."""
+"""Constraints hold to this fraction of the problem's size."""
 PRICED = 1e-11
 """Prices of constraints below this fraction of the cost count as zero."""
 MOST_COST_STEPS = 200
@@ -317,7 +317,7 @@ def least_cost(polyhedron, cost, size, x, factors):
                 if price[m] > PRICED * steepest:
                     mark[active[ACTIVE_WHICH, m]] = PINNED
         else:
-            # Between constraints that are all but parallel, steps go on below what the constraints are kept to.
+            # Between constraints that are all but parallel, steps continue below the accuracy of the constraints.
             idle = idle + 1 if turn > 0 and value > least - KEPT * size * steepest else 0
             least = min(value, least) if turn > 0 else value
             if turn > 0:

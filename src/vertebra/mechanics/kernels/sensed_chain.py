@@ -15,7 +15,7 @@ from vertebra.robot.tables import BALL, PIN, Floats, Table
 
 MOST_STEPS = 30
 SMALL_STEP = 1e-6
-"""rad: where no step is larger, the next one is far below what a sensor can tell."""
+"""rad: once no step is larger, the next one is far below a sensor's resolution."""
 LARGEST_STEP = 1.0
 """rad."""
 NEAR_FIT = 0.02
@@ -297,7 +297,7 @@ def keep_in_range(joints, q):
 
 @inner
 def spread_covariance(joints, frames, axes, points, factors, scratch, variances, covariances):
-    """Write the variances (n, 3) of each joint's freedoms (and of its twist, behind them), rad^2, and the covariance
+    """Write the variances (n, 3) of each joint's freedoms (and of its twist, after them), rad^2, and the covariance
     (n+1, 6, 6) of the point (0, 0, points[i]) of every link: linear rows and columns first, world axes, m and rad.
 
     A joint's step is u = e - gain d with e of covariance H^-1, independent of the turn d of the link before it. The

@@ -55,7 +55,7 @@ FAILURES = {
     "unstable": (
         lambda check: vb.shape_from_tensions(PROTOTYPE, [0.0] * 4, gravity=WEIGHTLESS, check=check),
         Unstable,
-        "pull the cables harder",
+        "raise the tensions",
     ),
     "unstable, by length": (
         lambda check: vb.shape_from_lengths(PROTOTYPE, [1.0] * 4, gravity=WEIGHTLESS, check=check),
@@ -184,7 +184,7 @@ def test_faces_meet_where_the_cable_has_no_length_left() -> None:
     assert not vb.shapes_from_tensions(robot, [[60.0, 0.0, 0.0, 0.0]]).solved[0]
 
 
-def test_no_equilibrium_tells_the_moment() -> None:
+def test_no_equilibrium_gives_the_torque() -> None:
     error = raised("no equilibrium")
     assert error.moment == error.result.residual > 0.0
     assert error.joint == error.result.weakest
