@@ -132,7 +132,7 @@ def asked(robot: vb.Robot, pull: np.ndarray, closure: str, rules: list[oracle.Ru
 def test_shapes_are_where_the_oracle_finds_balance(name: str, closure: Any) -> None:
     robot, _ = PROTOTYPES[name]
     loads = (vb.Load(force=(0.05, -0.08, 0.02), moment=(0.0, 0.002, 0.001)),)
-    for pull in pulls(name, 3, 3):
+    for pull in pulls(name, 1 if name == "c" else 3, 3):  # the oracle is slow with the many cables of c
         shape = vb.shape_from_tensions(robot, pull, closure=closure, loads=loads)
         question = asked(robot, pull, closure, [oracle.Rule(yang)] * len(pull), loads=loads)
         left = oracle.residual(question, shape.angles)
