@@ -223,7 +223,7 @@ def test_counts_of_directions_that_are_none(value):
         sphere_grid(value)
 
 
-# Any array will do.
+# Arrays of any layout and type.
 
 
 def read_only(values):
@@ -233,7 +233,7 @@ def read_only(values):
 
 
 def other_layouts(value):
-    """The other_layouts numbers, laid out in other ways."""
+    """The same numbers in other memory layouts."""
     array = np.array(value, dtype=float)
     strided = np.repeat(array, 2, axis=-1)[..., ::2]
     yield from (

@@ -427,7 +427,7 @@ def test_wrong_paths_are_refused(path: Any) -> None:
         vb.tensions_for_tip(ROUGH["a"][0], (0, 0, 0.07), path=path)
 
 
-# The slope of the tip that the search goes by.
+# The slope of the tip that the search follows.
 
 
 @pytest.mark.parametrize("closure", ["virtual-work", "paper"])

@@ -264,12 +264,10 @@ class ShapePath:
             state = replace(state, gravity=gravity_vector(self.robot, gravity))
         if loads is not None:
             state = replace(state, loads=load_tuple(loads))
-        shape = None
         for command in self._commands(target[None], by_length, positive_count("substeps", substeps)):
             state, shape = self._solve(state, command, by_length, stiffness_EA)
             if shape.status != Status.SOLVED:
                 return shape.require_solved() if check else shape
-        assert shape is not None
         self._adopt(state)
         return shape
 
