@@ -75,7 +75,7 @@ def poses(robot, count, seed=0, spread=0.6):
 
 
 def smooth(source: Any) -> vb.Robot:
-    """A robot whose cables do not rub, whatever its file says."""
+    """A robot without cable friction, whatever its file says."""
     mapping = vb.load(source).to_mapping()
     for section in mapping["sections"]:
         if section.get("cables"):

@@ -52,6 +52,7 @@ BAD: dict[str, list[Any]] = {
     "moment_per_force": NOT_VECTORS,
     "socket_limit": [0.0, -0.1, 3.2, NAN, "wide", [0.1, 0.2], np.full(19, -1.0)],
     "guided": [-1, 20, 1.0, "all", None, True, NAN],
+    "starts": NOT_COUNTS,
     "threads": NOT_COUNTS,
     "method": ["kalman", None, 3],
     "cone": ["sphere", None],
@@ -106,12 +107,64 @@ CALLS: dict[str, dict[str, Any]] = {
 
 INSTEAD_OF = {("forward_dynamics", "tau"): "tensions", ("simulate", "lengths"): "tensions"}
 """Arguments that take the place of another."""
+STIFF = (1.0, 0.0, 0.0)
+OF_ONE_CALL: dict[str, list[tuple[str, dict[str, Any]]]] = {
+    "shape_from_tensions": [
+        ("robot", {"robot": SNAKE}),
+        ("robot", {"robot": SENSED}),
+        ("start", {"start": np.full(11, 3.5)}),
+        ("link", {"loads": [vb.Load(force=(1, 0, 0), link=12)]}),
+    ],
+    "shapes_from_tensions": [
+        ("tensions", {"tensions": PULL}),
+        ("start", {"start": np.zeros((3, 11))}),
+        ("start", {"start": np.full(11, 3.1)}),
+    ],
+    "shape_from_lengths": [
+        ("lengths", {"lengths": None}),
+        ("lengths", {"shortenings": np.zeros(4)}),
+        ("lengths", {"lengths": [0.1, 0.1, 0.0, 0.1]}),
+        ("shortenings", {"lengths": None, "shortenings": [0.0] * 3}),
+        ("shortenings", {"lengths": None, "shortenings": [0.0, 0.0, 0.0, 0.2]}),
+        ("robot", {"robot": SENSED}),
+    ],
+    "tensions_for_shape": [
+        ("lower", {"lower": INF}),
+        ("upper", {"lower": 3.0, "upper": 2.0}),
+        ("robot", {"robot": SNAKE}),
+    ],
+    "tensions_for_tip": [
+        ("upper", {"lower": 5.0, "upper": 4.0}),
+        ("stiffness", {"stiffness": 5.0}),
+        *(("stiffness", {"stiffness": (STIFF, value)}) for value in (0.0, -5.0, [5.0, 6.0], "stiff")),
+        ("stiffness", {"stiffness": ((0.0, 0.0, 0.0), 5.0)}),
+        ("stiffness direction", {"stiffness": ((1.0, 0.0), 5.0)}),
+        ("robot", {"robot": SENSED}),
+    ],
+    "stiffness_curve": [
+        ("tensions", {"common": [-1.0]}),
+        ("tensions", {"extra": [0.0, 0.0, -20.0, 0.0]}),
+        ("robot", {"robot": SNAKE}),
+    ],
+    "payload": [("robot", {"robot": ROLLING}), ("robot", {"robot": SENSED})],
+    "payload_map": [("robot", {"robot": ROLLING}), ("directions", {"directions": np.ones((2, 2, 3))})],
+    "best_tensions": [
+        ("direction", {"direction": "best"}),
+        ("bounds", {"bounds": None}),
+        ("bounds", {"bounds": 35}),
+        ("upper", {"bounds": (10, 5)}),
+        ("lower", {"bounds": (-1, 5)}),
+        ("shape", {"shape": (0.0, 0.0, 0.0)}),
+        ("shape", {"shape": "straight"}),
+    ],
+}
+"""Wrong values, or wrong combinations, that only one call can have, and the argument that is named."""
 UNREAD = {("allocate_tensions", "dt")}
 """Read by one method only, and tested there."""
 
 ELSEWHERE = {
     "load": "tests/robot/test_reading.py", "presets": "", "Robot": "tests/robot/test_robot.py",
-    "Load": "tests/statics/test_loads.py", "FrictionLaw": "tests/robot/test_friction_law.py",
+    "Load": "tests/statics/test_forward.py", "FrictionLaw": "tests/robot/test_friction.py",
     "BallShape": "tests/locked/test_ball_shape.py", "Calibration": "tests/sensing/calibration/test_calibration.py",
     "SensorNetwork": "tests/sensing/test_network.py", "follow_the_leader": "tests/follow/test_plan.py",
     "fit_friction": "tests/identify/test_friction.py", "fit_shapes": "tests/identify/test_shape_fit.py",
@@ -126,6 +179,9 @@ def spoilt() -> Iterator[Any]:
             kept = {key: value for key, value in good.items() if key != INSTEAD_OF.get((name, argument))}
             for value in BAD.get(argument, ()) if (name, argument) not in UNREAD else ():
                 yield pytest.param(name, {**kept, argument: value}, argument, id=f"{name}-{argument}-{value!r}")
+    for name, cases in OF_ONE_CALL.items():
+        for argument, given in cases:
+            yield pytest.param(name, {**CALLS[name], **given}, argument, id=f"{name}-{argument}-{given!r}"[:120])
 
 
 @pytest.mark.parametrize(("name", "given", "argument"), list(spoilt()))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import vertebra as vb
-from vertebra import deprecated
+from vertebra.names import MOVED_TO_ROOMS, OLD_CALLS
 
 
 @pytest.mark.parametrize("name", vb.__all__)
@@ -51,7 +51,7 @@ def test_example_of_the_package_docstring_holds():
     assert outcome.failed == 0
 
 
-OLD = [*deprecated._CALLS, *(name for names in deprecated._ROOMS.values() for name in names)]
+OLD = [*OLD_CALLS, *(name for names in MOVED_TO_ROOMS.values() for name in names)]
 
 
 def old(name):

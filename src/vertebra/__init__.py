@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vertebra.names import public_names
+from vertebra.names import old_name, public_names
 
 __version__ = "0.1.0"
 
@@ -21,8 +21,6 @@ __all__ = [*_names, "__version__"]
 def __getattr__(name: str) -> Any:
     if name in _names or name.startswith("_"):
         return _get(name)
-    from vertebra.deprecated import old_name
-
     return old_name(name)
 
 

@@ -46,7 +46,7 @@ class Problem:
 
 
 class DescriptionError(VertebraError):
-    """A robot description that cannot become a robot; lists every problem at once."""
+    """A robot description that cannot become a robot; lists every problem."""
 
     def __init__(self, problems: Sequence[Problem], origin: str = "robot description") -> None:
         self.problems = tuple(problems)
@@ -89,7 +89,8 @@ class OutOfRange(VertebraError):  # noqa: N818 - the name is part of the public 
 class NoEquilibrium(VertebraError):  # noqa: N818
     """The search ended without an equilibrium.
 
-    ``joint`` (from 1) is farthest from balance, by ``moment`` N*m; ``result`` is the pose where the search ended.
+    ``joint`` (from 1) is farthest from balance, by the torque ``moment``, N*m; ``result`` is the pose where the search
+    ended.
     """
 
     def __init__(self, joint: int, moment: float, reason: str, result: Any = None) -> None:
@@ -101,7 +102,7 @@ class NoEquilibrium(VertebraError):  # noqa: N818
 
 
 class Unstable(VertebraError):  # noqa: N818
-    """The equilibrium does not hold: a small push makes it collapse.
+    """The equilibrium is unstable: a small push makes it collapse.
 
     ``joint`` (from 1) is where it gives way; ``result`` is the unstable shape.
     """
@@ -163,7 +164,7 @@ class CellProblem(NamedTuple):
 
 
 def row_name(row: int, line: int) -> str:
-    """How a row of measured data is called in messages."""
+    """What messages call a row of measured data."""
     at = f"line {line}" if line else ""
     if not row:
         return at

@@ -75,7 +75,7 @@ FILES = {
     "number": ("bend_deg\n" + "4\n" * 18 + "x\n", "row 19 (line 20), column bend_deg: must be a finite plain number"),
     "unit": ("bend_mm\n" + "4\n" * 19, "'mm' is not a unit of angle"),
     "empty": ("", "write a header bend_deg and one row per joint"),
-    "no header": ("1,2\n" * 20, "has numbers where the names of columns should be"),
+    "no header": ("1,2\n" * 20, "has numbers where the column names should be"),
     "limit": ("bend_deg\n" + "4\n" * 7 + "99\n" + "4\n" * 11, "joint 8: angle 99 deg is outside +-90 deg"),
 }
 

@@ -324,10 +324,10 @@ def test_a_law_that_locks_is_an_error_and_a_warning(vertebra) -> None:
     locking = ("shape", ROBOT, "-t", "40,40,5,5", "--friction", "5", "--presliding", "5 cm")
     ran = vertebra(*locking)
     assert ran.code == 2
-    assert "holds a cable fast" in ran.err
+    assert "locks a cable" in ran.err
     ran = vertebra(*locking, "--no-check", "--json")
     assert ran.json["locked"]
-    assert "bent so far that the friction law holds a cable fast" in ran.err
+    assert "bent so far that the friction law locks a cable" in ran.err
     assert "past the limit" not in ran.err
 
 

@@ -173,7 +173,7 @@ WRONG_FILES = {
     "semicolons": ("t1;t2;t3;t4\n1,5;2;3;4\n", "not '1,5'; write it with a decimal point"),
     "no header": (
         "1,2,3,4\n1,2,3,5\n",
-        "line 1: has numbers where the names of columns should be; write t1_N",
+        "line 1: has numbers where the column names should be; write t1_N",
     ),
     "no rows": ("t1,t2,t3,t4\n", "has a header but no rows"),
     "empty": ("", "has no rows"),

@@ -95,7 +95,7 @@ WRONG = {
     "decimal comma": ("t_s,q1_deg,q2_deg\n0,5,0,0\n", "write numbers with a decimal point"),
     "no header": (
         "0,0,0\n1,0,0\n",
-        "line 1: has numbers where the names of columns should be; write time_s,q1",
+        "line 1: has numbers where the column names should be; write time_s,q1",
     ),
     "no rows": ("t_s,q1_deg,q2_deg\n", "has a header but no rows; write one row per time step"),
     "nothing": ("", "has no rows; write a header time_s,q1_deg,q2_deg and one row per time step"),

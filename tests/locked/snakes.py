@@ -1,4 +1,4 @@
-"""Robots of ball joints and questions about their payload, at random: what the preset does not have."""
+"""Random ball-joint robots and questions about their payload: what the preset does not have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snakes at the edge of the question: nothing presses, nothing rubs, nothing weighs, hardly anything is there."""
+"""Limiting cases of locked snakes: no pressure, no friction, no weight, few joints."""
 
 from __future__ import annotations
 

@@ -12,16 +12,17 @@ from tests.mechanics import wrench_cases
 from tests.oracles import ball_contact
 from tests.oracles.ball_scan import Wrenches, wrong_limits
 
-from vertebra.mechanics.kernels.ball import (
+from vertebra.mechanics.kernels.contact import (
     HOLDS,
     SEPARATION,
     SLIDING,
     TORSION,
     contact_state,
     load_limit,
+    polynomial_value,
+    rim_limit,
     slip_polynomials,
 )
-from vertebra.mechanics.kernels.first_crossing import polynomial_value
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
 NAMES = np.array(["unlimited", "sliding", "torsion", "separation", "socket"])
@@ -254,3 +255,51 @@ def test_pulled_all_but_apart(shift, arm):
         assert mode == SLIDING
         left = shift * math.sqrt((arm / sine) ** 2 - 1)
         assert 1 - load == pytest.approx(left, rel=1e-3 if shift < 1e-11 else 1e-4)
+
+
+# Contacts that dip over the rim of their socket between two samples of the search.
+
+
+ZERO = (0.0, 0.0, 0.0)
+BACK = (0.0, 0.0, -1.0)
+
+
+def limit_at_rim(start, height, forbidden, cap):
+    """The force (start - F, height, 1) passes the z axis; `forbidden` is the angle from it that the rim cuts out."""
+    rim = math.cos(math.pi - forbidden)
+    return rim_limit((start, height, 1.0), ZERO, (1.0, 0.0, 0.0), ZERO, 0.006, BACK, rim, cap)
+
+
+def load_at_rim(start, height, forbidden):
+    """Where the angle from z first is `forbidden`: (start - F)^2 + height^2 = tan^2."""
+    return start - math.sqrt(math.tan(forbidden) ** 2 - height**2)
+
+
+@pytest.mark.parametrize("start", [0.05, 0.3, 1.0, 3.05, 7.7])
+@pytest.mark.parametrize("cap", [10.0, 8.0, 100.0, math.inf])
+def test_a_dip_between_samples_is_found(start, cap):
+    assert limit_at_rim(start, 0.0005, 0.002, cap) == pytest.approx(load_at_rim(start, 0.0005, 0.002), rel=1e-8)
+    # As close, but not over the rim.
+    assert limit_at_rim(start, 0.0025, 0.002, cap) == math.inf
+
+
+@pytest.mark.parametrize("start", [0.05, 3.05])
+def test_a_dip_just_before_the_cap_is_found(start):
+    assert limit_at_rim(start, 0.0005, 0.002, start + 0.01) == pytest.approx(
+        load_at_rim(start, 0.0005, 0.002), rel=1e-8
+    )
+    assert limit_at_rim(start, 0.0005, 0.002, start - 0.01) == math.inf
+    assert limit_at_rim(start, 0.0005, 0.002, start) == pytest.approx(load_at_rim(start, 0.0005, 0.002), rel=1e-8)
+
+
+def test_no_load_and_no_end():
+    assert rim_limit((0.0, 0.0, 1.0), ZERO, ZERO, ZERO, 0.006, (0.0, 0.0, 1.0), 0.9, 0.0) == math.inf
+    assert rim_limit((1.0, 0.0, 0.1), ZERO, ZERO, ZERO, 0.006, (0.0, 0.0, 1.0), 0.9, 0.0) == 0.0
+    # Toward 45 degrees from the axis, and a rim just before and just beyond it.
+    d = (-math.sqrt(0.5), 0.0, -math.sqrt(0.5))
+    for past, finite in ((1e-4, True), (-1e-4, False)):
+        rim = math.cos(math.pi / 4 - past)
+        found = rim_limit((0.0, 0.0, 1.0), ZERO, d, ZERO, 0.006, (0.0, 0.0, 1.0), rim, math.inf)
+        assert math.isfinite(found) == finite
+    # The back of the ball is no more inside than its side.
+    assert rim_limit((0.0, 0.0, -1.0), ZERO, d, ZERO, 0.006, (0.0, 0.0, 1.0), 0.9, math.inf) == 0.0

@@ -1,4 +1,4 @@
-"""Moments and stiffness of a chain at any pose against an energy written by other means."""
+"""Torques and stiffness of a chain at any pose against an energy written by other means."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ POSES = {
 
 
 def inspected(problem, q, tensions):
-    """Moments (n,) and the report at a pose."""
+    """Torques (n,) and the report at a pose."""
     work = problem.workspace()
     for array in work.scratch:
         array[...] = np.nan
@@ -91,7 +91,7 @@ every_load = pytest.mark.parametrize("loads", LOADS)
 @pytest.mark.parametrize("pose", POSES)
 @every_load
 @every_robot
-def test_moments_are_the_slope_of_the_energy(name, loads, pose):
+def test_torques_are_the_slope_of_the_energy(name, loads, pose):
     robot = ROBOTS[name]
     rng, problem, gravity, tensions = question(robot, loads, 1)
     for _ in range(3):
@@ -105,7 +105,7 @@ def test_moments_are_the_slope_of_the_energy(name, loads, pose):
 @pytest.mark.parametrize("pose", POSES)
 @every_load
 @every_robot
-def test_stiffness_is_the_slope_of_the_moments(name, loads, pose):
+def test_stiffness_is_the_slope_of_the_torques(name, loads, pose):
     robot = ROBOTS[name]
     rng, problem, gravity, tensions = question(robot, loads, 2)
     q = POSES[pose](rng, len(robot.joints))
@@ -155,7 +155,7 @@ def test_dead_moments_and_heavy_cables_make_the_stiffness_unsymmetric(name):
     assert np.abs(H - H.T).max() > 1e-3 * np.abs(H).max()
 
 
-def test_the_moment_scale_counts_every_kind_of_moment():
+def test_the_torque_scale_counts_every_kind_of_torque():
     """Whatever acts must count, or a residual would be compared with the wrong thing."""
     robot = ROBOTS["flexure"]
     n, c = len(robot.joints), len(robot.cables)

@@ -166,7 +166,7 @@ def read_only(values):
 
 
 def test_two_compiled_versions_of_each_solver_serve_all_questions():
-    # One for cables that do not rub, one for those that do.
+    # One without cable friction, one with.
     for robot in mirror_robots():
         n, c = len(robot.joints), len(robot.cables)
         pull, q = [20.0] * c, np.full(n, 0.01)

@@ -11,7 +11,8 @@ import numpy as np
 from tests.mechanics import wrench_cases
 
 import vertebra as vb
-from vertebra.mechanics.kernels.ball import least_limit, load_limit
+from vertebra.mechanics.kernels.ball import least_limit
+from vertebra.mechanics.kernels.contact import load_limit
 
 
 def two_joints(w, i, cap):

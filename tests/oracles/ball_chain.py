@@ -20,7 +20,7 @@ import vertebra as vb
 
 @dataclass
 class Snake:
-    """A robot of ball joints in one shape, read from its file."""
+    """A ball-joint robot in one shape, read from its file."""
 
     robot: vb.Robot
     bends: Any
@@ -29,7 +29,7 @@ class Snake:
     gravity: Any = None
     loads: tuple[vb.Load, ...] = ()
     friction: Any = 0.0
-    """Coefficient of the cables in their holes: one number or function of the bend at a hole, or one a cable."""
+    """Coefficient of the cables in their holes: one number or function of the bend at a hole, or one per cable."""
     frames: list[tuple[Array, Array]] = field(init=False)
     """Rotation and origin of every link."""
 

@@ -1,4 +1,4 @@
-"""Cables that rub, in plain NumPy from theory 4: slip, tension at every face, and both closures of the balance.
+"""Cable friction in plain NumPy from theory 4: slip, tension at every face, and both closures of the balance.
 
 The tensions are a linear solve of the forces at the two faces of every disc, the virtual work of the cables is a
 complex step of each segment, and the paper's moments are summed body by body about the centres of the discs.
@@ -19,7 +19,7 @@ from vertebra.robot.robot import Robot
 
 @dataclass(frozen=True)
 class Rule:
-    """How one cable rubs: mu of the bend at a face in rad, and the slip in m over which friction builds up."""
+    """Friction of one cable: mu of the bend at a face in rad, and the slip in m over which friction builds up."""
 
     mu: Callable[[float], float]
     presliding: float = 1e-5
@@ -27,7 +27,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Question:
-    """A robot whose cables rub, under actuator tensions (cables,) N or elastic cables of given rest length."""
+    """A robot with cable friction, under actuator tensions (cables,) N or elastic cables of given rest length."""
 
     robot: Robot
     rules: Sequence[Rule]
@@ -39,7 +39,7 @@ class Question:
     drawn: Array | float = 0.0
     """(cables, n) slip of the state before, m."""
     at_discs: bool = False
-    """Whether moments are balanced about the centres of the discs, as the paper does."""
+    """Whether torques are balanced about the centres of the discs, as the paper does."""
 
     def follow(self, q: Array, tensions: Array) -> Question:
         """The question after coming to rest at q, under other tensions."""
@@ -89,13 +89,13 @@ def tensions(question: Question, q: Array) -> Array:
 
 
 def residual(question: Question, q: Array) -> Array:
-    """(n,) moment out of balance at every joint, N*m."""
+    """(n,) torque out of balance at every joint, N*m."""
     q = np.asarray(q, float)
     if question.at_discs:
         return residual_at_discs(question, q)
     robot = question.robot
     rest = statics.residual(robot, q, np.zeros(len(robot.cables)), question.gravity, question.loads)
-    # A segment depends on its own joint alone, so that one complex step turns all joints at once.
+    # A segment depends on its own joint alone, so that one complex step turns all joints together.
     slopes = segment_lengths(robot, q + 1j * STEP).imag / STEP
     return rest + (tensions(question, q) * slopes).sum(axis=0)
 

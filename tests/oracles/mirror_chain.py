@@ -1,7 +1,7 @@
 """Geometry of mirror-joint chains for statics, in plain NumPy, by other constructions than the kernels'.
 
 As in `chain`, rolling joints are two hinges at the arc centres and flexures are integrated along their arc; here poses
-are complex and may carry leading axes, so that all complex steps are taken at once.
+are complex and may carry leading axes, so that all complex steps are taken together.
 """
 
 from __future__ import annotations

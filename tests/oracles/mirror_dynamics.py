@@ -96,7 +96,7 @@ def holding(robot: Robot, q: Array, gravity: Array, loads=()) -> Array:
 
 
 def lagrange(robot: Robot, q: Array, qd: Array, qdd: Array, gravity: Array, loads=(), step: float = 0.01) -> Array:
-    """(n,) N*m: d/dt dK/dqd - dK/dq + holding moments. Costs n^2 chains: for short robots."""
+    """(n,) N*m: d/dt dK/dqd - dK/dq + holding torques. Costs n^2 chains: for short robots."""
     masses = point_masses(robot, q)
     around = q + step * statics.STENCIL[:, None, None] * np.eye(len(q))
     slopes = np.tensordot(statics.SLOPE, mass_matrix(robot, around, masses), axes=1) / step  # dM / dq_i: (i, a, b)

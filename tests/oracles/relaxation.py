@@ -97,7 +97,7 @@ class LoadedModel(MujocoModel):
         return self.model.jnt_dofadr[self.model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE]
 
     def stiffness_near(self, angles: np.ndarray, step: float = 0.05) -> float:
-        """N*m/rad: the largest slope of the joint moments around a pose."""
+        """N*m/rad: the largest slope of the joint torques around a pose."""
         ends = [
             [self.unbalanced(angles + sign * step * unit) for sign in (1, -1)] for unit in np.eye(self.robot.freedoms)
         ]

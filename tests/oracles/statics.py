@@ -1,6 +1,6 @@
 """Equilibrium of mirror-joint chains in plain NumPy, by other constructions than the kernels'.
 
-The moments are the complex step of the energy, the stiffness an eighth-order difference of the moments, and the
+The torques are the complex step of the energy, the stiffness an eighth-order difference of the torques, and the
 equilibrium is where an overdamped robot comes to rest.
 """
 
@@ -126,7 +126,7 @@ class Rest:
     residual: float
     """N*m, the largest."""
     scale: float
-    """N*m, size of the moments that balance."""
+    """N*m, size of the torques that balance."""
     steps: int
     settled: bool
 

@@ -11,10 +11,12 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+from jsonschema import Draft202012Validator
 
+import vertebra as vb
 from vertebra.errors import DescriptionError, Problem
-from vertebra.robot.description import MAX_JOINTS, MAX_SEGMENTS, Description
-from vertebra.robot.reading import parse_yaml, preset_names, preset_text
+from vertebra.robot import json_schema
+from vertebra.robot.description import MAX_JOINTS, MAX_SEGMENTS, SENSOR_NOISE, SENSOR_TWIST, Description
 from vertebra.robot.robot import load
 
 Mapping = dict[str, Any]
@@ -409,13 +411,6 @@ def test_short_forms_equal_the_long_ones(kind: str) -> None:
     assert load(long) == load(short)
 
 
-@pytest.mark.parametrize("name", preset_names())
-def test_presets_satisfy_the_json_schema(name: str) -> None:
-    schema = Description.model_json_schema()
-    jsonschema.validate(parse_yaml(preset_text(name)), schema)
-    jsonschema.validate(load(name).to_mapping(), schema)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_json_schema_refuses_what_the_schema_refuses(kind: str) -> None:
     validator = jsonschema.Draft202012Validator(Description.model_json_schema())
@@ -425,3 +420,101 @@ def test_the_json_schema_refuses_what_the_schema_refuses(kind: str) -> None:
         put(mapping, path, True)
         assert not validator.is_valid(mapping) or path == "vertebra", path
     assert not validator.is_valid({**robot_of(kind), "gravty": "ground"})
+
+
+# The field `sensors`: which links carry a sensor, how good it is, how soft the robot is.
+
+
+MODULES = {"joints": 4, "joint": {"kind": "universal", "lower": "42 mm", "order": "yx"}, "link": {"length": "42 mm"}}
+SENSED = {"vertebra": 1, "name": "test", "sections": [MODULES]}
+GOOD_SENSORS = [
+    {},
+    {"links": [0]},
+    {"links": [0, 2, 4]},
+    {"links": [4]},
+    {"noise": ["0.06 deg", "0.06 deg", "1.5 deg"]},
+    {"noise": [0.001, 0.001, 0.02], "twist": 0},
+    {"twist": "0.3 deg"},
+    {"links": [1, 2], "noise": [0.1, 0.2, 0.3], "twist": "10 deg"},
+]
+BAD_SENSORS = [
+    ({"links": []}, "sensors.links"),
+    ({"links": [0, 0]}, "sensors.links"),
+    ({"links": [2, 1]}, "sensors.links"),
+    ({"links": [-1]}, "sensors.links"),
+    ({"links": [5]}, "sensors.links"),
+    ({"links": [0, 1, 2, 3, 4, 5]}, "sensors.links"),
+    ({"links": [1.5]}, "sensors.links"),
+    ({"links": [True]}, "sensors.links"),
+    ({"links": ["1"]}, "sensors.links"),
+    ({"links": 3}, "sensors.links"),
+    ({"noise": [0.1, 0.1]}, "sensors.noise"),
+    ({"noise": 0.1}, "sensors.noise"),
+    ({"noise": [0.1, 0.1, 0.0]}, "sensors.noise"),
+    ({"noise": [0.1, 0.1, -0.1]}, "sensors.noise"),
+    ({"noise": [0.1, 0.1, 4.0]}, "sensors.noise"),
+    ({"noise": ["1 mm", 0.1, 0.1]}, "sensors.noise"),
+    ({"noise": [0.1, 0.1, float("nan")]}, "sensors.noise"),
+    ({"twist": -0.1}, "sensors.twist"),
+    ({"twist": "100 deg"}, "sensors.twist"),
+    ({"twist": "0.3 N"}, "sensors.twist"),
+    ({"colour": "red"}, "sensors.colour"),
+    ("everywhere", "sensors"),
+    ([0, 1], "sensors"),
+]
+
+
+def robot_with(sensors):
+    return vb.load({**SENSED, "sensors": sensors})
+
+
+def test_by_default_every_link_has_one():
+    for source in (SENSED, {**SENSED, "sensors": {}}):
+        loaded = vb.load(source)
+        np.testing.assert_array_equal(loaded.sensor_links, [0, 1, 2, 3, 4])
+        np.testing.assert_array_equal(loaded.sensor_noise, SENSOR_NOISE)
+        assert loaded.sensor_twist == SENSOR_TWIST
+
+
+def test_every_preset_has_sensors_of_the_same_quality():
+    for name in vb.presets():
+        loaded = vb.load(name)
+        np.testing.assert_array_equal(loaded.sensor_links, np.arange(len(loaded.links)))
+        np.testing.assert_allclose(np.degrees(loaded.sensor_noise), [0.06, 0.06, 1.5])
+
+
+def test_fields_are_read():
+    loaded = robot_with({"links": [0, 3], "noise": ["0.1 deg", 0.02, "3 deg"], "twist": "1 deg"})
+    assert loaded.sensor_links.tolist() == [0, 3]
+    assert loaded.sensor_links.dtype == np.int64
+    np.testing.assert_allclose(loaded.sensor_noise, [np.radians(0.1), 0.02, np.radians(3)])
+    assert loaded.sensor_twist == pytest.approx(np.radians(1))
+
+
+@pytest.mark.parametrize("sensors", GOOD_SENSORS, ids=str)
+def test_good_ones_survive_a_round_trip_and_the_schema(sensors):
+    loaded = robot_with(sensors)
+    again = vb.load(loaded.to_mapping())
+    assert again == loaded
+    for name in ("sensor_links", "sensor_noise", "sensor_twist"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(loaded, name))
+    assert Draft202012Validator(json_schema()).is_valid({**SENSED, "sensors": sensors})
+
+
+@pytest.mark.parametrize(("sensors", "path"), BAD_SENSORS, ids=str)
+def test_wrong_ones_are_named(sensors, path):
+    with pytest.raises(DescriptionError) as caught:
+        robot_with(sensors)
+    assert any(problem.path.startswith(path) for problem in caught.value.problems), caught.value
+
+
+def test_robots_with_other_sensors_are_other_robots():
+    assert robot_with({"links": [0, 1]}) != robot_with({"links": [0, 2]})
+    assert robot_with({"twist": 0.1}) != robot_with({"twist": 0.2})
+
+
+def test_tables_are_read_only():
+    loaded = robot_with({"links": [0, 1]})
+    for array in (loaded.sensor_links, loaded.sensor_noise):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1

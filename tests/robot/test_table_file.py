@@ -30,7 +30,6 @@ from vertebra.robot.table_file import (
     table_text,
     tension_columns,
     torque_columns,
-    write_table,
     wrong_values,
 )
 
@@ -181,7 +180,7 @@ def test_columns_we_write_are_never_taken_for_misspelt_ones() -> None:
 def test_what_is_written_is_read_back_to_the_last_bit(tmp_path: Path) -> None:
     values = np.random.default_rng(0).uniform(0.0, 30.0, (50, 2)) ** 3
     columns, rows = column_names(TIME, tension_columns(2)), np.column_stack([np.arange(50) / 7.0, values]).tolist()
-    write_table(tmp_path / "table.csv", columns, rows)
+    (tmp_path / "table.csv").write_text(table_text(columns, rows), encoding="utf-8", newline="\n")
     table = read_table(tmp_path / "table.csv", COLUMNS)
     np.testing.assert_array_equal(np.column_stack([table.time, table.values["t"]]), rows)
     assert table_text(("a", "b"), [(1.5, None), ("x,y", True)], "by\n us") == (

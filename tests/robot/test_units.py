@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -128,11 +127,9 @@ NOT_LENGTHS = {
 
 
 @pytest.mark.parametrize("text", NOT_LENGTHS.values(), ids=NOT_LENGTHS.keys())
-def test_other_texts_are_refused_at_once(text: str) -> None:
-    start = time.process_time()
+def test_other_texts_are_refused(text: str) -> None:
     with pytest.raises(UnitError) as caught:
         to_si(text, "m", "12 mm")
-    assert time.process_time() - start < 0.05
     assert 0 < len(str(caught.value)) < 300
 
 

@@ -6,6 +6,7 @@ The elastica is planar and without friction: the cases of Yang 2023 in which bot
 from __future__ import annotations
 
 import math
+import os
 from functools import cache
 
 import numpy as np
@@ -17,6 +18,9 @@ import vertebra as vb
 from vertebra.papers.yang2023.cases import CASES, Case, prototype, tensions_of
 
 IN_PLANE = [case for case in CASES if case.in_plane]
+EXTREMES = {1, 6, 31, 36, 17, 26, 37, 40}
+"""Cases in which the paper's closure is off least and most, and some between."""
+TRIED = [case for case in IN_PLANE if os.environ.get("VERTEBRA_SOAK") == "1" or case.number in EXTREMES]
 PAPER_LEAST, PAPER_WORST = {"A": 0.1e-3, "B": 0.5e-3}, {"A": (2e-3, 3e-3), "B": (18e-3, 24e-3)}
 """m; measured: 0.14 to 2.6 mm at A, 0.99 to 21.7 mm at B."""
 
@@ -41,7 +45,7 @@ def test_all_cases_with_equal_pairs_are_there():
     assert [case.number for case in IN_PLANE] == [*range(1, 12), *range(16, 27), *range(31, 43)]
 
 
-@pytest.mark.parametrize("case", IN_PLANE, ids=lambda case: f"{case.number}-{case.prototype}")
+@pytest.mark.parametrize("case", TRIED, ids=lambda case: f"{case.number}-{case.prototype}")
 def test_virtual_work_is_close_and_the_paper_s_closure_is_not(case):
     virtual_work, paper = both(case)
     assert virtual_work < (0.015e-3 if case.prototype == "A" else 0.15e-3)
@@ -51,7 +55,7 @@ def test_virtual_work_is_close_and_the_paper_s_closure_is_not(case):
 
 @pytest.mark.parametrize("name", ["A", "B"])
 def test_how_far_the_paper_s_closure_is_off(name):
-    largest = max(both(case)[1] for case in IN_PLANE if case.prototype == name)
+    largest = max(both(case)[1] for case in TRIED if case.prototype == name)
     low, high = PAPER_WORST[name]
     assert low < largest < high
 

@@ -1,4 +1,4 @@
-"""Shapes of robots whose cables rub: against oracles, limits, closed forms, and the same question asked otherwise."""
+"""Shapes with cable friction: against oracles, limits, closed forms, and the same question asked in other ways."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from tests import robots
 from tests.oracles import friction as oracle
 from tests.statics.cases import random_case, random_robot
-from tests.statics.test_batch import assert_same_shape
+from tests.statics.test_forward import assert_same_shape
 
 import vertebra as vb
 from vertebra.errors import InputError, OutOfRange
@@ -43,7 +43,7 @@ def actuators(shape: Shape) -> np.ndarray:
     return shape.tensions[:, 0] * (1.0 - shape.slip[:, 0] * grip)
 
 
-# Nothing rubs.
+# No friction.
 
 
 ZEROS = {
@@ -73,9 +73,9 @@ def test_without_friction_every_call_gives_the_bits_of_the_frictionless_solver(z
         each = [law] * len(robot.cables)
         assert_same_shape(vb.shape_from_tensions(robot, pull, **given, friction=each, check=False), plain)
         rows = pull * np.linspace(0.5, 1.5, 5)[:, None]
-        many, rubbed = (vb.shapes_from_tensions(robot, rows, **given, friction=f) for f in (None, law))
+        many, rough = (vb.shapes_from_tensions(robot, rows, **given, friction=f) for f in (None, law))
         for field in dataclasses.fields(Shapes):
-            a, b = getattr(many, field.name), getattr(rubbed, field.name)
+            a, b = getattr(many, field.name), getattr(rough, field.name)
             assert a.tobytes() == b.tobytes() if isinstance(a, np.ndarray) else a == b, field.name
         assert (plain.slip == 0.0).all()
         assert plain.friction == ()
@@ -111,12 +111,12 @@ def test_a_little_friction_changes_little(name: str, closure: Any) -> None:
         plain = vb.shape_from_tensions(robot, pull, friction=0, closure=closure)
         changes = []
         for mu in (1e-4, 1e-6, 1e-12):
-            rubbed = vb.shape_from_tensions(robot, pull, friction=mu, closure=closure)
-            changes.append(np.abs(rubbed.angles - plain.angles).max())
+            rough = vb.shape_from_tensions(robot, pull, friction=mu, closure=closure)
+            changes.append(np.abs(rough.angles - plain.angles).max())
         assert 1e-7 < changes[0] < 1e-3
         assert changes[1] == pytest.approx(1e-2 * changes[0], rel=0.2)
         assert changes[2] < 1e-9
-        np.testing.assert_allclose(rubbed.compliance, plain.compliance, rtol=0, atol=1e-6 * plain.compliance.max())
+        np.testing.assert_allclose(rough.compliance, plain.compliance, rtol=0, atol=1e-6 * plain.compliance.max())
 
 
 # Against the oracle.
@@ -132,7 +132,7 @@ def asked(robot: vb.Robot, pull: np.ndarray, closure: str, rules: list[oracle.Ru
 def test_shapes_are_where_the_oracle_finds_balance(name: str, closure: Any) -> None:
     robot, _ = PROTOTYPES[name]
     loads = (vb.Load(force=(0.05, -0.08, 0.02), moment=(0.0, 0.002, 0.001)),)
-    for pull in pulls(name, 3, 3):
+    for pull in pulls(name, 1 if name == "c" else 3, 3):  # the oracle is slow with the many cables of c
         shape = vb.shape_from_tensions(robot, pull, closure=closure, loads=loads)
         question = asked(robot, pull, closure, [oracle.Rule(yang)] * len(pull), loads=loads)
         left = oracle.residual(question, shape.angles)
@@ -159,7 +159,7 @@ def test_mixed_joints_and_laws_are_where_the_oracle_finds_balance() -> None:
 
 
 def test_one_joint_in_closed_form() -> None:
-    """k q = -F l'(q) with F = T / (1 + u): the cable is drawn to the base and rubs at one face."""
+    """k q = -F l'(q) with F = T / (1 + u): the cable is drawn to the base and has friction at one face."""
     length, radius, k, T, mu = 7e-3, 5e-3, 0.3, 20.0, 0.4
     joint = {"kind": "flexure", "length": length, "stiffness": k}
     link = {"length": 0.01}
@@ -270,7 +270,7 @@ def test_any_number_of_threads_gives_the_same_bits() -> None:
 
 @pytest.mark.parametrize("kind", ["rolling", "flexure"])
 def test_two_equal_sections_are_one(kind: str) -> None:
-    """Where all cables end at the tip, and rub the same."""
+    """Where all cables end at the tip, and have the same friction."""
     joint = robots.ROLLING if kind == "rolling" else robots.FLEXURE
     ring = robots.cables("4 mm", "10 deg", "100 deg", "190 deg", "280 deg", friction={"quadratic": [2, 0.7, 0.105]})
     whole = robots.robot("one", robots.section(8, joint, azimuth=["0 deg", "90 deg"], cables=ring))
@@ -412,7 +412,7 @@ def test_slack_cables_do_not_rub() -> None:
 
 
 def test_a_law_that_holds_a_cable_fast_is_named() -> None:
-    with pytest.raises(OutOfRange, match=r"joint \d+.*friction law holds a cable fast") as caught:
+    with pytest.raises(OutOfRange, match=r"joint \d+.*friction law locks a cable") as caught:
         vb.shape_from_tensions(B, [20.0, 20.0, 0.0, 0.0], friction=20.0)
     error = caught.value
     assert error.joint in error.result.locked
@@ -430,7 +430,7 @@ def test_a_law_that_holds_a_cable_fast_is_named() -> None:
 
 def test_a_law_that_holds_one_cable_fast_says_so_of_lengths_and_shapes_too() -> None:
     bent = np.full(12, 0.3)
-    with pytest.raises(OutOfRange, match="friction law holds a cable fast"):
+    with pytest.raises(OutOfRange, match="friction law locks a cable"):
         vb.tensions_for_shape(B, bent, friction=20.0)
     lengths = vb.shape_from_tensions(B, [6.0, 6.0, 0.0, 0.0], friction=0).lengths
     assert vb.shape_from_lengths(B, lengths, friction=20.0, check=False).locked
@@ -497,9 +497,9 @@ def test_a_search_that_fails_tells_of_the_pose_it_shows() -> None:
 @pytest.mark.parametrize("tension", [0.0, 1e-3])
 def test_a_robot_that_falls_over_leaves_its_range_with_friction_as_without(tension: float) -> None:
     robot = vb.load("hu2023-prototype")
-    plain, rubbed = (vb.shape_from_tensions(robot, [tension] * 4, friction=mu, check=False) for mu in (0.0, 1e-6))
+    plain, rough = (vb.shape_from_tensions(robot, [tension] * 4, friction=mu, check=False) for mu in (0.0, 1e-6))
     assert plain.status == Status.OUT_OF_RANGE
-    assert rubbed.status == Status.OUT_OF_RANGE
+    assert rough.status == Status.OUT_OF_RANGE
 
 
 def test_robots_without_cables_and_with_many_joints() -> None:
@@ -520,32 +520,6 @@ def test_robots_without_cables_and_with_many_joints() -> None:
 
 
 # Wrong arguments.
-
-
-@pytest.mark.parametrize("friction", ["none", True, [0.1] * 3, -0.1, math.nan, {"constant": 0.3}, [None] * 4])
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda f: vb.shape_from_tensions(A, [1.0] * 4, friction=f),
-        lambda f: vb.shapes_from_tensions(A, [[1.0] * 4], friction=f),
-        lambda f: vb.shape_from_lengths(A, shortenings=[0.0] * 4, friction=f),
-        lambda f: vb.ShapePath(A, friction=f),
-        lambda f: vb.tensions_for_tip(A, (0, 0, 0.07), friction=f),
-        lambda f: vb.tensions_for_shape(A, np.zeros(6), friction=f),
-        lambda f: vb.equilibria(A, [1.0] * 4, friction=f),
-        lambda f: vb.stiffness_curve(A, [1.0], friction=f),
-    ],
-    ids=["tensions", "many", "lengths", "path", "tip", "shape", "equilibria", "stiffness"],
-)
-def test_wrong_friction_is_named(call: Any, friction: Any) -> None:
-    with pytest.raises(InputError, match="friction"):
-        call(friction)
-
-
-@pytest.mark.parametrize("closure", ["energy", None, "", 1])
-def test_wrong_closures_are_named(closure: Any) -> None:
-    with pytest.raises(InputError, match="closure"):
-        vb.shape_from_tensions(A, [1.0] * 4, closure=closure)
 
 
 @pytest.mark.parametrize("robot", [vb.load("hu2023-prototype"), robots.mirror_mix()], ids=lambda robot: robot.name)

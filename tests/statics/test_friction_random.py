@@ -1,13 +1,10 @@
-"""Cables that rub, whatever the robot, law and tensions: an equilibrium that an oracle confirms, or a named error."""
+"""Cables with friction, whatever the robot, law and tensions: an equilibrium that an oracle confirms, or an error."""
 
 from __future__ import annotations
 
 import collections
-import contextlib
-import itertools
 import math
 import os
-import time
 from typing import Any
 
 import numpy as np
@@ -28,23 +25,12 @@ from vertebra.mechanics.problem import NO_CABLES, Problem
 from vertebra.statics import Shape, Status
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
+few = settings(max_examples=settings().max_examples // (1 if SOAK else 3))
 Law = vb.FrictionLaw
 PROTOTYPES = {"a": 12.0, "b": 20.0, "c": 10.0}
 """Largest tension of a cable, N."""
 both_closures = pytest.mark.parametrize("closure", ["virtual-work", "paper"])
 every_prototype = pytest.mark.parametrize("name", PROTOTYPES)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _warm_up() -> None:
-    """Compile all that a solve or its error may need, since solves are timed below."""
-    for name, pull in itertools.product(("yang2023-a", "hu2023-prototype"), (0.0, 4.0, 300.0)):
-        robot = vb.load(name)
-        for friction in (0.0, 0.3, 20.0):
-            for turning in ([], [vb.Load(moment=(0.0, 0.0, 1e-3))]):
-                with contextlib.suppress(vb.VertebraError):
-                    vb.shape_from_tensions(robot, [pull, pull, 0.0, 0.0], friction=friction, loads=turning)
-    vb.shape_from_tensions(vb.load("yang2023-a"), [1.0] * 4, closure="paper")
 
 
 def yang(presliding: float) -> vb.FrictionLaw:
@@ -61,8 +47,8 @@ def prototype_rows(name: str, count: int, seed: int) -> tuple[vb.Robot, np.ndarr
 
 @both_closures
 @every_prototype
-def test_two_thousand_random_tensions_are_all_solved(name: str, closure: Any) -> None:
-    robot, rows = prototype_rows(name, 20_000 if SOAK else 2000, 1)
+def test_random_tensions_are_all_solved(name: str, closure: Any) -> None:
+    robot, rows = prototype_rows(name, 20_000 if SOAK else 1000, 1)
     shapes = vb.shapes_from_tensions(robot, rows, closure=closure)
     assert shapes.solved.all()
     assert (shapes.residual <= 1e-9 * shapes.moment_scale).all()
@@ -87,7 +73,7 @@ LAWS = {
 @pytest.mark.parametrize("law", LAWS)
 @every_prototype
 def test_other_laws_end_in_a_finite_shape_that_says_what_it_is(name: str, law: str, closure: Any) -> None:
-    robot, rows = prototype_rows(name, 5000 if SOAK else 500, 2)
+    robot, rows = prototype_rows(name, 5000 if SOAK else 200, 2)
     shapes = vb.shapes_from_tensions(robot, rows, closure=closure, friction=LAWS[law])
     for values in (shapes.angles, shapes.tip, shapes.lengths, shapes.energy, shapes.residual):
         assert np.isfinite(values).all()
@@ -114,7 +100,7 @@ def test_one_shape_from_wherever_the_search_starts(name: str, closure: Any) -> N
 
 @every_prototype
 def test_random_walks_are_solved_to_the_end(name: str) -> None:
-    """From any tensions to any others in one leap, 500 times."""
+    """From any tensions to any others in one step."""
     robot, rows = prototype_rows(name, 5000 if SOAK else 500, 5)
     path = vb.ShapePath(robot)
     walk = path.follow(rows)
@@ -170,30 +156,28 @@ def asked(case: Case, given_rules: list[oracle.Rule], closure: str, pull: Any = 
 
 
 def can_confirm(shape: Shape) -> bool:
-    """Few joints, for time; no cable held fast, where the solver stops short of the law; and for the paper's balance no
+    """Few joints, for time; no locked cable, where the solver stops short of the law; and for the paper's balance no
     faces that passed through each other, where a pull would turn into a push."""
     crossed = shape.closure == "paper" and shape.out_of_range
     return shape.converged and len(shape.angles) <= 8 and not shape.locked and not crossed
 
 
 def noise(shape: Shape) -> float:
-    """N*m; lengths of 0.1 m and more are known to 1e-16, and friction makes moments of what exceeds the presliding."""
+    """N*m; lengths of 0.1 m and more are known to 1e-16; friction turns errors over the presliding into torques."""
     length = float(shape.lengths.max(initial=0.0))
     steepest = max((1.0 / law.presliding for law in shape.friction), default=0.0)
     return 1e-15 * length * steepest * shape.moment_scale + 1e-18
 
 
-@settings(max_examples=3 * settings().max_examples, deadline=None)
+@settings(max_examples=(3 if SOAK else 1) * settings().max_examples)
 @given(questions())
 def test_an_equilibrium_or_a_named_error(question: Question) -> None:
     case, laws, given_rules, start, closure = question
-    begin = time.process_time()
     error = None
     try:
         shape = case.solve(friction=laws, start=start, closure=closure)
     except (NoEquilibrium, Unstable, OutOfRange) as caught:
         error, shape = caught, caught.result
-    assert time.process_time() - begin < 2.0
     event("equilibrium" if error is None else type(error).__name__)
     if error is not None:
         assert 1 <= error.joint <= len(case.robot.joints)
@@ -207,7 +191,7 @@ def test_an_equilibrium_or_a_named_error(question: Question) -> None:
             event("confirmed by the oracle")
 
 
-@settings(deadline=None)
+@few
 @given(questions(), st.data())
 def test_a_path_of_any_robot(question: Question, data: st.DataObject) -> None:
     """Three steps; the oracle keeps the history for itself."""
@@ -234,7 +218,7 @@ def test_a_path_of_any_robot(question: Question, data: st.DataObject) -> None:
     event("three steps")
 
 
-@settings(deadline=None)
+@few
 @given(questions(), st.data())
 def test_cables_of_any_length(question: Question, data: st.DataObject) -> None:
     case, laws, given_rules, start, closure = question
@@ -256,7 +240,7 @@ def test_cables_of_any_length(question: Question, data: st.DataObject) -> None:
         assert left <= 1e-8 * shape.moment_scale + noise(shape) + 100 * stretch
 
 
-@settings(deadline=None)
+@few
 @given(questions())
 def test_laws_of_zero_give_the_bits_of_the_frictionless_solver(question: Question) -> None:
     case, laws, _, start, _ = question
@@ -280,7 +264,7 @@ def reasonable_case(seed: int) -> tuple[Case, list[vb.FrictionLaw]]:
 
 
 def test_reasonable_robots_hardly_ever_lack_an_answer() -> None:
-    count = 3000 if SOAK else 400
+    count = 3000 if SOAK else 200
     answers: collections.Counter[str] = collections.Counter()
     worst: list[int] = []
     for seed in range(count):
@@ -297,7 +281,7 @@ def test_reasonable_robots_hardly_ever_lack_an_answer() -> None:
 
 
 def test_paths_of_reasonable_robots() -> None:
-    """Four leaps between random tensions; the oracle keeps the history for itself."""
+    """Four steps between random tensions; the oracle keeps the history for itself."""
     steps = 0
     for seed in range(300 if SOAK else 40):
         case, laws = reasonable_case(seed)
@@ -330,8 +314,8 @@ def hard_case(seed: int) -> tuple[Case, vb.FrictionLaw]:
 
 @pytest.mark.parametrize("first", [0, 249, 897, 1119, 1168])
 def test_friction_is_never_left_softer_than_it_is(first: int) -> None:
-    """Where the search is led by softened friction, the last answer is that of the true one, or none is given."""
-    for seed in range(first, first + (500 if SOAK else 100 if first == 0 else 1)):
+    """Where continuation softens friction first, the last answer is that of the true law, or none is given."""
+    for seed in range(first, first + (500 if SOAK else 40 if first == 0 else 1)):
         case, law = hard_case(seed)
         problem = Problem.of(case.robot, case.gravity, case.loads, law)
         work, q, pull = problem.workspace(), np.zeros(len(case.robot.joints)), case.tensions.copy()

@@ -31,7 +31,7 @@ from vertebra.mechanics.layout import (
 )
 from vertebra.mechanics.problem import Load
 from vertebra.robot.arguments import numbers, positive, tension_bounds
-from vertebra.robot.friction import Friction, FrictionLaw, laws_for
+from vertebra.robot.friction import Friction, FrictionLaw, capstan_log_ratio, laws_for
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import ROLLING, Floats
 
@@ -151,7 +151,7 @@ def contact_table(robot: Robot, min_contact_force: float, true_cone: bool) -> Fl
 def cable_grips(laws: Sequence[FrictionLaw], q: Floats) -> tuple[Floats, Floats]:
     """Grips (N, cables, n) of the link after each joint, zero after the last, and (N, cables) at the base's face."""
     bend = 0.5 * np.abs(q)
-    by_law = {law: law(bend) * bend for law in dict.fromkeys(laws)}
+    by_law = {law: capstan_log_ratio(law, bend) for law in dict.fromkeys(laws)}
     faces = np.stack([by_law[law] for law in laws], axis=1)
     grips = np.zeros_like(faces)
     grips[:, :, :-1] = faces[:, :, :-1] + faces[:, :, 1:]

@@ -1,4 +1,4 @@
-"""Snakes of ball joints locked by friction: how much load until a link slips, and which tensions hold most."""
+"""Ball-joint snakes locked by friction: how much load until a link slips, and which tensions carry most."""
 
 from vertebra.names import public_names
 

@@ -1,4 +1,4 @@
-"""The shape of a robot of ball joints: how far each joint bends, and toward where."""
+"""The shape of a ball-joint robot: how far each joint bends, and toward where."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class BallShape(NamedTuple):
 
     @classmethod
     def of(cls, robot: Robot, bends: ArrayLike, azimuths: ArrayLike = 0.0) -> BallShape:
-        """Checked: one number for all joints or one a joint, within the limit of each joint."""
+        """Checked: one number for all joints or one per joint, within the limit of each joint."""
         require_balls(robot)
-        shape = cls(_one_a_joint("bends", robot, bends), _one_a_joint("azimuths", robot, azimuths))
+        shape = cls(_per_joint("bends", robot, bends), _per_joint("azimuths", robot, azimuths))
         limits = robot.joints["limit"]
         if (np.abs(shape.bends) > limits).any():
             row = int(np.argmax(np.abs(shape.bends) - limits))
@@ -46,7 +46,7 @@ class BallShape(NamedTuple):
 
     @classmethod
     def s_curve(cls, robot: Robot, bend: float, azimuth: float = 0.0) -> BallShape:
-        """One half bends toward the azimuth, the other half back; the middle joint of an odd number with the first."""
+        """The first half bends toward the azimuth, the other half back; a middle joint goes with the first half."""
         n = len(robot.joints)
         return cls.of(robot, np.where(np.arange(n) < (n + 1) // 2, bend, -bend), azimuth)
 
@@ -63,7 +63,7 @@ class BallShape(NamedTuple):
 
 
 def require_balls(robot: Robot, name: str = "robot") -> None:
-    """`InputError` for a robot with joints of another kind."""
+    """`InputError` for a robot with joints of any other kind."""
     require_robot(robot)
     other = robot.joints["kind"] != BALL
     if other.any():
@@ -74,10 +74,10 @@ def require_balls(robot: Robot, name: str = "robot") -> None:
         )
 
 
-def _one_a_joint(name: str, robot: Robot, values: ArrayLike) -> Floats:
+def _per_joint(name: str, robot: Robot, values: ArrayLike) -> Floats:
     array, n = numbers(name, values, "rad"), len(robot.joints)
     if array.shape == (n,):
         return array
     if array.shape != ():
-        raise InputError(name, f"must be one number, or {n}, one a joint, not an array of shape {array.shape}")
+        raise InputError(name, f"must be one number, or {n}, one per joint, not an array of shape {array.shape}")
     return np.full(n, float(array))

@@ -1,4 +1,4 @@
-"""Which tensions hold most?"""
+"""Which tensions carry the largest load?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from vertebra.errors import Infeasible, InputError
 from vertebra.locked.ball_shape import BallShape
 from vertebra.locked.chain import LockedChain, Push, Setting, load_couple, load_place, sphere_grid, unit_vector
 from vertebra.locked.payload import Payload, limit_of
-from vertebra.mechanics.kernels.ball import SLIDING, TORSION, joint_limits, least_limits
+from vertebra.mechanics.kernels.ball import joint_limits, least_limits
+from vertebra.mechanics.kernels.contact import SLIDING, TORSION
 from vertebra.mechanics.problem import Load
 from vertebra.robot.arguments import tension_bounds
 from vertebra.robot.friction import Friction
@@ -27,12 +28,12 @@ GRID = 400
 CONE_GRID = 24
 """Directions of the cone programme for the worst one."""
 LEVELS = 33
-"""Equal tensions that are compared."""
+"""Number of equal tensions that are compared."""
 SAMPLES = 256
 """Tensions drawn at random, as starts beside that of the cone programme."""
 STARTS = 3
-WORST_ROUNDS = 6
-"""Times that the worst direction is sought again."""
+WORST_ITERATIONS = 6
+"""How often the worst direction is searched again."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,11 +49,11 @@ class BestTensions:
     equal: Payload
     """With equal tensions, in the same direction (for "worst": in their own worst direction)."""
     direction: Floats
-    """(3,) of the load, unit vector; for "worst" the one in which these tensions hold least."""
+    """(3,) of the load, unit vector; for "worst" the one in which these tensions carry least."""
 
     @property
     def gain(self) -> float:
-        """Payload over that of equal tensions, minus one; infinite when equal tensions hold nothing."""
+        """Payload over that of equal tensions, minus one; infinite when equal tensions carry nothing."""
         if self.payload.force == self.equal.force:
             return 0.0
         return self.payload.force / self.equal.force - 1.0 if self.equal.force > 0.0 else math.inf
@@ -79,11 +80,11 @@ def best_tensions(
 ) -> BestTensions:
     """Cable tensions with the largest payload in a direction, or with the largest payload in the "worst" direction.
 
-    `shape`: bends and azimuths; `bounds`: least and most tension, N, each one number or one a cable; default:
-    pretension and max_tension of the robot file. Other arguments as in `payload`. A cone programme finds where to
-    look, linear programmes on the exact limits polish its answer, and so they do from equal tensions and from the best
-    of a few hundred random ones; the best of all is returned with its payload computed anew. Payloads are quasi-concave
-    in the tensions in every case tried, which is no proof: compare with a search of your own where much depends on it.
+    `shape`: bends and azimuths; `bounds`: least and most tension, N, each one number or one per cable; default:
+    pretension and max_tension of the robot file. Other arguments as in `payload`. Starts are the answer of a cone
+    programme, equal tensions and the best of a few hundred random ones; linear programmes on the exact limits refine
+    each, and the best is returned with its payload computed anew. Payloads are quasi-concave in the tensions in every
+    case tried, which is no proof: compare with your own search where much depends on it.
 
     Raises `Infeasible` naming the joint when no tensions hold the robot itself.
     """
@@ -129,17 +130,17 @@ def _bounds(robot: Robot, bounds: tuple[ArrayLike | None, ArrayLike | None] | No
     if bounds is None:
         bounds = (None, None)
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-        raise InputError("bounds", "must be a pair: least and most tension in N, each one number or one a cable")
+        raise InputError("bounds", "must be a pair: least and most tension in N, each one number or one per cable")
     low, high = tension_bounds(robot, *bounds)
     if len(low) == 0:
         raise InputError("robot", f"{robot.name} has no cables to choose tensions for")
     if not np.isfinite(high).all():
-        raise InputError("bounds", "give the most tension each cable may have, N: payload grows with it without end")
+        raise InputError("bounds", "give the largest tension of each cable, N: payload grows with it without limit")
     return low, high
 
 
 def _best_equal(pushes: Pushes, low: Floats, high: Floats) -> Floats:
-    """Of equal tensions, clipped to the bounds, those that hold most; of equally good ones the largest."""
+    """Of equal tensions, clipped to the bounds, those that carry most; of equally good ones the largest."""
     levels = np.linspace(float(low.min()), float(high.max()), LEVELS)
     if low.max() <= high.min():
         levels = np.linspace(float(low.max()), float(high.min()), LEVELS)
@@ -149,21 +150,21 @@ def _best_equal(pushes: Pushes, low: Floats, high: Floats) -> Floats:
 
 
 def _search(pushes: Pushes, equal: Floats, low: Floats, high: Floats) -> Floats:
-    """The best of several starts, each polished."""
+    """The best of several starts, each refined."""
     if math.isinf(float(pushes.least(equal).min())):
         return equal
     few = pushes.towards(sphere_grid(CONE_GRID)) if len(pushes.directions) > CONE_GRID else pushes
     random = np.random.default_rng(0).random((SAMPLES, len(low)))
     starts = [equal, *cone_tensions(few, low, high, equal), *(low + random * (high - low))]
     starts.sort(key=lambda tensions: -float(few.least(tensions).min()))
-    best = max((polished(few, start, low, high) for start in starts[:STARTS]), key=lambda found: found[1])
+    best = max((refined(few, start, low, high) for start in starts[:STARTS]), key=lambda found: found[1])
     return best[0]
 
 
 def _against_worst(pushes: Pushes, tensions: Floats, low: Floats, high: Floats) -> Floats:
-    """Tensions polished against ever more of the directions in which they turn out to hold least."""
-    for _ in range(WORST_ROUNDS):
-        better, load = polished(pushes, tensions, low, high)
+    """Tensions refined against more and more of the directions in which they turn out to carry least."""
+    for _ in range(WORST_ITERATIONS):
+        better, load = refined(pushes, tensions, low, high)
         directions, forces = worst_directions(pushes.towards(sphere_grid(GRID)), better)
         tensions = better
         if forces.min() >= load * (1.0 - 1e-6):
@@ -185,7 +186,7 @@ def _certified(pushes: Pushes, tensions: Floats, worst: bool) -> Payload:
 # One locked chain under many pushes: limits of all joints, and how they change with the tensions.
 
 STEP = 1e-6
-"""Part of the tensions by which they are changed where no formula gives the slope."""
+"""Relative change of the tensions where no formula gives the slope."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,7 +259,7 @@ class Pushes:
         gradient = np.concatenate([by_f, by_m / radius], axis=1)
         by_tension = np.einsum("jx,jkx->jk", gradient, self.chain.pulls[rows])
         by_load = -(gradient * arms).sum(axis=1)
-        # At a crossing the polynomial rises with the load; where it only just does, the slope is as good as endless.
+        # At a crossing the polynomial rises with the load; where it only just does, the slope is practically infinite.
         by_load = np.maximum(by_load, 1e-12 * np.abs(by_tension).max(axis=1) + 1e-300)
         slopes: Floats = -by_tension / by_load[:, None]
         return slopes
@@ -287,18 +288,18 @@ class Pushes:
 # (theory 5.7): |m across a| <= r_o sin(atan mu) f.a, and |2 k m +- (r_o^2 - k^2) (f.a) a| <= (r_o^2 + k^2) f.a, k = mu
 # r_c.
 
-CONE_ROUNDS = 3
+CONE_ITERATIONS = 3
 """Solutions, each around the contact forces of the one before."""
 FAR = 1e3
 """Loads beyond this many times the sum of all tensions count as unlimited."""
 
 
 def cone_tensions(pushes: Pushes, low: Floats, high: Floats, start: Floats) -> list[Floats]:
-    """Tensions of each round, best guess last; fewer or none where the programme has no solution."""
+    """Tensions of each iteration, best guess last; fewer or none where the programme has no solution."""
     chain = pushes.chain
     found: list[Floats] = []
     tensions, load = start, 0.0
-    for _ in range(CONE_ROUNDS):
+    for _ in range(CONE_ITERATIONS):
         axes = []
         for k in range(len(pushes.directions)):
             force = (chain.supply(tensions) - load * pushes.load_arms(k))[:, :3]
@@ -367,17 +368,17 @@ def _cones(pushes: Pushes, k: int, axis: Floats, scale: float) -> list[tuple[Flo
     return [(np.ascontiguousarray(block[:, :, :-1]), block[:, :, -1]) for block in (sliding, *torsion)]
 
 
-# The last digits of the best tensions: linear programmes on the exact limits, within a trust region.
+# Refinement to the last digits: linear programmes on the exact limits, within a trust region.
 
 STEPS = 80
 FIRST_REGION = 0.1
-"""Part of the range of the tensions."""
+"""Fraction of the tension range."""
 LAST_REGION = 1e-10
 CLOSE = 1.5
 """Directions and joints within this multiple of the least limit take part."""
 
 
-def polished(pushes: Pushes, start: Floats, low: Floats, high: Floats) -> tuple[Floats, float]:
+def refined(pushes: Pushes, start: Floats, low: Floats, high: Floats) -> tuple[Floats, float]:
     """Tensions near `start` with a larger least limit over all joints and directions, and that limit, N."""
     tensions, load = start, float(pushes.least(start).min())
     region = FIRST_REGION
@@ -432,7 +433,7 @@ def _step(limits: Floats, slopes: Floats, least: Floats, most: Floats) -> tuple[
     return answer.x[:-1], float(answer.x[-1])
 
 
-# The direction in which a locked chain holds least: the lowest points of a grid, each followed downhill.
+# The direction in which a locked chain carries least: the lowest points of a grid, each followed downhill.
 
 VALLEYS = 4
 """Lowest points of the grid that are followed."""

@@ -15,7 +15,7 @@ from vertebra.locked.ball_shape import BallShape
 from vertebra.mechanics.kernels.ball import lay_out_locked_chain, point_of_link, sum_supply
 from vertebra.mechanics.problem import Load, load_table, load_tuple
 from vertebra.robot.arguments import gravity_vector, link_index, link_point, numbers, positive_count, vector
-from vertebra.robot.friction import Friction, laws_for
+from vertebra.robot.friction import Friction, capstan_log_ratio, laws_for
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats, Table
 
@@ -23,10 +23,10 @@ Triple = tuple[float, float, float]
 
 
 class Setting(NamedTuple):
-    """What holds for every shape of a robot: its weight, dead loads and sockets."""
+    """What all shapes of a robot have in common: weight, dead loads and sockets."""
 
     joints: Table
-    """Those of the robot, with the sockets asked for."""
+    """Those of the robot, with the requested sockets."""
     gravity: Floats
     loads: Table
     guided: int
@@ -61,7 +61,7 @@ class Push(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LockedChain:
-    """A robot of ball joints in one shape, ready for any tensions and any load."""
+    """A ball-joint robot in one shape, ready for any tensions and any load."""
 
     robot: Robot
     shape: BallShape
@@ -69,7 +69,7 @@ class LockedChain:
     frames: Floats
     """(n+1, 4, 4) m."""
     share: Floats
-    """(cables, n) part of each cable's tension that is left at each joint."""
+    """(cables, n) fraction of each cable's tension that is left at each joint."""
     pulls: Floats
     """(n, cables, 6) force and moment about the ball's centre of each cable, per N of its tension at the base."""
     rest: Floats
@@ -109,7 +109,7 @@ def tables(robot: Robot, setting: Setting) -> tuple[Any, ...]:
 
 
 def tension_shares(robot: Robot, bends: Floats, friction: Friction | None) -> Floats:
-    """exp(-sum of mu times bend) at each joint, (..., cables, n) for bends (..., n); zero beyond the end of a cable.
+    """Fraction of each cable's tension left at each joint, (..., cables, n) for bends (..., n); zero beyond its end.
 
     A joint bends a cable by half at the hole before its gap and by half at the hole after it.
     """
@@ -118,8 +118,7 @@ def tension_shares(robot: Robot, bends: Floats, friction: Friction | None) -> Fl
     shares = np.ones((*bends.shape[:-1], cables, bends.shape[-1]))
     for k, law in enumerate(laws):
         if not law.is_none:
-            half = 0.5 * np.abs(bends)
-            loss = law(half) * half
+            loss = capstan_log_ratio(law, 0.5 * np.abs(bends))
             shares[..., k, :] = np.exp(-2.0 * np.cumsum(loss, axis=-1) + loss)
     for k, last in enumerate(robot.cables["last_link"].tolist()):
         if last < bends.shape[-1]:
@@ -128,10 +127,10 @@ def tension_shares(robot: Robot, bends: Floats, friction: Friction | None) -> Fl
 
 
 def checked_tensions(robot: Robot, tensions: ArrayLike, name: str = "tensions") -> Floats:
-    """(..., cables) N: one number for all cables, or one a cable, none of them negative."""
+    """(..., cables) N: one number for all cables, or one per cable, none of them negative."""
     array, cables = numbers(name, tensions, "N"), len(robot.cables)
     if array.ndim and array.shape[-1] != cables:
-        raise InputError(name, f"must be one number, or {cables}, one a cable, not shape {array.shape}")
+        raise InputError(name, f"must be one number, or {cables}, one per cable, not shape {array.shape}")
     if (array < 0.0).any():
         cable = int(np.argmax((array < 0.0).reshape(-1))) % max(cables, 1)
         raise InputError(name, f"cable {cable + 1} has {array.min():g} N; must be 0 or more: a cable can only pull")
@@ -166,13 +165,13 @@ def _triple(array: Floats) -> Triple:
     return x, y, z
 
 
-# Directions of loads.
+# Load directions.
 
 GOLDEN_ANGLE = math.pi * (3.0 - math.sqrt(5.0))
 """rad; turning by it from point to point never lines points up."""
 
 UNIT = 1e-15
-"""How far from 1 the square of a unit vector may be; such a vector is taken as it is."""
+"""How far from 1 the square of a unit vector may be; such a vector is used unchanged."""
 
 
 def sphere_grid(count: int) -> Floats:
@@ -199,7 +198,7 @@ def unit_vector(name: str, value: ArrayLike) -> Floats:
 
 
 def unit_vectors(name: str, given: int | ArrayLike) -> Floats:
-    """Directions (D, 3) as given, or so many from `sphere_grid`."""
+    """Directions (D, 3) as given, or this many from `sphere_grid`."""
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         return _normalised(name, sphere_grid(positive_count(name, int(given))))
     array = np.atleast_2d(numbers(name, given, "any unit"))

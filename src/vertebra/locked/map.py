@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import xarray
 
 CHUNKS = 4
-"""Pieces of work for each thread, so that none waits long for the last one."""
+"""Pieces of work per thread, so that none waits long for the last one."""
 
 
 def payload_map(
@@ -59,7 +59,7 @@ def payload_map(
     `bends`, `azimuths` (n,) or (shapes, n), rad; `tensions` (cables,) or (shapes, cables), N; `directions` (D, 3), or
     how many to spread over the sphere; `links`: loaded links, each at its default point unless `point` is given for
     all. Other arguments as in `payload`. Variables: `payload` (N; infinite where no load makes a link slip), `joint`
-    (weakest, from 1; 0 when unlimited), `mode` (code into the attribute `modes`). Every cell has the bits of a call of
+    (weakest, from 1; 0 when unlimited), `mode` (index into the attribute `modes`). Every cell has the bits of a call of
     `payload`, whatever the number of `threads` (default: all cores). `progress(done, all)` is told of shapes times
     directions.
     """
@@ -153,7 +153,7 @@ def _shapes(robot: Robot, bends: ArrayLike, azimuths: ArrayLike) -> BallShape:
 
 def _rows(shapes: int, sets: int) -> int:
     if shapes != sets and 1 not in (shapes, sets):
-        raise InputError("tensions", f"{sets} sets do not fit {shapes} shapes; give one set, or one a shape")
+        raise InputError("tensions", f"{sets} sets do not fit {shapes} shapes; give one set, or one per shape")
     return max(shapes, sets)
 
 
@@ -165,7 +165,7 @@ def _repeated(array: Floats, rows: int) -> Floats:
 
 
 def _pieces(shapes: int, directions: int, threads: int) -> Iterator[tuple[slice, int, int]]:
-    """Pieces of the map: shapes are laid out once each when there are many, else directions are shared out."""
+    """Pieces of the map: each shape is laid out once when there are many, else the directions are divided."""
     pieces = CHUNKS * threads
     if threads == 1:
         yield slice(0, shapes), 0, directions

@@ -44,7 +44,7 @@ VERBS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Contact:
-    """What the contact of each joint carries: one row a joint, world axes."""
+    """What the contact of each joint carries: one row per joint, world axes."""
 
     force: Floats
     """(n, 3) force on the distal link, N."""
@@ -86,7 +86,7 @@ class Payload:
     modes: tuple[Mode, ...]
     """(n,) how each joint gives way."""
     reentry: float
-    """N; least load beyond `force` that all joints hold again, infinite when there is none."""
+    """N; least load beyond `force` that all joints carry again, infinite when there is none."""
     slips_unloaded: bool
     """The robot slips under its own weight, dead loads and cables."""
     reason: str
@@ -102,7 +102,7 @@ class Payload:
 
     @property
     def is_interval(self) -> bool:
-        """Every load below `force` holds and none above."""
+        """Every load below `force` is carried and none above."""
         return math.isinf(self.reentry)
 
     def __repr__(self) -> str:
@@ -130,9 +130,6 @@ def explain(force: float, joint: int, mode: Mode, contact: Contact) -> str:
     return f"joint {joint} {VERBS[mode]} without any load: {cause}"
 
 
-# How much load until a link slips?
-
-
 def payload(
     robot: Robot,
     bends: ArrayLike,
@@ -149,14 +146,14 @@ def payload(
     socket_limit: ArrayLike | None = None,
     guided: int = 0,
 ) -> Payload:
-    """Largest load that a robot of ball joints, locked by friction in a given shape, carries before a link slips.
+    """Largest load that a ball-joint robot, locked by friction in a given shape, carries before a link slips.
 
     `bends`, `azimuths`: of each joint in the frame of the link before it, rad; `tensions` of each cable at the base, N;
-    all three one number or one each. The load F acts along `direction` (world axes) at `point` of `link` (link frame,
-    m; default: the tip on the last link, the centre of mass on any other), with a moment of F times
+    each is one number, or one per joint or cable. The load F acts along `direction` (world axes) at `point` of `link`
+    (link frame, m; default: the tip on the last link, the centre of mass on any other), with a moment of F times
     `moment_per_force` (N*m per N, world axes). `loads` act all the time, beside the robot's weight.
 
-    `friction` of the cables in their holes takes tension away along the robot: a law or a coefficient, one or one a
+    `friction` of the cables in their holes takes tension away along the robot: a law or a coefficient, one or one per
     cable; default: that of the robot file. `socket_limit`: angle between contact normal and link axis that the socket
     allows, rad; default: that of the file. Joints 1..`guided` sit in a rigid guide and cannot slip.
     """

@@ -1,4 +1,4 @@
-"""How kernels are compiled, and how batches of calls run on threads, in one place."""
+"""How kernels are compiled, and how batches of calls run on threads."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from vertebra.robot.arguments import positive_count
 
 # cache: compiled once for a machine and kept on disk. numpy error model: x/0 is inf, not an exception, which keeps
 # loops free of branches; kernels guard the places where it can happen. nogil: batches run on threads.
-# No fastmath: the same inputs give the same bits. _nrt=False: kernels own no memory, so none is counted; counting took
-# half the time of a small robot, and a kernel that allocates no longer compiles.
+# No fastmath: the same inputs give the same bits. _nrt=False: kernels own no memory, so references need not be
+# counted, which took half the time of a small robot; a kernel that allocates does not compile.
 _OPTIONS: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True, "_nrt": False}
 
 _ONLY_FOR_KERNELS: dict[str, Any] = {"no_cpython_wrapper": True}

@@ -70,14 +70,14 @@ class Masses:
         """(3,) centre of mass, m; the base origin for a robot without mass."""
         if self.total == 0.0:
             return np.array(self.links_at[0])
-        moments: Floats = (
+        center: Floats = (
             self.links @ self.links_at
             + self.rods @ self.rods_at
             + np.einsum("kj,kjx->x", self.cables, self.cables_at)
             + self.locks @ self.locks_at
         )
-        moments /= self.total
-        return moments
+        center /= self.total
+        return center
 
     def __repr__(self) -> str:
         x, y, z = self.center * 1e3

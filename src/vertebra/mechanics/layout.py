@@ -1,4 +1,4 @@
-"""Names of the columns of every table that kernels work on. A name begins with that of its table, so no two are alike.
+"""Column names of every table that kernels work on. A name begins with that of its table, so no two are alike.
 
 The robot's own tables (`JOINT`, `LINK`, `CABLE`, `SEGMENT`) are in `robot.tables`. A vector takes three columns, half
 of a symmetric matrix six; the name is that of the first.
@@ -44,9 +44,9 @@ STATE_PIVOT = 41
 STATE_KAPPA = 42
 STATE_LINE = 43  # of the narrow sweep (theory 3.2)
 STATE_STEP = 46  # Newton step, rad
-STATE_SHARE = 47  # 1 / pivot: the step multiplies by it, which takes less time than to divide again
-STATE_GIVEN = 48  # angle from which a search with several attempts set out, rad
-STATE_SAFE = 49  # and that of the last attempt that was solved
+STATE_SHARE = 47  # 1 / pivot: multiplying takes less time than dividing again
+STATE_GIVEN = 48  # angle from which a search with several attempts started, rad
+STATE_SAFE = 49  # angle of the last attempt that was solved, rad
 STATE_WIDTH = 50
 
 # `wide`: planes (n, columns), the factors of either triangle of the stiffness and what the wide sweep leaves
@@ -76,10 +76,10 @@ GRIP_RATIO = 0  # F_j / T
 GRIP_SLIP = 1  # s_j
 GRIP_DRAWN = 2  # D_j, m
 GRIP_DRAW = 3  # l'_j, m/rad
-GRIP_ARM = 4  # moment arm of the segment, m
+GRIP_ARM = 4  # lever arm of the segment, m
 GRIP_HOLD = 5  # friction force that full slip would make at disc j, per tension
 GRIP_CLIMB = 6  # climb_j, 1/m
-GRIP_HERE = 7  # what u of joint j does to log F at the disc before it, 1/rad
+GRIP_HERE = 7  # change of log F with u of joint j at the disc before it, 1/rad
 GRIP_PAST = 8  # and at the disc beyond it, 1/rad
 GRIP_PLANES = 9
 
@@ -93,7 +93,7 @@ BEND_HEIGHT, BEND_HEIGHT1, BEND_HEIGHT2 = 2, 3, 4  # s, s', s''
 BEND_STRAIGHT = 5  # s of the straight joint, m
 BEND_REACH = 6  # from the centre of the disc before the joint to its face, m; below zero: by virtual work
 BEND_STIFFNESS = 7  # what friction and given lengths add to H_jj, N*m/rad
-BEND_GRIP, BEND_GRIP1, BEND_FAST = 8, 9, 10  # u, u', and 1 where the law holds the cable fast
+BEND_GRIP, BEND_GRIP1, BEND_LOCKED = 8, 9, 10  # u, u', and 1 where the law locks the cable
 BEND_DISC = 11  # centre of the disc before the joint, m
 BEND_WIDTH = 14
 
@@ -139,11 +139,11 @@ STAGE_START_Q, STAGE_START_QD, STAGE_AT_Q, STAGE_AT_QD, STAGE_RISE, STAGE_FIRST_
 STAGE_RIGHT, STAGE_SUM_Q, STAGE_SUM_QD, STAGE_KEPT_Q, STAGE_KEPT_QD = range(7, 12)
 STAGE_ROWS = 12
 
-# `active` constraints of a programme (theory 6.10): a column per constraint, which one it is, and 1 where it holds x
-# up, -1 where it holds x down. The last column of the first row counts them.
+# `active` constraints of a programme (theory 6.10): a column per constraint, which one it is, and 1 where it keeps x
+# up, -1 where it keeps x down. The last column of the first row counts them.
 ACTIVE_WHICH, ACTIVE_SIDE = range(2)
 
-# `work` of a programme: rows of a number per variable. The point to be near to; parts of a normal (`resolve_normal`);
+# `work` of a programme: rows of a number per variable. The target point; parts of a normal (`resolve_normal`);
 # multipliers; limits in the basis; for callers.
 WORK_POINT, WORK_D, WORK_Z, WORK_STEP, WORK_U, WORK_TARGET, WORK_BEFORE = range(7)
 WORK_ROWS = 7
@@ -151,7 +151,7 @@ WORK_ROWS = 7
 # `wrenches`: a row per joint, force in N and moment in N*m about C along n, t, a (theory 6.8).
 WRENCH_FN, WRENCH_FT, WRENCH_FA, WRENCH_MN, WRENCH_MT, WRENCH_MA = range(6)
 
-# `crossing`: a column per cable that crosses the joint: moment arm and place along the axis in m; bounds in N.
+# `crossing`: a column per cable that crosses the joint: lever arm and place along the axis in m; bounds in N.
 CROSSING_ARM, CROSSING_ALONG, CROSSING_LEAST, CROSSING_MOST = range(4)
 
 # `contacts`: a row per joint: half distance of the contact points in m (0 without any); mu; least force in N; 1 for the
@@ -159,15 +159,15 @@ CROSSING_ARM, CROSSING_ALONG, CROSSING_LEAST, CROSSING_MOST = range(4)
 CONTACT_OFFSET, CONTACT_MU, CONTACT_LEAST_FORCE, CONTACT_TRUE_CONE = range(4)
 CONTACT_WIDTH = 4
 
-# Rows of the programme of a link that nothing gives way in; PLAIN_CONTACT stands for two.
-PLAIN_MOMENT, PLAIN_CONTACT, PLAIN_AXIAL = 0, 1, 3
+# Rows of a link's programme in which nothing gives way; PLAIN_CONTACT stands for two.
+PLAIN_TORQUE, PLAIN_CONTACT, PLAIN_AXIAL = 0, 1, 3
 PLAIN_ROWS = 4
-# Rows of the relaxed programme beside two per cable: moment from either side, contact and across twice, axial.
+# Rows of the relaxed programme beside two per cable: torque from either side, contact and across twice, axial.
 RELAXED_ROWS = 7
 
-# `amounts` by which constraints give way, in the order in which they are asked to (theory 6.9). CONTACT and ACROSS
+# `amounts` by which constraints give way, in the order in which they are tried (theory 6.9). CONTACT and ACROSS
 # stand for both points.
-GIVE_MAX_TENSION, GIVE_PRETENSION, GIVE_CONTACT, GIVE_ACROSS, GIVE_AXIAL, GIVE_MOMENT = 0, 1, 2, 4, 6, 7
+GIVE_MAX_TENSION, GIVE_PRETENSION, GIVE_CONTACT, GIVE_ACROSS, GIVE_AXIAL, GIVE_TORQUE = 0, 1, 2, 4, 6, 7
 GIVE_WIDTH = 8
 
 # `forces` at the two contact points: planes (N, n, 2): along n, along t and along the axis in N; then how much of the
@@ -179,12 +179,12 @@ FORCE_PLANES = 4
 SUPPLY_FORCE, SUPPLY_MOMENT = 0, 3
 SUPPLY_WIDTH = 6
 
-# `balls`: a row per joint (theory 5.3): F_N and F_f in N, M_t in N*m, the contact normal, and the used parts of
-# friction and of torsional friction, infinite where nothing presses.
+# `balls`: a row per joint (theory 5.3): F_N and F_f in N, M_t in N*m, the contact normal, and the used fractions
+# of friction and of torsional friction, infinite where nothing presses.
 BALL_NORMAL_FORCE, BALL_FRICTION, BALL_TORSION, BALL_NORMAL, BALL_USE, BALL_TORSION_USE = 0, 1, 2, 3, 6, 7
 BALL_WIDTH = 8
 
-# `weakest`: least limit in N, row of the weakest joint, least load beyond that holds again in N.
+# `weakest`: least limit in N, row of the weakest joint, least load beyond it that the chain carries again in N.
 WEAKEST_LOAD, WEAKEST_ROW, WEAKEST_REENTRY = range(3)
 WEAKEST_WIDTH = 3
 

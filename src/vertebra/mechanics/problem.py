@@ -87,18 +87,16 @@ def load_table(robot: Robot, loads: Sequence[Load]) -> Table:
     return np.array(sorted(rows, key=lambda row: row[0]), dtype=LOAD)
 
 
-# A robot under gravity and loads, checked and laid out for the kernels of statics and dynamics.
-
 NO_CABLES: Floats = np.empty(0)
 """Rest lengths and rates of cables whose tensions are given."""
 
 
 Closure = Literal["virtual-work", "paper"]
-"""How moments at a joint are balanced: by virtual work, or about the centre of the disc before it (Yang 2023)."""
+"""How torques at a joint are balanced: by virtual work, or about the centre of the disc before it (Yang 2023)."""
 
 
 class CableFriction(NamedTuple):
-    """What the kernels need of cables with friction, scratch included."""
+    """What the kernels need to know about cables with friction, and scratch."""
 
     laws: Floats
     curves: Floats
@@ -109,13 +107,13 @@ class CableFriction(NamedTuple):
 
     @classmethod
     def nothing(cls) -> CableFriction:
-        """For kernels that are told apart from the laws that there is no friction, so that they are compiled once."""
+        """For kernels that learn from another argument that there is no friction, so that they are compiled once."""
         none = np.zeros((HISTORY_PLANES, 0, 0)), np.zeros((GRIP_PLANES, 0, 0)), np.empty((0, BEND_WIDTH))
         return cls(np.empty((0, LAW_WIDTH)), np.empty((0, 2, 2)), False, *none)
 
     @property
     def arms(self) -> Floats:
-        """(cables, n) moment on each joint per tension at the base of each cable, m, at the last pose."""
+        """(cables, n) torque on each joint per tension at the base of each cable, m, at the last pose."""
         arms: Floats = self.grip[GRIP_RATIO] * self.grip[GRIP_ARM]
         return arms
 
@@ -139,14 +137,14 @@ class Workspace(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A robot of mirror joints under gravity and loads."""
+    """A mirror-joint robot under gravity and loads."""
 
     robot: Robot
     gravity: Floats
     loads: tuple[Load, ...]
     table: Table
     laws: tuple[FrictionLaw, ...] = ()
-    """One a cable; empty without friction."""
+    """One per cable; empty without friction."""
     closure: Closure = "virtual-work"
 
     @classmethod
@@ -171,11 +169,11 @@ class Problem:
             raise InputError("closure", f"must be virtual-work or paper, not {closure!r}")
         if closure == "paper" and (kinds != FLEXURE).any():
             row = int(np.argmax(kinds != FLEXURE))
-            raise InputError("closure", f"paper is for robots of flexure joints, and joint {row + 1} is another one")
+            raise InputError("closure", f"paper is for flexure joints only, and joint {row + 1} is another kind")
         laws: tuple[FrictionLaw, ...] = ()
         if friction is None:
             laws = robot.friction_laws
-        elif type(friction) is not float or friction != 0.0:  # 0.0 is what a loop of a controller asks for
+        elif type(friction) is not float or friction != 0.0:  # 0.0 is what a control loop passes
             laws = laws_for(len(robot.cables), friction)
         if all(law.is_none for law in laws):
             laws = ()
@@ -240,11 +238,13 @@ class Problem:
         return stiffness
 
     def tensions(self, tensions: ArrayLike) -> Floats:
-        """One tension a cable, N, as a fresh array."""
+        """One tension per cable, N, as a fresh array."""
         array = numbers("tensions", tensions, "N")
         count = len(self.robot.cables)
         if array.shape != (count,):
-            raise InputError("tensions", f"must be {count} numbers in N, one a cable of {self.robot.name}{_got(array)}")
+            raise InputError(
+                "tensions", f"must be {count} numbers in N, one per cable of {self.robot.name}{_got(array)}"
+            )
         require_pull("tensions", array)
         return array
 

@@ -169,7 +169,7 @@ def warnings(shape: Shape) -> Iterator[str]:
         yield f"{joint_list(past)} past the limit: the stops would carry load, which is not modelled"
     if shape.locked:
         yield (
-            f"{joint_list(shape.locked)} bent so far that the friction law holds a cable fast in its hole: there the "
+            f"{joint_list(shape.locked)} bent so far that the friction law locks a cable in its hole: there the "
             "law has no answer"
         )
     if shape.separated:

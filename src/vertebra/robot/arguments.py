@@ -1,5 +1,5 @@
-"""What a caller passes along with a robot, checked: joint coordinates, a link, a point of a link, gravity, bounds of
-tensions, stiffness of cables.
+"""What a caller passes along with a robot, checked: joint coordinates, a link, a point of a link, gravity, tension
+bounds, cable stiffness.
 """
 
 from __future__ import annotations
@@ -110,11 +110,11 @@ def _frozen(array: Floats) -> Floats:
 # How stiff cables are along their length, as given or from the robot file.
 
 USUAL_EA = 2e4
-"""N; a cable whose stiffness nobody states is taken to be this stiff, as thin steel rope is."""
+"""N; stiffness of a cable that nobody states: that of thin steel rope."""
 
 
 def axial_stiffness(robot: Robot, stiffness_EA: ArrayLike | None) -> Floats:
-    """EA of each cable, N: as given (one or one a cable), else of the robot file, else USUAL_EA."""
+    """EA of each cable, N: as given (one or one per cable), else of the robot file, else USUAL_EA."""
     stated = robot.cables["stiffness_EA"]
     array = np.where(np.isinf(stated), USUAL_EA, stated)
     if stiffness_EA is None:
@@ -124,7 +124,7 @@ def axial_stiffness(robot: Robot, stiffness_EA: ArrayLike | None) -> Floats:
     except ValueError as error:
         if isinstance(error, InputError):
             raise
-        raise InputError("stiffness_EA", f"must be one number in N or {len(array)}, one a cable") from None
+        raise InputError("stiffness_EA", f"must be one number in N or {len(array)}, one per cable") from None
     if not (array > 0.0).all():
         raise InputError("stiffness_EA", "must be more than 0 N")
     return array
@@ -134,7 +134,7 @@ def axial_stiffness(robot: Robot, stiffness_EA: ArrayLike | None) -> Floats:
 
 
 def tension_bounds(robot: Robot, lower: ArrayLike | None, upper: ArrayLike | None) -> tuple[Floats, Floats]:
-    """Least and most tension of each cable, N: as given (one or one a cable), else pretension and max_tension."""
+    """Least and most tension of each cable, N: as given (one or one per cable), else pretension and max_tension."""
     low = _bound("lower", robot, lower, "pretension")
     high = _bound("upper", robot, upper, "max_tension")
     if (low < 0.0).any():
@@ -153,7 +153,7 @@ def _bound(name: str, robot: Robot, given: ArrayLike | None, field: str) -> Floa
     try:
         array = np.array(np.broadcast_to(np.array(given, dtype=np.float64), (len(robot.cables),)))
     except (TypeError, ValueError):
-        raise InputError(name, f"must be one number in N, or {len(robot.cables)}, one a cable") from None
+        raise InputError(name, f"must be one number in N, or {len(robot.cables)}, one per cable") from None
     if np.isnan(array).any():
         raise InputError(name, "must be numbers in N")
     return array

@@ -44,9 +44,9 @@ MAX_SEGMENTS = 1_000_000
 RIGHT_ANGLE = math.pi / 2
 
 SENSOR_NOISE = (math.radians(0.06), math.radians(0.06), math.radians(1.5))
-"""Of a sensor that levels itself by gravity and finds its heading by a magnetometer, rad."""
+"""Of a sensor that gets its tilt from gravity and its heading from a magnetometer, rad."""
 SENSOR_TWIST = math.radians(0.3)
-"""Of a joint that is stiff against twisting, not rigid, rad: a rigid constraint on a soft robot is worse than none."""
+"""Of a joint that is stiff in twist, not rigid, rad: a rigid constraint on a soft robot is worse than none."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def _as_list(value: object) -> object:
     return [value] if _is_scalar(value) else value
 
 
-# The bounds stand before the validator, so that JSON Schema counts items; editors are told that one angle will do.
+# The bounds come before the validator, so that JSON Schema counts items; editors learn that one angle is enough.
 AngleList = Annotated[tuple[Angle, ...], Field(min_length=1, max_length=MAX_JOINTS)]
 Angles = Annotated[AngleList, BeforeValidator(_as_list, json_schema_input_type=Angle | AngleList)]
 CableAngleList = Annotated[tuple[Angle, ...], Field(min_length=1, max_length=64)]
@@ -124,7 +124,7 @@ class Model(BaseModel):
 
 
 def _wrong(field: str, message: str) -> PydanticCustomError:
-    """An error of a rule between fields, filed under the field that the user should look at."""
+    """A broken rule between fields, reported at the field that the user should look at."""
     return PydanticCustomError("rule", "{message}", {"field": field, "message": message})
 
 
@@ -275,7 +275,7 @@ class CableFriction(Model):
     quadratic: tuple[SignedCoefficient, SignedCoefficient, SignedCoefficient] | None = None
     """a, b, c of mu = a theta^2 + b theta + c."""
     table: Annotated[tuple[tuple[Angle, Coefficient], ...], Field(min_length=2, max_length=1000)] | None = None
-    """Pairs of a bend and its mu, as measured; a smooth curve between them, level outside."""
+    """Pairs of a bend and its mu, as measured; a smooth curve between them, constant outside."""
     presliding: Presliding = PRESLIDING
     """Slip over which friction builds up."""
 
@@ -289,7 +289,7 @@ class CableFriction(Model):
             angles = [angle for angle, _ in self.table]
             rising = all(first < second for first, second in pairwise(angles))
             if not rising or angles[0] < 0 or angles[-1] > RIGHT_ANGLE:
-                raise _wrong("table", "angles must rise, from 0 deg or more to 90 deg or less")
+                raise _wrong("table", "angles must increase, from 0 deg or more to 90 deg or less")
         return self
 
     def law(self) -> FrictionLaw:
@@ -322,7 +322,7 @@ class Cables(Model):
     radius: Length
     """Distance of the holes from the axis."""
     azimuth: CableAngles
-    """Where around the axis, one entry a cable."""
+    """Where around the axis, one entry per cable."""
     holes: Holes | None = None
     """On the rolling arc (default; the same as the face on flat joints), on the face plane, or behind it."""
     friction: FrictionField | None = None
@@ -384,7 +384,7 @@ class Base(Model):
 
 
 class Tip(Model):
-    """The point that the robot is made for."""
+    """The point that does the robot's work."""
 
     length: Position = 0.0
     """Beyond the last link's far face; negative for a point inside the last link."""
@@ -394,16 +394,16 @@ class Sensors(Model):
     """Orientation sensors (AHRS) fixed to links."""
 
     links: Annotated[tuple[LinkNumber, ...], Field(min_length=1, max_length=MAX_JOINTS + 1)] | None = None
-    """Links that carry one, rising; 0 is the base. A sensor has the number of its link. Default: every link."""
+    """Links that carry one, in increasing order; 0 is the base. A sensor has its link's number. Default: every link."""
     noise: tuple[Noise, Noise, Noise] = SENSOR_NOISE
     """Standard deviations about the world's x and y (tilt) and about its vertical (heading)."""
     twist: Twist = SENSOR_TWIST
-    """Standard deviation of what each joint twists though it should not; 0 for a stiff robot."""
+    """Standard deviation of each joint's unwanted twist; 0 for a stiff robot."""
 
     @model_validator(mode="after")
     def _rising(self) -> Sensors:
         if self.links is not None and any(first >= second for first, second in pairwise(self.links)):
-            raise _wrong("links", "each link once, in rising order")
+            raise _wrong("links", "each link once, in increasing order")
         return self
 
 

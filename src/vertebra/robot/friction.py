@@ -1,4 +1,4 @@
-"""Laws of friction between a cable and its holes: small objects for the robot file and for calls.
+"""Friction laws between a cable and its holes: small objects for the robot file and for calls.
 
 A law says mu(theta), theta being the bend of the cable at one face of a link, |q| / 2, in rad.
 """
@@ -22,26 +22,26 @@ PRESLIDING = 1e-5
 LEAST_PRESLIDING, MOST_PRESLIDING = 1e-9, 1.0
 """m."""
 LAST_ANGLE = math.pi / 2
-"""rad; laws are asked for bends from 0 to this."""
+"""rad; laws are evaluated for bends from 0 to this."""
 MOST_FRICTION = 1e6
-"""Coefficients beyond this are slips of the pen."""
+"""Larger coefficients are taken for typing errors."""
 NEAREST = 1e-6
-"""rad; least distance of two angles in a table."""
+"""rad; least distance between two angles in a table."""
 KNOTS = 2049
-"""Samples of a law of one's own."""
+"""Samples of a custom law."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FrictionLaw:
-    """mu(theta) = a theta^2 + b theta + c, never below zero, or a curve of one's own. Make one with `none`,
-    `constant`, `quadratic`, `of` or `table`; call it to get mu."""
+    """mu(theta) = a theta^2 + b theta + c, never below zero, or a custom curve. Make one with `none`, `constant`,
+    `quadratic`, `of` or `table`; call it to get mu."""
 
     coefficients: tuple[float, float, float]
     """a, b, c with theta in rad; zero for a curve."""
     presliding: float = PRESLIDING
     """m."""
     curve: Floats | None = None
-    """(KNOTS, 2) mu and its slope at equal steps of theta from 0 to 90 deg, for a law of one's own."""
+    """(KNOTS, 2) mu and its slope at equal steps of theta from 0 to 90 deg, for a custom law."""
 
     @staticmethod
     def none() -> FrictionLaw:
@@ -58,18 +58,18 @@ class FrictionLaw:
         """mu = a theta^2 + b theta + c; not negative between 0 and 45 deg."""
         values = _coefficient(a), _coefficient(b), _coefficient(c)
         if least_quadratic(*values) < 0.0:
-            raise InputError("friction", f"mu of {values} becomes negative between 0 and 45 deg; must be 0 or more")
+            raise InputError("friction", f"mu of {values} becomes negative between 0 and 45 deg; it must be 0 or more")
         return FrictionLaw(values, _checked_presliding(presliding))
 
     @staticmethod
     def of(function: Callable[[float], float], presliding: float = PRESLIDING) -> FrictionLaw:
-        """A law of one's own: any function of theta in rad, from 0 to pi/2; one compiled by numba too.
+        """A custom law: any function of theta in rad, from 0 to pi/2, also one compiled by numba.
 
         It is sampled once, so that every solver runs it at full speed and knows its slope. Between samples, 0.8 mrad
-        apart, cubics stand in for it: to about 1e-12 where it is smooth, rounding its corners off where it has any.
+        apart, it is a cubic: exact to about 1e-12 where the law is smooth, rounded where it has corners.
         """
         if not callable(function):
-            raise InputError("friction", f"a law of one's own must be a function of the angle, not {function!r}")
+            raise InputError("friction", f"a custom law must be a function of the angle, not {function!r}")
         theta = np.linspace(0.0, LAST_ANGLE, KNOTS)
         curve = np.empty((KNOTS, 2))
         curve[:, 0] = _sample(function, theta)
@@ -78,8 +78,8 @@ class FrictionLaw:
 
     @staticmethod
     def table(angles: ArrayLike, values: ArrayLike, presliding: float = PRESLIDING) -> FrictionLaw:
-        """A measured law: mu `values` at `angles` in rad, rising; a smooth curve without overshoot in between, level
-        outside."""
+        """A measured law: mu `values` at increasing `angles` in rad; a smooth curve without overshoot in between,
+        constant outside."""
         try:
             at, mu = np.array(angles, dtype=np.float64), np.array(values, dtype=np.float64)
         except (TypeError, ValueError):
@@ -135,7 +135,7 @@ class FrictionLaw:
 
 
 Friction = FrictionLaw | float | Sequence[FrictionLaw | float]
-"""What calls take as `friction`: one law or coefficient for all cables, or one a cable."""
+"""What calls take as `friction`: one law or coefficient for all cables, or one per cable."""
 
 
 def least_quadratic(a: float, b: float, c: float) -> float:
@@ -152,15 +152,23 @@ def as_law(value: object) -> FrictionLaw:
 
 
 def laws_for(count: int, friction: Friction) -> tuple[FrictionLaw, ...]:
-    """One law a cable."""
+    """One law per cable."""
     if isinstance(friction, np.ndarray):
         friction = friction.tolist()
     if isinstance(friction, Sequence) and not isinstance(friction, str | bytes):
         laws = tuple(as_law(value) for value in friction)
         if len(laws) != count:
-            raise InputError("friction", f"must be one law, or {count}, one a cable, not {len(laws)}")
+            raise InputError("friction", f"must be one law, or {count}, one per cable, not {len(laws)}")
         return laws
     return (as_law(friction),) * count
+
+
+def capstan_log_ratio(law: FrictionLaw, bend: Floats) -> Floats:
+    """The capstan law, for payload and allocation (theory 5.8 and 6.7): logarithm of the tension ratio across an edge
+    that bends a cable by `bend` rad, mu(bend) bend. Statics balances forces at each face instead (theory 4.1).
+    """
+    log_ratio: Floats = law(bend) * bend
+    return log_ratio
 
 
 def _is_number(value: object) -> bool:
@@ -240,7 +248,7 @@ def _through(at: Floats, mu: Floats) -> Floats:
     bend = 6 * t * (t - 1) * mu[i] / h + (1 - t) * (1 - 3 * t) * slope[i]
     curve[:, 1] = bend + 6 * t * (1 - t) * mu[i + 1] / h + t * (3 * t - 2) * slope[i + 1]
     curve[(theta < at[0]) | (theta > at[-1]), 1] = 0.0
-    # Where points stand closer together than the samples, no more slope than keeps the curve between them.
+    # Where points are closer together than the samples, limit the slope so that the curve stays between them.
     secants = np.abs(np.diff(curve[:, 0])) / (theta[1] - theta[0])
     most = 3.0 * np.minimum(np.append(secants, secants[-1]), np.append(secants[0], secants))
     turns = np.diff(np.sign(np.diff(curve[:, 0]))) != 0.0

@@ -150,7 +150,7 @@ def parse_json(text: str, origin: str = "robot file") -> object:
     except json.JSONDecodeError as error:
         raise _file_error(origin, f"is not JSON: {error}") from None
     except ValueError:
-        raise _file_error(origin, "a number of thousands of digits") from None
+        raise _file_error(origin, "a number with thousands of digits") from None
 
 
 def validate(data: object, origin: str) -> Description:
@@ -170,7 +170,7 @@ def validate(data: object, origin: str) -> Description:
 
 
 def _did_you_mean(word: str, known: Iterable[str]) -> str:
-    import difflib  # for the sad path only
+    import difflib  # needed only when something is wrong
 
     near = difflib.get_close_matches(word[:50], known, n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
@@ -243,7 +243,7 @@ class UnboundedError(ValueError):
 
 
 class Foreign:
-    """In place of an object that no robot file can hold (a set, a generator): each field refuses it in its words."""
+    """Stands for an object that no robot file can hold (a set, a generator): each field refuses it in its own words."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind

@@ -1,6 +1,6 @@
 """The immutable `Robot`: what a robot is, as plain arrays that kernels read directly.
 
-Numbering: link 0 is the base, link i the link distal of joint i, so joint i stands at row i - 1 of `joints`.
+Numbering: link 0 is the base, link i the link distal of joint i, so joint i is row i - 1 of `joints`.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Robot:
     description: Description
     """The validated robot file."""
     joints: Table = field(init=False)
-    """(n,) one row a joint."""
+    """(n,) one row per joint."""
     links: Table = field(init=False)
-    """(n + 1,) one row a link; row 0 is the base."""
+    """(n + 1,) one row per link; row 0 is the base."""
     cables: Table = field(init=False)
     """(cables,) in file order."""
     segments: Table = field(init=False)
@@ -53,19 +53,19 @@ class Robot:
     gravity: Floats = field(init=False)
     """(3,) acceleration in the world frame, m/s^2."""
     origin: Floats = field(init=False)
-    """(3,) origin of link 0's frame in the world, m: zero, but the first ball centre when joint 1 is a ball joint."""
+    """(3,) origin of link 0's frame in the world, m: zero, or the first ball centre when joint 1 is a ball joint."""
     tip_point: Floats = field(init=False)
     """(3,) the tip in the frame of the last link, m."""
     freedoms: int = field(init=False)
     """Number of joint coordinates."""
     friction_laws: tuple[FrictionLaw, ...] = field(init=False)
-    """One a cable: how it rubs in its holes."""
+    """One per cable: its friction in its holes."""
     sensor_links: NDArray[np.int64] = field(init=False)
-    """(sensors,) links that carry an orientation sensor, rising; 0 is the base."""
+    """(sensors,) links that carry an orientation sensor, increasing; 0 is the base."""
     sensor_noise: Floats = field(init=False)
     """(3,) standard deviations of a sensor about the world's x, y and vertical, rad."""
     sensor_twist: float = field(init=False)
-    """Standard deviation of what a joint twists, rad."""
+    """Standard deviation of a joint's twist, rad."""
     _content: str = field(init=False)
     _hash: int = field(init=False)
 

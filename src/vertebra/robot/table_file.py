@@ -1,4 +1,4 @@
-"""Table files (CSV): columns are declared once, one reader takes every file that people bring, one writer makes ours.
+"""Table files (CSV): columns declared once, one reader for every file that people bring, one writer for ours.
 
     time_s,q1_deg,q2_deg
     0.00,0.0,0.0
@@ -6,9 +6,9 @@
 
 The first line names the columns, in any order; a name ends in its unit, and any unit of the right dimension will do
 (`t1_mN`, `q1_rad`). Commas, semicolons or tabs separate cells; lines that begin with # are comments, and a file that
-begins with ``# simulated`` was made by a computer. Everything wrong with the header is listed at once, and so is every
-wrong cell. Columns that a reader has no use for are left aside and noted, since measured files carry remarks; but a
-name that looks like a misspelt column is refused.
+begins with ``# simulated`` was made by a computer. Every fault in the header is listed, and so is every
+wrong cell. Columns that a reader does not need are ignored and noted, since measured files carry remarks; but a name
+that looks like a misspelt column is refused.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SIMULATED = "# simulated"
 MAX_BYTES = 50_000_000
 SEPARATORS = ",;\t"
 CLOSE = 0.8
-"""Names this similar to a column (1 is equal, letter case aside) are taken for a slip of the pen."""
+"""Names this similar to a column (1 is equal, letter case aside) are taken for a typing error."""
 MOST_NAMED = 8
 """Unused columns beyond this number are only counted."""
 QUANTITIES = {
@@ -54,7 +54,7 @@ class Column:
     written: str = ""
     """The unit in recommended names (deg, mm); the SI unit unless stated."""
     count: int | None = None
-    """How many numbered columns name1, name2, ... there are; None for a name without a number."""
+    """Number of numbered columns name1, name2, ...; None for a name without a number."""
     parts: tuple[str, ...] = ()
     """Names, without units, of columns that belong together."""
     also: Mapping[str, str] = field(default_factory=dict)
@@ -101,7 +101,7 @@ class Column:
     def matched(self, name: str) -> tuple[int, str] | None:
         """Which part, counted from 0, a name in a file means, and its unit; None if it means another column.
 
-        Numbered parts that the robot does not have count as well.
+        Numbered parts that the robot does not have count too.
         """
         if self.count is not None:
             found = re.fullmatch(rf"{self.name}(\d{{1,6}})(?:_(.+))?", name)
@@ -153,7 +153,7 @@ def torque_columns(name: str, joints: int) -> Column:
 
 
 def tension_columns(cables: int) -> Column:
-    """t1_N, t2_N, ...: cable tensions at the base; plain t1, t2, ... are in N as well."""
+    """t1_N, t2_N, ...: cable tensions at the base; plain t1, t2, ... are also in N."""
     why = f"the robot has {cables} cables; every cable needs its tension, 0 where it is slack"
     return Column(name="t", unit="N", count=cables, bare=True, check=_pull, why=why)
 
@@ -180,7 +180,7 @@ OURS = re.compile(
     r"|(wanted_|tip_)?[xyz](_sigma)?_mm|error_mm|(tau|needed|residual)\d+_Nm|cable\d+_joint\d+_N|contact\d+_N"
     r"|friction_use\d+|[a-z_]+_mJ|.+_true"
 )
-"""Columns of files that we write: never taken for misspelt ones."""
+"""Columns of files that we write: never taken for misspelt names."""
 
 
 def column_names(*columns: Column) -> list[str]:
@@ -205,17 +205,12 @@ def table_text(columns: Iterable[str], rows: Iterable[Sequence[object]], simulat
     return text.getvalue()
 
 
-def write_table(path: str | Path, columns: Iterable[str], rows: Iterable[Sequence[object]]) -> None:
-    """`table_text` as a file."""
-    Path(path).write_text(table_text(columns, rows), encoding="utf-8", newline="\n")
-
-
 # Reading.
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """What a file holds, SI. Columns that the file does not have are absent."""
+    """Contents of a file, SI. Columns that the file does not have are absent."""
 
     values: Mapping[str, Floats]
     """(N,) by the name of a column, (N, parts) of one with several parts or with numbers."""
@@ -227,7 +222,7 @@ class Table:
     simulated: bool
     """Whether the file says that a computer made it."""
     unused: tuple[str, ...]
-    """Columns that nothing was read from."""
+    """Columns that were not read."""
     names: Mapping[str, str]
     """Names in the file, by the names that we would write."""
 
@@ -302,7 +297,7 @@ def parse_table(
     except csv.Error as error:
         raise file_error(origin, f"is no table: {error}") from None
     if all(_number(name) is not None for name in names):
-        raise file_error(origin, f"has numbers where the names of columns should be; write {header}", number)
+        raise file_error(origin, f"has numbers where the column names should be; write {header}", number)
     places = _Header(names, columns).places(number, origin, header)
     if not body:
         raise file_error(origin, f"has a header but no rows; write one row per {per}")
@@ -337,7 +332,7 @@ def wrong_values(
 
 @dataclass(frozen=True)
 class _Place:
-    """Where in a row a part of a column stands."""
+    """Where a part of a column is in a row."""
 
     index: int
     column: Column
@@ -352,7 +347,7 @@ class _Header:
         self.names, self.columns = names, columns
         self.found: dict[tuple[str, int], _Place] = {}
         self.tried: set[tuple[str, int]] = set()
-        """Parts that are there under a wrong name: not missing as well."""
+        """Parts that are there under a wrong name, so not missing."""
         self.unknown: list[str] = []
         self.problems: list[tuple[str, str]] = []
         for index, name in enumerate(names):
@@ -413,7 +408,7 @@ class _Header:
         return any(name == key for key, _ in (*self.found, *self.tried))
 
     def _missing(self, column: Column, header: str) -> Iterator[tuple[str, str]]:
-        """What is missing of a column, or one too many of two that say the same."""
+        """Missing parts of a column, or one too many of two that say the same."""
         if not column.stems:
             return
         if self._has(column.name):

@@ -1,6 +1,6 @@
-"""A description flattened into the tables that kernels read: one row a joint, a link, a cable, a cable segment.
+"""A description flattened into the tables that kernels read: one row per joint, link, cable and cable segment.
 
-Numbering: link 0 is the base, link i the link distal of joint i, so joint i stands at row i - 1 of `joints`.
+Numbering: link 0 is the base, link i the link distal of joint i, so joint i is row i - 1 of `joints`.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def link_table(description: Description, joints: Table) -> Table:
 
 
 def drawn_diameter(description: Description, index: int) -> float:
-    """Outer diameter of a section's links: stated, of the ball, or a rim around the cables that pass."""
+    """Outer diameter of a section's links: stated, that of the ball, or a rim around the cables that pass."""
     section = description.sections[index]
     if section.link.diameter is not None:
         return section.link.diameter
@@ -187,7 +187,7 @@ def cable_table(description: Description) -> Table:
 
 
 def friction_laws(description: Description) -> tuple[FrictionLaw, ...]:
-    """One a cable, in file order."""
+    """One per cable, in file order."""
     laws: list[FrictionLaw] = []
     for section in description.sections:
         if section.cables is not None:
@@ -276,6 +276,6 @@ def length_inside_links(cables: Table, segments: Table, base: float) -> Floats:
 
 
 def solid_cylinder(mass: float, length: float, diameter: float) -> Floats:
-    """(3,) principal moments about the centre, axis along z, kg*m^2."""
+    """(3,) principal inertias about the centre, axis along z, kg*m^2."""
     across = mass * (3 * (diameter / 2) ** 2 + length**2) / 12
     return np.array([across, across, mass * diameter**2 / 8])

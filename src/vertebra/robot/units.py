@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 # A table of our own instead of a units library: these are all the units a robot file needs, a library took a sixth of
-# the time to a first answer, and evaluating user text as an expression is one thing less to defend. Tests compare
+# the time to a first answer, and no user text is evaluated as an expression. Tests compare
 # every unit and prefix with pint.
 
 
@@ -144,7 +144,7 @@ def _text_to_si(text: str, si_unit: str, example: str) -> float:
 
 def json_schema_of(si_unit: str, example: str, minimum: float, maximum: float) -> dict[str, Any]:
     """JSON Schema of a quantity, for editors."""
-    # The unit stands here as well, since the docstring of a field replaces the description below.
+    # The unit is repeated here, since a field's docstring replaces the description below.
     number: dict[str, Any] = {"type": "number", "minimum": minimum, "maximum": maximum}
     number["description"] = f"in {si_unit}" if si_unit else "without a unit"
     text = {"type": "string", "pattern": r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*\D*.*$", "examples": [example]}

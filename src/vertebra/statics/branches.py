@@ -21,9 +21,9 @@ from vertebra.statics.forward import shape_from_tensions, shapes_from_tensions
 from vertebra.statics.shape import Shape
 
 ZERO = 1e-12
-"""Eigenvalues below this part of the largest are round-off."""
+"""Eigenvalues below this fraction of the largest are round-off."""
 MOST_TRIALS = 120
-"""Factors that are tried, by doubling and halving."""
+"""Number of factors tried, by doubling and halving."""
 SAME = 1e-6
 """rad; shapes closer than this in every joint are one."""
 
@@ -35,7 +35,7 @@ class Equilibria:
     shapes: tuple[Shape, ...]
     """By energy, lowest first; each within the range of every joint."""
     counts: tuple[int, ...]
-    """How many of the tried starts lead to each: a rough size of its basin."""
+    """How many of the starts lead to each: a rough size of its basin."""
     reached: int | None
     """Index of the shape that the given start reaches (the usual start when none was given); None if it fails."""
     tried: int
@@ -111,7 +111,7 @@ def _starting_poses(robot: Robot, count: int, rng: np.random.Generator) -> Float
 
 
 def joint_stiffness(problem: Problem, angles: Floats, tensions: Floats) -> tuple[Floats, float]:
-    """Dense stiffness H (n, n) in N*m/rad at a pose, and the largest moment out of balance over the moment scale."""
+    """Dense stiffness H (n, n) in N*m/rad at a pose, and the largest torque out of balance over the torque scale."""
     work = problem.workspace()
     inspect_pose(*problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, angles, *work.scratch[1:])
     scale = float(work.report[REPORT_SCALE])
@@ -140,7 +140,7 @@ def stable_tensions(
     Rolling joints stiffen under tension, so their range has no upper end; tension presses flexures together, so they
     buckle above one. The stiffness is linear in the tension.
     """
-    problem = Problem.of(robot, gravity, loads, friction=0.0)  # in a straight robot no cable is bent: none rubs
+    problem = Problem.of(robot, gravity, loads, friction=0.0)  # in a straight robot no cable is bent: no friction
     straight, c = np.zeros(len(robot.joints)), len(robot.cables)
     slack, unbalanced = joint_stiffness(problem, straight, np.zeros(c))
     pulled, uneven = joint_stiffness(problem, straight, np.ones(c))

@@ -45,12 +45,12 @@ def shape_from_tensions(
     start: ArrayLike | None = None,
     check: bool = True,
 ) -> Shape:
-    """The stable shape of a robot of rolling, flexure and pin joints under cables, gravity and loads.
+    """The stable shape of a robot with rolling, flexure and pin joints under cables, gravity and loads.
 
-    `tensions`: one a cable, N, where it enters the base. `gravity`: the robot's own, a mount (ground, ceiling, wall)
+    `tensions`: one per cable, N, where it enters the base. `gravity`: the robot's own, a mount (ground, ceiling, wall)
     or a vector, m/s^2. `friction` of the cables in their holes: the robot's own, a `FrictionLaw` or a coefficient, or
-    one a cable; 0 for none. The cables are taken to have been pulled from the straight robot; for a history use
-    `ShapePath`. `closure`: "virtual-work", or "paper" to balance moments as Yang 2023 does.
+    one per cable; 0 for none. The cables are assumed to have been pulled from the straight robot; for a history use
+    `ShapePath`. `closure`: "virtual-work", or "paper" to balance torques as Yang 2023 does.
     `start`: (n,) rad, decides which of several stable shapes is found; default: the shape without weight and loads,
     and where that leads nowhere or out of range, the straight one.
 
@@ -75,7 +75,7 @@ class Shapes:
     """(3,) m/s^2."""
     loads: tuple[Load, ...]
     friction: tuple[FrictionLaw, ...]
-    """One a cable; empty without friction."""
+    """One per cable; empty without friction."""
     closure: Closure
     tensions: Floats
     """(N, cables) N."""
@@ -142,7 +142,7 @@ def shapes_from_tensions(
     """Shapes for many sets of tensions (N, cables), N; every row has the same bits as `shape_from_tensions`.
 
     `start`: (n,) or (N, n) rad. `threads`: default all cores. `progress(done, N)` is called from this thread as rows
-    get done. Rows that fail say so in `status`; with `check` the first of them raises its error.
+    are solved. Rows that fail say so in `status`; with `check` the first of them raises its error.
     """
     problem = Problem.of(robot, gravity, loads, friction, closure)
     n, c = len(robot.joints), len(robot.cables)
@@ -223,12 +223,12 @@ def shape_from_lengths(
 
     `lengths`: length of each cable without tension from the base plane to its end, m; or `shortenings`: how much
     shorter than along the straight robot, m. A cable stretches by T / EA of its length; `stiffness_EA` in N, one or
-    one a cable, default the robot file's, and 20 kN where that has none. A cable with room to spare is slack and has no
-    tension; one that rubs stretches by its mean tension. Other arguments as in `shape_from_tensions`; the usual start
-    is the straight pose.
+    one per cable, default the robot file's, and 20 kN where that has none. A cable that is too long is slack and has no
+    tension; one with friction stretches by its mean tension. Other arguments as in `shape_from_tensions`; the usual
+    start is the straight pose.
 
-    Cables are never inextensible: those of most robots are more than the joints need, so that exact lengths would
-    leave no room for an equilibrium, and its tensions undetermined.
+    Cables are never inextensible: most robots have more of them than the joints need, so that exact lengths would
+    leave no equilibrium, or tensions that nothing determines.
     """
     problem = Problem.of(robot, gravity, loads, friction, closure)
     rest = rest_lengths(robot, lengths, shortenings)
@@ -238,19 +238,19 @@ def shape_from_lengths(
     status = find_shape(*problem.system, pull, rest, rate, work.friction, use_start, q, *work.scratch)
     shape = build_shape(problem, status, pull, q, work, by_length=True)
     if check and shape.status == Status.UNSTABLE:
-        raise Unstable(shape.weakest, "the cables do not hold it; shorten all of them a little", shape)
+        raise Unstable(shape.weakest, "the cables do not support it; shorten all of them a little", shape)
     return shape.require_solved() if check else shape
 
 
 def rest_lengths(robot: Robot, lengths: ArrayLike | None, shortenings: ArrayLike | None) -> Floats:
-    """Lengths of the cables without tension, m, from either way to give them."""
+    """Cable lengths without tension, m, from lengths or shortenings."""
     name, given = ("lengths", lengths) if lengths is not None else ("shortenings", shortenings)
     if given is None or (lengths is not None and shortenings is not None):
         raise InputError("lengths", "give either lengths or shortenings, in m")
     array = numbers(name, given, "m")
     count = len(robot.cables)
     if array.shape != (count,):
-        raise InputError(name, f"must be {count} numbers in m, one a cable of {robot.name}, not {array.shape}")
+        raise InputError(name, f"must be {count} numbers in m, one per cable of {robot.name}, not {array.shape}")
     if count == 0:
         raise InputError("robot", f"{robot.name} has no cables; use shape_from_tensions with no tensions")
     rest: Floats = array if lengths is not None else Pose(robot, np.zeros(robot.freedoms)).cable_lengths - array

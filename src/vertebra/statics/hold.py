@@ -28,7 +28,7 @@ class HoldingTensions:
     tensions: Floats
     """(cables,) N, within the bounds."""
     residual: Floats
-    """(n,) joint moment that they leave out of balance, N*m."""
+    """(n,) joint torque that they leave out of balance, N*m."""
     infeasible: tuple[int, ...]
     """Joints that they do not hold, counted from 1."""
     feasible: bool
@@ -60,12 +60,13 @@ def tensions_for_shape(
     tolerance: float = 1e-6,
     check: bool = True,
 ) -> HoldingTensions:
-    """Cable tensions that hold given joint angles (n,) rad, with the least moments out of balance.
+    """Cable tensions that hold given joint angles (n,) rad, with the least torques out of balance.
 
-    `lower`, `upper`: bounds in N, one or one a cable; default pretension and max_tension of the robot file. Where
+    `lower`, `upper`: bounds in N, one or one per cable; default pretension and max_tension of the robot file. Where
     several tensions do equally well, `minimise` their "norm" or their "sum". A few cables cannot hold any shape of
-    many joints: a joint counts as held when its moment is balanced to `tolerance` of the moment scale. Cables that rub
-    (`friction`, `closure` as in `shape_from_tensions`) are taken to have been pulled from the straight robot.
+    many joints: a joint counts as held when its torque is balanced to `tolerance` of the torque scale. Cables with
+    friction (`friction`, `closure` as in `shape_from_tensions`) are assumed to have been pulled from the straight
+    robot.
 
     With `check`, raises `Infeasible` naming the joint farthest from balance, `Unstable`, or `OutOfRange` for an angle
     past its limit, each with the `result`.
@@ -81,15 +82,15 @@ def tensions_for_shape(
         raise InputError("angles", f"joint {row + 1} is at {q[row]:.6g} rad; must be finite and within +-pi")
     work = problem.workspace()
 
-    def moments(tensions: Floats) -> Floats:
+    def torques(tensions: Floats) -> Floats:
         inspect_pose(*problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
         return work.state[:, STATE_TAU].copy()
 
-    slack = moments(np.zeros(len(low)))
-    # (n, cables): moment of each joint per newton of each cable, negated.
+    slack = torques(np.zeros(len(low)))
+    # (n, cables): torque on each joint per newton of each cable, negated.
     pulls = measure(robot, q).first.T if work.friction is None else work.friction.arms.T
     tensions = least_squares(pulls, -slack, low, high, minimise)
-    residual = moments(tensions)
+    residual = torques(tensions)
     held = np.abs(residual) <= tolerance * work.report[REPORT_SCALE]
     feasible = bool(held.all())
     shape = build_shape(problem, SETTLED if feasible else STALLED, tensions, q, work, by_length=False)
@@ -115,7 +116,7 @@ def _require(result: HoldingTensions, q: Floats) -> None:
         raise Infeasible(
             joint, "moment balance", amount,
             f"no tensions within the bounds hold this shape: {len(result.infeasible)} of {len(q)} joints are out of "
-            f"balance, most of all joint {joint} by {amount:.3g} N*m; ask for a shape nearer to one that cables give, "
+            f"balance, most of all joint {joint} by {amount:.3g} N*m; ask for a shape closer to one that cables give, "
             "or widen the bounds", result,
         )  # fmt: skip
     if not result.stable:
@@ -127,7 +128,7 @@ def _require(result: HoldingTensions, q: Floats) -> None:
 Smallest = Literal["norm", "sum"]
 
 RANK = 1e-10
-"""Combinations of tensions whose effect is below this part of the largest have none."""
+"""Combinations of tensions whose effect is below this fraction of the largest have none."""
 
 
 def least_squares(A: Floats, b: Floats, low: Floats, high: Floats, minimise: Smallest) -> Floats:
@@ -136,7 +137,7 @@ def least_squares(A: Floats, b: Floats, low: Floats, high: Floats, minimise: Sma
 
     loose = high > low
     if not loose.all():
-        # Cables held at one tension leave a smaller problem.
+        # Cables whose bounds are equal leave a smaller problem.
         answer = low.copy()
         if loose.any():
             remaining = b - A @ np.where(loose, 0.0, low)
@@ -148,7 +149,7 @@ def least_squares(A: Floats, b: Floats, low: Floats, high: Floats, minimise: Sma
     left, values, vectors = np.linalg.svd(A / size)
     rank = int((values > RANK * values[0]).sum())
     free = vectors[rank:].T
-    # Full rank by a slight pull towards zero where the moments do not care.
+    # Full rank by a slight pull towards zero where the torques do not depend on the tensions.
     rows = np.vstack([values[:rank, None] * vectors[:rank], 1e-7 * free.T])
     target = np.concatenate([left[:, :rank].T @ b / size, np.zeros(free.shape[1])])
     best: Floats = lsq_linear(rows, target, bounds=(low, high), method="bvls", tol=1e-15, max_iter=100 * len(low)).x

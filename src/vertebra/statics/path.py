@@ -1,4 +1,4 @@
-"""Where a path of shapes is, and the shapes along it, as plain numbers."""
+"""A robot stepped from shape to shape: what friction holds depends on how the robot came there."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from vertebra.statics.shape import Shape, Status, build_shape
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PathState:
-    """Where a path is: enough to go on from there. Plain numbers that do not change, made by `ShapePath.save`."""
+    """Where a path is: enough to continue from there. Plain, constant numbers, made by `ShapePath.save`."""
 
     angles: Floats
     """(n,) rad."""
@@ -90,7 +90,7 @@ class PathState:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Walk:
-    """Shapes along a row of tensions, one row each, SI."""
+    """Shapes along a sequence of tensions, one row each, SI."""
 
     robot: Robot
     tensions: Floats
@@ -114,16 +114,13 @@ class Walk:
         return f"Walk of {self.robot.name!r}: {len(self)} shapes, {spent:.4g} mJ against friction since the path began"
 
 
-# A robot on its way: shapes one after another, where what friction holds depends on how the robot came there.
-
-
 class ShapePath:
     """A robot that is stepped from shape to shape by tensions or cable lengths, and remembers how its cables slipped.
 
     Friction in each hole builds up over the robot file's `presliding` and then slips, so loading and unloading differ.
     A step becomes history only when it is solved. The path begins at the straight robot, nothing having slipped.
 
-    As a context it is all or nothing: an error inside `with path:` puts it back to where it was.
+    As a context it is all or nothing: an error inside `with path:` takes it back to where it was.
     """
 
     def __init__(
@@ -169,7 +166,7 @@ class ShapePath:
 
     @property
     def friction_work(self) -> float:
-        """Work done against cable friction since the path began, J: lost, but for what presliding gives back."""
+        """Work done against cable friction since the path began, J: lost, except for what presliding gives back."""
         return self._state.friction_work
 
     @property
@@ -251,7 +248,7 @@ class ShapePath:
         """The next shape, under new tensions in N, or lengths or shortenings in m as in `shape_from_lengths`.
 
         `gravity` and `loads` stay as they were unless given. `substeps`: on the way from the last command to this one,
-        evenly spaced; more where a cable would slip to and fro within the step.
+        evenly spaced; more where a cable would slip back and forth within the step.
 
         The step is committed when it is solved, else the path stays where it was: with `check` a typed error says why,
         without, the shape does.
@@ -267,12 +264,10 @@ class ShapePath:
             state = replace(state, gravity=gravity_vector(self.robot, gravity))
         if loads is not None:
             state = replace(state, loads=load_tuple(loads))
-        shape = None
         for command in self._commands(target[None], by_length, positive_count("substeps", substeps)):
             state, shape = self._solve(state, command, by_length, stiffness_EA)
             if shape.status != Status.SOLVED:
                 return shape.require_solved() if check else shape
-        assert shape is not None
         self._adopt(state)
         return shape
 

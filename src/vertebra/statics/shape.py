@@ -33,7 +33,7 @@ from vertebra.robot.robot import Robot
 from vertebra.robot.tables import ROLLING, Floats
 
 RIGID = 1e-12
-"""A principal compliance below this part of the largest is none: the tip cannot move that way to first order."""
+"""A principal compliance below this fraction of the largest is zero: the tip cannot move that way to first order."""
 
 
 class Status(IntEnum):
@@ -54,7 +54,7 @@ _SENTENCES = {
     Status.SOLVED: "a stable equilibrium within the range of every joint",
     Status.NO_EQUILIBRIUM: "the search found no equilibrium; try another start, or smaller loads",
     Status.OUT_OF_RANGE: "a joint would pass its limit; change the tensions, lessen the load, or try another start",
-    Status.UNSTABLE: "nothing holds the robot in this equilibrium; pull the cables harder, or try another start",
+    Status.UNSTABLE: "nothing supports the robot in this equilibrium; raise the tensions, or try another start",
 }
 
 
@@ -92,7 +92,7 @@ class Shape:
     """(3,) m/s^2."""
     loads: tuple[Load, ...]
     friction: tuple[FrictionLaw, ...]
-    """One a cable; empty without friction."""
+    """One per cable; empty without friction."""
     closure: Closure
     angles: Floats
     """(n,) rad."""
@@ -103,7 +103,7 @@ class Shape:
     tensions: Floats
     """(cables, n) of each cable across each joint, N; 0 beyond its end."""
     tensions_at_base: Floats
-    """(cables,) what pulls at each cable where it enters the base, N: the friction of the base comes behind it."""
+    """(cables,) tension of each cable where it enters the base, N, before the friction of the base."""
     slip: Floats
     """(cables, n) slip direction of each cable in the link before each joint: -1 where it is drawn to the base, 1 to
     the tip, between them where it sticks; 0 without friction."""
@@ -119,21 +119,21 @@ class Shape:
     energy: float
     """Potential of cables, elastic joints, weights and forces, J."""
     residual: float
-    """Largest joint moment out of balance, N*m."""
+    """Largest joint torque out of balance, N*m."""
     moment_scale: float
-    """Size of the moments that balance at a joint, N*m; what the residual is to be compared with."""
+    """Size of the torques that balance at a joint, N*m, to compare the residual with."""
     iterations: int
     """Newton steps."""
     converged: bool
     stable: bool
     """Every small displacement is resisted."""
     out_of_range: tuple[int, ...]
-    """Joints past their limit, or so far bent that their faces pass through each other or that friction holds a cable
-    fast, counted from 1."""
+    """Joints past their limit, or bent so far that their faces pass through each other or that friction locks a cable,
+    counted from 1."""
     locked: tuple[int, ...]
-    """Joints bent so far that by the friction law no pull could draw a cable through, counted from 1."""
+    """Joints bent so far that by the friction law no tension could draw a cable through, counted from 1."""
     separated: tuple[int, ...]
-    """Rolling joints whose contact would have to pull, counted from 1: there the links of a real robot part."""
+    """Rolling joints whose contact would have to pull, counted from 1: there the links of a real robot come apart."""
     weakest: int
     """Joint from which an unstable robot gives way, or that is farthest from balance, counted from 1; 0 for none."""
 
@@ -202,23 +202,23 @@ def principal_stiffnesses(compliances: NDArray[np.floating]) -> Floats:
 
 
 def narrower_limit(shape: Shape, row: int) -> tuple[float, str]:
-    """The limit of a joint that is out of range within that of its file, rad, and why it ends there."""
-    return (
-        (_fast_angle(shape, row), _FAST) if row + 1 in shape.locked else crossed_faces(shape.robot, shape.angles, row)
-    )
+    """The limit of a joint that is out of range though within the file's limit, rad, and why its range ends there."""
+    if row + 1 in shape.locked:
+        return _locking_angle(shape, row), _LOCKED
+    return crossed_faces(shape.robot, shape.angles, row)
 
 
-def _fast_angle(shape: Shape, row: int) -> float:
-    """Bend of a joint at which the friction of a cable that crosses it holds it fast, rad."""
+def _locking_angle(shape: Shape, row: int) -> float:
+    """Bend of a joint at which friction locks a cable that crosses it, rad."""
     crossing = np.flatnonzero(shape.robot.cables["last_link"] > row)
     bends = np.linspace(0.0, abs(float(shape.angles[row])), 2001)
     grips = np.max([shape.friction[k](0.5 * bends) for k in crossing], axis=0) * np.sin(0.5 * bends)
     return float(bends[int(np.argmax(grips >= MOST_GRIP))])
 
 
-_FAST = (
-    "bent like that, the friction law holds a cable fast in its hole (mu sin(bend) reaches 1); lower the tensions, or "
-    "give a law that holds for such bends"
+_LOCKED = (
+    "bent that far, the friction law locks a cable in its hole (mu sin(bend) reaches 1); lower the tensions, or "
+    "give a law that is valid for such bends"
 )
 
 
@@ -261,11 +261,11 @@ def build_shape(problem: Problem, status: int, tensions: Floats, q: Floats, work
 def _locked_joints(friction: CableFriction | None, robot: Robot, q: Floats) -> tuple[int, ...]:
     if friction is None:
         return ()
-    fast = np.zeros(len(q), dtype=bool)
+    locked = np.zeros(len(q), dtype=bool)
     for k, last in enumerate(robot.cables["last_link"].tolist()):
         for j in range(last):
-            fast[j] |= grip_at(friction.laws, friction.curves, k, q[j], np.sin(0.5 * q[j]), np.cos(0.5 * q[j]))[2]
-    return rows_where(fast)
+            locked[j] |= grip_at(friction.laws, friction.curves, k, q[j], np.sin(0.5 * q[j]), np.cos(0.5 * q[j]))[2]
+    return rows_where(locked)
 
 
 def joints_out_of_range(robot: Robot, q: Floats) -> tuple[int, ...]:

@@ -50,7 +50,7 @@ def stiffness_curve(
     closure: Closure = "virtual-work",
     start: ArrayLike | None = None,
 ) -> StiffnessCurve:
-    """Tip stiffness for each common tension (N,), N, on top of which every cable pulls `extra` (cables,), N.
+    """Tip stiffness for each common tension (N,), N, to which `extra` (cables,), N, is added.
 
     A standing robot that has buckled shows the stiffness of its bent shape.
     """
@@ -60,7 +60,7 @@ def stiffness_curve(
         raise InputError("common", f"must be a list of tensions in N, not an array of shape {tensions.shape}")
     more = np.zeros(len(robot.cables)) if extra is None else numbers("extra", extra, "N")
     if more.shape != (len(robot.cables),):
-        raise InputError("extra", f"must be {len(robot.cables)} numbers in N, one a cable, not {more.shape}")
+        raise InputError("extra", f"must be {len(robot.cables)} numbers in N, one per cable, not {more.shape}")
     shapes = shapes_from_tensions(
         robot, tensions[:, None] + more, gravity=gravity, loads=loads, friction=friction, closure=closure, start=start
     )

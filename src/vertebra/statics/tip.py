@@ -1,6 +1,6 @@
 """Which tensions bring the tip here, and as stiff as this?
 
-A coarse look at many tensions at once, then damped Gauss-Newton steps within the bounds from the best of them. The
+A coarse look at many tensions, then damped Gauss-Newton steps within the bounds from the best of them. The
 derivative of the tip comes from the equilibrium itself: dq/dT = -H^-1 dl/dq.
 """
 
@@ -28,15 +28,15 @@ from vertebra.statics.path import ShapePath
 from vertebra.statics.shape import Shape
 
 MOST = 1e3
-"""Times the tension that balances weight, loads and elastic joints: how far the search goes without an upper bound."""
+"""How far the search goes without an upper bound: times the tension that balances weight, loads and elastic joints."""
 SAMPLES = 1500
 TRIES = 24
 ANSWERS = 4
 """How many tensions that reach the goal are compared."""
 KICKS = (0.0, 0.01, 0.01, 0.02, 0.02, 0.05, 0.05, 0.1, 0.1, 0.2)
-"""On a path: how far from the last tensions the search begins, relative."""
+"""On a path: how far from the last tensions the search starts, relative."""
 WIDTHS = (0.003, 0.03)
-"""Relative: over which the tip's answer to the tensions is taken where friction makes kinks."""
+"""Relative change of the tensions over which the tip's slope is taken where friction makes kinks."""
 MOST_STEPS = 60
 STIFFNESS_TOLERANCE = 1e-4
 """Relative."""
@@ -115,7 +115,7 @@ class _Tip:
         return self.goal.residual(self.tip, self.compliance)
 
     def wide_slope(self, tensions: Floats, width: float) -> Floats | None:
-        """The slope by differences over a part of the tensions; None where a shape is missing.
+        """The slope by differences over a fraction of the tensions; None where a shape is missing.
 
         Where cables begin to slip the residual has kinks, and its slope at a point may lead nowhere.
         """
@@ -164,13 +164,13 @@ def tensions_for_tip(
     More cables than needed leave a choice: of several answers found, the one of least norm is taken.
 
     `stiffness`: a direction and the tip stiffness wanted in it, N/m; needs one cable more. `lower`, `upper`: bounds in
-    N, one or one a cable; default pretension and max_tension of the robot file, and where that has none, a thousand
+    N, one or one per cable; default pretension and max_tension of the robot file, and where that has none, a thousand
     times what balances weight and loads. `friction`, `closure`, `start` as in `shape_from_tensions`: each trial is
     solved from the start. `tolerance`: m.
 
-    `path`: the next step of a path instead, with its history, gravity, loads and friction. The search sets out from its
-    last tensions and takes the answer next to them, so that tensions along a path of the tip change little by little;
-    where none is near, any other. The path itself stays where it is: step it with the answer.
+    `path`: the next step of a path instead, with its history, gravity, loads and friction. The search starts from its
+    last tensions and takes the answer closest to them, so that tensions along a tip path change little by little; where
+    none is near, any other. The path itself does not move: step it with the answer.
 
     With `check`, raises `Infeasible` with the closest answer as `result` when the tip does not get there.
     """
@@ -218,7 +218,7 @@ def _next_on_path(path: ShapePath, goal: _Goal, low: Floats, farthest: Floats, h
     tip = _Tip(problem, goal, state.angles if state.steps else None, state.history.copy())
     last = path.tensions
     if last is not None:
-        # Where cables begin to slip back the tip answers in another way than just before: a kick finds the new one.
+        # Where cables begin to slip back, the tip responds differently than just before: a kick finds the new slope.
         rng = np.random.default_rng(0)
         size = np.maximum(last, 0.1 * float(last.max()))
         for kick in KICKS:
@@ -297,13 +297,13 @@ def _usual_tension(problem: Problem) -> float:
     lever = float(robot.cables["radius"].mean())
     weight = robot.mass * float(np.linalg.norm(problem.gravity))
     push = float(np.abs(problem.table["force"]).sum()) + weight
-    moment = push * robot.length + float(np.abs(problem.table["moment"]).sum())
-    moment += 0.3 * float(robot.joints["stiffness"].max(initial=0.0))
-    return moment / lever if moment > 0.0 else 1.0
+    torque = push * robot.length + float(np.abs(problem.table["moment"]).sum())
+    torque += 0.3 * float(robot.joints["stiffness"].max(initial=0.0))
+    return torque / lever if torque > 0.0 else 1.0
 
 
 def _descend(tip: _Tip, first: Floats, low: Floats, high: Floats, enough: float) -> tuple[Floats, float]:
-    """Levenberg-Marquardt within bounds: the best tensions on the way, and their miss."""
+    """Levenberg-Marquardt within bounds: the best tensions found, and how far they miss."""
     tensions = first.copy()
     residual = tip.residual(tensions)
     if residual is None:

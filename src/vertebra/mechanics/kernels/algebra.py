@@ -54,7 +54,7 @@ def spread(u):
 
 @inner
 def read(table, row, column):
-    """Three numbers that stand side by side in a row."""
+    """Three numbers side by side in a row."""
     return (table[row, column], table[row, column + 1], table[row, column + 2])
 
 
@@ -69,9 +69,8 @@ def write(table, row, column, u):
 @inner
 def write_euler(roll, pitch, yaw, out):
     """Rz(yaw) Ry(pitch) Rx(roll)."""
-    sr, cr, sp, cp, sy, cy = (
-        math.sin(roll), math.cos(roll), math.sin(pitch), math.cos(pitch), math.sin(yaw), math.cos(yaw),
-    )  # fmt: skip
+    sr, cr, sp, cp = math.sin(roll), math.cos(roll), math.sin(pitch), math.cos(pitch)
+    sy, cy = math.sin(yaw), math.cos(yaw)
     out[0, 0], out[0, 1], out[0, 2] = cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr
     out[1, 0], out[1, 1], out[1, 2] = sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr
     out[2, 0], out[2, 1], out[2, 2] = -sp, cp * sr, cp * cr
@@ -119,7 +118,7 @@ def tilt_and_heading(estimated, measured):
         sine = math.sqrt(square)
         scale = math.atan2(sine, z) / sine
     else:
-        return math.pi, 0.0, 0.0  # upside down: any way back is as good
+        return math.pi, 0.0, 0.0  # upside down: any direction will do
     return scale * y, -scale * x, math.atan2(turned, same)
 
 

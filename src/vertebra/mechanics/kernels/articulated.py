@@ -1,8 +1,8 @@
 """Accelerations of a chain of mirror joints in O(n): M x = b solved by articulated inertia (theory 6.3).
 
 All that lies beyond a joint resists a motion of the joint's centre C like one body whose inertia couples turning and
-shifting: moment = A alpha + B a, force = B^T alpha + D a. A joint that gives way takes from it what it lets go. About C
-the joint only turns, so I S = (A a, B^T a) with no more than a product.
+shifting: moment = A alpha + B a, force = B^T alpha + D a. A joint that gives way reduces it. About C the joint only
+turns, so I S = (A a, B^T a) takes one product.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def with_point_mass(A, B, D, mass, r):
 
 @inner
 def inertia_let_go(A, B, D, turned, shifted, share):
-    """What is left of the inertia when the joint gives way: I - (I S) (I S)^T / pivot."""
+    """The inertia that is left when the joint gives way: I - (I S) (I S)^T / pivot."""
     t, f = turned, shifted
     u, v = (share * t[0], share * t[1], share * t[2]), (share * f[0], share * f[1], share * f[2])
     left = (
@@ -154,11 +154,8 @@ def solve_motion(heavy_gaps, right, work, x):
         centre = read(motion, j, MOTION_CENTRE)
         lift = added(lift, cross_product(turn, moved(centre, -1.0, point)))
         point = centre
-        rise = (
-            motion[j, MOTION_REST]
-            - dot(read(motion, j, MOTION_TURNED), turn)
-            - dot(read(motion, j, MOTION_SHIFTED), lift)
-        )
+        turned, shifted = read(motion, j, MOTION_TURNED), read(motion, j, MOTION_SHIFTED)
+        rise = motion[j, MOTION_REST] - dot(turned, turn) - dot(shifted, lift)
         x[j] = rise / motion[j, MOTION_PIVOT]
         turn = moved(turn, x[j], read(motion, j, MOTION_AXIS))
 
@@ -187,12 +184,10 @@ def forward_motion(
 
 
 @inner
-def pull_joints(motion, sums, moments):
-    """Moments of the cables about the joints, -sum T l', N*m, from the sums of `gather_tensions`."""
-    for j in range(moments.shape[0]):
+def pull_joints(motion, sums, torques):
+    """Torques of the cables on the joints, -sum T l', N*m, from the sums of `gather_tensions`."""
+    for j in range(torques.shape[0]):
         s, s1, s2 = motion[j, MOTION_HEIGHT], motion[j, MOTION_HEIGHT1], motion[j, MOTION_HEIGHT2]
         total, recess, offset = sums[j, STATE_TENSION], sums[j, STATE_TENSION_RECESS], sums[j, STATE_TENSION_OFFSET]
-        height = s * total + recess
-        moments[j] = -across_mirror(
-            total, height, s1, s2, offset, motion[j, MOTION_SIN_HALF], motion[j, MOTION_COS_HALF]
-        )[1]
+        sin_half, cos_half = motion[j, MOTION_SIN_HALF], motion[j, MOTION_COS_HALF]
+        torques[j] = -across_mirror(total, s * total + recess, s1, s2, offset, sin_half, cos_half)[1]

@@ -1,5 +1,5 @@
-"""A chain of ball joints held by friction (theory 5): what every contact must supply, from which load on it slips, and
-the weakest joint for one load or many directions.
+"""A chain of ball joints locked by friction (theory 5): what every contact must supply, and the load at which the
+weakest joint gives way, in one direction or many.
 """
 
 from __future__ import annotations
@@ -8,13 +8,18 @@ import math
 from typing import NamedTuple
 
 from vertebra.mechanics.compiled import inner, kernel
-from vertebra.mechanics.kernels.algebra import added, combined, cross_product, dot, mixed, moved, read, scaled, write
-from vertebra.mechanics.kernels.first_crossing import (
-    first_rise,
-    first_rise_across,
-    first_rise_of_quadratic,
-    next_fall,
-    polynomial_value,
+from vertebra.mechanics.kernels.algebra import added, cross_product, dot, moved, read, scaled, write
+from vertebra.mechanics.kernels.contact import (
+    HOLDS,
+    SEPARATION,
+    SOCKET,
+    Socket,
+    contact_state,
+    holds_from,
+    inside_rim,
+    load_limit,
+    rim_limit,
+    used_friction,
 )
 from vertebra.mechanics.kernels.joints import Vector, walk_chain, world
 from vertebra.mechanics.layout import (
@@ -138,230 +143,12 @@ def from_to(u, v):
     return (v[0] - u[0], v[1] - u[1], v[2] - u[2])
 
 
-# The contact of a ball and its socket: what it carries, and from which load on it slips (theory 5.3 to 5.5).
-#
-# Vectors are tuples in world axes. The contact supplies the force f and the moment m about the ball's centre, both
-# linear in the size F of the load: f = f0 - F d, m = m0 - F m1.
-
-HOLDS, SLIDING, TORSION, SEPARATION, SOCKET = range(5)
-"""Why a joint gives way; HOLDS: under no load of that direction."""
-
-ANGLE_ROUND_OFF = 1e-13
-"""Angles below this, rad, are round-off: a joint without friction may still carry a force along its axis."""
-VANISHED = 1e-12
-"""A contact force below this part of what it was is none."""
-
-
-@kernel
-def contact_state(f, m, radius):
-    """F_N, F_f, M_t and the contact normal that supply f and m. F_N = 0 where no contact can."""
-    size = math.sqrt(dot(f, f))
-    if size == 0.0:
-        return 0.0, 0.0, 0.0, (0.0, 0.0, 0.0)
-    axis = scaled(1.0 / size, f)
-    along = dot(m, axis)
-    across = moved(m, -along, axis)
-    arm = radius * size
-    a, square = along * along, dot(across, across)
-    b = a + arm * arm - square
-    root = math.sqrt(b * b + 4.0 * a * square)
-    # t = tan^2 of the angle between n and f: a t^2 + b t - P = 0, in the form without cancellation.
-    if b > 0.0:
-        t = 2.0 * square / (b + root)
-    elif a > 0.0:
-        t = 0.5 * (root - b) / a
-    else:
-        # No moment along f, and more across it than the ball's radius allows: the force can only graze the ball.
-        sideways = cross_product(axis, across)
-        return 0.0, size, 0.0, scaled(1.0 / math.sqrt(dot(sideways, sideways)), sideways)
-    cosine = 1.0 / math.sqrt(1.0 + t)
-    torsion = along / cosine
-    turned = mixed(torsion, across, -arm, cross_product(across, axis))
-    normal = moved(scaled(cosine, axis), 1.0 / (torsion * torsion + arm * arm), turned)
-    return cosine * size, math.sqrt(t) * cosine * size, torsion, normal
-
-
-@kernel
-def slip_polynomials(f0, m0, d, m1, mu, ring):
-    """Sliding (quartic) and torsion (two quadratics): a joint holds where all three are negative.
-
-    Lengths are in units of the ball's radius, so m and `ring` = r_c / r_o too.
-    """
-    # f x m and f . m as polynomials; |f x m|^2 = A B - C^2 without the cancellation.
-    v0, v2 = cross_product(f0, m0), cross_product(d, m1)
-    v1 = combined(-1.0, cross_product(d, m0), -1.0, cross_product(f0, m1), 0.0, v0)
-    A0, A1, A2 = dot(f0, f0), -2.0 * dot(f0, d), dot(d, d)
-    B0, B1, B2 = dot(m0, m0), -2.0 * dot(m0, m1), dot(m1, m1)
-    C0, C1, C2 = dot(f0, m0), -dot(f0, m1) - dot(d, m0), dot(d, m1)
-    w, s = mu * mu, mu * mu / (1.0 + mu * mu) + ANGLE_ROUND_OFF**2
-    sliding = (
-        dot(v0, v0) - w * C0 * C0 - s * A0 * A0,
-        2.0 * (dot(v0, v1) - w * C0 * C1 - s * A0 * A1),
-        dot(v1, v1) + 2.0 * dot(v0, v2) - w * (C1 * C1 + 2.0 * C0 * C2) - s * (A1 * A1 + 2.0 * A0 * A2),
-        2.0 * (dot(v1, v2) - w * C1 * C2 - s * A1 * A2),
-        dot(v2, v2) - w * C2 * C2 - s * A2 * A2,
-    )
-    k = mu * ring
-    h = 1.0 - k * k
-    a = k + ANGLE_ROUND_OFF
-    even = (k * B0 - a * A0, k * B1 - a * A1, k * B2 - a * A2)
-    odd = (h * C0, h * C1, h * C2)
-    plus = (even[0] + odd[0], even[1] + odd[1], even[2] + odd[2])
-    minus = (even[0] - odd[0], even[1] - odd[1], even[2] - odd[2])
-    return sliding, plus, minus
-
-
-@kernel
-def load_limit(f0, m0, d, m1, mu, radius, ring_radius, cap):
-    """Load F <= cap at which the contact first gives way, and how; infinite and HOLDS when it does not."""
-    inverse = 1.0 / radius
-    m0, m1 = scaled(inverse, m0), scaled(inverse, m1)
-    size = math.sqrt(dot(f0, f0))
-    scale = size + math.sqrt(dot(m0, m0))
-    if size <= VANISHED * scale:
-        return 0.0, SEPARATION
-    inverse = 1.0 / scale
-    f0, m0 = scaled(inverse, f0), scaled(inverse, m0)
-    sliding, plus, minus = slip_polynomials(f0, m0, d, m1, mu, ring_radius / radius)
-    if sliding[0] > 0.0:
-        return 0.0, SLIDING
-    if plus[0] > 0.0 or minus[0] > 0.0:
-        return 0.0, TORSION
-    # Where the load takes the whole contact force away, and the moment with it, the links part; until then both only
-    # shrink, and the contact stays as it was.
-    limit, mode, reach = cap * inverse, HOLDS, dot(f0, d)
-    if reach > 0.0 and contact_vanishes(f0, m0, d, m1, reach):
-        return (reach * scale, SEPARATION) if reach <= limit else (math.inf, HOLDS)
-    if 0.0 < reach < 2.0 * limit:
-        # The contact force is least at the load `reach`, and the polynomials have nearly all their roots there when
-        # it is small: their coefficients about that load keep the digits that those about zero lose.
-        below = sliding[0]
-        fp, mp = moved(f0, -reach, d), moved(m0, -reach, m1)
-        sliding, plus, minus = slip_polynomials(fp, mp, d, m1, mu, ring_radius / radius)
-        twist = reach + _first_torsion(plus, minus, -reach)
-        slide = first_rise_across(sliding, below, reach, min(limit, twist))
-    else:
-        twist = _first_torsion(plus, minus, 0.0)
-        slide = first_rise(sliding, min(limit, twist))
-    if twist < limit:
-        limit, mode = twist, TORSION
-    if slide < limit:
-        limit, mode = slide, SLIDING
-    return (limit * scale, mode) if mode != HOLDS else (math.inf, HOLDS)
-
-
-@inner
-def _first_torsion(plus, minus, start):
-    return min(
-        first_rise_of_quadratic(plus[0], plus[1], plus[2], start),
-        first_rise_of_quadratic(minus[0], minus[1], minus[2], start),
-    )
-
-
-@inner
-def contact_vanishes(f0, m0, d, m1, load):
-    """Whether neither force nor moment is left under this load."""
-    f, m = moved(f0, -load, d), moved(m0, -load, m1)
-    return dot(f, f) <= VANISHED**2 * dot(f0, f0) and dot(m, m) <= VANISHED**2 * dot(f0, f0)
-
-
-# The load at which a contact moves onto the rim of its socket (theory 5.6): no polynomial, so found by search.
-
-RIM_SAMPLES = 64
-"""Loads at which the contact normal is compared with the rim."""
-
-
-class Socket(NamedTuple):
-    """A contact under the load F, f = f0 - F d and m = m0 - F m1, in a socket: its ball's radius in m, the axis of the
-    socket, the cosine of its rim, and the largest F that is asked about."""
-
-    f0: Vector
-    m0: Vector
-    d: Vector
-    m1: Vector
-    radius: float
-    axis: Vector
-    rim: float
-    cap: float
-
-
-@kernel
-def rim_limit(f0, m0, d, m1, radius, axis, rim, cap):
-    """Load <= cap at which the contact normal first leaves the socket: samples, their minima, then bisection.
-
-    Loads are counted by y from 0 to 1: cap y, or |f0| y / (1 - y) without a cap, which ends where F is all there is.
-    """
-    socket = Socket(f0, m0, d, m1, radius, axis, rim, cap)
-    if inside_rim(socket, 0.0) < 0.0:
-        return 0.0
-    older, old = math.inf, math.inf
-    for i in range(1, RIM_SAMPLES + 1):
-        y = i / RIM_SAMPLES
-        margin = inside_rim(socket, y)
-        if margin < 0.0:
-            return _load_on_rim(socket, y - 1.0 / RIM_SAMPLES, y)
-        # A dip between the samples, also one next to the last.
-        left, right = y - 2.0 / RIM_SAMPLES, y
-        if i == RIM_SAMPLES and margin < old:
-            left = y - 1.0 / RIM_SAMPLES
-        if older > old < margin or (i == RIM_SAMPLES and margin < old):
-            lowest = _nearest_to_rim(socket, max(left, 0.0), right)
-            if inside_rim(socket, lowest) < 0.0:
-                return _load_on_rim(socket, max(left, 0.0), lowest)
-        older, old = old, margin
-    return math.inf
-
-
-@inner
-def inside_rim(socket, y):
-    """Cosine between contact normal and socket axis, above that of the rim; positive inside."""
-    f0, m0, d, m1, radius, axis, rim, cap = socket
-    if cap == math.inf and y == 1.0:
-        f, m = scaled(-1.0, d), scaled(-1.0, m1)
-    else:
-        load = _load_of(f0, cap, y)
-        f, m = moved(f0, -load, d), moved(m0, -load, m1)
-    _, _, _, normal = contact_state(f, m, radius)
-    return dot(normal, axis) - rim
-
-
-@inner
-def _load_of(f0, cap, y):
-    return cap * y if cap < math.inf else math.sqrt(dot(f0, f0)) * y / (1.0 - y)
-
-
-@inner
-def _load_on_rim(socket, inside, outside):
-    """The load between two y at which the normal is on the rim."""
-    for _ in range(60):
-        middle = 0.5 * (inside + outside)
-        if inside_rim(socket, middle) < 0.0:
-            outside = middle
-        else:
-            inside = middle
-    return _load_of(socket.f0, socket.cap, inside)
-
-
-@inner
-def _nearest_to_rim(socket, left, right):
-    """The y at which the normal comes closest to the rim, by golden section."""
-    golden = 0.6180339887498949
-    for _ in range(40):
-        a, b = right - golden * (right - left), left + golden * (right - left)
-        low = inside_rim(socket, a)
-        if low < inside_rim(socket, b):
-            right = b
-        else:
-            left = a
-    return 0.5 * (left + right)
-
-
-# The load at which a joint of a locked chain of balls gives way (theory 5.5): all joints, the weakest, many directions.
+# The load at which a joint of a locked chain gives way (theory 5.5): all joints, the weakest, many directions.
 #
 # A load F acts at the point `at` of a link: the force F d and the moment F `couple`, world axes.
 
 REENTRY_SAMPLES = 512
-"""Loads at which a robot with sockets is tried again beyond the first that it does not hold."""
+"""Loads at which a robot with sockets is tried again beyond the first that it cannot carry."""
 
 
 class PushedChain(NamedTuple):
@@ -385,7 +172,7 @@ class PushedChain(NamedTuple):
 
 @kernel
 def joint_limits(joints, supply, frames, guided, link, at, d, couple, limits, modes):
-    """Load at which each joint gives way, N, and how. Joints in the guide hold any load."""
+    """Load at which each joint gives way, N, and how. Joints in the guide carry any load."""
     chain = PushedChain(joints, supply, frames, guided, link, at, d, couple)
     for j in range(joints.shape[0]):
         limits[j], modes[j] = math.inf, HOLDS
@@ -395,14 +182,14 @@ def joint_limits(joints, supply, frames, guided, link, at, d, couple, limits, mo
 
 @kernel
 def least_limit(joints, supply, frames, guided, link, at, d, couple):
-    """The least of `joint_limits`, its row and mode; -1 for the row when every joint holds."""
+    """The least of `joint_limits`, its row and mode; -1 for the row when no joint gives way."""
     chain = PushedChain(joints, supply, frames, guided, link, at, d, couple)
     least, row, mode = math.inf, -1, HOLDS
     for j in range(guided, joints.shape[0]):
         limit, _ = _joint_limit(chain, j, least)
         if limit < least:
-            # Once more without the cap, so that the answer is that of `joint_limits` to the last bit. Where the limit
-            # only just touches, the two may disagree.
+            # Once more without the cap, so that the answer is that of `joint_limits` to the last bit. Where a
+            # polynomial only just touches zero, the two may disagree.
             limit, how = _joint_limit(chain, j, math.inf)
             if limit < least:
                 least, row, mode = limit, j, how
@@ -422,7 +209,7 @@ def _lacks_most(chain):
             use = math.inf
             if how != SEPARATION:
                 state = contact_state(read(supply, j, SUPPLY_FORCE), read(supply, j, SUPPLY_MOMENT), joints[j].radius)
-                use = max(*_used_friction(joints[j].friction, joints[j].ring_radius, state[0], state[1], state[2]))
+                use = max(*used_friction(joints[j].friction, joints[j].ring_radius, state[0], state[1], state[2]))
             if use > most:
                 most, row, mode = use, j, how
     return row, mode
@@ -456,7 +243,7 @@ def map_limits(
 
 @inner
 def reentry(chain, start):
-    """Least load beyond `start`, at which some joint gives way, that all joints hold again; infinite without one."""
+    """Least load beyond `start`, at which some joint gives way, that all joints carry again; infinite without one."""
     joints, guided = chain.joints, chain.guided
     n = joints.shape[0]
     for j in range(guided, n):
@@ -465,7 +252,7 @@ def reentry(chain, start):
     load, settled, j = start * (1.0 + 1e-9) + 1e-300, guided, guided
     while True:
         f0, m0, dj, m1 = _supply_under_load(chain, j)
-        after = _holds_from(f0, m0, dj, m1, joints[j].friction, joints[j].radius, joints[j].ring_radius, load)
+        after = holds_from(f0, m0, dj, m1, joints[j].friction, joints[j].radius, joints[j].ring_radius, load)
         if after == math.inf:
             return math.inf
         if after > load:
@@ -477,7 +264,7 @@ def reentry(chain, start):
 
 @inner
 def _sampled_reentry(chain, start):
-    """`reentry` with sockets: the first of many loads that all joints hold, narrowed down to where that begins."""
+    """`reentry` with sockets: the first of many loads that all joints carry, narrowed down to where that begins."""
     scale = start
     for j in range(chain.guided, chain.joints.shape[0]):
         f0 = read(chain.supply, j, SUPPLY_FORCE)
@@ -502,7 +289,7 @@ def _all_hold(chain, load):
     for j in range(chain.guided, joints.shape[0]):
         f0, m0, dj, m1 = _supply_under_load(chain, j)
         mu, radius, ring_radius = joints[j].friction, joints[j].radius, joints[j].ring_radius
-        if _holds_from(f0, m0, dj, m1, mu, radius, ring_radius, load) > load:
+        if holds_from(f0, m0, dj, m1, mu, radius, ring_radius, load) > load:
             return False
         if joints[j].socket < math.inf:
             rim = math.cos(joints[j].socket)
@@ -531,7 +318,7 @@ def find_payload(joints, supply, frames, guided, link, at, d, couple, limits, mo
 
 @inner
 def contact_states(chain, load, forces, balls):
-    """Force and moment (n, 6) that each contact supplies under a load, and what `balls` (n, 8) says of it."""
+    """Force and moment (n, 6) that each contact supplies under a load, and the rest of `balls` (n, 8)."""
     joints = chain.joints
     for j in range(joints.shape[0]):
         f0, m0, dj, m1 = _supply_under_load(chain, j)
@@ -541,23 +328,9 @@ def contact_states(chain, load, forces, balls):
         write(forces, j, SUPPLY_MOMENT, m)
         write(balls, j, BALL_NORMAL_FORCE, (normal_force, friction, torsion))
         write(balls, j, BALL_NORMAL, normal)
-        balls[j, BALL_USE], balls[j, BALL_TORSION_USE] = _used_friction(
+        balls[j, BALL_USE], balls[j, BALL_TORSION_USE] = used_friction(
             joints[j].friction, joints[j].ring_radius, normal_force, friction, torsion
         )
-
-
-@inner
-def _used_friction(mu, ring_radius, normal_force, friction, torsion):
-    """Used parts of friction and of torsional friction."""
-    most = mu * normal_force
-    return _used_part(friction, most), _used_part(abs(torsion), ring_radius * most)
-
-
-@inner
-def _used_part(used, most):
-    if most > 0.0:
-        return used / most
-    return math.inf if used > 0.0 else 0.0
 
 
 @inner
@@ -585,28 +358,6 @@ def _supply_under_load(chain, j):
     if j >= chain.link:
         return f0, m0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     return f0, m0, d, added(cross_product(from_to(origin_of(chain.frames, j), chain.at), d), chain.couple)
-
-
-@inner
-def _holds_from(f0, m0, d, m1, mu, radius, ring_radius, load):
-    """Least load from `load` on at which none of the three slip polynomials is positive."""
-    m0, m1 = scaled(1.0 / radius, m0), scaled(1.0 / radius, m1)
-    reach = dot(f0, d)
-    if 0.0 < reach <= load and contact_vanishes(f0, m0, d, m1, reach):
-        return math.inf  # the links have parted
-    fp, mp = moved(f0, -reach, d), moved(m0, -reach, m1)
-    sliding, plus, minus = slip_polynomials(fp, mp, d, m1, mu, ring_radius / radius)
-    plus, minus = (plus[0], plus[1], plus[2], 0.0, 0.0), (minus[0], minus[1], minus[2], 0.0, 0.0)
-    x, moving = load - reach, True
-    while moving and x < math.inf:
-        moving = False
-        for c in (sliding, plus, minus):
-            if x < math.inf and polynomial_value(c, x) > 0.0:
-                x = next_fall(c, x)
-                x += 1e-12 * abs(x)
-                moving = True
-                load = x + reach
-    return load
 
 
 @inner

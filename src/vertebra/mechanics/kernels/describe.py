@@ -62,7 +62,7 @@ def describe_shape(
     joints, links, cables, segments, gravity, loads, origin, tip, by_length, friction, tensions, q, state, wide, memory,
     report, frames, twists, at_tip, along, lengths, forces, normal_forces, compliance,
 ):  # fmt: skip
-    """Write what `Shape` tells, from a pose and what `find_shape` or `inspect_pose` left in `state` and `report`.
+    """Write the contents of `Shape`, from a pose and what `find_shape` or `inspect_pose` left in `state` and `report`.
 
     Frames (n+1, 4, 4); tip (3,); tensions along the cables (c, n) and their lengths (c,); joint forces (n, 3) and
     their part along the common normal (n,); compliance (6, 6), infinite where the pose is not stable. Completes the
@@ -100,7 +100,7 @@ def tension_ratio(friction, k, j):
 
 @inner
 def tension_arm(joints, segments, friction, q, k, j):
-    """Moment on joint j per tension at the base of cable k, m; the cable crosses the joint."""
+    """Torque on joint j per tension at the base of cable k, m; the cable crosses the joint."""
     if friction is None:
         return mirror_segment(joints[j], segments[k, j], q[j])[1]
     return friction.grip[GRIP_RATIO, k, j] * friction.grip[GRIP_ARM, k, j]
@@ -108,8 +108,8 @@ def tension_arm(joints, segments, friction, q, k, j):
 
 @inner
 def push_columns(state, friction, tip, columns):
-    """Write what force and moment on a point of the last link do to each joint (n, 6): the transposed Jacobian, or, for
-    moments balanced at the discs, the same about their centres."""
+    """Write the torques on each joint (n, 6) per force and moment on a point of the last link: the transposed Jacobian,
+    or, where torques are balanced at the discs, the same about their centres."""
     point = (tip[0], tip[1], tip[2])
     for j in range(state.shape[0]):
         a = read(state, j, STATE_AXIS)
@@ -122,7 +122,7 @@ def push_columns(state, friction, tip, columns):
 
 @inner
 def joint_forces(joints, gravity, loads, heavy_gaps, q, state, frames, forces, normal_forces):
-    """Force that each joint passes to its distal link: what the cables press together less what hangs beyond.
+    """Force that each joint passes to its distal link: the pressure of the cables less all that hangs beyond.
 
     All cables cross a joint along the bisector normal n (theory 2.3). Mass in a gap counts half to either side.
     """

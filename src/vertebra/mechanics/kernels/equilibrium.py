@@ -1,7 +1,7 @@
 """Forces on a chain of mirror joints at a pose: energy, torques and stiffness in two passes (theory 3.1 and 4.6).
 
 `place_chain` walks from base to tip and writes what depends on a joint and its place; `balance_chain` walks back and
-sums what hangs on each joint. Both work on `state`, whose columns are named in `mechanics.layout`.
+sums what each joint carries. Both work on `state`, whose columns are named in `mechanics.layout`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from vertebra.robot.tables import FLEXURE, Floats, Table
 
 
 class Statics(NamedTuple):
-    """A robot of mirror joints under gravity and loads, and how its equilibrium is sought."""
+    """A mirror-joint robot under gravity and loads, and how its equilibrium is sought."""
 
     joints: Table
     links: Table
@@ -89,7 +89,7 @@ def gather_tensions(joints, cables, segments, tensions, state):
 
 @inner
 def gather_weights(joints, links, cables, state):
-    """Mass and first moment fixed to each link; returns whether gaps hold mass, and whether cables have mass."""
+    """Mass and first moment fixed to each link; returns whether gaps have mass, and whether cables have mass."""
     heavy_gaps = heavy_cables = False
     for j in range(joints.shape[0]):
         link = links[j + 1]
@@ -101,12 +101,8 @@ def gather_weights(joints, links, cables, state):
         cable = cables[k]
         j, lock = cable.last_link - 1, cable.lock_mass
         state[j, STATE_MASS] += lock
-        write(
-            state,
-            j,
-            STATE_FIRST,
-            added(read(state, j, STATE_FIRST), (lock * cable.x, lock * cable.y, lock * cable.end)),
-        )
+        first = (lock * cable.x, lock * cable.y, lock * cable.end)
+        write(state, j, STATE_FIRST, added(read(state, j, STATE_FIRST), first))
         heavy_cables = heavy_cables or cable.linear_density > 0.0
     return heavy_gaps or heavy_cables, heavy_cables
 
@@ -208,9 +204,9 @@ def weigh_gap(joints, cables, segments, g, j, bend, state):
 
 @inlined
 def balance_chain(problem, q, work):
-    """From tip to base: what hangs on each joint completes its torque tau and its stiffness.
+    """From tip to base: what each joint carries completes its torque tau and its stiffness.
 
-    Where the narrow sweep is enough, it goes along in the same pass: one waits for memory while the other waits for a
+    Where the narrow sweep is enough, it runs in the same pass: one waits for memory while the other waits for a
     division. Returns the energy of weights and forces in J, the largest |tau| and the scale of the torques it is made
     of in N*m, and the joint nearest the tip whose pivot is not positive, or NONE.
     """

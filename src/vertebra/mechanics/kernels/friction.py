@@ -17,12 +17,12 @@ from vertebra.mechanics.kernels.sweep import NONE
 from vertebra.mechanics.layout import (
     BEND_COS_HALF,
     BEND_DISC,
-    BEND_FAST,
     BEND_GRIP,
     BEND_GRIP1,
     BEND_HEIGHT,
     BEND_HEIGHT1,
     BEND_HEIGHT2,
+    BEND_LOCKED,
     BEND_REACH,
     BEND_SIN_HALF,
     BEND_STIFFNESS,
@@ -73,7 +73,7 @@ from vertebra.mechanics.layout import (
 from vertebra.robot.tables import FLEXURE, ROLLING
 
 MOST_GRIP = 0.99
-"""u = mu sin(theta) at which the law holds a cable fast: it has no answer beyond 1, and solvers stop here."""
+"""u = mu sin(theta) at which the law locks a cable: it has no answer beyond 1, and solvers stop here."""
 STRAIGHTEST = 1e-10
 """rad; u has a corner at q = 0, and so near it the slope is the mean of its two sides."""
 LAST_ANGLE = 0.5 * math.pi
@@ -101,7 +101,7 @@ def friction_at(laws, curves, k, theta):
 
 @kernel
 def grip_at(laws, curves, k, q, sin_half, cos_half):
-    """u = mu(theta) sin(theta) at a joint angle, its derivative in q, and whether the cable is held fast."""
+    """u = mu(theta) sin(theta) at a joint angle, its derivative in q, and whether the cable is locked."""
     sine = abs(sin_half)
     mu, slope = friction_at(laws, curves, k, abs(0.5 * q))
     u = mu * sine
@@ -157,19 +157,19 @@ def grip_along(cable, laws, curves, k, softness, q, bends, grip):
     """From the base to the end of cable k: tension over that at the base, and the parts of its logarithmic
     derivative (theory 4.3).
 
-    Returns the joint where the law holds the cable fast, or NONE, and the largest change of a joint's torque with s,
+    Returns the joint where the law locks the cable, or NONE, and the largest change of a joint's torque with s,
     per tension, m.
     """
     locked, touchy = NONE, 0.0
     if laws[k, LAW_ALIKE] == 0.0:
         for j in range(q.shape[0]):
-            u, u1, fast = grip_at(laws, curves, k, q[j], bends[j, BEND_SIN_HALF], bends[j, BEND_COS_HALF])
-            bends[j, BEND_GRIP], bends[j, BEND_GRIP1], bends[j, BEND_FAST] = u, u1, 1.0 if fast else 0.0
+            u, u1, stuck = grip_at(laws, curves, k, q[j], bends[j, BEND_SIN_HALF], bends[j, BEND_COS_HALF])
+            bends[j, BEND_GRIP], bends[j, BEND_GRIP1], bends[j, BEND_LOCKED] = u, u1, 1.0 if stuck else 0.0
     ratio, climb, before, before1 = 1.0, 0.0, 0.0, 0.0
     stiff = 1.0 / (laws[k, LAW_PRESLIDING] * softness)
     for j in range(cable.last_link):
         u, u1 = bends[j, BEND_GRIP], bends[j, BEND_GRIP1]
-        if bends[j, BEND_FAST] != 0.0 and locked == NONE:
+        if bends[j, BEND_LOCKED] != 0.0 and locked == NONE:
             locked = j
         s = grip[GRIP_SLIP, k, j]
         up = 1.0 + s * before
@@ -202,11 +202,11 @@ def pull_along(cable, segments, k, column, tension, bends, grip, state, wide):
         state[j, STATE_TENSION_RECESS] += force * segment.recess
         state[j, STATE_TENSION_OFFSET] += force * segment.offset
         state[j, STATE_TENSION_LEVER] += force * abs(segment.offset)
-        moment, climb, draw = force * grip[GRIP_ARM, k, j], grip[GRIP_CLIMB, k, j], grip[GRIP_DRAW, k, j]
+        torque, climb, draw = force * grip[GRIP_ARM, k, j], grip[GRIP_CLIMB, k, j], grip[GRIP_DRAW, k, j]
         own = draw * climb + grip[GRIP_HERE, k, j]
-        bends[j, BEND_STIFFNESS] += moment * own
-        wide[WIDE_U, j, column], wide[WIDE_V, j, column] = moment * climb, draw
-        wide[WIDE_U_LOW, j, column], wide[WIDE_V_LOW, j, column] = own + grip[GRIP_PAST, k, j], moment
+        bends[j, BEND_STIFFNESS] += torque * own
+        wide[WIDE_U, j, column], wide[WIDE_V, j, column] = torque * climb, draw
+        wide[WIDE_U_LOW, j, column], wide[WIDE_V_LOW, j, column] = own + grip[GRIP_PAST, k, j], torque
 
 
 @merged
@@ -243,9 +243,9 @@ def stretch_along(cable, k, column, rest, rate, length, bends, grip, wide):
 def pull_with_friction(joints, links, cables, segments, rest, rate, friction, softness, tensions, q, state, wide):
     """Tensions along all cables at a pose, into `grip` and the sums of `state`; their columns into `wide`.
 
-    Where cables have given lengths, `tensions` receives the outcome. Returns the energy of the cables in J (of hung
-    weights, or stored in elastic cables; without the part inside links), the round-off of joint torques that stiff
-    cables make in N*m, and the joint where a cable is held fast, or NONE.
+    Where cables have given lengths, `tensions` receives the outcome. Returns the energy of the cables in J (of the
+    weights that pull them, or stored in elastic cables; without the part inside links), the round-off of joint torques
+    that stiff cables make in N*m, and the joint where a cable is locked, or NONE.
     """
     laws, curves, at_discs, history, grip, bends = friction  # `CableFriction` of mechanics.problem
     fill_bends(joints, links, q, at_discs, bends)
@@ -262,9 +262,9 @@ def pull_with_friction(joints, links, cables, segments, rest, rate, friction, so
                 wide[WIDE_U, j, there] = wide[WIDE_V, j, there] = 0.0
                 wide[WIDE_U_LOW, j, there] = wide[WIDE_V_LOW, j, there] = 0.0
         drawn, straight = slip_along(cables[k], segments, laws, history, k, softness, bends, grip)
-        fast, touchy = grip_along(cables[k], laws, curves, k, softness, q, bends, grip)
-        if fast != NONE and (locked == NONE or fast < locked):
-            locked = fast
+        first_locked, touchy = grip_along(cables[k], laws, curves, k, softness, q, bends, grip)
+        if first_locked != NONE and (locked == NONE or first_locked < locked):
+            locked = first_locked
         if rest.shape[0] > 0:
             length = cables[k].inside + straight + drawn
             tensions[k], stored, loss = stretch_along(
@@ -273,7 +273,7 @@ def pull_with_friction(joints, links, cables, segments, rest, rate, friction, so
             energy, noise = energy + stored, noise + loss
         else:
             energy += tensions[k] * (straight + drawn)
-        # Where a cable sticks, the round-off of its length counts by the presliding.
+        # Where a cable sticks, the round-off of its length counts relative to the presliding.
         noise += 1e-16 * straight / (laws[k, LAW_PRESLIDING] * softness) * tensions[k] * touchy
         pull_along(cables[k], segments, k, column, tensions[k], bends, grip, state, wide)
     return energy, noise, locked
@@ -304,7 +304,7 @@ def commit_slip(cables, laws, tensions, grip, history):
 
 @inner
 def balance_at_discs(problem, bends, state, wide):
-    """Rewrite moments, own stiffness and the lower factors; returns the largest |tau|, N*m."""
+    """Rewrite torques, own stiffness and the lower factors; returns the largest |tau|, N*m."""
     joints, gravity, loads = problem.joints, problem.gravity, problem.loads
     g = (gravity[0], gravity[1], gravity[2])
     mass, force = 0.0, (0.0, 0.0, 0.0)
@@ -328,11 +328,11 @@ def balance_at_discs(problem, bends, state, wide):
         write(bends, j, BEND_DISC, disc)
 
         total, offset = state[j, STATE_TENSION], state[j, STATE_TENSION_OFFSET]
-        _, moment, stiffness = across_mirror(
+        _, torque, stiffness = across_mirror(
             total, s * total + state[j, STATE_TENSION_RECESS], s1, s2, offset, sin_half, cos_half
         )
         depth = reach * total - state[j, STATE_TENSION_RECESS]
-        tau = state[j, STATE_TAU] - moment + (depth * sin_half - cos_half * offset)
+        tau = state[j, STATE_TAU] - torque + (depth * sin_half - cos_half * offset)
         own = state[j, STATE_OWN] - stiffness + 0.5 * (depth * cos_half + sin_half * offset)
         tau -= dot(a, cross_product(arm, hung))
         own -= dot(read(state, j, STATE_SWING), hung)
@@ -368,10 +368,8 @@ def point_ahead(joints, bends, wide):
     for j in range(joints.shape[0]):
         wide[WIDE_V_LOW, j, 0], wide[WIDE_V_LOW, j, 1], wide[WIDE_V_LOW, j, 2] = z
         axis_x, axis_y = joints[j].axis_x, joints[j].axis_y
-        sin_q, versine = (
-            2.0 * bends[j, BEND_SIN_HALF] * bends[j, BEND_COS_HALF],
-            2.0 * bends[j, BEND_SIN_HALF] * bends[j, BEND_SIN_HALF],
-        )
+        sin_half, cos_half = bends[j, BEND_SIN_HALF], bends[j, BEND_COS_HALF]
+        sin_q, versine = 2.0 * sin_half * cos_half, 2.0 * sin_half * sin_half
         b = mixed(axis_y, x, -axis_x, y)
         change = mixed(-versine, b, -sin_q, z)
         z = added(z, mixed(sin_q, b, -versine, z))

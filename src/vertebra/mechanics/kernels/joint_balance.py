@@ -2,8 +2,8 @@
 (theory 6.7).
 
 Torques out of balance, r = m - A T, are variables beside the tensions: r in units of the longest arm, T scaled by
-LIGHT, so that the nearest point to zero of {A T + r = m, bounds} all but ignores T. Steps from the last T take out what
-LIGHT leaves. Then the moments of these best tensions are kept while the tensions become the smallest.
+LIGHT, so that the nearest point to zero of {A T + r = m, bounds} all but ignores T. Steps from the last T remove the
+effect of LIGHT. Then the torques of these best tensions are kept while the tensions become the smallest.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from vertebra.mechanics.kernels.programmes import FOUND, KEPT, ActiveSet, Polyhe
 from vertebra.mechanics.layout import ACTIVE_WHICH, WORK_POINT
 
 LIGHT = 1e-4
-"""Weight of a tension beside a moment out of balance."""
+"""Weight of a tension beside a torque out of balance."""
 MOST_BALANCE_STEPS = 60
 SMALLEST_MOVE = 1e-13
-"""Steps shorter than this part of the size of the problem end the search."""
+"""Steps shorter than this fraction of the problem's size end the search."""
 SMALLEST_ARM = 1e-12
-"""Arms shorter than this part of the longest are round-off."""
+"""Arms shorter than this fraction of the longest are round-off."""
 
 
 @kernel
 def balance_joints(
-    last_links, low, high, arms, moments, along, grips, lists, x, best, weights, G, lower, upper, factors, tensions
+    last_links, low, high, arms, torques, along, grips, lists, x, best, weights, G, lower, upper, factors, tensions
 ):  # fmt: skip
-    """Write the tensions (N, cables, n) with the least squared moments out of balance, and of those the least squares.
+    """Write the tensions (N, cables, n) with the least squared torques out of balance, and of those the least squares.
 
-    `moments` (N, n) N*m. With `along`, neighbouring segments of a cable may differ by a factor between exp(-grip) and
+    `torques` (N, n) N*m. With `along`, neighbouring segments of a cable may differ by a factor between exp(-grip) and
     exp(grip), `grips` (N, cables, n) in the link after each joint; without, a cable has one tension. `lists`: active
     constraints of the search and of the smallest tensions, with which the next step begins.
     """
@@ -44,14 +44,14 @@ def balance_joints(
             for j in range(arms.shape[2]):
                 unit = max(unit, abs(arms[i, k, j]))
         for j in range(arms.shape[2]):
-            size = max(size, abs(moments[i, j]) / unit)
+            size = max(size, abs(torques[i, j]) / unit)
         for k in range(x.shape[0]):
             x[k] = 0.0
         search, weight, turn = 0, LIGHT, 0
         while True:
             if turn == 0 or search == 1:
                 count, n, rows = fill_balance_programme(
-                    last_links, low, high, arms[i], moments[i], along, grips[i], unit, weight, best, weights, G, lower,
+                    last_links, low, high, arms[i], torques[i], along, grips[i], unit, weight, best, weights, G, lower,
                     upper,
                 )  # fmt: skip
                 polyhedron = Polyhedron(n, rows, G, lower, upper)
@@ -83,9 +83,9 @@ def balance_joints(
 
 @merged
 def fill_balance_programme(
-    last_links, low, high, arms, moments, along, grips, unit, weight, best, weights, G, lower, upper
+    last_links, low, high, arms, torques, along, grips, unit, weight, best, weights, G, lower, upper
 ):
-    """Constraints of the search, or (weight 1) with the moments of `best` to be kept.
+    """Constraints of the search, or (weight 1) with the torques of `best` to be kept.
 
     Returns how many tensions, variables and rows there are.
     """
@@ -116,7 +116,7 @@ def fill_balance_programme(
                 square += G[j, variable] ** 2
             first += last_links[k]
         if light:
-            G[j, count + j], value, square = 1.0, moments[j] / unit, square + 1.0
+            G[j, count + j], value, square = 1.0, torques[j] / unit, square + 1.0
         length = math.sqrt(square) if square > 0.0 else 1.0
         for k in range(n):
             G[j, k] /= length

@@ -269,11 +269,8 @@ def world(frames, link, row, x, y, z):
 def point_jacobian(joints, frames, twists, link, point, jacobian):
     """Write the 6 x freedoms Jacobian at `point` of a link (link frame, m): linear rows, then angular; world axes."""
     px, py, pz = point[0], point[1], point[2]
-    x, y, z = (
-        world(frames, link, 0, px, py, pz),
-        world(frames, link, 1, px, py, pz),
-        world(frames, link, 2, px, py, pz),
-    )
+    x, y = world(frames, link, 0, px, py, pz), world(frames, link, 1, px, py, pz)
+    z = world(frames, link, 2, px, py, pz)
     moving = joints[link - 1].first + joints[link - 1].freedoms if link > 0 else 0
     for f in range(moving):
         ax, ay, az = twists[f, 0], twists[f, 1], twists[f, 2]

@@ -1,5 +1,5 @@
-"""The tensions of every link on its own: the cables that cross a joint against what its contacts can carry, and why
-there is no answer where there is none (theory 6.8 and 6.9).
+"""Tensions of each link on its own: the cables that cross a joint against what its contacts can carry, and, where there
+is no answer, why (theory 6.8 and 6.9).
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from vertebra.mechanics.layout import (
     GIVE_AXIAL,
     GIVE_CONTACT,
     GIVE_MAX_TENSION,
-    GIVE_MOMENT,
     GIVE_PRETENSION,
+    GIVE_TORQUE,
     GIVE_WIDTH,
     PLAIN_AXIAL,
     PLAIN_CONTACT,
-    PLAIN_MOMENT,
     PLAIN_ROWS,
+    PLAIN_TORQUE,
     RELAXED_ROWS,
     WRENCH_FA,
     WRENCH_FN,
@@ -49,11 +49,11 @@ from vertebra.robot.tables import Floats
 CUTS = 80
 """Most tangent planes of one cone."""
 CONE_KEPT = 5e-12
-"""The friction limits of the cone are kept to this part of the size of the problem."""
+"""The friction limits of the cone hold to this fraction of the problem's size."""
 CONE_NEAR = 1e-10
-"""Planes that miss the cone by no more than this part are good enough; the sum of tensions is as exact."""
+"""Planes that miss the cone by no more than this fraction are good enough; the sum of tensions is as exact."""
 LARGE = 1e-4
-"""Bounds above all forces by more than the inverse of this do not count for the size of a problem."""
+"""Bounds that exceed all forces by more than the inverse of this do not count toward the size of a problem."""
 NO_ARM = 1e-12
 """m; smaller arms are round-off."""
 
@@ -90,7 +90,7 @@ def solve_programme(joint, n, rows, size, x, programme, factors):
     while True:
         status = least_cost(Polyhedron(n, rows + cuts, G, low, high), cost, size, x, factors)
         if status == UNDECIDED and again:
-            # From another start round-off takes another way.
+            # From another start, round-off leads elsewhere.
             active[ACTIVE_WHICH, active.shape[1] - 1], again = 0, False
             continue
         if status != FOUND or contact[CONTACT_OFFSET] == 0.0 or contact[CONTACT_TRUE_CONE] == 0.0:
@@ -125,7 +125,7 @@ def solve_programme(joint, n, rows, size, x, programme, factors):
 
 @merged
 def fill_plain(joint, programme):
-    """The programme that nothing gives way in, with the box cone; returns how many rows, and the size of the numbers.
+    """The programme in which nothing gives way, with the box cone; returns how many rows, and the size of the numbers.
 
     Both contact constraints of a point are one row: the stronger counts.
     """
@@ -136,7 +136,7 @@ def fill_plain(joint, programme):
         clear_row(count, row, G, low, high)
     for k in range(count):
         low[k], high[k], cost[k] = crossing[CROSSING_LEAST, k], crossing[CROSSING_MOST, k], 1.0
-        G[PLAIN_MOMENT, k] = crossing[CROSSING_ARM, k]
+        G[PLAIN_TORQUE, k] = crossing[CROSSING_ARM, k]
         size = max(size, low[k], LARGE * high[k])
     low[count] = high[count] = wrench[WRENCH_MA]
     if contact[CONTACT_OFFSET] > 0.0:
@@ -206,7 +206,7 @@ def normal_forces(joint, x):
 @merged
 def cone_cut(joint, limit_1, limit_2, extra):
     """Tangent plane of the true cone at friction limits mu N_i: by how much the axial force is missed, N, and g_1, g_2,
-    h of the half space g_1 mu N_1 + g_2 mu N_2 >= h that holds the cone but not this point.
+    h of the half space g_1 mu N_1 + g_2 mu N_2 >= h that contains the cone but not this point.
 
     `extra`: friction along the axis beyond the cone's, N.
     """
@@ -233,7 +233,7 @@ def cone_tangent(limit, across, short):
     return at / root, across * across / root
 
 
-# Why a link's tension programme has no answer: by how much which constraint must give way (theory 6.9).
+# Why a link's tension programme has no answer: which constraint must give way, and by how much (theory 6.9).
 #
 # The programme of `fill_plain` with a variable, in N, for every kind of constraint, by which it gives way. One
 # kind at a time may give way, as little as possible; where none alone is enough, all may, with the least sum.
@@ -246,8 +246,8 @@ NO_GIVE = 1e-9
 def relax_link(joint, size, x, amounts, programme, factors):
     """Write `amounts` (8,), N and N*m, by which constraints must give way, and the nearest tensions, x.
 
-    The tensions are those for which all that gives way but their bounds adds up to the least; a moment counts by the
-    length of all arms together, so that it is in N.
+    The tensions are those for which everything that gives way, except their bounds, adds up to the least; a torque is
+    divided by the length of all arms together, so that it is in N.
     """
     high, cost, active, count = programme.high, programme.cost, factors.active, joint.cables
     rows, lever = fill_relaxed(joint, programme)
@@ -258,7 +258,7 @@ def relax_link(joint, size, x, amounts, programme, factors):
     everything, within = GIVE_WIDTH, GIVE_WIDTH + 1
     attempt = 0
     while attempt <= within:
-        if contacts or not GIVE_CONTACT <= attempt < GIVE_MOMENT:
+        if contacts or not GIVE_CONTACT <= attempt < GIVE_TORQUE:
             for k in range(n):
                 cost[k] = 0.0
             for kind in range(GIVE_WIDTH):
@@ -269,7 +269,7 @@ def relax_link(joint, size, x, amounts, programme, factors):
             if attempt <= everything and status == FOUND:
                 for kind in range(GIVE_WIDTH):
                     give = x[count + kind] if x[count + kind] > NO_GIVE else 0.0
-                    amounts[kind] = give * lever if kind == GIVE_MOMENT else give
+                    amounts[kind] = give * lever if kind == GIVE_TORQUE else give
                 answered = attempt < everything and x[count + attempt] <= NO_GIVE
                 attempt = within if answered else everything
         attempt += 1
@@ -277,7 +277,7 @@ def relax_link(joint, size, x, amounts, programme, factors):
 
 @merged
 def fill_relaxed(joint, programme):
-    """Rows and bounds; returns how many rows, and the length in m that turns the moment's give-way into N*m."""
+    """Rows and bounds; returns how many rows, and the length in m that turns the torque's give-way into N*m."""
     G, low, high, _ = programme
     wrench, contact, crossing, count = joint
     n = count + GIVE_WIDTH
@@ -292,7 +292,7 @@ def fill_relaxed(joint, programme):
         clear_row(n, row, G, low, high)
     for k in range(count):
         G[0, k] = G[1, k] = crossing[CROSSING_ARM, k] / lever
-    G[0, count + GIVE_MOMENT], G[1, count + GIVE_MOMENT] = 1.0, -1.0
+    G[0, count + GIVE_TORQUE], G[1, count + GIVE_TORQUE] = 1.0, -1.0
     low[n], high[n + 1] = wrench[WRENCH_MA] / lever, wrench[WRENCH_MA] / lever
     rows = 2
     for k in range(count):
@@ -327,7 +327,7 @@ def fill_relaxed(joint, programme):
 
 @kernel
 def weigh_joints(joints, cables, contacts, low, high, arms, wrenches, tensions, crossing, x, residual, scale, forces):
-    """Write `residual` (N, n) N*m, needed less supplied; `scale` (N,) N*m, of the moments at the joints; `forces`.
+    """Write `residual` (N, n) N*m, needed less supplied; `scale` (N,) N*m, of the torques at the joints; `forces`.
 
     Only the sum of the two axial forces follows from the motion; `axial_share` says how the points share it.
     """
@@ -346,7 +346,7 @@ def weigh_joints(joints, cables, contacts, low, high, arms, wrenches, tensions, 
                     forces[plane, i, j, point] = 0.0
             if contact[CONTACT_OFFSET] == 0.0:
                 continue
-            count = gather_crossing(joints, cables, low, high, arms[i], j, crossing)
+            gather_crossing(joints, cables, low, high, arms[i], j, crossing)
             count = 0
             for k in range(cables.shape[0]):
                 if j < cables[k].last_link:
@@ -383,17 +383,13 @@ def axial_share(force, limit_1, limit_2, across_1, across_2, true_cone):
     limit_1, limit_2 = max(limit_1, 0.0), max(limit_2, 0.0)
     beyond = max(across_1 - limit_1, across_2 - limit_2, 0.0) if true_cone else 0.0
     most = beyond + 0.5 * force
-    room_1, room_2 = (
-        axial_room(limit_1 + beyond, across_1, true_cone),
-        axial_room(limit_2 + beyond, across_2, true_cone),
-    )
+    room_1 = axial_room(limit_1 + beyond, across_1, true_cone)
+    room_2 = axial_room(limit_2 + beyond, across_2, true_cone)
     if room_1 + room_2 < force:
         for _ in range(60):
             middle = 0.5 * (beyond + most)
-            room_1, room_2 = (
-                axial_room(limit_1 + middle, across_1, true_cone),
-                axial_room(limit_2 + middle, across_2, true_cone),
-            )
+            room_1 = axial_room(limit_1 + middle, across_1, true_cone)
+            room_2 = axial_room(limit_2 + middle, across_2, true_cone)
             if room_1 + room_2 < force:
                 beyond = middle
             else:
@@ -412,8 +408,8 @@ def axial_room(limit, across, true_cone):
 
 @kernel
 def turn_wrenches(joints, cables, segments, q, tau, wrenches, arms):
-    """Turn world wrenches (N, n, 6) into the (n, t, a) of their joints, in place, with the moment that is left to the
-    cables, tau + k q, about a; and write the cables' moment arms (N, cables, n) in m, zero beyond their ends."""
+    """Turn world wrenches (N, n, 6) into the (n, t, a) of their joints, in place, with the torque that is left to the
+    cables, tau + k q, about a; and write the cables' lever arms (N, cables, n) in m, zero beyond their ends."""
     for i in range(q.shape[0]):
         x, y, z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
         for j in range(joints.shape[0]):
@@ -426,11 +422,8 @@ def turn_wrenches(joints, cables, segments, q, tau, wrenches, arms):
             x, y = mixed(joint.axis_x, a, joint.axis_y, b), mixed(joint.axis_y, a, -joint.axis_x, b)
             wrench = wrenches[i, j]
             force, moment = read(wrenches[i], j, 0), read(wrenches[i], j, 3)
-            wrench[WRENCH_FN], wrench[WRENCH_FT], wrench[WRENCH_FA] = (
-                dot(normal, force),
-                dot(tangent, force),
-                dot(a, force),
-            )
+            wrench[WRENCH_FN], wrench[WRENCH_FT] = dot(normal, force), dot(tangent, force)
+            wrench[WRENCH_FA] = dot(a, force)
             wrench[WRENCH_MN], wrench[WRENCH_MT] = dot(normal, moment), dot(tangent, moment)
             wrench[WRENCH_MA] = tau[i, j] + joint.stiffness * angle
             for k in range(cables.shape[0]):
@@ -441,7 +434,7 @@ def turn_wrenches(joints, cables, segments, q, tau, wrenches, arms):
 def allocate_links(
     joints, cables, contacts, low, high, arms, wrenches, lists, crossing, x, programme, factors, tensions, amounts
 ):  # fmt: skip
-    """Tensions (N, cables, n) of all links, and by how much which constraints must give way, `amounts` (N, n, 8).
+    """Tensions (N, cables, n) of all links, and how far constraints must give way, `amounts` (N, n, 8).
 
     `programme`, `factors`: plain tuples with the fields of `Programme` and `ActiveSet`; `lists`: (n, 2, ...) active
     constraints of each joint, with which the next step begins.

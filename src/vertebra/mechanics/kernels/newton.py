@@ -59,7 +59,7 @@ from vertebra.mechanics.layout import (
 from vertebra.robot.tables import FLEXURE, ROLLING
 
 SETTLED, STALLED, BEYOND = range(3)
-"""How a search ends: at an equilibrium; without one after all its steps; pressed against a half turn of a joint."""
+"""How a search ends: at an equilibrium; without one after all its steps; with a joint pressed against its half turn."""
 
 MOST_ITERATIONS = 200
 MOST_HALVINGS = 30
@@ -72,11 +72,11 @@ STEP_CAP = 0.7
 FARTHEST = 3.1
 """rad; the search stays within the half turn at which joint laws end."""
 ROUND_OFF = 2e-15
-"""A residual below this part of the moment scale cannot get better."""
+"""A residual below this fraction of the torque scale cannot get better."""
 ROUGH_ENOUGH = 1e-12
-"""The same with friction, whose kinks make the last digits dear."""
+"""The same with friction, whose kinks make the last digits expensive."""
 GOOD = 1e-10
-"""A residual below this part of the moment scale is an equilibrium once steps stop improving it."""
+"""A residual below this fraction of the torque scale is an equilibrium once steps stop improving it."""
 MOST_ROUGH_ITERATIONS = 50
 LEAVING_STEP = 0.3
 """rad; first try along negative curvature."""
@@ -225,9 +225,9 @@ def longest_step(state):
 
 @inner
 def downhill_step(leaving, state):
-    """Make the step one downhill of at most `STEP_CAP` rad a joint; returns tau . step.
+    """Make the step one downhill of at most `STEP_CAP` rad per joint; returns tau . step.
 
-    A direction that leaves a saddle has no slope to tell its sense: there the joint that gives way bends to its
+    A direction that leaves a saddle has no slope to decide its sign: there the joint that gives way bends to its
     positive side.
     """
     slope, longest = slope_along_step(state), longest_step(state)
@@ -261,8 +261,8 @@ def try_step(start, fraction, state, q):
 
 @inner
 def stiffen_joints(narrow, shift, work):
-    """Where the energy curves down: the sweep again with the smallest of a row of equal springs on all joints that
-    makes every pivot positive. Returns their stiffness, N*m/rad; `shift` is that of the last time."""
+    """Where the energy curves down: the sweep again with the smallest of a series of equal springs on all joints
+    that makes every pivot positive. Returns their stiffness, N*m/rad; `shift` is that of the last time."""
     state, wide, memory = work.state, work.wide, work.memory
     largest = 0.0
     for j in range(state.shape[0]):
@@ -301,16 +301,15 @@ def statics_problem(joints, links, cables, segments, gravity, loads, rest, rate,
 
 @merged
 def search_along_step(problem, friction, exact, leaving, slope, tensions, q, start, work):
-    """Go along the step in `state` as far as pays; returns (whether it did, whether a joint met its half turn)."""
+    """Go along the step in `state` as far as it helps.
+
+    Returns whether it did, and whether a joint reached its half turn.
+    """
     state, report = work.state, work.report
-    energy, residual, scale, good = (
-        report[REPORT_ENERGY],
-        report[REPORT_RESIDUAL],
-        report[REPORT_SCALE],
-        report[REPORT_GOOD_ENOUGH],
-    )
+    energy, residual = report[REPORT_ENERGY], report[REPORT_RESIDUAL]
+    scale, good = report[REPORT_SCALE], report[REPORT_GOOD_ENOUGH]
     norm = torque_norm(state)
-    # Round-off of an energy difference: below it only slopes and residuals tell.
+    # Round-off of an energy difference: below it only slopes and residuals decide.
     noise = 1e-14 * (abs(energy) + q.shape[0] * scale)
     copy_pose(q, start)
     fraction, clamped = 1.0, False
@@ -326,7 +325,7 @@ def search_along_step(problem, friction, exact, leaving, slope, tensions, q, sta
                 return True, clamped
             break
         elif exact and friction is not None:
-            # Where cables begin to slip the moments have kinks, and their norm tells better than their work.
+            # Where cables begin to slip the torques have kinks, and their norm tells more than their work.
             accepted = torque_norm(state) <= (1.0 - 0.3 * fraction) * norm
         elif change < -noise:
             accepted = change <= 1e-4 * fraction * slope
@@ -346,7 +345,7 @@ def find_equilibrium(problem, friction, tensions, by_norm, use_start, q, start, 
 
     Cables pull with `tensions`, or, when `rest` is not empty, like springs of `rate` N/m beyond their `rest` lengths;
     `tensions` then receives the outcome. With friction, steps are judged `by_norm` of the torques, or by their work,
-    which leads a robot that nothing holds to where it falls. On return `state` and `report` belong to `q`.
+    which takes a robot without support to where it falls. On return `state` and `report` belong to `q`.
     """
     state, report, narrow = work.state, work.report, problem.narrow
     by_length = problem.rest.shape[0] > 0
@@ -432,13 +431,13 @@ def inspect_pose(
 
 # From a search to an answer: several starts, and continuation in the presliding where one search fails (theory 4.5).
 
-USUAL, STRAIGHTENED, AGAIN, LED = range(4)
+USUAL, STRAIGHTENED, AGAIN, CONTINUED = range(4)
 """What `find_shape` tries: the start that was given or is usual; the straight pose; the first again; continuation."""
 SOFTEST, BOLDEST, TIMID = 1e4, 0.1, 0.9
-"""Times its own presliding: the slip over which friction builds up where the search has to be led; the factor from one
-to the next, and that at which it is given up."""
+"""Of the continuation: factor on the presliding that it starts with, factor from one presliding to the next, and the
+factor at which it gives up."""
 MOST_ATTEMPTS = 60
-KEEP, TAKE = range(2)
+SAVE, RESTORE = range(2)
 
 
 @kernel
@@ -475,8 +474,8 @@ def find_shape(
 ):  # fmt: skip
     """`find_equilibrium`; where the usual start leads nowhere or out of range, once more from the straight pose.
 
-    If that is no better, the first answer stands. Where friction leaves the search without an equilibrium, it is led
-    there: friction that builds up over a long slip first, then over shorter ones, each from the answer before.
+    If that is no better, the first answer stands. Where friction leaves the search without an equilibrium,
+    continuation leads there: a long presliding first, then shorter ones, each from the answer before.
     """
     status, spent, from_q, phase = STALLED, 0.0, use_start, USUAL
     only_start = use_start or rest.shape[0] > 0
@@ -484,7 +483,7 @@ def find_shape(
     problem = statics_problem(joints, links, cables, segments, gravity, loads, rest, rate, friction, state)
     work = StaticsWork(state, load_at, wide, memory, report)
     if friction is not None:
-        exchange_pose(q, state, STATE_GIVEN, KEEP)
+        exchange_pose(q, state, STATE_GIVEN, SAVE)
     for attempt in range(MOST_ATTEMPTS):
         report[REPORT_SOFTNESS] = softness
         status = find_equilibrium(problem, friction, tensions, phase != AGAIN, from_q, q, start, work)
@@ -494,25 +493,25 @@ def find_shape(
             break
         spent += report[REPORT_ITERATIONS]
         from_q = True
-        if friction is not None and phase == LED:
+        if friction is not None and phase == CONTINUED:
             if settled and softness == 1.0:
                 spent -= report[REPORT_ITERATIONS]
                 break
             if settled:
                 held, firmer = softness, max(BOLDEST, firmer * firmer)
-                exchange_pose(q, state, STATE_SAFE, KEEP)
+                exchange_pose(q, state, STATE_SAFE, SAVE)
             else:
                 firmer = math.sqrt(firmer)
-                exchange_pose(q, state, STATE_SAFE, TAKE)
+                exchange_pose(q, state, STATE_SAFE, RESTORE)
             softness = max(held * firmer, 1.0)
             if held == math.inf or firmer > TIMID or attempt == MOST_ATTEMPTS - 2:
                 phase, softness, from_q = AGAIN, 1.0, use_start
-                exchange_pose(q, state, STATE_GIVEN, TAKE)
+                exchange_pose(q, state, STATE_GIVEN, RESTORE)
         elif phase == AGAIN or (only_start and (settled or friction is None)):
             spent -= report[REPORT_ITERATIONS]
             break
         elif friction is not None and not settled:
-            phase, softness = LED, SOFTEST
+            phase, softness = CONTINUED, SOFTEST
             if not use_start:
                 straighten(q)
         elif phase == USUAL:
@@ -526,9 +525,9 @@ def find_shape(
 
 @inner
 def exchange_pose(q, state, column, what):
-    """Put a pose by in a column of `state`, or take it back."""
+    """Save a pose in a column of `state`, or restore it."""
     for j in range(q.shape[0]):
-        if what == KEEP:
+        if what == SAVE:
             state[j, column] = q[j]
         else:
             q[j] = state[j, column]

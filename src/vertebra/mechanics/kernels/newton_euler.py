@@ -38,7 +38,7 @@ from vertebra.robot.tables import FLEXURE, Floats, Table
 
 
 class MovingChain(NamedTuple):
-    """A robot of mirror joints with mass and inertia, under gravity and loads."""
+    """A mirror-joint robot with mass and inertia, under gravity and loads."""
 
     joints: Table
     links: Table
@@ -108,8 +108,8 @@ def move_particles(chain, j, before, bend, rate, rise, g, particles):
 
     Each sits at p = P + u t + y a with its own u(q) (theory 4.6), so p' = s' z + u' t - (u/2) n and
     p'' = s'' z + (u'' - u/4) t - u' n. The mass of a cable segment follows its length; that change of mass is left out
-    of the forces, as in statics. Returns kinetic energy and potential in J, and the power in W that mass drawn into
-    the gap brings.
+    of the forces, as in statics. Returns kinetic energy and potential in J, and the power in W of mass drawn into
+    the gap.
     """
     joints, cables, segments = chain.joints, chain.cables, chain.segments
     origin, spin, turn, speed, lift = before
@@ -222,7 +222,7 @@ def outward_pass(chain, q, qd, qdd, work):
         normal, tangent = mixed(cos_half, z, sin_half, b), mixed(cos_half, b, -sin_half, z)
         lam, lam1 = 2.0 * s1 * cos_half, 2.0 * s2 * cos_half - s1 * sin_half
         to_centre = mixed(links[j].reach + s, z, lam, tangent)
-        # a x C' as in `equilibrium.place`.
+        # a x C' as in `place_chain`.
         swing = combined(s1, b, -lam1, normal, -0.5 * lam, tangent)
         if chain.heavy_gaps:
             crossing = moved(origin, links[j].reach + s, z)
@@ -284,7 +284,7 @@ def outward_pass(chain, q, qd, qdd, work):
 def inward_pass(joints, loads, heavy_gaps, work, tau):
     """From tip to base: `tau`, the torque about its axis that each joint must give, and the outboard wrench about C.
 
-    Takes no `MovingChain`: to hand over tables that it does not read took a tenth of the time of inverse dynamics.
+    Takes no `MovingChain`: handing over tables that it does not read took a tenth of the time of inverse dynamics.
     """
     motion, particles, load_at = work
     force = moment = point = (0.0, 0.0, 0.0)

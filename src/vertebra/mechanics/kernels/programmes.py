@@ -25,7 +25,7 @@ from vertebra.mechanics.layout import (
 from vertebra.robot.tables import Floats
 
 FOUND, EMPTY, UNDECIDED = range(3)
-"""What `nearest_point` returns: the answer; no point keeps all constraints; round-off kept it from an answer."""
+"""What `nearest_point` returns: the answer; no point keeps all constraints; round-off prevented an answer."""
 
 # Marks of constraints. A pinned one is an equation: it stays, whatever the sign of its multiplier.
 FREE, ACTIVE, PINNED = range(3)
@@ -33,7 +33,7 @@ FREE, ACTIVE, PINNED = range(3)
 DEPENDENT = 1e-20
 """Squared length that a unit normal must have beyond the active ones."""
 STARTING = 1e-12
-"""The same for constraints to start with: the choice is ours, so not those on the verge."""
+"""The same for constraints to start with: they are ours to choose, so the nearly dependent ones are left out."""
 SMALLEST_STEP = 1e-13
 
 
@@ -50,7 +50,7 @@ class Polyhedron(NamedTuple):
 class ActiveSet(NamedTuple):
     """Active constraints with their factors: N = basis^T R, `basis` orthogonal, R triangular, its columns in `upper`.
 
-    Steps of the search take its parts one by one: to hand over all of it cost a twentieth of their time.
+    Steps of the search take its parts one by one: handing over all of it cost a twentieth of their time.
     """
 
     basis: Floats
@@ -99,7 +99,7 @@ def nearest_point(polyhedron, tolerance, x, factors):
                 drop_constraint(n, leaving, basis, upper, active, mark, u)
         u[active[ACTIVE_WHICH, last]] = multiplier
         add_constraint(n, which, side, low, high, basis, upper, active, mark, work)
-    # Once more from the point itself: without the round-off of the way.
+    # Once more from the point itself, without the round-off of the steps.
     nearest_on_active(n, low, high, tolerance, x, basis, upper, active, mark, work)
     return status
 
@@ -193,11 +193,8 @@ def drop_constraint(n, leaving, basis, upper, active, mark, u):
     mark[active[ACTIVE_WHICH, leaving]] = FREE
     active[ACTIVE_WHICH, last] = count
     for m in range(leaving, count):
-        active[ACTIVE_WHICH, m], active[ACTIVE_SIDE, m], u[m] = (
-            active[ACTIVE_WHICH, m + 1],
-            active[ACTIVE_SIDE, m + 1],
-            u[m + 1],
-        )
+        active[ACTIVE_WHICH, m], active[ACTIVE_SIDE, m] = active[ACTIVE_WHICH, m + 1], active[ACTIVE_SIDE, m + 1]
+        u[m] = u[m + 1]
         for i in range(m + 2):
             upper[m, i] = upper[m + 1, i]
     for m in range(leaving, count):
@@ -238,7 +235,7 @@ def rebuild_factors(polyhedron, factors):
 
 @inner
 def nearest_on_active(n, low, high, tolerance, x, basis, upper, active, mark, work):
-    """Nearest point on the active constraints alone, and their multipliers; those that would have to pull go."""
+    """Nearest point on the active constraints alone, and their multipliers; negative ones are dropped."""
     point, d, target, u = work[WORK_POINT], work[WORK_D], work[WORK_TARGET], work[WORK_U]
     last, leaving = active.shape[1] - 1, 0
     while leaving >= 0:
@@ -276,11 +273,11 @@ def nearest_on_active(n, low, high, tolerance, x, basis, upper, active, mark, wo
 # 6.10).
 
 DOWNHILL_REACH = 10.0
-"""How far downhill a step looks, in sizes of the problem: far enough for one step to do, most often."""
+"""How far downhill a step goes, in sizes of the problem: one step is usually enough."""
 KEPT = 1e-12
-"""Constraints are kept to this part of the size of the problem."""
+"""Constraints hold to this fraction of the problem's size."""
 PRICED = 1e-11
-"""Prices of constraints below this part of the cost are none."""
+"""Prices of constraints below this fraction of the cost count as zero."""
 MOST_COST_STEPS = 200
 IDLE = 8
 """Steps without gain after which the point is taken for an optimum."""
@@ -320,7 +317,7 @@ def least_cost(polyhedron, cost, size, x, factors):
                 if price[m] > PRICED * steepest:
                     mark[active[ACTIVE_WHICH, m]] = PINNED
         else:
-            # Between constraints that are all but parallel, steps go on below what the constraints are kept to.
+            # Between constraints that are all but parallel, steps continue below the accuracy of the constraints.
             idle = idle + 1 if turn > 0 and value > least - KEPT * size * steepest else 0
             least = min(value, least) if turn > 0 else value
             if turn > 0:

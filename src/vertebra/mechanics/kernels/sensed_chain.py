@@ -15,19 +15,19 @@ from vertebra.robot.tables import BALL, PIN, Floats, Table
 
 MOST_STEPS = 30
 SMALL_STEP = 1e-6
-"""rad: where no step is larger, the next one is far below what a sensor can tell."""
+"""rad: once no step is larger, the next one is far below a sensor's resolution."""
 LARGEST_STEP = 1.0
 """rad."""
 NEAR_FIT = 0.02
-"""rad: from steps of this size on, what contradicts the others is an outlier."""
+"""rad: once steps are this small, a sensor that contradicts the others is an outlier."""
 LIMIT_WEIGHT = 1e10
 """1/rad^2, against leaving the range of a joint."""
 BASE_PRIOR = 0.1
-"""1/rad^2, keeps the base where it was when no sensor tells its orientation."""
+"""1/rad^2, keeps the base where it was when no sensor gives its orientation."""
 
 
 class SensedChain(NamedTuple):
-    """A robot, what sensors say of its links, and how far to believe them and it."""
+    """A robot, what sensors say about its links, and how far to trust both."""
 
     joints: Table
     links: Table
@@ -61,7 +61,7 @@ def fit_chain(
     when `base_known`; other frames are one step old at the end.
 
     `gate`: residuals beyond so many standard deviations lose weight; `soft`: variance of a joint's twist, rad^2;
-    `straight` (n,): how much the angles of a joint want to be zero, 1/rad^2.
+    `straight` (n,): prior information that a joint's angles are zero, 1/rad^2.
     Writes the residuals (n+1, 3) rad and weights (n+1, 2) of tilt and heading. Returns the number of steps, negative
     when the last one was still large.
     """
@@ -192,8 +192,8 @@ def fill_axes(joint, j, twists, frames, axes, factors):
 def prior_and_wish(joint, q, soft, straight, twist):
     """Prior information (xx, xy, yy, zz) on a joint's steps and the vector that goes with it.
 
-    A weak wish to stay decides where no sensor does; a strong one is against leaving the range; a soft twist wants to
-    be zero, and so do angles by `straight`. What the joint does not have gets 1, so that the matrix can be inverted.
+    A weak prior to stay decides where no sensor does; a strong one is against leaving the range; a soft twist is drawn
+    to zero, and so are angles by `straight`. A freedom that the joint lacks gets 1, so that the matrix can be inverted.
     """
     first, limit = joint.first, joint.limit
     stay = 1.0 / (limit * limit) + straight
@@ -278,7 +278,7 @@ def substitute_fit(chain, pull, fit):
 
 @inner
 def keep_in_range(joints, q):
-    """Take off what the strong wish against leaving the range has left over."""
+    """Remove what the strong prior against leaving the range has left over."""
     for j in range(joints.shape[0]):
         joint = joints[j]
         first, limit = joint.first, joint.limit
@@ -297,7 +297,7 @@ def keep_in_range(joints, q):
 
 @inner
 def spread_covariance(joints, frames, axes, points, factors, scratch, variances, covariances):
-    """Write the variances (n, 3) of each joint's freedoms (and of its twist, behind them), rad^2, and the covariance
+    """Write the variances (n, 3) of each joint's freedoms (and of its twist, after them), rad^2, and the covariance
     (n+1, 6, 6) of the point (0, 0, points[i]) of every link: linear rows and columns first, world axes, m and rad.
 
     A joint's step is u = e - gain d with e of covariance H^-1, independent of the turn d of the link before it. The
@@ -357,11 +357,7 @@ def move_covariance(p, by, out):
 def fill_screws(joint, j, point, frames, axes, factors, screws):
     """What a unit step of each freedom does to a point beyond the joint and to its link: displacement, turn."""
     for f in range(3):
-        a, b, c = (
-            factors[j, FACTOR_AXIS + 3 * f],
-            factors[j, FACTOR_AXIS + 3 * f + 1],
-            factors[j, FACTOR_AXIS + 3 * f + 2],
-        )
+        a, b, c = read(factors, j, FACTOR_AXIS + 3 * f)
         if f < joint.freedoms:
             x, y, z = axes[joint.first + f, 3], axes[joint.first + f, 4], axes[joint.first + f, 5]
         else:

@@ -34,7 +34,7 @@ UNKNOWN_ACCELERATION = 5.0
 UNKNOWN_JERK = 60.0
 """rad/s^3, standard deviation of what it changes beyond its trend."""
 UNKNOWN_RATE = 1.0
-"""rad/s: standard deviation of the rate of a link of which no gyro tells."""
+"""rad/s: standard deviation of the rate of a link without a gyro."""
 MOST_GAIN = 4.0
 """Smoothing lowers the variance of a tilt by this factor at most: errors of successive samples are not independent."""
 
@@ -43,7 +43,7 @@ MOST_GAIN = 4.0
 def take_orientation(table, row, form, values, time, tilt_trust, heading_trust, use_rates, gate, scratch):
     """File a sample of sensor `row`; `values` are angles, a quaternion or a matrix (9,), `scratch` two matrices.
 
-    Where the gyro tells how the link has turned since the last sample, the tilts of both are weighed against each
+    Where the gyro measures how the link has turned since the last sample, the tilts of both are weighed against each
     other; headings are taken as they come, because their errors change slowly and smoothing would not help.
     """
     sensor = table[row]

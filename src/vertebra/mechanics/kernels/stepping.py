@@ -58,7 +58,7 @@ from vertebra.robot.tables import Floats
 
 
 class Drive(NamedTuple):
-    """What moves the joints and what holds them back."""
+    """What drives the joints and what resists their motion."""
 
     by_length: bool
     has_friction: bool
@@ -217,8 +217,8 @@ derivatives, so that velocity terms may be left out of them."""
 
 @inner
 def sample_inputs(samples, step, dt, pulls, windings):
-    """Inputs at the start, middle and end of a step and their rates; `samples` (2 steps + 1, cables), or one row that
-    holds for all. A parabola through the three gives the rates."""
+    """Inputs at the start, middle and end of a step and their rates; `samples` (2 steps + 1, cables), or one row for
+    all of them. A parabola through the three gives the rates."""
     moving = samples.shape[0] > 1
     for k in range(samples.shape[1]):
         for i in range(3):
@@ -367,7 +367,7 @@ def record_step(step, q, qd, qdd, tensions, powers, works, records, filled):
 
 @inner
 def first_to_leave(drive, kept, q, qd):
-    """How a step ended, the joint to blame, and the part of the step it took to get to its limit."""
+    """How a step ended, the joint to blame, and the fraction of the step after which it reached its limit."""
     least, most = drive.least, drive.most
     for j in range(q.shape[0]):
         if not (abs(q[j]) < HALF_TURN and abs(q[j] - kept[j]) < FARTHEST_STEP and abs(qd[j]) < FASTEST):
@@ -392,8 +392,8 @@ def run_steps(
 
     Plain tuples with the fields of `MovingChain`, `Drive`, `MotionWork`, `StaticsWork`, the rest of `StepWork` and
     `Records`; `filled`: rows written so far; `works` (2, ..): work so far, and at the start of the step. Returns how it
-    ended, after which step (its state is in `q` and `qd`), the joint to blame, the part of the next step it took to get
-    to its limit, and its angle at the end of that.
+    ended, after which step (its state is in `q` and `qd`), the joint to blame, the fraction of the next step after
+    which it reached its limit, and its angle at the end of that step.
     """
     chain, drive, records = MovingChain(*chain), Drive(*drive), Records(*records)
     work = StepWork(MotionWork(*moving), StaticsWork(*resting), *room)

@@ -1,9 +1,9 @@
 """The Newton step in O(n): elimination along the chain of a stiffness matrix with a short memory (theory 3.2 and 3.3).
 
-Off the diagonal H_ij = u_i . v_j for i < j, and H_ji = u'_i . v'_j: a few numbers carry all that the distal part of the
-chain does to the proximal one. With tensions given, u is the axis a (three numbers) and H is symmetric: the narrow
-sweep. Dead moments, heavy cables (one more number), cables with friction and cables of given length (one more each)
-take the wide sweep.
+Off the diagonal H_ij = u_i . v_j for i < j, and H_ji = u'_i . v'_j: a few numbers carry the whole effect of the
+distal part of the chain on the proximal one. With tensions given, u is the axis a (three numbers) and H is symmetric:
+the narrow sweep. Dead moments, heavy cables (one more number), cables with friction and cables of given length (one
+more each) take the wide sweep.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ from vertebra.mechanics.layout import (
 NONE = -1
 """No joint: every pivot is positive."""
 NEUTRAL = 1e-12
-"""A pivot below this part of what it is made of is round-off."""
+"""A pivot below this fraction of its terms is round-off."""
 NO_STIFFNESS = 1e-15
-"""N*m/rad; less holds no joint."""
+"""N*m/rad; less supports no joint."""
 FLOOR = 1e-6
-"""Smallest pivot that a modified step divides by, relative to what it is made of."""
+"""Smallest pivot that a modified step divides by, relative to its terms."""
 
 
 @inner
 def usable_pivot(pivot, own, coupling, lever):
     """The pivot itself, or a positive stand-in for one that is not: (pivot to divide by, whether it was positive)."""
-    made_of = abs(own) + coupling + lever
-    if pivot > NEUTRAL * made_of + NO_STIFFNESS:
+    terms = abs(own) + coupling + lever
+    if pivot > NEUTRAL * terms + NO_STIFFNESS:
         return pivot, True
-    return max(abs(pivot), FLOOR * made_of, NO_STIFFNESS), False
+    return max(abs(pivot), FLOOR * terms, NO_STIFFNESS), False
 
 
 NO_MEMORY = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -131,7 +131,7 @@ def widen(gravity, heavy_cables, state, wide):
             wide[WIDE_U, j, i] = wide[WIDE_U_LOW, j, i] = a[i]
             wide[WIDE_V, j, i] = state[j, STATE_UPPER + i]
             wide[WIDE_V_LOW, j, i] = state[j, STATE_LOWER + i]
-        # Weight that the turning joint j draws into its gap presses on all joints before it, not on those beyond.
+        # Weight that joint j draws into its gap as it turns presses on all joints before it, not on those beyond.
         press = dot(a, cross_product(read(state, j, STATE_CENTRE), g)) if heavy_cables else 0.0
         wide[WIDE_U, j, WIDE_DRIFT_COLUMN] = wide[WIDE_U_LOW, j, WIDE_DRIFT_COLUMN] = press
         wide[WIDE_V, j, WIDE_DRIFT_COLUMN] = state[j, STATE_DRIFT] if heavy_cables else 0.0
@@ -147,8 +147,8 @@ def clear_table(table):
 
 @merged
 def first_reader(wide, column):
-    """Joint nearest the base that reads a column of what the sweep carries; the number of joints if none does. That of
-    a cable that slips in all its holes goes unread."""
+    """Joint nearest the base that reads a column of what the sweep carries; the number of joints if none does. The
+    column of a cable that slips in all its holes is never read."""
     j, n = 0, wide.shape[1]
     while j < n and wide[WIDE_U, j, column] == 0.0:
         j += 1

@@ -1,6 +1,4 @@
-"""What all exported models share: coordinates of their joints, masses of their links, solids to look at, and text of
-XML files.
-"""
+"""What all exported models share: joint coordinates, link masses, solids to look at, and XML text."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ def numbers(values: Iterable[float]) -> str:
 
 
 def legal(text: str) -> str:
-    """Without the characters that no XML file may hold."""
+    """Without the characters that no XML file may contain."""
     return _ILLEGAL.sub("?", text)
 
 
@@ -260,11 +258,11 @@ def mass_notes(robot: Robot) -> Iterator[str]:
 def _combined(robot: Robot, link: int) -> Inertial:
     row = robot.links[link]
     own_mass = float(row["mass"]) or PLACEHOLDER_MASS
-    moments = row["inertia"] if row["inertia"].any() else solid_cylinder(own_mass, row["length"], row["diameter"])
+    principal = row["inertia"] if row["inertia"].any() else solid_cylinder(own_mass, row["length"], row["diameter"])
     parts = [(own_mass, row["center_of_mass"]), *_points_fixed_to(robot, link)]
     mass = sum(part for part, _ in parts)
     center = sum(part * place for part, place in parts) / mass
-    inertia = np.diag(moments)
+    inertia = np.diag(principal)
     for part, place in parts:
         arm = place - center
         inertia = inertia + part * (arm @ arm * np.eye(3) - np.outer(arm, arm))
@@ -288,7 +286,7 @@ def _points_fixed_to(robot: Robot, link: int) -> Iterator[tuple[float, Floats]]:
             yield float(cable["lock_mass"]), np.array([cable["x"], cable["y"], cable["end"]])
 
 
-# Simple solids that make an exported robot good to look at; they carry no mass and touch nothing.
+# Simple solids to look at; they have no mass and touch nothing.
 
 Point = tuple[float, float, float]
 
@@ -299,7 +297,7 @@ COLOURS = {
     "cable": (0.00, 0.45, 0.70, 1.0),
     "tip": (0.84, 0.37, 0.00, 1.0),
 }
-"""Red, green, blue, alpha; distinct for colour-blind eyes."""
+"""Red, green, blue, alpha; colour-blind safe."""
 
 
 @dataclass(frozen=True)

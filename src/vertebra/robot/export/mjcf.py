@@ -1,7 +1,7 @@
-"""MJCF, the model file of MuJoCo: exact kinematics of links and cables, one body a link.
+"""MJCF, the model file of MuJoCo: exact kinematics of links and cables, one body per link.
 
 A rolling joint becomes two hinges R from its faces that turn q/2 each; a flexure becomes slide, hinge, slide with both
-slides following s(q) of the hinge. Equality constraints hold these couplings (theory, section 6).
+slides following s(q) of the hinge. Equality constraints keep these couplings (theory, section 6).
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _notes(robot: Robot) -> Iterator[str]:
 
 
 def _timestep(robot: Robot, inertials: list[Inertial]) -> float:
-    """A step that follows neighbouring links swinging against each other on their springs, s; one digit."""
+    """A step that resolves neighbouring links swinging against each other on their springs, s; one digit."""
     smallest = np.array([np.linalg.eigvalsh(body.inertia)[0] for body in inertials])
     fastest = math.sqrt((4 * robot.joints["stiffness"] / smallest).max())
     step = LONGEST_TIMESTEP if fastest == 0 else min(LONGEST_TIMESTEP, 0.5 / fastest)

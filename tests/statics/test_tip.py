@@ -1,14 +1,16 @@
-"""Tensions that bring the tip to a place, and as stiff as wanted."""
+"""Tensions that bring the tip to a place, and as stiff as wanted; with friction also as the next step of a path."""
 
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 import pytest
 from tests import robots
 from tests.robots import smooth
 from tests.statics.cases import Case
+from tests.statics.test_forward import assert_same_shape
 
 import vertebra as vb
 from vertebra.errors import Infeasible, InputError
@@ -247,42 +249,198 @@ def test_the_search_is_repeatable() -> None:
     np.testing.assert_array_equal(first.tensions, again.tensions)
 
 
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"position": (0.0, 0.1)}, "position"),
-        ({"position": (0.0, 0.1, np.nan)}, "position"),
-        ({"position": "up"}, "position"),
-        ({"stiffness": 5.0}, "stiffness"),
-        ({"stiffness": ((1.0, 0.0, 0.0), 0.0)}, "stiffness"),
-        ({"stiffness": ((1.0, 0.0, 0.0), -5.0)}, "stiffness"),
-        ({"stiffness": ((1.0, 0.0, 0.0), [5.0, 6.0])}, "stiffness"),
-        ({"stiffness": ((1.0, 0.0, 0.0), "stiff")}, "stiffness"),
-        ({"stiffness": ((0.0, 0.0, 0.0), 5.0)}, "stiffness"),
-        ({"stiffness": ((1.0, 0.0), 5.0)}, "stiffness direction"),
-        ({"lower": -1.0}, "lower"),
-        ({"lower": 5.0, "upper": 4.0}, "upper"),
-        ({"upper": [1.0, 2.0]}, "upper"),
-        ({"start": np.zeros(3)}, "start"),
-        ({"start": np.full(11, 3.5)}, "start"),
-        ({"tolerance": 0.0}, "tolerance"),
-        ({"tolerance": -1.0}, "tolerance"),
-        ({"tolerance": "small"}, "tolerance"),
-        ({"gravity": "moon"}, "gravity"),
-        ({"loads": 3}, "loads"),
-        ({"robot": "hu2023-prototype"}, "robot"),
-        ({"robot": smooth("lapusan2022")}, "robot"),
-    ],
-)
-def test_wrong_arguments_are_named(change, named) -> None:
-    arguments = {"robot": smooth("hu2023-prototype"), "position": (0.0, 0.0, 0.15), **change}
-    with pytest.raises(InputError) as caught:
-        vb.tensions_for_tip(**arguments)
-    assert caught.value.argument == named
-
-
 def test_a_robot_without_cables_is_refused() -> None:
     mapping = smooth("yang2023-a").to_mapping()
     del mapping["sections"][0]["cables"]
     with pytest.raises(InputError, match="no cables"):
         vb.tensions_for_tip(smooth(mapping), (0.0, 0.0, 0.07))
+
+
+# With friction: from the straight robot, or as the next step of a path.
+
+
+SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
+Law = vb.FrictionLaw
+# Robot, largest tension in N, places to reach by a single call, steps of a path: here, and in the soak.
+ROUGH: dict[str, tuple[vb.Robot, float, tuple[int, int], tuple[int, int]]] = {
+    "a": (vb.load("yang2023-a"), 12.0, (4, 50), (60, 400)),
+    "b": (vb.load("yang2023-b"), 20.0, (2, 25), (40, 300)),
+    "c": (vb.load("yang2023-c"), 10.0, (1, 8), (15, 100)),
+}
+ROUGH_CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "a": ("a", {}),
+    "a, paper": ("a", {"closure": "paper"}),
+    "a, sticking": ("a", {"friction": Law.constant(0.4, 1e-3), "gravity": "ceiling"}),
+    "b": ("b", {}),
+    "b, loaded": ("b", {"friction": Law.of(lambda t: 0.1 + t), "loads": [vb.Load(force=(0.1, 0.05, 0.0))]}),
+    "c": ("c", {}),
+}
+every_rough_case = pytest.mark.parametrize("name", ROUGH_CASES)
+
+
+def rough_case(name: str) -> tuple[vb.Robot, float, dict[str, Any], int, int]:
+    which, given = ROUGH_CASES[name]
+    robot, most, places, steps = ROUGH[which]
+    return robot, most, given, places[SOAK], steps[SOAK]
+
+
+@every_rough_case
+def test_reachable_places_are_reached_with_friction(name: str) -> None:
+    robot, most, given, count, _ = rough_case(name)
+    rows = np.random.default_rng(5).uniform(0.0, most, (count, len(robot.cables)))
+    for row in rows:
+        wanted = vb.shape_from_tensions(robot, row, **given).tip
+        result = vb.tensions_for_tip(robot, wanted, **given)
+        assert result.reached
+        assert result.error <= 1e-6
+        assert result.error == pytest.approx(np.linalg.norm(result.shape.tip - wanted), abs=1e-15)
+        forward = vb.shape_from_tensions(robot, result.tensions, **given)
+        assert_same_shape(result.shape, forward)
+        assert np.linalg.norm(forward.tip - wanted) <= 1e-6
+
+
+def wandering(robot: vb.Robot, most: float, count: int, seed: int) -> np.ndarray:
+    """(count, cables) tensions that go here and there by small steps, N."""
+    rng = np.random.default_rng(seed)
+    rows = [rng.uniform(0.3 * most, 0.7 * most, len(robot.cables))]
+    for i in range(count):
+        if i % 6 == 0:
+            toward = rng.uniform(0.02 * most, most, len(robot.cables))
+        rows.append(rows[-1] + 0.15 * (toward - rows[-1]))
+    return np.array(rows[1:])
+
+
+@every_rough_case
+def test_the_tip_follows_a_path_that_some_tensions_give(name: str) -> None:
+    """Step by step from the answer before, with cables that slip to and fro."""
+    robot, most, given, _, count = rough_case(name)
+    wanted = vb.ShapePath(robot, **given).follow(wandering(robot, most, count, 1)).tip
+    path = vb.ShapePath(robot, **given)
+    jumps, missed = [], 0
+    for place in wanted:
+        before, last = path.save().to_mapping(), path.tensions
+        result = vb.tensions_for_tip(robot, place, path=path, check=False)
+        assert result.reached == (result.error <= 1e-6)
+        # Its history is another than that of the tensions which gave the places: a few may be out of its reach.
+        missed += not result.reached
+        assert path.save().to_mapping() == before
+        assert_same_shape(path.step(result.tensions), result.shape)
+        if last is not None:
+            jumps.append(np.abs(result.tensions - last).max())
+    print(f"{name}: largest step of a tension {np.percentile(jumps, [50, 99, 100])} N")
+    assert missed <= 0.01 * count
+    # Next to the last tensions, not anywhere.
+    assert np.median(jumps) < 0.15 * most
+
+
+def test_the_same_place_needs_other_tensions_on_the_way_back() -> None:
+    robot = ROUGH["b"][0]
+    path = vb.ShapePath(robot)
+    path.step([10.0, 9.0, 2.0, 3.0])
+    eased = path.preview([6.0, 6.0, 2.0, 2.5])
+    back = vb.tensions_for_tip(robot, eased.tip, path=path)
+    np.testing.assert_allclose(path.step(back.tensions).tip, eased.tip, rtol=0, atol=1e-6)
+    # Without that history these tensions lead elsewhere.
+    alone = vb.shape_from_tensions(robot, back.tensions)
+    assert np.linalg.norm(alone.tip - eased.tip) > 1e-3
+
+
+def test_staying_where_the_tip_is_needs_no_change() -> None:
+    robot = ROUGH["b"][0]
+    path = vb.ShapePath(robot)
+    shape = path.step([9.0, 4.0, 1.0, 2.0])
+    result = vb.tensions_for_tip(robot, shape.tip, path=path)
+    np.testing.assert_array_equal(result.tensions, [9.0, 4.0, 1.0, 2.0])
+
+
+def test_the_first_step_of_a_path_is_the_single_call() -> None:
+    robot = ROUGH["a"][0]
+    wanted = vb.shape_from_tensions(robot, [6.0, 4.0, 1.0, 2.0]).tip
+    fresh = vb.tensions_for_tip(robot, wanted, path=vb.ShapePath(robot))
+    np.testing.assert_allclose(fresh.tensions, vb.tensions_for_tip(robot, wanted).tensions, rtol=1e-6, atol=1e-6)
+
+
+def test_a_path_stepped_by_lengths_may_be_asked_too() -> None:
+    robot = ROUGH["a"][0]
+    path = vb.ShapePath(robot)
+    shape = path.step(shortenings=[5e-4, 3e-4, -3e-4, -1e-4])
+    result = vb.tensions_for_tip(robot, shape.tip, path=path)
+    assert result.reached
+    assert path.tensions is None
+    assert path.steps == 1
+
+
+def test_places_beyond_reach_are_refused_and_the_path_stays() -> None:
+    robot = ROUGH["a"][0]
+    path = vb.ShapePath(robot)
+    path.step([6.0, 4.0, 1.0, 2.0])
+    before = path.save().to_mapping()
+    for given in ({"path": path}, {}):
+        with pytest.raises(Infeasible, match="the tip gets within") as caught:
+            vb.tensions_for_tip(robot, (0.0, 0.0, 0.2), upper=20.0, **given)  # type: ignore[arg-type]
+        assert caught.value.amount > 0.1
+        assert not caught.value.result.reached
+        best = vb.tensions_for_tip(robot, (0.0, 0.0, 0.2), upper=20.0, check=False, **given)  # type: ignore[arg-type]
+        assert best.error == caught.value.amount
+    assert path.save().to_mapping() == before
+
+
+def test_bounds_hold_on_a_path() -> None:
+    robot = ROUGH["b"][0]
+    path = vb.ShapePath(robot)
+    path.step([4.0, 4.0, 3.0, 3.0])
+    wanted = path.preview([6.0, 5.0, 3.0, 3.0]).tip
+    result = vb.tensions_for_tip(robot, wanted, path=path, lower=2.0, upper=8.0)
+    assert (result.tensions >= 2.0).all()
+    assert (result.tensions <= 8.0).all()
+
+
+def test_stiffness_may_be_wanted_with_friction() -> None:
+    robot = ROUGH["a"][0]
+    shape = vb.shape_from_tensions(robot, [8.0, 6.0, 4.0, 5.0])
+    wanted = 1.0 / shape.compliance[1, 1]
+    result = vb.tensions_for_tip(robot, shape.tip, stiffness=((0, 1, 0), float(wanted)))
+    assert result.reached
+    assert 1.0 / result.shape.compliance[1, 1] == pytest.approx(wanted, rel=1e-4)
+
+
+OWN_TO_A_PATH: dict[str, dict[str, Any]] = {
+    "gravity": {"gravity": "wall"},
+    "loads": {"loads": [vb.Load(force=(0, 0, 1))]},
+    "friction": {"friction": 0.2},
+    "no friction": {"friction": 0},
+    "start": {"start": np.zeros(6)},
+    "closure": {"closure": "paper"},
+}
+
+
+@pytest.mark.parametrize("name", OWN_TO_A_PATH)
+def test_a_path_has_its_own_rules(name: str) -> None:
+    robot = ROUGH["a"][0]
+    with pytest.raises(InputError, match="path"):
+        vb.tensions_for_tip(robot, (0, 0, 0.07), path=vb.ShapePath(robot), **OWN_TO_A_PATH[name])
+
+
+@pytest.mark.parametrize("path", [3, "path", vb.ShapePath(ROUGH["b"][0]), vb.ShapePath(ROUGH["b"][0]).save()])
+def test_wrong_paths_are_refused(path: Any) -> None:
+    with pytest.raises(InputError, match="path"):
+        vb.tensions_for_tip(ROUGH["a"][0], (0, 0, 0.07), path=path)
+
+
+# The slope of the tip that the search follows.
+
+
+@pytest.mark.parametrize("closure", ["virtual-work", "paper"])
+@pytest.mark.parametrize("name", ["a", "b", "c"])
+def test_how_the_tip_answers_to_tensions(name: str, closure: Any) -> None:
+    robot, most, _, _ = ROUGH[name]
+    pull = np.random.default_rng(3).uniform(0.2 * most, most, len(robot.cables))
+    problem = Problem.of(robot, None, (), None, closure)
+    tip = _Tip(problem, _Goal(np.zeros(3), 1.0, None, 0.0), None)
+    residual = tip.residual(pull)
+    assert residual is not None
+    slope = tip.slope(pull, residual).copy()
+    h = 1e-5
+    for k, unit in enumerate(np.eye(len(pull))):
+        ends = [vb.shape_from_tensions(robot, pull + s * h * unit, closure=closure).tip for s in (1, -1)]
+        np.testing.assert_allclose(slope[:, k], (ends[0] - ends[1]) / (2 * h), rtol=0, atol=1e-6 * np.abs(slope).max())

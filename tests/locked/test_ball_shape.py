@@ -1,4 +1,4 @@
-"""Shapes of robots of ball joints."""
+"""Shapes of ball-joint robots."""
 
 from __future__ import annotations
 

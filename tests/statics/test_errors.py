@@ -55,7 +55,7 @@ FAILURES = {
     "unstable": (
         lambda check: vb.shape_from_tensions(PROTOTYPE, [0.0] * 4, gravity=WEIGHTLESS, check=check),
         Unstable,
-        "pull the cables harder",
+        "raise the tensions",
     ),
     "unstable, by length": (
         lambda check: vb.shape_from_lengths(PROTOTYPE, [1.0] * 4, gravity=WEIGHTLESS, check=check),
@@ -184,7 +184,7 @@ def test_faces_meet_where_the_cable_has_no_length_left() -> None:
     assert not vb.shapes_from_tensions(robot, [[60.0, 0.0, 0.0, 0.0]]).solved[0]
 
 
-def test_no_equilibrium_tells_the_moment() -> None:
+def test_no_equilibrium_gives_the_torque() -> None:
     error = raised("no equilibrium")
     assert error.moment == error.result.residual > 0.0
     assert error.joint == error.result.weakest
@@ -198,13 +198,6 @@ def test_numbers_beyond_all_robots_are_refused_by_name() -> None:
         vb.shape_from_tensions(PROTOTYPE, [4.0] * 4, loads=[vb.Load(force=(1e308, 1e308, 0.0))])
     strong = vb.shape_from_tensions(PROTOTYPE, [1e9] * 4)
     assert np.abs(strong.angles).max() < 1e-9
-
-
-@pytest.mark.parametrize("kind", [NoEquilibrium, Unstable, OutOfRange, Infeasible, InputError])
-def test_one_root_catches_them_all(kind) -> None:
-    assert issubclass(kind, VertebraError)
-    assert kind is getattr(vb, kind.__name__)
-    assert issubclass(kind, ValueError) == (kind is InputError)
 
 
 def test_results_travel_too() -> None:

@@ -1,4 +1,4 @@
-"""Best tensions against direct searches, and the parts they are made of."""
+"""Best tensions against direct searches, and the steps of their search."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import vertebra as vb
 from vertebra.locked.best import Pushes, cone_tensions, worst_directions
 from vertebra.locked.chain import LockedChain, Setting, sphere_grid
 
-SOAK = "VERTEBRA_SOAK" in os.environ
+SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
 LOW, HIGH = 5.0, 35.0
 
 
@@ -54,7 +54,7 @@ def direct_search(objective, cables, rng, starts=8):
     return best
 
 
-@pytest.mark.parametrize("case", range(30))
+@pytest.mark.parametrize("case", range(30 if SOAK else 12))
 def test_no_direct_search_finds_more(case):
     rng = np.random.default_rng(case)
     robot = vb.load("cai2023") if case % 3 else four_cable_snake()
@@ -95,7 +95,7 @@ def test_the_worst_direction_is_the_worst_and_is_improved():
         assert best.payload.force >= float(fine.payload.min()) * 0.999
         assert best.payload.force >= best.equal.force
         pushes = pushes_of(robot, shape, sphere_grid(2000))
-        found = direct_search(lambda tensions, pushes=pushes: pushes.least(tensions).min(), 3, rng, 2)
+        found = direct_search(lambda tensions, pushes=pushes: pushes.least(tensions).min(), 3, rng, 2 if SOAK else 1)
         assert best.payload.force >= 0.995 * found
 
 
@@ -123,16 +123,16 @@ def test_slopes_of_limits_are_those_of_differences():
 
 
 def test_the_cone_programme_promises_no_more_than_it_holds():
-    """Its cones lie inside the exact limits once they stand around the contact forces."""
+    """Its cones lie inside the exact limits once they are centred on the contact forces."""
     robot, rng = vb.load("cai2023"), np.random.default_rng(3)
     for _ in range(5):
         shape, direction = random_shape(rng), rng.normal(size=3)
         pushes = pushes_of(robot, shape, direction / np.linalg.norm(direction))
         low, high = np.full(3, LOW), np.full(3, HIGH)
-        rounds = cone_tensions(pushes, low, high, high)
-        assert len(rounds) == 3
+        found = cone_tensions(pushes, low, high, high)
+        assert len(found) == 3
         best = vb.best_tensions(robot, shape, direction, (LOW, HIGH)).payload.force
-        assert float(pushes.least(rounds[-1]).min()) >= 0.95 * best
+        assert float(pushes.least(found[-1]).min()) >= 0.95 * best
 
 
 def test_the_worst_direction_search_finds_the_lowest_of_a_fine_grid():
@@ -166,26 +166,6 @@ def test_one_tension_allowed_is_the_answer():
     best = vb.best_tensions(robot, (0.0, 0.0), (0, -1, 0), (20, 20))
     assert best.tensions.tolist() == [20.0, 20.0, 20.0]
     assert best.gain == 0.0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "name"),
-    [
-        ({"direction": "best"}, "direction"),
-        ({"direction": (0, 0, 0)}, "direction"),
-        ({"bounds": None}, "bounds"),
-        ({"bounds": 35}, "bounds"),
-        ({"bounds": (10, 5)}, "upper"),
-        ({"bounds": (-1, 5)}, "lower"),
-        ({"shape": (0.0, 0.0, 0.0)}, "shape"),
-        ({"shape": "straight"}, "shape"),
-    ],
-)
-def test_wrong_arguments_are_named(arguments, name):
-    given = {"shape": (0.0, 0.0), "direction": (0, -1, 0), "bounds": (5, 35), **arguments}
-    with pytest.raises(vb.InputError) as caught:
-        vb.best_tensions(vb.load("cai2023"), **given)
-    assert caught.value.argument == name
 
 
 def test_the_same_question_gives_the_same_bits():

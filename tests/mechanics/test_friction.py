@@ -1,4 +1,4 @@
-"""Cables that rub, at any pose: tensions, moments and stiffness against other constructions of the same forces."""
+"""Cable friction at any pose: tensions, torques and stiffness against other constructions of the same forces."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Question:
         inspect_pose(*self.problem.system, pull, self.rest, self.rate, work.friction, q, *work.scratch[1:])
         return work
 
-    def moments(self, q: np.ndarray) -> np.ndarray:
+    def torques(self, q: np.ndarray) -> np.ndarray:
         return self.inspected(q).state[:, STATE_TAU].copy()
 
 
@@ -124,7 +124,7 @@ def question(name, closure, loads, by_length, seed, spread=0.3) -> Question:
     q = rng.uniform(-spread, spread, n)
     history = np.zeros((3, c, n))
     history[HISTORY_SLIP] = rng.uniform(-1.0, 1.0, (c, n))
-    # Where a cable begins to slip, the moments have a kink: none within reach of the differences below.
+    # Where a cable begins to slip, the torques have a kink: none within reach of the differences below.
     slip = np.where(rng.uniform(size=(c, n)) < 0.5, rng.uniform(-0.95, 0.95, (c, n)), 0.0)
     slip[slip == 0.0] = (rng.choice([-1.0, 1.0], (c, n)) * rng.uniform(1.05, 1.6, (c, n)))[slip == 0.0]
     drawn = (slip - history[HISTORY_SLIP]) * np.array([[rule.presliding] for rule in rules])
@@ -145,7 +145,7 @@ def question(name, closure, loads, by_length, seed, spread=0.3) -> Question:
 @every_case
 @every_load
 @both_ways
-def test_moments_are_those_of_the_oracle(name, closure, loads, by_length):
+def test_torques_are_those_of_the_oracle(name, closure, loads, by_length):
     for seed in range(POSES):
         asked = question(name, closure, loads, by_length, seed, spread=0.5)
         work = asked.inspected(asked.q)
@@ -157,12 +157,12 @@ def test_moments_are_those_of_the_oracle(name, closure, loads, by_length):
         assert work.report[REPORT_LOCKED] == NONE
 
 
-def differences(moments, q, h=2e-6):
+def differences(torques, q, h=2e-6):
     """(n, n) central differences of fourth order."""
     columns = []
     for unit in np.eye(len(q)):
-        near = moments(q + h * unit) - moments(q - h * unit)
-        far = moments(q + 2 * h * unit) - moments(q - 2 * h * unit)
+        near = torques(q + h * unit) - torques(q - h * unit)
+        far = torques(q + 2 * h * unit) - torques(q - 2 * h * unit)
         columns.append((8.0 * near - far) / (12.0 * h))
     return np.stack(columns, axis=-1)
 
@@ -170,12 +170,12 @@ def differences(moments, q, h=2e-6):
 @every_case
 @every_load
 @both_ways
-def test_stiffness_is_the_slope_of_the_moments(name, closure, loads, by_length):
+def test_stiffness_is_the_slope_of_the_torques(name, closure, loads, by_length):
     for seed in range(10, 10 + POSES):
         asked = question(name, closure, loads, by_length, seed)
         work = asked.inspected(asked.q)
         H = asked.problem.dense_stiffness(work, by_length)
-        expected = differences(asked.moments, asked.q)
+        expected = differences(asked.torques, asked.q)
         np.testing.assert_allclose(H, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
         # The column of every joint by itself, small ones too.
         for column, wanted in zip(H.T, expected.T, strict=True):
@@ -263,18 +263,18 @@ def test_friction_at_the_base_disc_counts():
 @pytest.mark.parametrize("law", range(len(LAWS)))
 def test_the_compiled_law_is_the_law_and_its_slope(law):
     make, mu = LAWS[law]
-    rubbing = Problem.of(ROBOTS["a"], None, (), [make(1e-5), *[vb.FrictionLaw.constant(0.1)] * 3]).cable_friction()
+    rough = Problem.of(ROBOTS["a"], None, (), [make(1e-5), *[vb.FrictionLaw.constant(0.1)] * 3]).cable_friction()
     rng = np.random.default_rng(1)
     for theta in [0.0, LAST_ANGLE, *rng.uniform(0.0, LAST_ANGLE, 300)]:
-        value, slope = friction_at(rubbing.laws, rubbing.curves, 0, theta)
+        value, slope = friction_at(rough.laws, rough.curves, 0, theta)
         assert value == pytest.approx(mu(theta), abs=1e-12, rel=1e-12)
         assert value == make(1e-5)(theta)
         inner = min(max(theta, 1e-3), LAST_ANGLE - 1e-3)
-        _, slope = friction_at(rubbing.laws, rubbing.curves, 0, inner)
+        _, slope = friction_at(rough.laws, rough.curves, 0, inner)
         assert slope == pytest.approx((mu(inner + 1e-5) - mu(inner - 1e-5)) / 2e-5, abs=1e-6, rel=1e-6)
 
 
-def test_grip_is_even_and_ends_where_a_cable_is_held_fast():
+def test_grip_is_even_and_ends_where_a_cable_is_locked():
     """Seen at the base disc of a cable that slips to the tip: F = T / (1 - u)."""
     robot = ROBOTS["a"]
     problem = Problem.of(robot, None, (), 3.0)
@@ -299,7 +299,7 @@ def test_grip_is_even_and_ends_where_a_cable_is_held_fast():
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_kernels_for_friction_agree_with_the_others_when_nothing_rubs(name):
+def test_kernels_for_friction_agree_with_the_others_without_friction(name):
     """Laws of zero never reach them through the public calls, so they are handed over directly."""
     robot = ROBOTS[name]
     n, c = len(robot.joints), len(robot.cables)
@@ -307,20 +307,20 @@ def test_kernels_for_friction_agree_with_the_others_when_nothing_rubs(name):
     gravity, q, pull = rng.normal(0.0, 7.0, 3), rng.uniform(-0.5, 0.5, n), rng.uniform(0.0, 9.0, c)
     plain = Problem.of(robot, gravity, LOADS["dead moments"], 0.0)
     assert not plain.has_friction
-    rubbing = Problem(robot, plain.gravity, plain.loads, plain.table, (vb.FrictionLaw.none(),) * c)
-    assert rubbing.has_friction
+    rough = Problem(robot, plain.gravity, plain.loads, plain.table, (vb.FrictionLaw.none(),) * c)
+    assert rough.has_friction
     rest = vb.Pose(robot, q).cable_lengths - rng.uniform(-1e-4, 3e-4, c)
     for lengths, rate in ((NO_CABLES, NO_CABLES), (rest, 2e4 / rest)):
         by_length = len(lengths) > 0
-        works = [problem.workspace(by_length) for problem in (plain, rubbing)]
-        for problem, work in zip((plain, rubbing), works, strict=True):
+        works = [problem.workspace(by_length) for problem in (plain, rough)]
+        for problem, work in zip((plain, rough), works, strict=True):
             inspect_pose(*problem.system, pull.copy(), lengths, rate, work.friction, q, *work.scratch[1:])
         first, second = works
         np.testing.assert_allclose(
             second.state[:, STATE_TAU], first.state[:, STATE_TAU], rtol=0, atol=1e-11 * first.report[REPORT_SCALE]
         )
         H = plain.dense_stiffness(first, by_length)
-        np.testing.assert_allclose(rubbing.dense_stiffness(second, by_length), H, rtol=0, atol=1e-10 * np.abs(H).max())
+        np.testing.assert_allclose(rough.dense_stiffness(second, by_length), H, rtol=0, atol=1e-10 * np.abs(H).max())
         np.testing.assert_allclose(
             second.report[:3], first.report[:3], rtol=1e-9, atol=1e-11 * first.report[REPORT_SCALE]
         )
@@ -329,7 +329,7 @@ def test_kernels_for_friction_agree_with_the_others_when_nothing_rubs(name):
 def test_committed_work_is_the_integral_of_friction_over_the_slip():
     """One disc, steps of any size and sense; the friction force at full slip changes linearly within a step."""
     robot = robots.robot("one", robots.section(1, robots.ROLLING, azimuth=["0 deg"], cables=robots.cables("5 mm", 0.0)))
-    rubbing = Problem.of(robot, None, (), vb.FrictionLaw.constant(0.3, 1e-4)).cable_friction()
+    rough = Problem.of(robot, None, (), vb.FrictionLaw.constant(0.3, 1e-4)).cable_friction()
     rng = np.random.default_rng(2)
     history = np.zeros((3, 1, 1))
     slip = drawn = 0.0
@@ -337,13 +337,13 @@ def test_committed_work_is_the_integral_of_friction_over_the_slip():
         way = rng.choice([3e-5, 3e-4]) * rng.normal()
         after = min(max(slip + way / 1e-4, -1.0), 1.0)
         hold = 2.0  # the same in all steps: then the work is exact whatever their size
-        rubbing.grip[GRIP_SLIP, 0, 0], rubbing.grip[GRIP_DRAWN, 0, 0], rubbing.grip[GRIP_HOLD, 0, 0] = (
+        rough.grip[GRIP_SLIP, 0, 0], rough.grip[GRIP_DRAWN, 0, 0], rough.grip[GRIP_HOLD, 0, 0] = (
             after,
             drawn + way,
             hold / 4.0,
         )
         history[HISTORY_HOLD] = hold
-        work = commit_slip(robot.cables, rubbing.laws, np.array([4.0]), rubbing.grip, history)
+        work = commit_slip(robot.cables, rough.laws, np.array([4.0]), rough.grip, history)
         middle = (np.arange(20000) + 0.5) / 20000
         expected = hold * way * np.clip(slip + way * middle / 1e-4, -1.0, 1.0).mean()
         assert work == pytest.approx(expected, rel=1e-6, abs=1e-11)
@@ -352,7 +352,7 @@ def test_committed_work_is_the_integral_of_friction_over_the_slip():
 
 
 @pytest.mark.parametrize("name", ["a", "mixed"])
-def test_solvers_of_cables_that_rub_allocate_nothing(name, monkeypatch):
+def test_solvers_with_friction_allocate_nothing(name, monkeypatch):
     robot = ROBOTS[name]
     pull = np.full(len(robot.cables), 3.0)
     given = {"friction": 0.2, "check": False}

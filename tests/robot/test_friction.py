@@ -1,4 +1,4 @@
-"""Laws of friction: made in code or in a robot file, called, compared, stored, refused."""
+"""Friction laws: made in code or in a robot file, called, compared, stored, refused."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ YANG = (14.0, 0.70, 0.105)
 
 def compiled(law: vb.FrictionLaw, theta: np.ndarray) -> np.ndarray:
     """(N, 2) mu and its slope as the kernels see them."""
-    rubbing = Problem.of(vb.load("yang2023-a"), None, (), law).cable_friction()
-    return np.array([friction_at(rubbing.laws, rubbing.curves, 0, angle) for angle in theta])
+    compiled = Problem.of(vb.load("yang2023-a"), None, (), law).cable_friction()
+    return np.array([friction_at(compiled.laws, compiled.curves, 0, angle) for angle in theta])
 
 
 # The formulas and what they are.
@@ -83,7 +83,7 @@ def test_past_where_a_quadratic_turns_negative_it_is_zero() -> None:
     assert compiled(law, np.array([1.2])).tolist() == [[0.0, 0.0]]
 
 
-# Laws of one's own.
+# Custom laws.
 
 
 SMOOTH = {
@@ -97,7 +97,7 @@ SMOOTH = {
 
 
 @pytest.mark.parametrize("name", SMOOTH)
-def test_a_law_of_ones_own_is_exact_where_it_is_smooth(name: str) -> None:
+def test_a_custom_law_is_exact_where_it_is_smooth(name: str) -> None:
     function, slope = SMOOTH[name]
     law = Law.of(function)
     expected = np.array([[function(t), slope(t)] for t in ANGLES])
@@ -109,7 +109,7 @@ def test_a_law_of_ones_own_is_exact_where_it_is_smooth(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SMOOTH)
-def test_the_two_ends_of_a_law_of_ones_own(name: str) -> None:
+def test_the_two_ends_of_a_custom_law(name: str) -> None:
     function, slope = SMOOTH[name]
     law = Law.of(function)
     assert law(0.0) == function(0.0)
@@ -136,7 +136,7 @@ def test_corners_are_rounded_off_within_two_samples() -> None:
     assert np.abs(law(ANGLES) - exact).max() < 2e-3
 
 
-def test_a_law_of_ones_own_does_not_change_behind_its_back() -> None:
+def test_a_custom_law_does_not_change_behind_its_back() -> None:
     level = [0.3]
     law = Law.of(lambda t: level[0])
     level[0] = 0.9

@@ -1,4 +1,4 @@
-"""Dead loads, weights and the place of the load."""
+"""What acts on a locked chain: dead loads and weights, cable friction, joints in a guide."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from tests.locked import snakes
+from tests.oracles.ball_chain import Snake
 
 import vertebra as vb
 
@@ -169,3 +170,129 @@ def test_the_longer_the_lever_the_smaller_the_load():
     for link, limits in zip((1, 10, 19), turned, strict=True):
         assert limits[:link] == pytest.approx(np.full(link, turned[0][0]), rel=1e-9)
         assert np.isinf(limits[link:]).all()
+
+
+# Cable friction: the tension left at each joint, and what it does to the payload.
+
+
+RNG = np.random.default_rng(0)
+BENDS, AZIMUTHS = RNG.uniform(-0.15, 0.15, 19), RNG.uniform(-3, 3, 19)
+LAW = vb.FrictionLaw.quadratic(14.0, 0.7, 0.105)
+
+
+def test_tension_falls_by_half_a_bend_at_every_hole():
+    payload = vb.payload(ROBOT, BENDS, AZIMUTHS, [30.0, 35.0, 40.0], DOWN, friction=0.2)
+    bends = np.abs(BENDS)
+    passed = np.cumsum(bends) - 0.5 * bends  # all bends before, and half of this one
+    assert payload.tensions == pytest.approx(np.outer([30.0, 35.0, 40.0], np.exp(-0.2 * passed)), rel=1e-14)
+    assert payload.tensions[:, 0] == pytest.approx(np.array([30.0, 35.0, 40.0]) * np.exp(-0.1 * bends[0]))
+
+
+@pytest.mark.parametrize(
+    ("friction", "rule"),
+    [
+        (0.25, 0.25),
+        (np.float64(0.25), 0.25),
+        (vb.FrictionLaw.constant(0.1), 0.1),
+        ([0.0, 0.1, 0.3], [0.0, 0.1, 0.3]),
+        (LAW, lambda theta: 14 * theta**2 + 0.7 * theta + 0.105),
+        ([0.1, LAW, 0.2], [0.1, lambda theta: 14 * theta**2 + 0.7 * theta + 0.105, 0.2]),
+    ],
+)
+def test_payload_with_friction_against_the_oracle(friction, rule):
+    for link in (-1, 8):
+        payload = vb.payload(ROBOT, BENDS, AZIMUTHS, [36.0, 34.0, 35.0], DOWN, link, friction=friction)
+        snake = Snake(ROBOT, BENDS, AZIMUTHS, [36.0, 34.0, 35.0], friction=rule)
+        tensions = [[snake.tension(k, joint) for joint in range(1, 20)] for k in range(3)]
+        assert payload.tensions == pytest.approx(np.array(tensions), rel=1e-12)
+        assert payload.limits == pytest.approx(snake.limits(DOWN, link), rel=1e-8)
+
+
+def test_the_law_of_the_file_is_the_default():
+    rough = snakes.changed(ROBOT, cables={"friction": 0.15})
+    by_file = vb.payload(rough, BENDS, AZIMUTHS, 35.0, DOWN)
+    stated = vb.payload(ROBOT, BENDS, AZIMUTHS, 35.0, DOWN, friction=0.15)
+    assert by_file.limits.tobytes() == stated.limits.tobytes()
+    assert by_file.tensions.tobytes() == stated.tensions.tobytes()
+    # A given law takes the place of that of the file.
+    smooth = vb.payload(rough, BENDS, AZIMUTHS, 35.0, DOWN, friction=0)
+    assert smooth.limits.tobytes() == vb.payload(ROBOT, BENDS, AZIMUTHS, 35.0, DOWN).limits.tobytes()
+    assert (smooth.tensions == 35.0).all()
+
+
+def test_a_straight_snake_loses_nothing():
+    smooth, rough = (vb.payload(ROBOT, 0.0, 0.0, 35.0, DOWN, friction=mu) for mu in (0.0, 1.0))
+    assert smooth.limits.tobytes() == rough.limits.tobytes()
+
+
+def test_friction_keeps_the_payload_proportional_to_the_tension():
+    for gravity in ((0, 0, 0),):
+        forces = [
+            vb.payload(ROBOT, BENDS, AZIMUTHS, T, DOWN, gravity=gravity, friction=LAW).force / T
+            for T in (5.0, 35.0, 80.0)
+        ]
+        assert forces == pytest.approx([forces[0]] * 3, rel=1e-9)
+
+
+def test_joints_of_a_second_section_count_the_bends_of_the_first():
+    mapping = ROBOT.to_mapping()
+    section = mapping["sections"][0]
+    mapping["sections"] = [{**section, "joints": 7}, {**section, "joints": 5}]
+    robot = vb.load(mapping)
+    bends = BENDS[:12]
+    payload = vb.payload(robot, bends, AZIMUTHS[:12], 20.0, DOWN, friction=0.3)
+    passed = np.cumsum(np.abs(bends)) - 0.5 * np.abs(bends)
+    assert payload.tensions[3:] == pytest.approx(np.tile(20.0 * np.exp(-0.3 * passed), (3, 1)))
+    assert payload.tensions[:3, :7] == pytest.approx(np.tile(20.0 * np.exp(-0.3 * passed[:7]), (3, 1)))
+    # Cables of the first section end there, as in the tensions of a `Shape`.
+    assert (payload.tensions[:3, 7:] == 0.0).all()
+    snake = Snake(robot, bends, AZIMUTHS[:12], 20.0, friction=0.3)
+    assert payload.limits == pytest.approx(snake.limits(DOWN), rel=1e-8)
+
+
+# Joints in a rigid guide cannot slip, and everything else stays as it was.
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_guide_takes_its_joints_out_of_the_question(seed):
+    question = snakes.question(np.random.default_rng(3000 + seed))
+    n = len(question.robot.joints)
+    free = question.ask()
+    for guided in range(n + 1):
+        held = question.ask(more={}, guided=guided)
+        assert np.isinf(held.limits[:guided]).all()
+        assert set(held.modes[:guided]) <= {"unlimited"}
+        assert held.limits[guided:].tobytes() == free.limits[guided:].tobytes()
+        assert held.modes[guided:] == free.modes[guided:]
+        assert held.force == held.limits.min()
+        assert held.force >= free.force
+        assert held.joint == 0 or held.joint > guided
+        assert held.reentry > held.force or math.isinf(held.reentry)
+    assert question.ask(guided=n).mode == "unlimited"
+    assert question.ask(guided=n).contact.force == pytest.approx(question.ask(link=0).contact.force, abs=1e-12)
+
+
+def test_a_guided_joint_that_slips_is_not_blamed():
+    robot = vb.load("cai2023")
+    bends = np.zeros(19)
+    bends[2] = 0.8
+    assert vb.payload(robot, bends, 0.0, 35.0, (0, -1, 0)).joint == 3
+    free = vb.payload(robot, bends, 0.0, 35.0, (0, -1, 0), guided=3)
+    assert free.force > 1.0
+    assert free.joint > 3
+    assert vb.payload(robot, bends, 0.0, 35.0, (0, -1, 0), guided=2).slips_unloaded
+
+
+def test_a_guide_of_k_joints_is_a_snake_that_is_k_joints_shorter():
+    """Straight, so that the rest of it stands as it would on a base of its own."""
+    robot, short = vb.load("cai2023"), snakes.short(12)
+    long = vb.payload(robot, 0.0, 0.0, 35.0, (0.3, -1, 0.1), guided=7)
+    cut = vb.payload(short, 0.0, 0.0, 35.0, (0.3, -1, 0.1))
+    assert long.limits[7:] == pytest.approx(cut.limits, rel=1e-11)
+    assert long.joint == cut.joint + 7
+
+
+@pytest.mark.parametrize("guided", [np.int64(3), np.int8(3), 3])
+def test_numbers_of_guided_joints(guided):
+    payload = vb.payload(vb.load("cai2023"), 0.0, 0.0, 35.0, (0, -1, 0), guided=guided)
+    assert payload.joint == 4
