@@ -12,8 +12,8 @@ from tests.report.looking import Reader
 import vertebra as vb
 from vertebra.cli import identify
 from vertebra.cli.identify import watching
-from vertebra.identify.shape_fit import fit_shapes, simulate_shapes
-from vertebra.identify.shapes import read_shapes, shape_csv
+from vertebra.identify.shape_fit import fit_shapes
+from vertebra.identify.shapes import read_shapes, shape_csv, simulate_shapes
 
 ROBOT = vb.load("yang2023-a")
 TRUTH = {"c": 0.15, "EI": 1.1, "tilt_y": 0.02, "tilt_z": -0.03}

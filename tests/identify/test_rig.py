@@ -158,7 +158,7 @@ def test_bent_side(tmp_path: Path) -> None:
         ("2.98", "inf", 1, "force_N", "finite"),
         ("2.98", "2.98 N", 1, "force_N", "plain number, not '2.98 N'"),
         ("2.98", "", 1, "force_N", "the cell is empty"),
-        ("4.5", "-4.5", 2, "force_N", "turn its sign"),
+        ("4.5", "-4.5", 2, "force_N", "reverse its sign"),
         ("4.5", "1e300", 2, "force_N", "tension"),
         ("9,503.5", "9,0", 2, "load_g", "mass above 0 g"),
         ("\n9,", "\n-9,", 2, "theta_deg", "without its sign"),
@@ -216,7 +216,7 @@ def test_any_text_gives_readings_or_our_error(body: str) -> None:
 
 
 def test_lists_of_different_length_are_refused() -> None:
-    with pytest.raises(InputError, match="same length"):
+    with pytest.raises(InputError, match="one row per reading"):
         RigData([0.1], [0.3, 0.3], [3.0], [1], [9.8])
     with pytest.raises(InputError, match="one entry a reading"):
         RigData([], [], [], [], [])

@@ -10,8 +10,7 @@ import pytest
 
 import vertebra as vb
 from vertebra.errors import InputError, MeasurementError
-from vertebra.identify.shape_fit import simulate_shapes
-from vertebra.identify.shapes import ShapeData, UnsolvedRow, read_shapes, shape_csv
+from vertebra.identify.shapes import ShapeData, UnsolvedRow, read_shapes, shape_csv, simulate_shapes
 
 ROBOT = vb.load("yang2023-a")
 HEAD = "t1,t2,t3,t4,x_mm,y_mm,z_mm\n"
@@ -150,7 +149,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_arrays_must_belong_together() -> None:
     one, blank = np.ones(1), np.full(1, np.nan)
-    with pytest.raises(InputError, match="one row a shape"):
+    with pytest.raises(InputError, match="one row per shape"):
         ShapeData(np.ones((2, 4)), np.ones((1, 3)), np.ones((2, 6)), one, one, blank, blank, ("",), (0,))
     with pytest.raises(InputError, match="three coordinates"):
         ShapeData(np.ones((1, 4)), np.ones((1, 2)), np.ones((1, 6)), one, one, blank, blank, ("",), (0,))

@@ -14,8 +14,8 @@ import vertebra as vb
 from vertebra.errors import InputError
 from vertebra.identify import shape_fit as shape_model
 from vertebra.identify.parameters import Choice, Setup, apply_all, unknowns
-from vertebra.identify.shape_fit import ShapeModel, fit_shapes, simulate_shapes
-from vertebra.identify.shapes import ShapeData, UnsolvedRow
+from vertebra.identify.shape_fit import fit_shapes
+from vertebra.identify.shapes import ShapeData, ShapeModel, UnsolvedRow, simulate_shapes
 from vertebra.identify.statistics import Linear, bounded_step, minimise
 
 FLEXURE, ROLLING = vb.load("yang2023-a"), vb.load("hu2023-prototype")

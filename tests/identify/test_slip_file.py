@@ -196,7 +196,7 @@ def test_measured_tests_are_not_called_simulated(tmp_path: Path) -> None:
 
 def test_lists_of_different_length_are_refused() -> None:
     one = np.ones(1)
-    with pytest.raises(InputError, match="bend: must have one row a slip test"):
+    with pytest.raises(InputError, match="bend: must have one row per slip test"):
         SlipData(one[:, None], one, np.ones(2), one, np.ones((1, 3)), np.ones((1, 3)), one, one)
     with pytest.raises(InputError, match="three coordinates"):
         SlipData(one[:, None], one, one, one, np.ones((1, 2)), np.ones((1, 3)), one, one)

@@ -258,7 +258,8 @@ def simulate_rig(
 
     Defaults are the angles and payloads of Yang et al. 2023 and the friction law of the yang2023 presets.
     """
-    from vertebra.identify.rig import checked_g, rig_csv
+    from vertebra.identify.measurements import checked_g
+    from vertebra.identify.rig import rig_csv
     from vertebra.identify.rig import simulate_rig as simulate
 
     require_suffix(out, (".csv",))

@@ -11,10 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vertebra.errors import InputError
+from vertebra.identify.measurements import one_line
 from vertebra.identify.rig import Bent, RigData, slip_of_ratio, tension_ratio
 from vertebra.identify.statistics import (
+    ALARM,
+    Estimate,
     LeastSquares,
     Model,
+    check_level,
+    check_sigma,
+    lack_of_fit,
     least_squares,
     p_of_drop,
     p_of_scatter,
@@ -68,11 +74,6 @@ def supported(tests: Sequence[OrderTest]) -> str:
     while kept and tests[kept].p > SIGNIFICANT:
         kept -= 1
     return tests[kept].model
-
-
-def best_by_aicc(tests: Sequence[OrderTest]) -> str:
-    """The model with the lowest AICc; the simplest where it says nothing."""
-    return min(tests, key=lambda test: test.aicc).model
 
 
 def _aicc(squares: float, n: int, unknowns: int, sigma: float | None) -> float:
@@ -165,22 +166,6 @@ def powers_of(theta: Floats, order: int) -> Floats:
 Kind = Literal["simultaneous", "pointwise"]
 
 
-class Estimate(NamedTuple):
-    """One number with its uncertainty."""
-
-    name: str
-    value: float
-    error: float
-    """Standard error."""
-    low: float
-    high: float
-
-    @property
-    def sign_known(self) -> bool:
-        """Whether the interval leaves zero out."""
-        return self.low > 0.0 or self.high < 0.0
-
-
 class Band(NamedTuple):
     """mu(theta) between `low` and `high`, one entry an angle."""
 
@@ -252,9 +237,9 @@ class FrictionFit:
     @property
     def estimates(self) -> tuple[Estimate, ...]:
         """The fitted coefficients with their uncertainty."""
-        rows = zip(LETTERS, self.coefficients, self.standard_errors, self.interval, strict=True)
-        found = (Estimate(name, float(value), float(error), *map(float, ends)) for name, value, error, ends in rows)
-        return tuple(estimate for estimate in found if estimate.name in self.fitted)
+        numbers = (values.tolist() for values in (self.coefficients, self.standard_errors, self.interval))
+        rows = zip(LETTERS, *numbers, strict=True)
+        return tuple(Estimate(name, value, error, *ends) for name, value, error, ends in rows if name in self.fitted)
 
     @property
     def range(self) -> tuple[float, float]:
@@ -310,7 +295,7 @@ class FrictionFit:
         if self.model == "constant":
             value = f"constant: {_yaml_number(self.coefficients[2])}"
         lines = [
-            f"# identified at {first:g} to {last:g} deg from {_one_line(self.data.source)}",
+            f"# identified at {first:g} to {last:g} deg from {one_line(self.data.source)}",
             f"# {percent} intervals: {ends}",
             f"friction: {{{value}}}",
         ]
@@ -341,14 +326,8 @@ def _yaml_number(value: float) -> str:
     return text if "." in mantissa or not e else f"{mantissa}.0e{exponent}"
 
 
-def _one_line(text: str) -> str:
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
-
-
 # What a reader of an identified friction law must not overlook.
 
-ALARM = 0.01
-"""Tests of the data raise a warning below this probability: one false alarm in a hundred each."""
 EXACT = 1e-11
 """Residuals below this part of the readings are round-off: nothing to test."""
 FAR_OFF = 3.0
@@ -463,22 +442,14 @@ def _scatter(fit: FrictionFit) -> Iterator[str]:
 
 
 def _lack_of_fit(fit: FrictionFit) -> Iterator[str]:
-    """Repeats of the same setting scatter by noise alone; a larger misfit of their means is the law's."""
     data = fit.data
     keys = np.column_stack([data.theta.round(9), data.weight.round(9), data.direction])
-    _, cell = np.unique(keys, axis=0, return_inverse=True)
-    cell = cell.ravel()
-    count = np.bincount(cell)
-    means = np.bincount(cell, fit.residuals) / count
-    noise = float(np.sum((fit.residuals - means[cell]) ** 2))
-    repeats, spare = len(data) - len(count), len(count) - (len(data) - fit.degrees_of_freedom)
-    if repeats < 1 or spare < 1:
-        return
-    p = p_of_drop(float(fit.residuals @ fit.residuals) - noise, spare, noise, repeats, None)
-    if p < ALARM:
+    cell = np.unique(keys, axis=0, return_inverse=True)[1].ravel()
+    test = lack_of_fit(cell, fit.residuals, len(data) - fit.degrees_of_freedom, None)
+    if test is not None and test.p < ALARM:
         yield (
-            f"the law misses the means of repeated readings by more than their scatter explains (p = {p:.1g}): "
-            "look at the residuals; an angle or a payload may be off, and the band does not know of it"
+            f"the law misses the means of repeated readings by more than their scatter explains (p = {test.p:.1g}): "
+            "look at the residuals; an angle or a payload may be off, and the band does not include that"
         )
 
 
@@ -504,7 +475,8 @@ def fit_friction(
     Angles and payloads are taken as exact, readings as independent of each other with the same scatter.
     """
     asked = RigModel(_chosen_order(model), bool(sensor_offset), bool(sensor_gain))
-    _check_options(sigma, level)
+    check_sigma(sigma, "0.005 N")
+    check_level(level)
     readings = Readings(data.theta, data.weight, data.force, data.direction, data.bent)
     settings = np.unique(data.theta[data.theta > 0.0].round(DECIMALS))
     _check_enough(data, model, asked, len(settings), sigma)
@@ -514,7 +486,7 @@ def fit_friction(
     factor = pointwise_factor(level, dof, sigma is not None)
     errors = scatter * np.sqrt(np.diagonal(found.shape))
     estimates = [
-        _estimate(name, value, error, factor)
+        Estimate.of(name, value, error, factor * error)
         for name, value, error in zip(asked.names, found.values, errors, strict=True)
     ]
     coefficients, covariance = np.zeros(3), np.zeros((3, 3))
@@ -539,11 +511,6 @@ def fit_friction(
     return replace(fit, warnings=tuple(warnings(fit, readings, asked)))
 
 
-def _estimate(name: str, value: float, error: float, factor: float) -> Estimate:
-    value, error = float(value), float(error)
-    return Estimate(name, value, error, value - factor * error, value + factor * error)
-
-
 def _corrected(readings: Readings, gain: float = 1.0, offset: float = 0.0) -> Readings:
     """Readings as a faultless sensor would have given them."""
     return readings._replace(force=(readings.force - offset) / gain)
@@ -556,20 +523,13 @@ def _each_angle(readings: Readings, settings: Floats, scatter: float, factor: fl
         part = Readings(theta, weight, force, direction, readings.bent)
         found = RigModel(order=0).fit(part)
         error = scatter * math.sqrt(found.shape[0, 0])
-        yield AngleEstimate(float(theta[0]), int(here.sum()), _estimate("mu", found.values[0], error, factor))
+        yield AngleEstimate(float(theta[0]), int(here.sum()), Estimate.of("mu", found.values[0], error, factor * error))
 
 
 def _chosen_order(model: str) -> int:
     if model not in ORDERS:
         raise InputError("model", f"must be {', '.join(ORDERS)}, not {model!r}")
     return ORDERS[model]
-
-
-def _check_options(sigma: float | None, level: float) -> None:
-    if sigma is not None and not (isinstance(sigma, int | float) and 0.0 < sigma < math.inf):
-        raise InputError("sigma", f"must be a standard deviation above 0 N, such as 0.005, not {sigma!r}")
-    if not (isinstance(level, int | float) and 0.0 < level < 1.0):
-        raise InputError("level", f"must be a probability between 0 and 1, such as 0.95, not {level!r}")
 
 
 def _check_enough(data: RigData, model: str, asked: RigModel, angles: int, sigma: float | None) -> None:

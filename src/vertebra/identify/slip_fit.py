@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vertebra.errors import InputError, MeasurementError
-from vertebra.identify.friction import Estimate
+from vertebra.identify.measurements import robot_file_text
 from vertebra.identify.slip_model import (
     UNIFORM,
     Options,
@@ -20,11 +20,19 @@ from vertebra.identify.slip_model import (
     Solution,
     best_mu,
     mu_of_force,
-    pure_scatter,
     solve,
 )
 from vertebra.identify.slips import SlipData, two_link_rig, with_friction
-from vertebra.identify.statistics import p_of_drop, p_of_scatter
+from vertebra.identify.statistics import (
+    ALARM,
+    Estimate,
+    LackOfFit,
+    lack_of_fit,
+    p_of_drop,
+    p_of_scatter,
+    setting_means,
+)
+from vertebra.robot.arguments import positive_count
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
@@ -64,8 +72,7 @@ class Coverage(NamedTuple):
 
 def check_coverage(fit: SlipFit, calibrations: int = 200, seed: int = 0) -> Coverage:
     """Simulate `calibrations` with the mu, scatter, settings, repeats and steps of `fit`, and fit each as it was."""
-    if isinstance(calibrations, bool) or not isinstance(calibrations, int) or calibrations < 1:
-        raise InputError("calibrations", f"must be a whole number of 1 or more, not {calibrations!r}")
+    calibrations = positive_count("calibrations", calibrations)
     data, model, random = fit.data, fit.model, np.random.default_rng(seed)
     spread = _simulated_scatter(fit)
     if spread.max() <= EXACT * data.force.max() and not data.step.any():
@@ -99,8 +106,6 @@ def _written_down(data: SlipData, force: Floats, phase: Floats) -> SlipData:
 
 # What a reader of a mu from slip tests must not overlook.
 
-ALARM = 0.01
-"""Tests of the data raise a warning below this probability: one false alarm in a hundred each."""
 EXACT = 1e-10
 """Residuals below this part of the forces are round-off: nothing to test."""
 OUTLIER = 4.5
@@ -246,9 +251,9 @@ def _growth(fit: SlipFit) -> Iterator[str]:
     if fit.rounding:
         return
     if (count > 1).any():  # about the means of repeats, so that a wrong model is not taken for scatter
-        means = np.bincount(fit.model.cell, misfits) / np.bincount(fit.model.cell)
         keep = count > 1
-        misfits = ((misfits - means[fit.model.cell]) * np.sqrt(count / np.maximum(count - 1, 1)))[keep]
+        away = misfits - setting_means(fit.model.cell, misfits)[fit.model.cell]
+        misfits = (away * np.sqrt(count / np.maximum(count - 1, 1)))[keep]
     else:
         keep = count > 0
     forces = np.array([item.predicted for item in fit.settings])[fit.model.cell][keep]
@@ -324,21 +329,6 @@ class SettingEstimate(NamedTuple):
     """What ends the test at the fitted mu: sliding, torsion, separation, socket."""
     mu: float
     """From the mean of these tests alone; infinite where no mu explains it."""
-
-
-class LackOfFit(NamedTuple):
-    """Do the means of repeated tests lie farther from the model than the scatter of the repeats explains?"""
-
-    noise: float
-    """Scatter of repeats about the mean of their setting (pure error): N, or a share of the force."""
-    pure_freedom: int
-    """Degrees of freedom of the pure error."""
-    freedom: int
-    """Settings minus unknowns."""
-    ratio: float
-    """Fisher's F: mean square of the misfit of the means over that of the pure error (or over the known noise)."""
-    p: float
-    """How often chance alone gives this ratio or more where one mu describes all tests."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -435,18 +425,12 @@ class SlipFit:
 
     def robot_file(self) -> str:
         """The robot with the fitted mu as YAML, with the interval in comments."""
-        import yaml
-
         low, high = self.interval
-        source = " ".join("".join(letter if letter.isprintable() else " " for letter in self.data.source).split())
-        head = [
-            f"# friction of the ball joints identified from {source}",
-            f"# mu = {self.mu:.5g}, {100 * self.level:g} % from {low:.4g} to {high:.4g}",
-        ]
-        mapping = yaml.safe_dump(
-            self.robot.to_mapping(), sort_keys=False, allow_unicode=True, default_flow_style=None, width=100
+        comments = (
+            f"friction of the ball joints identified from {self.data.source}",
+            f"mu = {self.mu:.5g}, {100 * self.level:g} % from {low:.4g} to {high:.4g}",
         )
-        return "\n".join([*head, mapping])
+        return robot_file_text(self.robot, comments)
 
     def __repr__(self) -> str:
         half = 0.5 * (self.interval[1] - self.interval[0])
@@ -490,18 +474,12 @@ def fit_slips(
         scan=scan,
         solution=found,
         residuals=residuals,
-        offset=_fitted_offset(found, level) if options.offset else None,
+        offset=found.offset(level) if options.offset else None,
         settings=_settings(model, scan, found),
-        lack_of_fit=None if found.rounding.any() else _one_mu_test(model, residuals / found.sizes[model.cell], found),
+        lack_of_fit=None if found.rounding.any() else _one_mu_test(model, residuals, found),
         warnings=(),
     )
     return replace(fit, warnings=tuple(warnings(fit)))
-
-
-def _fitted_offset(found: Solution, level: float) -> Estimate:
-    error = math.sqrt(found.covariance[1, 1])
-    half = found.half(1, level)
-    return Estimate("offset", found.shift, error, found.shift - half, found.shift + half)
 
 
 def _settings(model: SlipModel, scan: Scan, found: Solution) -> tuple[SettingEstimate, ...]:
@@ -515,15 +493,6 @@ def _settings(model: SlipModel, scan: Scan, found: Solution) -> tuple[SettingEst
     return tuple(items)
 
 
-def _one_mu_test(model: SlipModel, misfits: Floats, found: Solution) -> LackOfFit | None:
-    """Repeats of the same setting scatter by noise alone; a larger misfit of their means is the model's."""
-    freedom, known = len(model.first) - len(found.covariance), found.noise if found.noise_known else None
-    pure, pure_freedom = pure_scatter(model, misfits)
-    if pure_freedom < 1 or freedom < 1:
-        return None
-    drop = max(float(misfits @ misfits) - pure, 0.0)
-    square = pure / pure_freedom if known is None else known**2
-    # Means that agree to round-off with repeats that do not scatter at all fit perfectly.
-    ratio = drop / freedom / square if square else math.inf if drop else 0.0
-    p = p_of_drop(drop, freedom, pure, pure_freedom, known)
-    return LackOfFit(math.sqrt(pure / pure_freedom), pure_freedom, freedom, ratio, p)
+def _one_mu_test(model: SlipModel, residuals: Floats, found: Solution) -> LackOfFit | None:
+    known = found.noise if found.noise_known else None
+    return lack_of_fit(model.cell, residuals / found.sizes[model.cell], len(found.covariance), known)

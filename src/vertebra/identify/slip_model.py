@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 
 from vertebra.errors import CellProblem, InputError, MeasurementError
 from vertebra.identify.slips import RECORDED, Rows, SlipData, largest_mu, two_link_rig, with_friction
-from vertebra.identify.statistics import pointwise_factor
+from vertebra.identify.statistics import Estimate, check_level, check_sigma, pointwise_factor, pure_scatter
 from vertebra.locked.ball_shape import BallShape
 from vertebra.locked.chain import LockedChain, Setting, checked_tensions, load_couple, load_place
 from vertebra.locked.payload import Payload, payload
 from vertebra.mechanics.kernels.ball import joint_limits
+from vertebra.robot.arguments import positive_count
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
@@ -234,10 +235,8 @@ class Options(NamedTuple):
         """`InputError` for what cannot be."""
         if self.scatter not in SCATTERS:
             raise InputError("scatter", f"must be {' or '.join(SCATTERS)}, not {self.scatter!r}")
-        if self.sigma is not None and not (isinstance(self.sigma, int | float) and 0.0 < self.sigma < math.inf):
-            raise InputError("sigma", f"must be a standard deviation above 0, such as 0.2 N, not {self.sigma!r}")
-        if not (isinstance(self.level, int | float) and 0.0 < self.level < 1.0):
-            raise InputError("level", f"must be a probability between 0 and 1, such as 0.95, not {self.level!r}")
+        check_sigma(self.sigma, "0.2 N")
+        check_level(self.level)
 
 
 class Solution(NamedTuple):
@@ -277,6 +276,10 @@ class Solution(NamedTuple):
         half = self.half(0, level)
         return self.mu - half, self.mu + half
 
+    def offset(self, level: float) -> Estimate:
+        """The shift with its uncertainty, where it was fitted."""
+        return Estimate.of("offset", self.shift, math.sqrt(self.covariance[1, 1]), self.half(1, level))
+
 
 def solve(model: SlipModel, scan: Scan, options: Options) -> Solution:
     """Least squares in mu."""
@@ -312,7 +315,7 @@ def _scatter(
     if sigma is not None:
         coarse = sigma < 0.5 * step
         return (sigma if coarse else math.hypot(sigma, UNIFORM * step)), freedom, coarse
-    pure, repeats = pure_scatter(model, misfits)
+    pure, repeats = pure_scatter(model.cell, misfits)
     if not repeats:
         pure, repeats = squares, freedom
     if step and math.sqrt(pure / repeats) < 0.5 * step:
@@ -322,18 +325,6 @@ def _scatter(
 
 def _size(values: Floats) -> float:
     return math.sqrt(float(np.mean(values**2)))
-
-
-def setting_means(model: SlipModel, values: Floats) -> Floats:
-    """(settings,) mean over the tests of each setting."""
-    means: Floats = np.bincount(model.cell, values) / np.bincount(model.cell)
-    return means
-
-
-def pure_scatter(model: SlipModel, values: Floats) -> tuple[float, int]:
-    """Sum of squares about the means of repeats, and its degrees of freedom."""
-    away = values - setting_means(model, values)[model.cell]
-    return float(away @ away), len(values) - len(model.first)
 
 
 def _settled(model: SlipModel, scan: Scan, points: Points, scatter: str) -> tuple[float, Floats]:
@@ -406,12 +397,12 @@ def simulate_slips(
     """
     rig = two_link_rig(robot)
     coefficient = float(rig.joints["friction"][0]) if mu is None else mu
-    _check(rig, coefficient, repeats, recorded)
+    _check(rig, coefficient, recorded)
     noise_N, noise_share, step_N = (
         _not_negative(name, value)
         for name, value in (("noise_N", noise_N), ("noise_share", noise_share), ("step_N", step_N))
     )
-    tensions = np.repeat(_tensions(rig, tensions_N), repeats, axis=0)
+    tensions = np.repeat(_tensions(rig, tensions_N), positive_count("repeats", repeats), axis=0)
     count = len(tensions)
     toward = np.array(rig.gravity if direction is None else direction, dtype=np.float64)
     if toward.shape != (3,) or not np.isfinite(toward).all() or not toward.any():
@@ -448,9 +439,7 @@ def written_down(force: Floats, step: float, recorded: str) -> Floats:
     return weights
 
 
-def _check(rig: Robot, mu: float, repeats: int, recorded: str) -> None:
-    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-        raise InputError("repeats", f"must be a whole number of 1 or more, not {repeats!r}")
+def _check(rig: Robot, mu: float, recorded: str) -> None:
     if not (isinstance(mu, int | float) and 0.0 < mu <= largest_mu(rig)):
         raise InputError("mu", f"must be above 0 and up to {largest_mu(rig):.4g} for this ball and ring, not {mu!r}")
     if recorded not in RECORDED:

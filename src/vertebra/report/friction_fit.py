@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vertebra.errors import InputError
-from vertebra.identify.friction import Estimate, FrictionFit
-from vertebra.identify.statistics import pointwise_factor
+from vertebra.identify.friction import FrictionFit
+from vertebra.identify.statistics import Estimate, pointwise_factor
 from vertebra.report.document import PICTURES, Facts, Figures, Listing, Report, Section, number
 from vertebra.report.scene import CABLE_COLOURS
 from vertebra.robot.tables import Floats

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vertebra.identify.slip_fit import ALARM, Coverage, SlipFit
+from vertebra.identify.slip_fit import Coverage, SlipFit
 from vertebra.identify.slip_model import SlipModel
 from vertebra.identify.slips import DECIMALS
-from vertebra.identify.statistics import simultaneous_factor
+from vertebra.identify.statistics import ALARM, simultaneous_factor
 from vertebra.report.document import Facts, Figures, Listing, Report, Section, number
 from vertebra.report.scene import CABLE_COLOURS
 from vertebra.robot.tables import Floats
