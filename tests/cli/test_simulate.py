@@ -52,8 +52,8 @@ def test_tables_tell_where_it_ended(vertebra, robot: vb.Robot) -> None:
     x, y, z = expected.tip.to_numpy()[-1] * 1e3
     assert ran.code == 0
     assert f"({x + 0.0:.3f}, {y:.3f}, {z:.3f}) mm" in shown
-    for said in ("after 0.05 s, as asked", "straight, at rest", "rk4, steps of 1 ms, 51 moments kept", "imbalance",
-                 "Account of energy", "real-time factor", "10 to 40 N"):  # fmt: skip
+    for said in ("after 0.05 s, as asked", "straight, at rest", "rk4, steps of 1 ms, 51 samples kept", "imbalance",
+                 "Energy balance", "real-time factor", "10 to 40 N"):  # fmt: skip
         assert said in shown
     last = math.degrees(expected.q.to_numpy()[-1, 5])
     assert f"{last:.3f}" in shown

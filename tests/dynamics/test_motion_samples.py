@@ -105,8 +105,8 @@ def test_coarse_and_noisy_samples_are_doubted() -> None:
     ("arguments", "said"),
     [
         (([0.0, 1.0, 1.0], np.zeros((3, 2))), "time: must increase"),
-        (([0.0, 1.0], np.zeros((3, 2))), "q: must have one row a moment"),
-        (([], np.zeros((0, 2))), "q: must have one row a moment"),
+        (([0.0, 1.0], np.zeros((3, 2))), "q: must have one row per sample"),
+        (([], np.zeros((0, 2))), "q: must have one row per sample"),
         (([0.0, np.nan], np.zeros((2, 2))), "time: must be finite"),
         (([0.0, 1.0], np.zeros(2)), r"q: must be finite numbers of shape \(N, joints\)"),
         (([0.0, 1.0], [["a"], ["b"]]), "q: must be numbers"),

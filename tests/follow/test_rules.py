@@ -210,10 +210,10 @@ def test_steering_beyond_a_limit_names_whose_it_is() -> None:
     from tests.follow.snakes import inner, outer
 
     for robots, owner, limit in (
-        ((outer(3), inner(3)), "no link slides round more", 90),
-        ((outer(3, limit=20.0), inner(3)), "the outer snake can bend", 20),
-        ((outer(3), inner(3, limit=15.0)), "the inner snake can bend", 15),
-        ((outer(3, limit=120.0), inner(3, limit=120.0)), "no link slides round more", 90),
+        ((outer(3), inner(3)), "no link slides around a sharper corner", 90),
+        ((outer(3, limit=20.0), inner(3)), "the limit of the outer snake", 20),
+        ((outer(3), inner(3, limit=15.0)), "the limit of the inner snake", 15),
+        ((outer(3, limit=120.0), inner(3, limit=120.0)), "no link slides around a sharper corner", 90),
     ):
         snakes = FollowTheLeader(*robots, outer_tensions=35, inner_tensions=60)
         snakes.run([Loosen(OUT), Advance(OUT)])

@@ -218,7 +218,7 @@ def test_any_text_gives_readings_or_our_error(body: str) -> None:
 def test_lists_of_different_length_are_refused() -> None:
     with pytest.raises(InputError, match="one row per reading"):
         RigData([0.1], [0.3, 0.3], [3.0], [1], [9.8])
-    with pytest.raises(InputError, match="one entry a reading"):
+    with pytest.raises(InputError, match="one row per reading"):
         RigData([], [], [], [], [])
     with pytest.raises(MeasurementError, match="row 1, column direction"):
         RigData([0.1], [0.3], [3.0], [0], [9.8])

@@ -59,7 +59,7 @@ def test_a_long_journey_fits_on_a_page() -> None:
     long = follow_the_leader(outer(40), inner(40), commands=commands, **HELD, check=False)
     text = page_of(journey_report(long), "long")
     assert len(text.encode()) < LARGEST_PAGE
-    moments = Animation(long).moments
+    moments = Animation(long).snapshots
     assert 20 < len(moments) < len(long.frames(1))
     assert (moments[0].label, moments[-1].step) == ("start", len(long.steps))
 
@@ -99,7 +99,7 @@ def test_table_of_links(journey: Journey) -> None:
 
 def test_frames_of_the_animation_are_the_moments(journey: Journey) -> None:
     figure = journey_picture(journey)
-    moments = Animation(journey).moments
+    moments = Animation(journey).snapshots
     assert len(figure.frames) == len(moments) == len(figure.layout.sliders[0].steps)
     for frame, moment in zip(figure.frames, moments, strict=True):
         drawn = dict(zip(Snake, frame.data, strict=True))
@@ -195,7 +195,7 @@ def test_the_animation_moves_in_a_browser(journey: Journey, page: str, tmp_path:
     file = tmp_path / "page.html"
     file.write_text(page.replace("</body>", PROBE + "</body>"), encoding="utf-8")
     seen, moved, colour, frames, label, plots = title_after_playing(file, tmp_path).split("|")
-    moments = Animation(journey).moments
+    moments = Animation(journey).snapshots
     assert (seen, moved, plots) == ("seen", "true", "3")
     assert int(frames) == len(moments)
     assert label == f"{moments[9].label} ({moments[9].lock})"

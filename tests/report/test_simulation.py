@@ -79,7 +79,7 @@ def test_an_account_that_is_off_is_warned_of(case: SimulationCase) -> None:
     run["kinetic"][-1] += 0.001
     off = SimulationCase(case.robot, run, case.gravity, case.driven, case.asked)
     (text,) = simulation_warnings(off)
-    assert text == "the account of energy is off by 5 % of its largest part: make dt smaller"
+    assert text == "the energy balance is off by 5 % of its largest part: make dt smaller"
 
 
 def test_nothing_moves() -> None:

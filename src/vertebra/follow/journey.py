@@ -238,7 +238,7 @@ def _sine(vectors: Floats, axes: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Moment:
+class Snapshot:
     """One picture of an animation. Lengths in m, in the frame of the entry."""
 
     step: int
@@ -256,7 +256,7 @@ class Moment:
     """Links of the outer and of the inner snake outside, whole ones."""
 
     def __repr__(self) -> str:
-        return f"Moment({self.label}, {self.share * 100:.3g} % done, {self.lock})"
+        return f"Snapshot({self.label}, {self.share * 100:.3g} % done, {self.lock})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -301,10 +301,10 @@ class Journey:
         """(steps + 1, 3) far end of the outer snake in each state, m."""
         return np.array([head(self.pair, state) for state in self.states])
 
-    def frames(self, samples_per_step: int = 4) -> tuple[Moment, ...]:
+    def frames(self, samples_per_step: int = 4) -> tuple[Snapshot, ...]:
         """The journey as pictures: the start, then for each step that moves something `samples_per_step`, one else."""
         samples = positive_count("samples_per_step", samples_per_step)
-        return tuple(_moments(self, samples))
+        return tuple(_snapshots(self, samples))
 
     def __repr__(self) -> str:
         cut = self.corner_cut.largest * 1e3
@@ -315,10 +315,10 @@ class Journey:
         )
 
 
-def _moments(journey: Journey, samples: int) -> Iterator[Moment]:
+def _snapshots(journey: Journey, samples: int) -> Iterator[Snapshot]:
     pair, states, total = journey.pair, journey.states, len(journey.steps)
     bodies = {snake: state_frames(pair, states[0], snake) for snake in Snake}
-    yield _moment(0, 1.0, "start", states[0], bodies)
+    yield _snapshot(0, 1.0, "start", states[0], bodies)
     for number, step in enumerate(journey.steps, 1):
         before, now = states[number - 1], states[number]
         label = f"{number} of {total}: {step}"
@@ -329,9 +329,9 @@ def _moments(journey: Journey, samples: int) -> Iterator[Moment]:
                     moved = snake_frames(pair.outer, (*before.outer[:-1], _between(before.outer[-1], step, share)))
                 else:
                     moved = sliding_frames(pair, before, step, share)
-                yield _moment(number, share, label, before, {**bodies, mover: moved})
+                yield _snapshot(number, share, label, before, {**bodies, mover: moved})
             bodies = {**bodies, mover: state_frames(pair, now, mover)}
-        yield _moment(number, 1.0, label, now, bodies)
+        yield _snapshot(number, 1.0, label, now, bodies)
 
 
 def _between(old: Bend, step: Steer, share: float) -> Bend:
@@ -340,9 +340,9 @@ def _between(old: Bend, step: Steer, share: float) -> Bend:
     return bend_of_vector(x + share * (new_x - x), y + share * (new_y - y))
 
 
-def _moment(step: int, share: float, label: str, state: PairState, bodies: dict[Snake, Floats]) -> Moment:
+def _snapshot(step: int, share: float, label: str, state: PairState, bodies: dict[Snake, Floats]) -> Snapshot:
     out = len(state.outer), len(state.inner)
-    return Moment(step, share, label, state.lock, bodies[Snake.OUTER], bodies[Snake.INNER], out)
+    return Snapshot(step, share, label, state.lock, bodies[Snake.OUTER], bodies[Snake.INNER], out)
 
 
 # Two concentric friction-locked snakes along a path: plan, run, check, measure.
@@ -367,9 +367,9 @@ def follow_the_leader(
     """Lead two concentric snakes along a path, link by link; what holds, and how far they stray.
 
     Give one of: `path` (N, 3), m, a polyline for the far end of the outer snake that begins at the entry (the origin),
-    where z points out of the guide; `commands`, pairs of bend and azimuth in rad, one a link; or `steps`.
+    where z points out of the guide; `commands`, pairs of bend and azimuth in rad, one per link; or `steps`.
 
-    `outer_tensions` and `inner_tensions` (N, one a cable or one for all) lock a snake when it is rigid. Before each
+    `outer_tensions` and `inner_tensions` (N, one per cable or one for all) lock a snake when it is rigid. Before each
     step the rigid snake must carry its own weight, that of the loose one and `tip_load` (N) at the foremost tip, or
     `Infeasible` names the joint that gives way; with `check=False` the journey goes on and tells in `holdings`.
     `gravity` and `tip_load` are in the frame of the entry; default gravity: that of the outer robot's file. `friction`

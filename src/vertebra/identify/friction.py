@@ -167,7 +167,7 @@ Kind = Literal["simultaneous", "pointwise"]
 
 
 class Band(NamedTuple):
-    """mu(theta) between `low` and `high`, one entry an angle."""
+    """mu(theta) between `low` and `high`, one entry per angle."""
 
     theta: Floats
     """rad."""
@@ -260,7 +260,7 @@ class FrictionFit:
         """mu with its band at angles in rad.
 
         ``simultaneous``: the whole curve lies in it with probability `level`. A robot uses the law at all its angles
-        at once, so this is the band that is stated. ``pointwise``: any single angle does, which is narrower.
+        together, so this is the band that is stated. ``pointwise``: any single angle does, which is narrower.
         """
         angles = np.atleast_1d(np.asarray(theta, dtype=np.float64))
         if angles.ndim != 1 or not np.isfinite(angles).all():
@@ -326,7 +326,7 @@ def _yaml_number(value: float) -> str:
     return text if "." in mantissa or not e else f"{mantissa}.0e{exponent}"
 
 
-# What a reader of an identified friction law must not overlook.
+# Warnings about an identified friction law.
 
 EXACT = 1e-11
 """Residuals below this part of the readings are round-off: nothing to test."""
@@ -425,7 +425,7 @@ def _sensor(fit: FrictionFit, readings: Readings, asked: RigModel) -> Iterator[s
     if p < ALARM:
         size = f"{1e3 * value:+.3g} mN" if name == "offset" else f"{value:.5g}"
         yield (
-            f"pull and release are not alike about the weight: a sensor {name} of {size} would explain it "
+            f"pull and release are not symmetric about the weight: a sensor {name} of {size} would explain it "
             f"(p = {p:.1g}); fit it too (sensor_{name})"
         )
 

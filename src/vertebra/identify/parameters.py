@@ -64,7 +64,7 @@ class Parameter:
 def _common_law(setup: Setup) -> FrictionLaw:
     laws = set(setup.laws)
     if not laws:
-        raise InputError("fit", "this robot has no cables that could rub")
+        raise InputError("fit", "this robot has no cables, hence no cable friction")
     law = laws.pop()
     if laws:
         raise InputError("fit", "the cables have different friction; make their laws alike in the robot file")
@@ -139,7 +139,7 @@ def _apply_mass(setup: Setup, value: float) -> Setup:
         link = section["link"]
         link["mass"] = link.get("mass", 0.0) * value
         if link.get("inertia") is not None:
-            link["inertia"] = [moment * value for moment in link["inertia"]]
+            link["inertia"] = [entry * value for entry in link["inertia"]]
 
     return setup.with_sections(change)
 
@@ -243,7 +243,7 @@ def members(name: str, setup: Setup) -> tuple[str, ...]:
     return (name,)
 
 
-# A robot as it stood when it was measured: what parameters change, and what shapes are predicted from.
+# A robot as it was mounted and measured: what parameters change, and what shapes are predicted from.
 
 NO_TURN = (0.0, 0.0, 0.0)
 
@@ -255,7 +255,7 @@ class Setup:
     mapping: dict[str, Any]
     """The robot file in SI; never changed in place."""
     laws: tuple[FrictionLaw, ...]
-    """One a cable; these count, not those of the mapping."""
+    """One per cable; these count, not those of the mapping."""
     gravity: Floats
     """(3,) m/s^2, of a base that is not tilted."""
     closure: Closure = "virtual-work"
@@ -265,7 +265,7 @@ class Setup:
     """Rotation vector of the robot in the frame that tips are measured in, rad."""
     offset: tuple[float, float, float] = NO_TURN
     """Origin of the robot in the frame that tips are measured in, m."""
-    rubs: bool = False
+    with_friction: bool = False
     """Whether friction counts even where it is zero now."""
 
     @classmethod
@@ -292,7 +292,7 @@ class Setup:
 
     def with_laws(self, change: Callable[[FrictionLaw], FrictionLaw]) -> Setup:
         """A setup with other friction."""
-        return replace(self, laws=tuple(change(law) for law in self.laws), rubs=True)
+        return replace(self, laws=tuple(change(law) for law in self.laws), with_friction=True)
 
     def standing(self) -> Standing:
         """What the solvers need; raises where no robot is like this."""
@@ -303,7 +303,7 @@ class Setup:
         gravity = np.ascontiguousarray(rotation(self.tilt).T @ self.gravity) if any(self.tilt) else self.gravity
         gravity.flags.writeable = False
         problem = Problem.of(robot, gravity, (), self.laws, self.closure)
-        if self.rubs:
+        if self.with_friction:
             # `Problem.of` leaves friction of zero out, but its derivative is wanted there too.
             problem = replace(problem, laws=self.laws)
         return Standing(problem, rotation(self.frame), np.array(self.offset))
@@ -314,7 +314,7 @@ class Setup:
         for section in mapping["sections"]:
             if section.get("cables") is None:
                 continue
-            if self.rubs:
+            if self.with_friction:
                 section["cables"]["friction"] = friction_field(self.laws[first])
             first += len(section["cables"]["azimuth"])
         mapping["gravity"] = (rotation(self.tilt).T @ self.gravity).tolist() if any(self.tilt) else list(self.gravity)
@@ -373,7 +373,7 @@ def friction_field(law: FrictionLaw) -> dict[str, Any]:
 
 
 def flexures(setup: Setup) -> list[float]:
-    """Bending stiffness of the flexure joints, one a section that has them, N*m/rad."""
+    """Bending stiffness of the flexure joints, one per section that has them, N*m/rad."""
     return [s.joint.bending_stiffness() for s in setup.sections if isinstance(s.joint, FlexureJoint)]
 
 

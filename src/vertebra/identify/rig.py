@@ -48,7 +48,7 @@ LISTS = ("theta", "mass", "force", "direction", "g")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RigData:
-    """Readings of a friction rig, one entry a reading."""
+    """Readings of a friction rig, one entry per reading."""
 
     theta: Floats
     """(n,) rad: bend of the cable at the face of the disc, from 0 to below 90 deg."""

@@ -82,7 +82,7 @@ class ShapeData:
     sigma_angle: Floats
     """(N,) standard deviation of each angle, rad; NaN where not stated."""
     sequence: tuple[str, ...]
-    """(N,) rows of the same name are successive steps of one path; an empty name is a row by itself."""
+    """(N,) rows of the same name are successive steps of one path; an empty name is a path of one row."""
     lines: tuple[int, ...]
     """(N,) line of the file; 0 without one."""
     source: str = "measured shapes"
@@ -119,7 +119,7 @@ class ShapeData:
 
     @property
     def paths(self) -> list[list[int]]:
-        """Rows that follow each other, in order; a row by itself is a path of one."""
+        """Rows that follow each other, in order; a row without a name is a path of one."""
         found: dict[object, list[int]] = {}
         for row, name in enumerate(self.sequence):
             found.setdefault(name or row, []).append(row)
@@ -231,7 +231,7 @@ class Stencil(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A solved row: its pose, and what friction remembered before it."""
+    """A solved row: its pose, and the friction history before it."""
 
     q: Floats
     history: Floats
@@ -324,13 +324,13 @@ class ShapeModel:
         q, pull, payload = solved.q, self.data.tensions[row].copy(), float(self.data.payload[row])
         problem = standing.with_payload(payload)
         work = problem.workspace(history=solved.history.copy())
-        look(problem, work, pull, q)
+        balance_at(problem, work, pull, q)
         stiffness = problem.dense_stiffness(work)
         n, p = len(q), len(self.parameters)
         pushed, drawn, direct = np.zeros((n, p)), np.zeros_like(memory), np.zeros((3, p))
         for i, points in enumerate(stencils):
             for changed, weight in points:
-                tau, at = held_moments(changed.with_payload(payload), pull, q, work)
+                tau, at = held_torques(changed.with_payload(payload), pull, q, work)
                 pushed[:, i] += weight * tau
                 direct[:, i] += weight * changed.seen(q)
                 if at is not None:
@@ -343,36 +343,36 @@ class ShapeModel:
 
     @staticmethod
     def _remembered(work: Workspace, pull: Floats, drawn: Floats, memory: Floats) -> Floats:
-        """(n, p) joint moments through slip directions that are not at full slip, at the fixed pose."""
+        """(n, p) joint torques through slip directions that are not at full slip, at the fixed pose."""
         assert work.friction is not None
         grip, presliding = work.friction.grip, work.friction.laws[:, LAW_PRESLIDING]
         # CLIMB is the sum over discs up to j of d log F / ds over the presliding, for those that stick.
         share = np.diff(grip[GRIP_CLIMB], axis=1, prepend=0.0)
         change = np.cumsum(share * (presliding[:, None] * memory + drawn), axis=2)
-        moments = pull[:, None] * grip[GRIP_RATIO] * grip[GRIP_ARM]
-        total: Floats = np.einsum("kj,pkj->jp", moments, change)
+        torques = pull[:, None] * grip[GRIP_RATIO] * grip[GRIP_ARM]
+        total: Floats = np.einsum("kj,pkj->jp", torques, change)
         return total
 
 
-def look(problem: Problem, work: Workspace, pull: Floats, q: Floats) -> Floats:
-    """(n,) joint moments out of balance at a pose, N*m; `work` then belongs to it."""
+def balance_at(problem: Problem, work: Workspace, pull: Floats, q: Floats) -> Floats:
+    """(n,) joint torques out of balance at a pose, N*m; `work` then belongs to it."""
     inspect_pose(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
     tau: Floats = work.state[:, STATE_TAU].copy()
     return tau
 
 
-def held_moments(problem: Problem, pull: Floats, q: Floats, solved: Workspace) -> tuple[Floats, Floats | None]:
-    """Joint moments of a changed robot at a fixed pose and with fixed slip directions, and how far cables are drawn."""
+def held_torques(problem: Problem, pull: Floats, q: Floats, solved: Workspace) -> tuple[Floats, Floats | None]:
+    """Joint torques of a changed robot at a fixed pose and with fixed slip directions, and how far cables are drawn."""
     work = problem.workspace()
     if work.friction is None or solved.friction is None:
-        return look(problem, work, pull, q), None
+        return balance_at(problem, work, pull, q), None
     held, past = solved.friction.grip, work.friction.history
     past[HISTORY_SLIP], past[HISTORY_DRAWN] = held[GRIP_SLIP], held[GRIP_DRAWN]
-    tau = look(problem, work, pull, q)
+    tau = balance_at(problem, work, pull, q)
     drawn = work.friction.grip[GRIP_DRAWN].copy()
     if not np.array_equal(drawn, held[GRIP_DRAWN]):
         past[HISTORY_DRAWN] = drawn
-        tau = look(problem, work, pull, q)
+        tau = balance_at(problem, work, pull, q)
     return tau, drawn
 
 
@@ -406,11 +406,11 @@ def simulate_shapes(
     gravity: str | ArrayLike | None = None,
     closure: Closure = "virtual-work",
 ) -> ShapeData:
-    """Simulated shapes under rows of tensions (N, cables), N, of a robot whose parameters have other `values`.
+    """Simulated shapes under rows of tensions (N, cables), N, of a robot whose parameters have these `values`.
 
     `noise_tip` in m and `noise_angle` in rad: standard deviation of normal noise on every coordinate and angle.
     `joints`: which angles are measured, counted from 1; default all without `tips`, none with them. `payload` in kg,
-    one or one a row. `sequence`: names of paths, one a row; default every row by itself.
+    one for all or one per row. `sequence`: path names, one per row; by default every row is a path of its own.
     """
     pull = np.array(tensions, dtype=np.float64)
     n, c = len(robot.joints), len(robot.cables)

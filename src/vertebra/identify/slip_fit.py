@@ -104,7 +104,7 @@ def _written_down(data: SlipData, force: Floats, phase: Floats) -> SlipData:
     return replace(data, force=np.where(data.step > 0.0, weights, force))
 
 
-# What a reader of a mu from slip tests must not overlook.
+# Warnings about a mu from slip tests.
 
 EXACT = 1e-10
 """Residuals below this part of the forces are round-off: nothing to test."""

@@ -1,4 +1,4 @@
-"""mu with its covariance from slip tests: which load makes a link slip, the mu of least squares, and how sure it is."""
+"""mu with its covariance from slip tests: which load makes a link slip, the least-squares mu, and its uncertainty."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class SlipModel:
     def of(cls, rig: Robot, data: SlipData) -> SlipModel:
         cables = len(rig.cables)
         if data.tensions.shape[1] != cables:
-            raise InputError("slips", f"has {data.tensions.shape[1]} tensions a row, and the rig has {cables} cables")
+            raise InputError("slips", f"has {data.tensions.shape[1]} tensions per row, and the rig has {cables} cables")
         limit = float(rig.joints["limit"][0])
         problems = [
             CellProblem(row + 1, data.lines[row], "bend_deg", f"the joint bends {math.degrees(limit):g} deg at most")
@@ -207,11 +207,11 @@ def _refuse(model: SlipModel, message: str) -> None:
     raise MeasurementError([CellProblem(0, 0, "slip_force_N", message)], model.data.source)
 
 
-# mu with its covariance from slip tests, and nothing more: what a fit reports and what simulated ones repeat.
+# mu with its covariance from slip tests: the part of a fit that simulated calibrations repeat.
 
 SCATTERS = ("constant", "proportional")
-ROUNDS = 60
-"""Of fits with sizes that follow the fit before."""
+MOST_FITS = 60
+"""Of repeated fits, each with the sizes that the one before it gave."""
 UNIFORM = 1.0 / math.sqrt(12.0)
 """Standard deviation of a value that can be anywhere in a step, in steps."""
 LEAST_SIZE = 0.01
@@ -331,7 +331,7 @@ def _settled(model: SlipModel, scan: Scan, points: Points, scatter: str) -> tupl
     """mu, and the size of the scatter at each setting: with a proportional one, fits follow each other until the
     forces that the sizes are taken from are those of the fit itself."""
     mu, sizes = best_mu(model, scan, points), np.ones(len(model.first))
-    for _ in range(ROUNDS if scatter == "proportional" else 0):
+    for _ in range(MOST_FITS if scatter == "proportional" else 0):
         forces = model.forces(mu)
         # A setting that would slip without any load is not known infinitely well.
         before, sizes = mu, np.maximum(forces, LEAST_SIZE * forces.max())
@@ -390,10 +390,11 @@ def simulate_slips(
 ) -> SlipData:
     """Simulated slip tests of two links of `robot` with friction `mu` (default: as in the file), `repeats` of each.
 
-    `tensions_N`: for each setting one number for all cables, or one a cable. Noise is normal, with a standard deviation
-    of `noise_N` plus `noise_share` times the force (added as variances). The load grows along `direction` (default:
-    that of gravity) at `point` of the held link, m (default: the tip), smoothly or in steps of `step_N`; `recorded` is
-    the first load that slipped (slipped) or the last that held (held). `offset_N` is missing in every force.
+    `tensions_N`: for each setting one number for all cables, or one per cable. Noise is normal, with a standard
+    deviation of `noise_N` plus `noise_share` times the force (added as variances). The load grows along `direction`
+    (default: that of gravity) at `point` of the held link, m (default: the tip), smoothly or in steps of `step_N`;
+    `recorded` is the first load that slipped (slipped) or the last that held (held). `offset_N` is missing in every
+    force.
     """
     rig = two_link_rig(robot)
     coefficient = float(rig.joints["friction"][0]) if mu is None else mu
@@ -431,7 +432,8 @@ def written_down(force: Floats, step: float, recorded: str) -> Floats:
     """(n,) N: what a person writes who adds weights of `step` N until the link slips at `force`."""
     if (force <= (step if recorded == "held" else 0.0)).any():
         raise InputError(
-            "noise_N", "some simulated links slip without any load; make the noise or the step smaller, or pull harder"
+            "noise_N",
+            "some simulated links slip without any load; make the noise or the step smaller, or raise the tensions",
         )
     if not step:
         return force
@@ -457,7 +459,7 @@ def _tensions(rig: Robot, values: Iterable[ArrayLike]) -> Floats:
     try:
         rows = [np.broadcast_to(np.asarray(value, dtype=np.float64), count) for value in values]
     except (TypeError, ValueError):
-        message = f"must be numbers in N: for each setting one for all cables, or {count}, one a cable"
+        message = f"must be numbers in N: for each setting one for all cables, or {count}, one per cable"
         raise InputError("tensions_N", message) from None
     if not rows:
         raise InputError("tensions_N", "needs one setting or more")
@@ -470,4 +472,7 @@ def _refuse_simulation(data: SlipData, force: Floats, mu: float) -> None:
         if not force[row] < math.inf:
             raise InputError("direction", f"no load in this direction makes the link slip at {pull} N with mu {mu:g}")
         if not force[row] > 0.0:
-            raise InputError("tensions_N", f"at {pull} N the link slips without any load; pull harder, or more evenly")
+            raise InputError(
+                "tensions_N",
+                f"at {pull} N the link slips without any load; raise or even out the tensions",
+            )

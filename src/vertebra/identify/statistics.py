@@ -275,7 +275,7 @@ def pointwise_factor(level: float, dof: int, known: bool) -> float:
 
 
 def simultaneous_factor(level: float, unknowns: int, dof: int, known: bool) -> float:
-    """Half-width of a band that holds the whole curve at once, in standard errors (Scheffé; Working and Hotelling)."""
+    """Half-width of a band that contains the whole curve, in standard errors (Scheffé; Working and Hotelling)."""
     from scipy import special
 
     if known:
