@@ -190,7 +190,7 @@ def carried_panel(journey: Journey) -> Panel:
     wanted = float(np.linalg.norm(journey.pair.tip_load))
     ends = [1.0, max(float(len(journey.steps)), 1.0)]
     series.append(Series("tip load", ends, [wanted, wanted], WANTED_COLOUR, "dash"))
-    return Panel("Carried at the tip beside all weights", "step", "force [N]", tuple(series))
+    return Panel("Carried at the tip besides all weights", "step", "force [N]", tuple(series))
 
 
 def journey_figures(journey: Journey) -> tuple[Any, Any]:
@@ -371,13 +371,14 @@ MOVES = (
 )
 PLOTS = (
     "Left: a link that passes a corner cuts it; at the ends of steps both bodies are on the path of the tip. Right: "
-    "the largest load at the foremost tip that the rigid snake holds beside the weight of both; a snake that has only "
-    "just left the guide carries more than the plot shows."
+    "the largest load at the foremost tip that the rigid snake carries on top of the weight of both; a snake that has "
+    "only just left the guide carries more than the plot shows."
 )
 CARRIED = (
-    "Inner, outer: the least that this snake, when rigid, held at the tip beside the weight of both while the outer "
-    "one had so many links out, and the joint that gives way then, counted as in the robot file; a dash where nothing "
-    "makes it slip. Cut: the most that a sliding snake was off the path then. Places are the far ends of the links."
+    "Inner, outer: the least that this snake, when rigid, carried at the tip on top of the weight of both while the "
+    "outer one had that many links out, and the joint that gives way then, counted as in the robot file; a dash where "
+    "nothing makes it slip. Cut: the most that a sliding snake was off the path then. Positions are the far ends of "
+    "the links."
 )
 
 

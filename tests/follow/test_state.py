@@ -16,7 +16,7 @@ from vertebra.follow.plan import cycle_steps
 from vertebra.follow.state import Lock, PairState, broken_rules, undo
 from vertebra.follow.steps import Advance, Bend, Loosen, Retract, Snake, Steer, Tighten
 
-SEQUENCES = 10_000 if os.environ.get("VERTEBRA_SOAK") == "1" else 1000
+SEQUENCES = 10_000 if os.environ.get("VERTEBRA_SOAK") == "1" else 300
 OUT, IN = Snake.OUTER, Snake.INNER
 LIMIT = math.pi / 2
 
