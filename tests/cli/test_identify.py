@@ -306,7 +306,7 @@ def test_lines_and_robot_files(vertebra) -> None:
         ((*SHAPE, "yang2023-a", "--robot", "yang2023-b", "--fit", "EI"), "", "", "give one robot"),
         ((*SHAPE, "yang2023-a"), "", "", "--fit: name what to fit"),
         ((*SHAPE, "yang2023-a", "--fit", "weight"), "", "", "'weight' is no parameter"),
-        ((*SHAPE, "yang2023-a", "--fit", "EI:2..1"), "", "", "bounds must rise"),
+        ((*SHAPE, "yang2023-a", "--fit", "EI:2..1"), "", "", "bounds must increase"),
         ((*SHAPE, "yang2023-a", "--fit", "EI", "--prior", "EI=1"), "", "", "EI=1+-0.05"),
         ((*SHAPE, "yang2023-a", "--fit", "EI", "--prior", "EI=1+-0.1"), "", "", "--sigma-mm"),
         ((*SHAPE, "yang2023-a", "--fit", "EI", "--sigma-mm", "-1"), "", "", "sigma_tip: must be"),

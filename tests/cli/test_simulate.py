@@ -183,9 +183,9 @@ def test_bumpers_keep_it_going(vertebra, robot: vb.Robot) -> None:
 
 def test_friction_is_that_of_the_file_unless_told(vertebra) -> None:
     more = ("--fill-inertia", "-t", "10,14,10,10", "--duration", "5 ms", "--dt", "0.1 ms", "--json")
-    rubbing = vertebra("simulate", "yang2023-b", *more).json
+    rough = vertebra("simulate", "yang2023-b", *more).json
     free = vertebra("simulate", "yang2023-b", *more, "--friction", "none").json
-    assert rubbing["dissipated"][-1] > 0.0
+    assert rough["dissipated"][-1] > 0.0
     assert free["dissipated"][-1] == pytest.approx(0.0, abs=1e-15)
 
 
@@ -200,14 +200,14 @@ def test_missing_inertia_names_the_option(vertebra) -> None:
 def test_progress_bar_only_for_long_work(capsys, monkeypatch) -> None:
     from vertebra.cli import progress
 
-    with progress.progress_bar("working") as tell:
-        tell(1, 10)
+    with progress.progress_bar("working") as report:
+        report(1, 10)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(progress, "PATIENCE", -1.0)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    with progress.progress_bar("working") as tell:
-        tell(5, 10)
-        tell(10, 10)
+    with progress.progress_bar("working") as report:
+        report(5, 10)
+        report(10, 10)
     captured = capsys.readouterr()
     assert captured.out == "", "stdout stays clean for pipes"
     assert "working" in captured.err

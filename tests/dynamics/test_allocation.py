@@ -73,7 +73,7 @@ def test_cables_and_contacts_give_each_part_the_wrench_its_motion_needs(method, 
         supplied = np.einsum("jx,jx->j", axes, given[:, 3:])
         np.testing.assert_allclose(tau - supplied, found.residual, atol=1e-10)
         np.testing.assert_allclose(found.tau, tau, atol=1e-12)
-        # All but the moment about the axis is balanced whatever the tensions.
+        # All but the torque about the axis is balanced whatever the tensions.
         given[:, 3:] += axes * found.residual[:, None]
         np.testing.assert_allclose(given, needed, atol=1e-9)
 
@@ -128,7 +128,7 @@ def test_published_straight_robot():
     assert found.contacts.normal.min() == pytest.approx(1.0, abs=1e-9)
 
 
-def test_joints_without_contact_points_need_balanced_moments_only():
+def test_joints_without_contact_points_need_balanced_torques_only():
     flexures = vb.load("yang2023-a").fill_inertia()
     still = np.zeros(flexures.freedoms)
     found = vb.allocate_tensions(flexures, still + 0.05, still, still, method="per_link", lower=0.5, upper=60)

@@ -109,7 +109,7 @@ def places(given):
 
 
 def forces_of(given, tensions):
-    """N, S_t, S_a at both points of every joint, and the moments out of balance."""
+    """N, S_t, S_a at both points of every joint, and the torques out of balance."""
     robot, needs, contacts, low, high, _ = given
     steps, cables, n = tensions.shape
     residual, scale, forces = np.empty((steps, n)), np.empty(steps), np.empty((4, steps, n, 2))

@@ -210,7 +210,7 @@ def test_columns_are_torques_of_unit_accelerations(gap_mass: bool) -> None:
 
 
 def test_single_link_is_a_compound_pendulum() -> None:
-    """One pin: m d^2 + I about the pin; the moment of its weight m g d sin(q)."""
+    """One pin: m d^2 + I about the pin; the torque of its weight m g d sin(q)."""
     link = {"length": 0.1, "mass": 0.2, "inertia": [3e-4, 2e-4, 1e-4], "center_of_mass": 0.04}
     robot = vb.load(
         {
@@ -271,9 +271,9 @@ def test_power_of_the_torques_is_the_change_of_energy(seed: int) -> None:
     kinetic, potential, step = energies(case, statics.gap_masses(robot, case.q))
     change = statics.SLOPE @ (kinetic + potential) / step
     turning = mirror_chain.angular_rates(robot, case.q)
-    by_moments = sum(case.qd @ turning[:, load.link % len(robot.links)] @ load.moment for load in case.loads)
+    by_loads = sum(case.qd @ turning[:, load.link % len(robot.links)] @ load.moment for load in case.loads)
     parts = np.abs(case.tau() * case.qd)
-    assert abs(case.tau() @ case.qd + by_moments - change) < 1e-10 * parts.sum()
+    assert abs(case.tau() @ case.qd + by_loads - change) < 1e-10 * parts.sum()
 
 
 def torques_with_hinges_at_the_centres(case: Moving) -> np.ndarray:
@@ -293,7 +293,7 @@ def torques_with_hinges_at_the_centres(case: Moving) -> np.ndarray:
 
 
 def test_migration_of_the_contact_points_is_half_a_percent_of_the_preset() -> None:
-    """At 2 rad/s in all joints, against the largest moment: what a recursion without it is wrong by."""
+    """At 2 rad/s in all joints, against the largest torque: the error of a recursion without it."""
     robot = vb.load("dantuono2023")
     rng, shares = np.random.default_rng(52), []
     for _ in range(50):

@@ -98,12 +98,12 @@ def test_thinned_runs_are_the_same_run() -> None:
 
 
 def test_progress_is_reported_and_changes_nothing() -> None:
-    told: list[tuple[int, int]] = []
-    run = swing(duration=10.0, dt=1e-3, damping=0.2, progress=lambda done, total: told.append((done, total)))
+    reported: list[tuple[int, int]] = []
+    run = swing(duration=10.0, dt=1e-3, damping=0.2, progress=lambda done, total: reported.append((done, total)))
     assert same(run, swing(duration=10.0, dt=1e-3, damping=0.2))
-    assert told[-1] == (10_000, 10_000)
-    assert len(told) > 1
-    assert all(before[0] < after[0] for before, after in itertools.pairwise(told))
+    assert reported[-1] == (10_000, 10_000)
+    assert len(reported) > 1
+    assert all(before[0] < after[0] for before, after in itertools.pairwise(reported))
 
 
 def test_variables_units_and_attributes() -> None:

@@ -100,7 +100,7 @@ def test_energy_balances(name: str, integrator: str) -> None:
 
 
 def test_energy_balances_with_mass_in_the_gaps() -> None:
-    """Cable mass that is drawn into a gap brings energy along, which `drawn` tells."""
+    """Cable mass that is drawn into a gap brings energy along, which is in `drawn`."""
     rng = np.random.default_rng(62)
     robot = random_robot(rng, 5, ("flexure", "rolling"), gap_mass=True)
     pull = rng.uniform(5.0, 10.0, len(robot.cables))
@@ -303,7 +303,7 @@ def test_rest_of_elastic_cables(drawn_mm: tuple[float, ...]) -> None:
 
 
 def band(robot: vb.Robot, tensions: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(n,) least and most moment that rubbing cables can give each joint, whatever way each of them slips."""
+    """(n,) least and most torque that cables with friction can give each joint, whichever way each of them slips."""
     low, high = np.zeros(len(q)), np.zeros(len(q))
     arms = -vb.Pose(robot, q).cable_segments.first
     for k, (tension, law) in enumerate(zip(tensions, robot.friction_laws, strict=True)):
@@ -341,7 +341,7 @@ CREEPING = {"duration": 6.0, "dt": 2e-3, "damping": 0.1, "integrator": "implicit
 @pytest.mark.parametrize(("joints", "apart"), [(1, 1e-8), (6, 1e-3)])
 def test_overdamped_robot_creeps_to_the_rest_of_statics(joints: int, apart: float) -> None:
     """A single joint slips one way all the time, so that its history does not matter. In a chain the far joints bend
-    at once, while the cables hardly rub, and stay a little beyond the rest of a robot that was never there."""
+    first, while there is hardly any friction, and stay a little beyond the rest of a robot that was never there."""
     robot, tensions = flexures_in_a_plane(joints), np.array([5.0, 12.0, 12.0, 5.0])
     run = vb.simulate(robot, tensions, **CREEPING)
     shape = vb.shape_from_tensions(robot, tensions, gravity=CREEPING["gravity"])

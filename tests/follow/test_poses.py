@@ -145,7 +145,7 @@ def test_at_both_ends_of_a_slide_links_are_on_vertices_exactly(most: float) -> N
 
 
 def test_sliding_is_continuous() -> None:
-    """Between looks a hundredth of a link apart nothing moves by more than a few hundredths, orientation included."""
+    """Between samples a hundredth of a link apart nothing moves by more than a few hundredths, orientation included."""
     snakes = out_by([(0.5, 0.3), (0.4, 2.0), (0.5, -1.0), (0.0, 0.0), (0.6, 1.5)])
     for state, step in slides(snakes):
         looks = np.array([sliding_frames(snakes.pair, state, step, k / 100) for k in range(101)])

@@ -22,7 +22,7 @@ LIMIT = math.pi / 2
 
 
 class Model:
-    """The rules once more, written the other way round: lists that are pushed and popped, and sets of loose snakes."""
+    """The rules written independently: lists that are pushed and popped, and sets of loose snakes."""
 
     def __init__(self, joints: int, inner_joints: int) -> None:
         self.joints = {OUT: joints, IN: inner_joints}
@@ -206,7 +206,7 @@ def test_a_short_inner_snake_limits_the_outer_one(inner_joints: int, reach: int,
         snakes.do(Advance(OUT))
 
 
-def test_steering_beyond_a_limit_names_whose_it_is() -> None:
+def test_steering_beyond_a_limit_names_the_snake() -> None:
     from tests.follow.snakes import inner, outer
 
     for robots, owner, limit in (

@@ -30,7 +30,7 @@ WHOLE = np.radians(np.linspace(1.0, 9.0, 81))
 def reading(
     columns: Any, a: float, b: float, c: float, gain: float = 1.0, offset: float = 0.0, bent: str = "payload"
 ) -> Any:
-    """The rig once more, written down from the balance of forces."""
+    """The rig written independently, from the balance of forces."""
     theta, weight, sign = columns
     friction = sign * (a * theta**2 + b * theta + c) * np.sin(theta)
     tension = weight + weight * friction if bent == "payload" else weight / (1 - friction)

@@ -1,4 +1,4 @@
-"""Parameters fitted to shapes: gradients, recovery from simulated shapes, errors, and what cannot be told."""
+"""Parameters fitted to shapes: recovery from simulated shapes, errors, bounds, priors, and what is not determined."""
 
 from __future__ import annotations
 

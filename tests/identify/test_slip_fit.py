@@ -205,7 +205,7 @@ def test_interval_holds_the_truth_as_often_as_it_says(case: str) -> None:
 
 @pytest.mark.parametrize("noise", [0.05, 0.3, 0.8])
 def test_coarse_steps_are_in_the_interval(noise: float) -> None:
-    """Slip forces climb by 6.06 N from setting to setting, three steps of 2 N: all tests are rounded nearly alike."""
+    """Slip forces climb by 6.06 N from setting to setting, three steps of 2 N: all are rounded nearly the same way."""
     count = CALIBRATIONS // 3
     fits = [fit_slips(ROBOT, simulate_slips(ROBOT, noise_N=noise, step_N=2.0, seed=seed)) for seed in range(count)]
     assert held(fits) >= 0.95 - near(0.95, count)

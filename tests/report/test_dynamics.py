@@ -192,15 +192,15 @@ def test_capstan_without_friction_is_told() -> None:
 
 
 def test_plots_show_the_answer(case: DynamicsCase) -> None:
-    angles, moments, tensions, left, contact, use = dynamics_panels(case)
+    angles, torques, tensions, left, contact, use = dynamics_panels(case)
     np.testing.assert_allclose(angles.series[2].y, np.degrees(case.allocation.q[:, 2]))
-    np.testing.assert_allclose(moments.series[2].y, case.allocation.tau[:, 2])
+    np.testing.assert_allclose(torques.series[2].y, case.allocation.tau[:, 2])
     np.testing.assert_allclose(tensions.series[1].y, case.allocation.base_tensions[:, 1])
     assert not np.any(left.series[0].y)
     assert np.min(contact.series[2].y) == 1.25
     assert np.max(use.series[4].y) == 90.0
     assert use.series[-1].name == "limit"
-    for panel in (angles, moments, tensions, left, contact, use):
+    for panel in (angles, torques, tensions, left, contact, use):
         assert panel.x == "time [s]"
         assert "[" in panel.y
 

@@ -23,7 +23,7 @@ from vertebra.robot.tables import Floats
 Outputs = Literal["tip", "angles"]
 
 BALANCED = 1e-9
-"""A torque out of balance below this part of the torque scale is none."""
+"""A torque out of balance below this part of the torque scale counts as zero."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -181,9 +181,9 @@ def _elastic_cables(robot: Robot, tensions: Floats, lengths: Floats, given: Arra
 # Modes, eigenvalues and stability of M x'' + G x' + K x = 0.
 
 SYMMETRIC = 1e-11
-"""A stiffness whose two halves differ by less than this part of its largest entry has an energy."""
+"""A stiffness matrix counts as symmetric if its halves differ by less than this part of its largest entry."""
 STILL = 1e-7
-"""An eigenvalue below this part of the largest is none: the square root of round-off in a stiffness."""
+"""An eigenvalue below this part of the largest counts as zero: the square root of round-off in a stiffness."""
 GROWS = 1e-11
 """A real part above this part of the largest eigenvalue is growth, not round-off."""
 
@@ -219,7 +219,7 @@ def eigenvalues_of(M: Floats, K: Floats, G: Floats) -> NDArray[np.complex128]:
     L = np.asarray(np.linalg.cholesky(M), dtype=np.float64)
     stiffness, losses = _normalised(L, K), _normalised(L, G)
     if losses.any():
-        # In units of time in which the fastest mode takes about one, so that no digits are lost.
+        # Time is scaled so that the fastest mode takes about one unit, and no digits are lost.
         pace = float(np.sqrt(np.abs(stiffness).sum(axis=1).max())) or 1.0
         n = len(M)
         whole = np.block([[np.zeros((n, n)), np.eye(n)], [-stiffness / pace**2, -losses / pace]])

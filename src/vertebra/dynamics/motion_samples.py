@@ -145,7 +145,7 @@ def _same_shape(name: str, given: ArrayLike, angles: Floats) -> Floats:
 
 
 class TrajectoryFile(NamedTuple):
-    """A motion that was read, and what to know about it."""
+    """A motion from a file, with notes about it."""
 
     motion: SampledMotion
     notes: tuple[str, ...]

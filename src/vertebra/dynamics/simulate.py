@@ -288,7 +288,7 @@ def trajectory(
 ) -> xarray.Dataset:
     """The first `rows` of a run, with friction of the cables or without.
 
-    Its attribute `energy_error` is the largest gap in the account of energy, as a part of the largest kinetic energy.
+    Its attribute `energy_error` is the largest imbalance of energy, relative to the largest kinetic energy.
     """
     import xarray
 

@@ -40,7 +40,7 @@ class FollowTheLeader:
 
     A step that is not possible raises an error and changes nothing: `InputError` that says what is allowed now,
     `OutOfRange` for a bend beyond a limit, `Infeasible` (with the `Payload` as `result`) where the rigid snake would
-    not hold. With `check=False` steps that it would not hold are done all the same, and `holdings` tells.
+    not hold. With `check=False` steps that it would not hold are done all the same, and `holdings` shows them.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ def from_tip_path(pair: SnakePair, states: Sequence[PairState]) -> tuple[Deviati
             trail.append(head(pair, state))
         elif out and state.lock is Lock.OUTER_LOOSE and len(state.inner) < out:
             trail[out] = head(pair, state)
-        # Body and trail are straight between vertices: ends and middles of links tell all.
+        # Body and trail are straight between vertices: ends and middles of links are enough.
         points = [body_points(ball_centers(pair, state, snake), 2) for snake in Snake]
         off = distances(np.vstack(points), np.array(trail))
         largest.append(float(off.max()))
@@ -187,7 +187,7 @@ def corner_cut(pair: SnakePair, states: Sequence[PairState], steps: Sequence[Ste
 
 
 def _slide_cut(pair: SnakePair, state: PairState, step: Advance | Retract) -> tuple[float, float]:
-    """Largest distance in one slide, m, and the mean square along the snake and the way, m^2."""
+    """Largest distance in one slide, m, and the mean square along the snake and over the slide, m^2."""
     line = slide_line(pair, state)
 
     def cuts(share: float) -> Floats:
@@ -364,14 +364,14 @@ def follow_the_leader(
     come_back: bool = False,
     check: bool = True,
 ) -> Journey:
-    """Lead two concentric snakes along a path, link by link; what holds, and how far they stray.
+    """Lead two concentric snakes along a path, link by link: whether the rigid snake holds, and how far they stray.
 
     Give one of: `path` (N, 3), m, a polyline for the far end of the outer snake that begins at the entry (the origin),
     where z points out of the guide; `commands`, pairs of bend and azimuth in rad, one per link; or `steps`.
 
     `outer_tensions` and `inner_tensions` (N, one per cable or one for all) lock a snake when it is rigid. Before each
     step the rigid snake must carry its own weight, that of the loose one and `tip_load` (N) at the foremost tip, or
-    `Infeasible` names the joint that gives way; with `check=False` the journey goes on and tells in `holdings`.
+    `Infeasible` names the joint that gives way; with `check=False` the journey goes on and `holdings` shows where.
     `gravity` and `tip_load` are in the frame of the entry; default gravity: that of the outer robot's file. `friction`
     and `socket_limit` as in `payload`. `come_back` adds the exact reverse, back into the guide.
 

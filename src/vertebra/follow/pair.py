@@ -56,7 +56,7 @@ class SnakePair:
             raise InputError(
                 "inner",
                 f"its links are {inner * 1e3:.6g} mm long, those of the outer snake {length * 1e3:.6g} mm; both must "
-                "be alike, or the joints of one could not take the places of the other's",
+                "be equal, or the joints of one could not take the places of the other's",
             )
         object.__setattr__(self, "link_length", length)
 
@@ -117,7 +117,7 @@ def _link_length(name: str, robot: Robot) -> float:
         raise InputError(
             name,
             f"links of {robot.name} are {lengths.min() * 1e3:.6g} to {lengths.max() * 1e3:.6g} mm long; all must be "
-            "alike, since each takes the place of the one before it",
+            "equal, since each takes the place of the one before it",
         )
     return float(lengths[0])
 

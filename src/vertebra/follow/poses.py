@@ -21,8 +21,8 @@ from vertebra.robot.tables import Floats
 SNAP = 1e-12
 """A vertex this close to the wanted distance, as a fraction of it, is the point asked for.
 
-At a right angle the distance grows only with the square of the way, so that round-off in it would move the point by a
-millionth of a link; snapped to the vertex, links that stand on vertices stay exactly there.
+At a right angle the distance grows only with the square of the travel, so that round-off in it would move the point by
+a millionth of a link; snapped to the vertex, links that stand on vertices stay exactly there.
 """
 CHUNK = 512
 

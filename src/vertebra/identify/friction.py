@@ -175,7 +175,7 @@ class Band(NamedTuple):
     low: Floats
     high: Floats
     inside: NDArray[np.bool_]
-    """Whether the angle is within the measured ones; elsewhere the band only holds if the law goes on unchanged."""
+    """Whether the angle is within the measured ones; elsewhere the band is valid only if the law goes on unchanged."""
 
 
 class AngleEstimate(NamedTuple):
@@ -335,7 +335,7 @@ FAR_OFF = 3.0
 
 
 def warnings(fit: FrictionFit, readings: Readings, asked: RigModel) -> Iterator[str]:
-    """Plain sentences, the gravest first."""
+    """Sentences, the most serious first."""
     yield from _units(readings)
     yield from _negative(fit)
     yield from _one_direction(fit, readings)
@@ -410,7 +410,7 @@ def _order(fit: FrictionFit) -> Iterator[str]:
 
 
 def _sensor(fit: FrictionFit, readings: Readings, asked: RigModel) -> Iterator[str]:
-    """Pull and release tell friction, which changes sign, from a fault of the sensor, which does not."""
+    """Friction changes sign between pull and release, a fault of the sensor does not."""
     if asked.offset or asked.gain or fit.degrees_of_freedom < 2 or len(np.unique(readings.direction)) < 2:
         return
     squares, sigma = float(fit.residuals @ fit.residuals), fit.sigma if fit.sigma_known else None

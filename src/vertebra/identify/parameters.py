@@ -67,7 +67,7 @@ def _common_law(setup: Setup) -> FrictionLaw:
         raise InputError("fit", "this robot has no cables, hence no cable friction")
     law = laws.pop()
     if laws:
-        raise InputError("fit", "the cables have different friction; make their laws alike in the robot file")
+        raise InputError("fit", "the cables have different friction; give them the same law in the robot file")
     if law.curve is not None:
         raise InputError("fit", "friction is a table there; write quadratic: [a, b, c] in the robot file to fit it")
     return law
@@ -163,7 +163,7 @@ def _of_cables(field: str, name: str) -> tuple[Callable[[Setup], float], Callabl
 
 def _alike(name: str, values: list[float]) -> float:
     if max(values) - min(values) > 1e-12 * abs(max(values)):
-        raise InputError("fit", f"{name} differs between the sections of this robot; make it alike, or do not fit it")
+        raise InputError("fit", f"{name} differs between the sections of this robot; make it equal, or do not fit it")
     return values[0]
 
 
@@ -418,14 +418,14 @@ class Prior:
 
 
 def read_choice(text: str) -> Choice:
-    """A choice from a text such as ``EI:0.5..2``; one unit behind the numbers is for all of them."""
+    """A choice from a text such as ``EI:0.5..2``; one unit after the numbers applies to all of them."""
     match = _FIT.fullmatch(text)
     if match is None:
-        raise InputError("fit", f"{text!r} is not understood; write such as EI, EI:0.5..2, mu=0.3:0..1 or friction")
+        raise InputError("fit", f"{text!r} is not understood; write EI, EI:0.5..2, mu=0.3:0..1 or friction")
     given = {key: match[key] for key in ("start", "low", "high") if match[key] is not None}
     values = {key: _si("fit", match["name"], number, match["unit"]) for key, number in given.items()}
     if match["unit"] and not given:
-        raise InputError("fit", f"{text!r} is not understood; write such as EI, EI:0.5..2 or radius:4..6 mm")
+        raise InputError("fit", f"{text!r} is not understood; write EI, EI:0.5..2 or radius:4..6 mm")
     return Choice(match["name"], **values)
 
 
@@ -433,7 +433,7 @@ def read_prior(text: str) -> Prior:
     """A prior from a text such as ``EI=1+-0.05`` or ``radius=5+-0.1 mm``."""
     match = _PRIOR.fullmatch(text)
     if match is None:
-        raise InputError("prior", f"{text!r} is not understood; write such as EI=1+-0.05 or radius=5+-0.1 mm")
+        raise InputError("prior", f"{text!r} is not understood; write EI=1+-0.05 or radius=5+-0.1 mm")
     mean, error = (_si("prior", match["name"], match[key], match["unit"]) for key in ("mean", "error"))
     return Prior(match["name"], mean, error)
 
@@ -471,10 +471,10 @@ def unknowns(setup: Setup, choices: Iterable[str | Choice], priors: Iterable[str
         choice = read_choice(item) if isinstance(item, str) else item
         if choice.name in GROUPS and choice != Choice(choice.name):
             inside = ", ".join(members(choice.name, setup))
-            raise InputError("fit", f"{choice.name} is several parameters ({inside}); give numbers to each of them")
+            raise InputError("fit", f"{choice.name} is a group ({inside}); give numbers for each of its parameters")
         for name in members(choice.name, setup):
             if name in found:
-                raise InputError("fit", f"{name} is asked for twice; once is enough")
+                raise InputError("fit", f"{name} is asked for twice; name it once")
             found[name] = _unknown(setup, PARAMETERS[name], choice)
     if not found:
         raise InputError("fit", f"name what to fit: {', '.join((*PARAMETERS, *GROUPS))}")
@@ -492,7 +492,7 @@ def _unknown(setup: Setup, parameter: Parameter, choice: Choice) -> Unknown:
     low = parameter.low if choice.low is None else choice.low
     high = parameter.high if choice.high is None else choice.high
     if not low < high or not np.isfinite([low, high]).all():
-        raise InputError("fit", f"{parameter.name}: bounds must rise, such as {parameter.name}:0.5..2")
+        raise InputError("fit", f"{parameter.name}: bounds must increase, such as {parameter.name}:0.5..2")
     start = parameter.get(setup) if choice.start is None else choice.start
     if not low <= start <= high:
         ends = f"{parameter.text(low)} to {parameter.text(high)}"

@@ -63,11 +63,11 @@ class RigData:
     bent: Bent = Bent.PAYLOAD
     """The side of the cable that makes the angle theta with the normal of the disc."""
     source: str = "readings"
-    """Where they come from, in words."""
+    """Where they come from, for people."""
     simulated: bool = False
-    """Whether a computer made them."""
+    """Whether they are simulated."""
     notes: tuple[str, ...] = ()
-    """What a person should know about the file, such as columns that were left aside."""
+    """Remarks about the file, such as columns that were not used."""
 
     def __post_init__(self) -> None:
         freeze(self, dict.fromkeys(LISTS, 1), "reading")
@@ -176,7 +176,7 @@ def _common_side(table: Table) -> Bent:
 
 
 def rig_csv(data: RigData) -> str:
-    """The text of a rig file, with the digits to read the same readings back. Simulated ones say so in line 1."""
+    """The text of a rig file, with all digits needed to read it back. Simulated ones say so in line 1."""
     own_g, own_side = bool((data.g != G).any()), data.bent is not Bent.PAYLOAD
     kept = (*COLUMNS[:4], *COLUMNS[4:5] * own_g, *COLUMNS[5:] * own_side)
     lists = (data.theta, data.mass, data.force, data.direction, data.g)

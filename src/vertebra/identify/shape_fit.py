@@ -185,7 +185,7 @@ class ShapeFit:
 ROUGH, BLIND = 0.1, 0.5
 """Standard errors, in sizes, from which on a parameter is known roughly, and not at all."""
 UNSEEN = 1e-8
-"""Part of the strongest combination below which one is not seen whatever the scatter: differences end there."""
+"""Part of the strongest combination below which one counts as unseen whatever the scatter: finite differences end there."""
 SHARE = 0.15
 """Parameters whose part in a combination is smaller than this, of the largest, are not named."""
 
@@ -305,7 +305,7 @@ def covariance_of(slopes: Floats, size: Floats, held: NDArray[np.bool_]) -> Floa
 # Fit parameters of a robot to measured shapes.
 
 SIGMA_TIP, SIGMA_ANGLE = 1e-3, math.radians(1.0)
-"""m and rad: how tips and angles are weighed against each other where nobody says how exact they are."""
+"""m and rad: relative weights of tips and angles where their standard deviations are not known."""
 OUTLIER = 4.5
 """Standard deviations beyond which a measured number is named."""
 MOST_NAMED = 5
@@ -382,7 +382,7 @@ def fit_shapes(
     `fit`: names as in `PARAMETERS`, "friction" or "tilt" for groups, with start and bounds if wanted ("EI:0.5..2").
     `priors`: "EI=1+-0.05", what is known beforehand as mean and standard deviation.
     `sigma_tip` in m and `sigma_angle` in rad: standard deviation of each measured coordinate and angle, for rows that
-    do not state their own. When they are not known, the residuals give the scatter, and priors cannot be weighed.
+    do not state their own. When they are not known, the residuals give the scatter, and priors cannot be weighted.
     `watch(iteration, sum of squares)` is called before every step.
 
     Raises `UnsolvedRow` when a row has no shape at the start.
@@ -408,7 +408,7 @@ def fit_shapes(
     covariance = sigma**2 * covariance_of(found.slopes, sizes, held)
     measured = found.slopes[: len(problem.sigma)]
     raw = measured * problem.sigma[:, None]
-    # Data without any scatter see everything that moves them at all.
+    # Data without any scatter determine everything that moves them at all.
     seen = what_data_see(asked, sizes, measured / max(sigma, 1e-12), raw, problem.is_tip, held)
     errors = np.sqrt(np.diagonal(covariance)).tolist()
     verdicts = tuple(verdict(*each) for each in zip(errors, sizes.tolist(), found.held.tolist(), strict=True))
@@ -500,7 +500,7 @@ def _warnings(fit: ShapeFit, residuals: Floats, where: NDArray[np.bool_]) -> Ite
     for unknown, held in zip(fit.unknowns, fit.held, strict=True):
         if held:
             end = unknown.parameter.text(unknown.high if held > 0 else unknown.low)
-            yield f"{unknown.name} is held at its bound, {end}; the other errors hold for this value of it"
+            yield f"{unknown.name} is held at its bound, {end}; the other errors are valid for this value of it"
     for unseen in fit.unseen:
         yield unseen.sentence
     p = fit.p_value
@@ -508,8 +508,8 @@ def _warnings(fit: ShapeFit, residuals: Floats, where: NDArray[np.bool_]) -> Ite
         ratio = math.sqrt(fit.chi_squared / max(fit.degrees_of_freedom, 1))
         yield (
             f"the residuals scatter {ratio:.2g} times as far as the stated standard deviations; the model leaves "
-            "something out, or the measurements are less exact: standard errors are too small"
+            "something out, or the measurements are less accurate: standard errors are too small"
         )
     yield from _outliers(fit, np.abs(residuals[: where.sum()]), np.nonzero(where)[0])
     if not fit.sigma_known and fit.data.has_tips and fit.data.has_angles:
-        yield "tips and angles were weighed as if 1 mm and 1 deg were alike; state sigma_tip and sigma_angle"
+        yield "tips and angles were weighted as if 1 mm and 1 deg were the same; state sigma_tip and sigma_angle"

@@ -86,11 +86,11 @@ class ShapeData:
     lines: tuple[int, ...]
     """(N,) line of the file; 0 without one."""
     source: str = "measured shapes"
-    """Where they come from, in words."""
+    """Where they come from, for people."""
     simulated: bool = False
-    """Whether a computer made them."""
+    """Whether they are simulated."""
     notes: tuple[str, ...] = ()
-    """What a person should know about the file, such as columns that were left aside."""
+    """Remarks about the file, such as columns that were not used."""
 
     def __post_init__(self) -> None:
         freeze(self, LISTS, "shape")
@@ -196,7 +196,7 @@ def read_shapes(path: str | Path, robot: Robot, *, g: float | None = None) -> Sh
 
 
 def shape_csv(data: ShapeData) -> str:
-    """The text of a file of shapes, with the digits to read the same shapes back. Simulated ones say so in line 1."""
+    """The text of a file of shapes, with all digits needed to read it back. Simulated ones say so in line 1."""
     numbers = {
         "t": data.tensions,
         "tip": 1e3 * data.tips,
@@ -284,7 +284,7 @@ class ShapeModel:
         return q
 
     def differentiate(self, prediction: Prediction) -> Floats:
-        """(N, 3 + n, p) how what is seen of every row answers to every parameter."""
+        """(N, 3 + n, p) derivative of what is seen of every row in every parameter."""
         data, standing = self.data, prediction.standing
         stencils = [self._stencil(prediction.values, i) for i in range(len(self.parameters))]
         n, c, p = len(standing.robot.joints), len(standing.robot.cables), len(self.parameters)

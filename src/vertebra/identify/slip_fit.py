@@ -38,7 +38,7 @@ from vertebra.robot.tables import Floats
 
 
 class Coverage(NamedTuple):
-    """How often the interval of simulated calibrations held the mu that they were simulated with."""
+    """How often the interval of simulated calibrations contained the mu that they were simulated with."""
 
     calibrations: int
     held: int
@@ -65,7 +65,7 @@ class Coverage(NamedTuple):
         """For people."""
         ends = 100 * self.level
         return (
-            f"in {self.held} of {self.calibrations} simulated calibrations the interval held the mu that was put in "
+            f"in {self.held} of {self.calibrations} simulated calibrations the interval contained the true mu "
             f"({100 * self.share:.3g} %; {ends:g} % stated, chance alone {100 * self.allowance:.2g} % up or down)"
         )
 
@@ -98,7 +98,7 @@ def _simulated_scatter(fit: SlipFit) -> Floats:
 
 
 def _written_down(data: SlipData, force: Floats, phase: Floats) -> SlipData:
-    """The tests with other forces, as a person writes them who adds weights from a first one of `phase` steps."""
+    """The tests with other forces, as recorded by a person who adds weights from a first one of `phase` steps."""
     steps = np.where(data.step > 0.0, data.step, 1.0)
     weights = (np.floor(force / steps - phase) + 1.0 - data.held + phase) * steps
     return replace(data, force=np.where(data.step > 0.0, weights, force))
@@ -113,14 +113,14 @@ OUTLIER = 4.5
 FEW = 5
 """Degrees of freedom below which the scatter itself is hardly known."""
 ALIKE = 0.1
-"""Predicted forces that differ by less than this part tell mu and an offset apart badly."""
+"""Predicted forces that differ by less than this part hardly distinguish mu from an offset."""
 LEAST = 10
 """Tests, below which nothing is said about how their scatter grows."""
 MOST_SHOWN = 8
 
 
 def warnings(fit: SlipFit) -> Iterator[str]:
-    """Plain sentences, the gravest first."""
+    """Sentences, the most serious first."""
     yield from _no_mu(fit)
     yield from _other_ends(fit)
     yield from _interval(fit)
@@ -155,7 +155,7 @@ def _other_ends(fit: SlipFit) -> Iterator[str]:
     if "torsion" in by_mode:
         yield (
             f"{_rows(fit, by_mode['torsion'])}: the link twists about its contact before it slides; such a test "
-            "measures mu times the radius of the contact ring, so an error of ring_radius goes into mu"
+            "measures mu times the radius of the contact ring, so an error of ring_radius becomes one of mu"
         )
     free = [row for row, place in enumerate(fit.model.cell.tolist()) if fit.solution.forces[place] == 0.0]
     if free:
@@ -204,8 +204,8 @@ def _steps(fit: SlipFit) -> Iterator[str]:
         step = float(np.sqrt(np.mean(fit.data.step**2)))
         yield (
             f"tests scatter by less than half a step of the load ({step:.3g} N), so that rounding does not average out "
-            f"and can be alike in all of them: the interval of mu is {fit.rounding:.2g} wider to each side for it; use "
-            "smaller steps near the slip"
+            f"and can be the same in all of them: the interval of mu is {fit.rounding:.2g} wider to each side for it; "
+            "use smaller steps near the slip"
         )
 
 
@@ -218,7 +218,7 @@ def _lack_of_fit(fit: SlipFit) -> Iterator[str]:
         trend = " and ".join(f"{item.mu:.3g} where it slips at {item.predicted:.3g} N" for item in ends)
         yield (
             f"one mu does not describe all settings (p = {test.p:.1g}): their means are off by more than repeats "
-            f"scatter (mu alone is {trend}), and the interval does not know of it; {reason or 'look at the residuals'}"
+            f"scatter (mu alone is {trend}), which the interval does not include; {reason or 'look at the residuals'}"
         )
     elif reason:
         yield f"forces do not grow with tension as this mu makes them: {reason}"
@@ -454,10 +454,10 @@ def fit_slips(
 ) -> SlipFit:
     """Least squares of the slip forces, N, in mu: the load that the closed form of the payload gives for two links.
 
-    `scatter`: whether all tests scatter alike (constant, N) or in proportion to their force (proportional). `sigma`:
-    this scatter, N or a share of the force, when it is known; otherwise the residuals give it. `offset` fits an error
-    common to all forces too, such as a hanger that was not weighed. The robot file gives ball, ring, link, cables, mass
-    and gravity; they and the tensions are taken as exact.
+    `scatter`: whether all tests scatter by the same amount (constant, N) or in proportion to their force
+    (proportional). `sigma`: this scatter, N or a share of the force, when it is known; otherwise the residuals give it.
+    `offset` fits an error common to all forces too, such as a hanger that was not weighed. The robot file gives ball,
+    ring, link, cables, mass and gravity; they and the tensions are taken as exact.
     """
     options = Options(sigma, scatter, bool(offset), level)
     options.check()

@@ -181,7 +181,7 @@ def best_mu(model: SlipModel, scan: Scan, points: Points) -> float:
         _refuse(model, f"is larger than any mu up to {model.largest:.4g} explains, where mu times the ring's radius "
                 "reaches the ball's; check the unit, where the load acts, and the tensions")  # fmt: skip
     if slope(low) >= 0.0:
-        _refuse(model, "does not grow with the tension, as friction would make it; check the columns")
+        _refuse(model, "does not grow with the tension as friction does; check the columns")
     return float(brentq(slope, low, high, xtol=1e-14, rtol=1e-14))
 
 
@@ -260,8 +260,8 @@ class Solution(NamedTuple):
     freedom: int
     """Degrees of freedom of the scatter."""
     rounding: Floats
-    """(1,) or (2,) how far steps of the load can have moved mu (and the shift, N) if all tests were rounded alike; zero
-    where tests scatter enough to average it out."""
+    """(1,) or (2,) how far steps of the load can have moved mu (and the shift, N) if all tests were rounded the same
+    way; zero where tests scatter enough to average it out."""
 
     def factor(self, level: float) -> float:
         """Half-width of intervals in standard errors."""
@@ -429,7 +429,7 @@ def simulate_slips(
 
 
 def written_down(force: Floats, step: float, recorded: str) -> Floats:
-    """(n,) N: what a person writes who adds weights of `step` N until the link slips at `force`."""
+    """(n,) N: what a person records who adds weights of `step` N until the link slips at `force`."""
     if (force <= (step if recorded == "held" else 0.0)).any():
         raise InputError(
             "noise_N",

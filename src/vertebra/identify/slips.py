@@ -21,7 +21,7 @@ from vertebra.robot.tables import Floats
 LARGEST_MU = 100.0
 """No robot file takes more."""
 CLOSEST = 1e-6
-"""How near mu r_c may come to the radius of the ball, in parts of it: there the torsion limit has no meaning."""
+"""How near mu r_c may come to the radius of the ball, relative to it: beyond, the torsion limit has no meaning."""
 
 
 def two_link_rig(robot: Robot) -> Robot:
@@ -105,11 +105,11 @@ class SlipData:
     lines: tuple[int, ...] = ()
     """(n,) line of the file; 0 without one."""
     source: str = "slip tests"
-    """Where they come from, in words."""
+    """Where they come from, for people."""
     simulated: bool = False
-    """Whether a computer made them."""
+    """Whether they are simulated."""
     notes: tuple[str, ...] = ()
-    """What a person should know about the file, such as columns that were left aside."""
+    """Remarks about the file, such as columns that were not used."""
 
     def __post_init__(self) -> None:
         freeze(self, LISTS, "slip test")
@@ -128,7 +128,7 @@ class SlipData:
         object.__setattr__(self, "direction", unit)
 
     def _wrong_rows(self) -> Iterator[CellProblem]:
-        """What no single cell shows."""
+        """Faults that no single cell shows."""
         for row, line in enumerate(self.lines):
             force, step = float(self.force[row]), float(self.step[row])
             if not self.tensions[row].any():
@@ -257,7 +257,7 @@ def read_slips(
 
 
 def slip_csv(data: SlipData) -> str:
-    """The text of a file of slip tests, with the digits to read the same back. Simulated ones say so in line 1."""
+    """The text of a file of slip tests, with all digits needed to read it back. Simulated ones say so in line 1."""
     same = (data.tensions == data.tensions[:, :1]).all()
     numbers = {"tension": data.tensions[:, 0]} if same else {"t": data.tensions}
     numbers["slip_force"] = data.force
