@@ -204,7 +204,7 @@ def test_uneven_steps_of_project_are_noted(vertebra, few: Path, tmp_path: Path) 
     lines = few.read_text().splitlines()
     path = tmp_path / "uneven.csv"
     path.write_text("\n".join(lines[:4] + lines[5:8]) + "\n")
-    assert "steps of the rows differ" in vertebra(*asked(path, "--method", "project", "--json")).err
+    assert "time steps differ" in vertebra(*asked(path, "--method", "project", "--json")).err
 
 
 def test_flexures_need_a_largest_tension_and_inertia(vertebra, tmp_path: Path) -> None:

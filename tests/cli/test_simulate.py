@@ -101,7 +101,7 @@ def test_tensions_over_time(vertebra, robot: vb.Robot, tmp_path: Path) -> None:
     expected = vb.simulate(robot, ramp, duration=0.03)
     np.testing.assert_allclose(record["q"], expected.q, atol=1e-12)
     ran = vertebra("simulate", ROBOT, "--tensions-file", str(path), "--duration", "40 ms", "--json")
-    assert "ends at 0.03 s; its last row holds from there on" in ran.err
+    assert "ends at 0.03 s; its last row is kept from there on" in ran.err
     np.testing.assert_allclose(ran.json["tensions"][-1], [20, 30, 20, 40])
 
 
@@ -216,7 +216,7 @@ def test_progress_bar_only_for_long_work(capsys, monkeypatch) -> None:
 MISTAKES = {
     "nothing": (SHORT, "give one of --tensions, --lengths, --shortenings or --tensions-file"),
     "two": ((*TENSIONS, "--lengths", "1 mm", *SHORT), "--tensions and --lengths: give only one of"),
-    "no duration": (TENSIONS, "--duration: say how long to simulate"),
+    "no duration": (TENSIONS, "--duration: give the time to simulate"),
     "no time": ((*TENSIONS, "--duration", "0"), "--duration '0': give one time above 0"),
     "unit of time": ((*TENSIONS, "--duration", "2 mm"), "--duration: '2 mm'"),
     "step": ((*TENSIONS, *SHORT, "--dt", "-1 ms"), "--dt '-1 ms': give one time above 0"),
@@ -250,7 +250,7 @@ def test_mistakes_in_a_file_of_tensions(vertebra, tmp_path: Path) -> None:
     for text, said in (
         ("0,1,2,3,x\n", "row 1 (line 2), column t4_N: must be a finite plain number, not 'x'"),
         ("0.5,1,2,3,4\n1,1,2,3,4\n", "the first row is at 0.5 s; let it be at 0"),
-        ("0,1,2,3,4\n", "has one row only; say how long to simulate"),
+        ("0,1,2,3,4\n", "has one row only; give the time to simulate"),
         ("0,1,2,3,-4\n", "column t4_N: must be a tension of 0 N or more, not -4"),
     ):
         path.write_text(header + text)

@@ -1,13 +1,13 @@
 """Which trajectory that the cables can give is nearest to the one asked for?
 
-With one tension a cable, a few cables cannot give many joints any motion. Among the motions that obey the equations at
-every sample with tensions T within their bounds, the nearest one deviates from the wanted one by angles e of the least
+With one tension per cable, a few cables cannot give every motion of many joints. Among the motions that satisfy the
+equations of motion at every sample with tensions T within their bounds, the nearest one has the smallest
 
     sum |e|^2 + SMOOTH^4 sum |d2e/dt2|^2 + TIE sum (T / highest bound)^2
 
-The second sum is nothing to a motion that follows slowly, and keeps fast oscillations out: shaken at their own
-frequency cables could push a robot a little further on average. The third decides between tensions that do equally
-well. Both vanish or are below the digits of interest where the wanted motion is feasible.
+where e are the deviations of the angles from the wanted ones. The second sum is negligible for slow changes and keeps
+fast oscillations out, with which cables could push a robot a little further on average. The third decides between
+tensions that do equally well. Where the wanted motion is feasible, both are zero or too small to matter.
 """
 
 from __future__ import annotations

@@ -99,7 +99,6 @@ class FollowTheLeader:
     def do(self, step: Step) -> PairState:
         """One step; the state after it."""
         reached = after(self.pair, self.state, step)
-        check_state(self.pair, reached)
         found = holding(self.pair, reached)
         if found is not None and self.check:
             require(self.pair, reached, found, f"step {len(self._steps) + 1}, {step}")

@@ -185,7 +185,7 @@ class ShapeFit:
 ROUGH, BLIND = 0.1, 0.5
 """Standard errors, in sizes, from which on a parameter is known roughly, and not at all."""
 UNSEEN = 1e-8
-"""Part of the strongest combination below which one counts as unseen whatever the scatter: finite differences end there."""
+"""Part of the strongest combination below which one is unseen whatever the scatter: finite differences end there."""
 SHARE = 0.15
 """Parameters whose part in a combination is smaller than this, of the largest, are not named."""
 
