@@ -1,4 +1,4 @@
-"""Identify mu(theta) of a cable in its hole from the readings of a rig."""
+"""mu(theta) of a cable in its hole from the readings of a rig: the model, the fit with its band, and its warnings."""
 
 from __future__ import annotations
 
@@ -31,59 +31,6 @@ from vertebra.robot.tables import Floats
 
 if TYPE_CHECKING:
     from vertebra.robot.friction import FrictionLaw
-
-SIGNIFICANT = 0.05
-
-
-class OrderTest(NamedTuple):
-    """One model of mu(theta) beside the others."""
-
-    model: str
-    """constant, linear or quadratic."""
-    unknowns: int
-    """Of law and sensor together."""
-    scatter: float
-    """N: standard deviation of the residuals; NaN where no degree of freedom is left."""
-    aicc: float
-    """Akaike's criterion with the correction for few readings; lowest is best, only differences count."""
-    p: float
-    """Of the F-test (chi-squared with a known scatter) of its highest power of theta: how often chance alone makes a
-    power that is not there look as needed as this one. NaN for the constant."""
-
-
-def compare_orders(readings: Readings, asked: RigModel, highest: int, sigma: float | None) -> tuple[OrderTest, ...]:
-    """Every model up to power `highest`, with the same unknowns of the sensor as asked for."""
-    tests: list[OrderTest] = []
-    before = math.nan
-    for name, order in ORDERS.items():
-        model = asked._replace(order=order)
-        unknowns, n = len(model.names), len(readings.force)
-        if order > highest or unknowns > n:
-            break
-        squares, dof = model.fit(readings).squares, n - unknowns
-        p = p_of_drop(before - squares, 1, squares, dof, sigma) if order else math.nan
-        scatter = math.sqrt(squares / dof) if dof else math.nan
-        tests.append(OrderTest(name, unknowns, scatter, _aicc(squares, n, unknowns, sigma), p))
-        before = squares
-    return tuple(tests)
-
-
-def supported(tests: Sequence[OrderTest]) -> str:
-    """The model that is left when powers of theta that chance explains are taken away, the highest first."""
-    kept = len(tests) - 1
-    while kept and tests[kept].p > SIGNIFICANT:
-        kept -= 1
-    return tests[kept].model
-
-
-def _aicc(squares: float, n: int, unknowns: int, sigma: float | None) -> float:
-    """Infinite where there are too few readings for it."""
-    count = unknowns + (sigma is None)  # an estimated scatter counts as an unknown
-    if n <= count + 1:
-        return math.inf
-    misfit = squares / sigma**2 if sigma is not None else n * math.log(squares / n) if squares > 0.0 else -math.inf
-    return misfit + 2 * count + 2 * count * (count + 1) / (n - count - 1)
-
 
 # The unknowns of a friction rig: coefficients of mu(theta), and what is wrong with the sensor, if that is asked for.
 #
@@ -159,6 +106,61 @@ class RigModel(NamedTuple):
 def powers_of(theta: Floats, order: int) -> Floats:
     """(n, order + 1): theta^order, ..., theta, 1."""
     return np.vander(np.atleast_1d(theta), order + 1)
+
+
+# Which powers of theta the readings need.
+
+SIGNIFICANT = 0.05
+
+
+class OrderTest(NamedTuple):
+    """One model of mu(theta) beside the others."""
+
+    model: str
+    """constant, linear or quadratic."""
+    unknowns: int
+    """Of law and sensor together."""
+    scatter: float
+    """N: standard deviation of the residuals; NaN where no degree of freedom is left."""
+    aicc: float
+    """Akaike's criterion with the correction for few readings; lowest is best, only differences count."""
+    p: float
+    """Of the F-test (chi-squared with a known scatter) of its highest power of theta: how often chance alone makes a
+    power that is not there look as needed as this one. NaN for the constant."""
+
+
+def compare_orders(readings: Readings, asked: RigModel, highest: int, sigma: float | None) -> tuple[OrderTest, ...]:
+    """Every model up to power `highest`, with the same unknowns of the sensor as asked for."""
+    tests: list[OrderTest] = []
+    before = math.nan
+    for name, order in ORDERS.items():
+        model = asked._replace(order=order)
+        unknowns, n = len(model.names), len(readings.force)
+        if order > highest or unknowns > n:
+            break
+        squares, dof = model.fit(readings).squares, n - unknowns
+        p = p_of_drop(before - squares, 1, squares, dof, sigma) if order else math.nan
+        scatter = math.sqrt(squares / dof) if dof else math.nan
+        tests.append(OrderTest(name, unknowns, scatter, _aicc(squares, n, unknowns, sigma), p))
+        before = squares
+    return tuple(tests)
+
+
+def supported(tests: Sequence[OrderTest]) -> str:
+    """The model that is left when powers of theta that chance explains are taken away, the highest first."""
+    kept = len(tests) - 1
+    while kept and tests[kept].p > SIGNIFICANT:
+        kept -= 1
+    return tests[kept].model
+
+
+def _aicc(squares: float, n: int, unknowns: int, sigma: float | None) -> float:
+    """Infinite where there are too few readings for it."""
+    count = unknowns + (sigma is None)  # an estimated scatter counts as an unknown
+    if n <= count + 1:
+        return math.inf
+    misfit = squares / sigma**2 if sigma is not None else n * math.log(squares / n) if squares > 0.0 else -math.inf
+    return misfit + 2 * count + 2 * count * (count + 1) / (n - count - 1)
 
 
 # What a friction rig says: coefficients, how sure they are, and the law for the robot file.
@@ -326,6 +328,105 @@ def _yaml_number(value: float) -> str:
     return text if "." in mantissa or not e else f"{mantissa}.0e{exponent}"
 
 
+# Identify mu(theta) of a cable in its hole from the readings of a rig.
+
+DECIMALS = 9
+"""Angles that agree to this many decimals of a radian are one setting of the rig."""
+
+
+def fit_friction(
+    data: RigData,
+    model: str = "quadratic",
+    *,
+    sigma: float | None = None,
+    sensor_offset: bool = False,
+    sensor_gain: bool = False,
+    level: float = 0.95,
+) -> FrictionFit:
+    """Least squares of the forces, N: mu = a theta^2 + b theta + c (`model` quadratic), b theta + c or c.
+
+    `sigma`, N, is the standard deviation of one reading when it is known; otherwise the residuals give it.
+    `sensor_offset` and `sensor_gain` fit the zero and the gain of the sensor too, which needs both directions.
+    Angles and payloads are taken as exact, readings as independent of each other with the same scatter.
+    """
+    asked = RigModel(_chosen_order(model), bool(sensor_offset), bool(sensor_gain))
+    check_sigma(sigma, "0.005 N")
+    check_level(level)
+    readings = Readings(data.theta, data.weight, data.force, data.direction, data.bent)
+    settings = np.unique(data.theta[data.theta > 0.0].round(DECIMALS))
+    _check_enough(data, model, asked, len(settings), sigma)
+    found = asked.fit(readings)
+    dof, law = len(data) - len(asked.names), asked.coefficients
+    scatter = sigma if sigma is not None else math.sqrt(found.squares / dof)
+    factor = pointwise_factor(level, dof, sigma is not None)
+    errors = scatter * np.sqrt(np.diagonal(found.shape))
+    estimates = [
+        Estimate.of(name, value, error, factor * error)
+        for name, value, error in zip(asked.names, found.values, errors, strict=True)
+    ]
+    coefficients, covariance = np.zeros(3), np.zeros((3, 3))
+    coefficients[3 - law :] = found.values[:law]
+    covariance[3 - law :, 3 - law :] = scatter**2 * found.shape[:law, :law]
+    sensor = {item.name: item.value for item in estimates[law:]}
+    fit = FrictionFit(
+        data=data,
+        model=model,
+        coefficients=coefficients,
+        covariance=covariance,
+        sensor=tuple(estimates[law:]),
+        residuals=found.residuals,
+        sigma=scatter,
+        sigma_known=sigma is not None,
+        degrees_of_freedom=dof,
+        level=level,
+        orders=compare_orders(readings, asked, min(len(settings) - 1, 2), sigma),
+        angles=tuple(_each_angle(_corrected(readings, **sensor), settings, scatter / sensor.get("gain", 1.0), factor)),
+        warnings=(),
+    )
+    return replace(fit, warnings=tuple(warnings(fit, readings, asked)))
+
+
+def _corrected(readings: Readings, gain: float = 1.0, offset: float = 0.0) -> Readings:
+    """Readings as a faultless sensor would have given them."""
+    return readings._replace(force=(readings.force - offset) / gain)
+
+
+def _each_angle(readings: Readings, settings: Floats, scatter: float, factor: float) -> Iterator[AngleEstimate]:
+    for setting in settings:
+        here = readings.theta.round(DECIMALS) == setting
+        theta, weight, force, direction = (values[here] for values in readings[:4])
+        part = Readings(theta, weight, force, direction, readings.bent)
+        found = RigModel(order=0).fit(part)
+        error = scatter * math.sqrt(found.shape[0, 0])
+        yield AngleEstimate(float(theta[0]), int(here.sum()), Estimate.of("mu", found.values[0], error, factor * error))
+
+
+def _chosen_order(model: str) -> int:
+    if model not in ORDERS:
+        raise InputError("model", f"must be {', '.join(ORDERS)}, not {model!r}")
+    return ORDERS[model]
+
+
+def _check_enough(data: RigData, model: str, asked: RigModel, angles: int, sigma: float | None) -> None:
+    needed, unknowns = asked.coefficients, len(asked.names)
+    if angles < needed:
+        lower = [name for name, order in ORDERS.items() if order < angles]
+        other = f", or fit the {lower[-1]} model" if lower else ""
+        raise InputError(
+            "theta_deg",
+            f"the {model} law has {needed} coefficient{'s' * (needed > 1)}, and the rig was set to {angles} different "
+            f"angle{'s' * (angles != 1)} above 0; measure at {needed - angles} more{other}",
+        )
+    if (asked.offset or asked.gain) and len(np.unique(data.direction)) < 2:
+        raise InputError(
+            "direction",
+            "a sensor's offset or gain can only be told from friction when both pull and release were measured",
+        )
+    if len(data) < unknowns + (sigma is None):
+        remedy = "measure more" if sigma is not None else "measure more, or state the scatter of a reading as sigma"
+        raise InputError("rig", f"{len(data)} readings cannot give {unknowns} unknowns and their scatter; {remedy}")
+
+
 # Warnings about an identified friction law.
 
 EXACT = 1e-11
@@ -451,102 +552,3 @@ def _lack_of_fit(fit: FrictionFit) -> Iterator[str]:
             f"the law misses the means of repeated readings by more than their scatter explains (p = {test.p:.1g}): "
             "look at the residuals; an angle or a payload may be off, and the band does not include that"
         )
-
-
-# Identify mu(theta) of a cable in its hole from the readings of a rig.
-
-DECIMALS = 9
-"""Angles that agree to this many decimals of a radian are one setting of the rig."""
-
-
-def fit_friction(
-    data: RigData,
-    model: str = "quadratic",
-    *,
-    sigma: float | None = None,
-    sensor_offset: bool = False,
-    sensor_gain: bool = False,
-    level: float = 0.95,
-) -> FrictionFit:
-    """Least squares of the forces, N: mu = a theta^2 + b theta + c (`model` quadratic), b theta + c or c.
-
-    `sigma`, N, is the standard deviation of one reading when it is known; otherwise the residuals give it.
-    `sensor_offset` and `sensor_gain` fit the zero and the gain of the sensor too, which needs both directions.
-    Angles and payloads are taken as exact, readings as independent of each other with the same scatter.
-    """
-    asked = RigModel(_chosen_order(model), bool(sensor_offset), bool(sensor_gain))
-    check_sigma(sigma, "0.005 N")
-    check_level(level)
-    readings = Readings(data.theta, data.weight, data.force, data.direction, data.bent)
-    settings = np.unique(data.theta[data.theta > 0.0].round(DECIMALS))
-    _check_enough(data, model, asked, len(settings), sigma)
-    found = asked.fit(readings)
-    dof, law = len(data) - len(asked.names), asked.coefficients
-    scatter = sigma if sigma is not None else math.sqrt(found.squares / dof)
-    factor = pointwise_factor(level, dof, sigma is not None)
-    errors = scatter * np.sqrt(np.diagonal(found.shape))
-    estimates = [
-        Estimate.of(name, value, error, factor * error)
-        for name, value, error in zip(asked.names, found.values, errors, strict=True)
-    ]
-    coefficients, covariance = np.zeros(3), np.zeros((3, 3))
-    coefficients[3 - law :] = found.values[:law]
-    covariance[3 - law :, 3 - law :] = scatter**2 * found.shape[:law, :law]
-    sensor = {item.name: item.value for item in estimates[law:]}
-    fit = FrictionFit(
-        data=data,
-        model=model,
-        coefficients=coefficients,
-        covariance=covariance,
-        sensor=tuple(estimates[law:]),
-        residuals=found.residuals,
-        sigma=scatter,
-        sigma_known=sigma is not None,
-        degrees_of_freedom=dof,
-        level=level,
-        orders=compare_orders(readings, asked, min(len(settings) - 1, 2), sigma),
-        angles=tuple(_each_angle(_corrected(readings, **sensor), settings, scatter / sensor.get("gain", 1.0), factor)),
-        warnings=(),
-    )
-    return replace(fit, warnings=tuple(warnings(fit, readings, asked)))
-
-
-def _corrected(readings: Readings, gain: float = 1.0, offset: float = 0.0) -> Readings:
-    """Readings as a faultless sensor would have given them."""
-    return readings._replace(force=(readings.force - offset) / gain)
-
-
-def _each_angle(readings: Readings, settings: Floats, scatter: float, factor: float) -> Iterator[AngleEstimate]:
-    for setting in settings:
-        here = readings.theta.round(DECIMALS) == setting
-        theta, weight, force, direction = (values[here] for values in readings[:4])
-        part = Readings(theta, weight, force, direction, readings.bent)
-        found = RigModel(order=0).fit(part)
-        error = scatter * math.sqrt(found.shape[0, 0])
-        yield AngleEstimate(float(theta[0]), int(here.sum()), Estimate.of("mu", found.values[0], error, factor * error))
-
-
-def _chosen_order(model: str) -> int:
-    if model not in ORDERS:
-        raise InputError("model", f"must be {', '.join(ORDERS)}, not {model!r}")
-    return ORDERS[model]
-
-
-def _check_enough(data: RigData, model: str, asked: RigModel, angles: int, sigma: float | None) -> None:
-    needed, unknowns = asked.coefficients, len(asked.names)
-    if angles < needed:
-        lower = [name for name, order in ORDERS.items() if order < angles]
-        other = f", or fit the {lower[-1]} model" if lower else ""
-        raise InputError(
-            "theta_deg",
-            f"the {model} law has {needed} coefficient{'s' * (needed > 1)}, and the rig was set to {angles} different "
-            f"angle{'s' * (angles != 1)} above 0; measure at {needed - angles} more{other}",
-        )
-    if (asked.offset or asked.gain) and len(np.unique(data.direction)) < 2:
-        raise InputError(
-            "direction",
-            "a sensor's offset or gain can only be told from friction when both pull and release were measured",
-        )
-    if len(data) < unknowns + (sigma is None):
-        remedy = "measure more" if sigma is not None else "measure more, or state the scatter of a reading as sigma"
-        raise InputError("rig", f"{len(data)} readings cannot give {unknowns} unknowns and their scatter; {remedy}")

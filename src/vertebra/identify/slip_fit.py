@@ -1,4 +1,4 @@
-"""Identify mu of ball joints from slip tests of two links."""
+"""mu of ball joints from slip tests of two links: the fit, how sure it is, its warnings, and a check by simulation."""
 
 from __future__ import annotations
 
@@ -37,71 +37,188 @@ from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
 
-class Coverage(NamedTuple):
-    """How often the interval of simulated calibrations contained the mu that they were simulated with."""
+class SettingEstimate(NamedTuple):
+    """One setting of the rig with its repeats."""
 
-    calibrations: int
-    held: int
-    level: float
-    """What the interval states."""
-    mu: Floats
-    """(calibrations,) the fitted ones."""
-    true: float
-    """The mu of the simulation: that of the fit."""
-    standard_error: float
-    """As the fit states it."""
+    row: int
+    """Its first row, counted from 0."""
+    tests: int
+    force: float
+    """Mean load at which the link slipped, N."""
+    scatter: float
+    """Standard deviation of its repeats, N; 0 for a single test."""
+    predicted: float
+    """Load at the fitted mu, N, with the offset where one was fitted."""
+    slope: float
+    """How the predicted load grows with mu, N."""
+    mode: str
+    """What ends the test at the fitted mu: sliding, torsion, separation, socket."""
+    mu: float
+    """From the mean of these tests alone; infinite where no mu explains it."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SlipFit:
+    """Friction of ball joints fitted to slip tests of two links."""
+
+    data: SlipData
+    given: Robot
+    """The robot before the fit."""
+    robot: Robot
+    """The robot with the fitted mu in joint 1 and all joints like it."""
+    options: Options
+    """How it was fitted."""
+    model: SlipModel
+    """The rig: which load each setting slips at, for any mu."""
+    scan: Scan
+    """The same over the whole range of mu."""
+    solution: Solution
+    """mu, scatter and covariance, with forces and slopes of every setting."""
+    residuals: Floats
+    """(n,) N: load minus model; the load is the middle of its step where steps are stated."""
+    offset: Estimate | None
+    """Error common to all forces, N, where it was fitted."""
+    settings: tuple[SettingEstimate, ...]
+    lack_of_fit: LackOfFit | None
+    """None without repeats, with a single setting, or where steps hide the scatter of repeats."""
+    warnings: tuple[str, ...]
+    """What must not be overlooked."""
 
     @property
-    def share(self) -> float:
-        return self.held / self.calibrations
+    def mu(self) -> float:
+        return self.solution.mu
 
     @property
-    def allowance(self) -> float:
-        """By how much chance alone moves the share, two standard deviations."""
-        return float(2.0 * np.sqrt(self.level * (1.0 - self.level) / self.calibrations))
+    def standard_error(self) -> float:
+        """Of mu."""
+        return math.sqrt(self.solution.covariance[0, 0])
 
     @property
-    def sentence(self) -> str:
-        """For people."""
-        ends = 100 * self.level
+    def level(self) -> float:
+        """Probability of the interval."""
+        return self.options.level
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Lowest and highest mu."""
+        return self.solution.interval(self.level)
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """Of the scatter: tests minus unknowns; tests minus settings where steps of the load are coarse."""
+        return self.solution.freedom
+
+    @property
+    def noise_known(self) -> bool:
+        """Whether the scatter was stated."""
+        return self.solution.noise_known
+
+    @property
+    def noise_N(self) -> float:
+        """Standard deviation of one test, N; root mean square over the tests where it is proportional to the force."""
+        return self.solution.noise * float(np.sqrt(np.mean(self.sizes**2)))
+
+    @property
+    def rounding(self) -> float:
+        """Part of the half-width of the interval that steps of the load may have moved mu by, beside the scatter; zero
+        where tests scatter by half a step or more, which averages it out."""
+        return float(self.solution.rounding[0])
+
+    @property
+    def sizes(self) -> Floats:
+        """(n,) standard deviation of each test in units of `solution.noise`: 1, or its predicted force, N."""
+        return self.solution.sizes[self.model.cell]
+
+    @property
+    def predicted(self) -> Floats:
+        """(n,) N: what the model gives for each test."""
+        return self.data.slip_force - self.residuals
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """mu, and the offset where it was fitted."""
+        mu = Estimate("mu", self.mu, self.standard_error, *self.interval)
+        return (mu,) if self.offset is None else (mu, self.offset)
+
+    def setting_interval(self, place: int) -> tuple[float, float]:
+        """mu of one setting alone, between which values, with the scatter of all tests; it must have a finite mu."""
+        item, found = self.settings[place], self.solution
+        error = found.noise * float(found.sizes[place]) / (math.sqrt(item.tests) * item.slope)
+        half = found.factor(self.level) * error
+        if found.rounding.any():
+            half += 0.5 * float(self.data.step[item.row]) / item.slope
+        return item.mu - half, item.mu + half
+
+    def robot_file(self) -> str:
+        """The robot with the fitted mu as YAML, with the interval in comments."""
+        low, high = self.interval
+        comments = (
+            f"friction of the ball joints identified from {self.data.source}",
+            f"mu = {self.mu:.5g}, {100 * self.level:g} % from {low:.4g} to {high:.4g}",
+        )
+        return robot_file_text(self.robot, comments)
+
+    def __repr__(self) -> str:
+        half = 0.5 * (self.interval[1] - self.interval[0])
         return (
-            f"in {self.held} of {self.calibrations} simulated calibrations the interval contained the true mu "
-            f"({100 * self.share:.3g} %; {ends:g} % stated, chance alone {100 * self.allowance:.2g} % up or down)"
+            f"SlipFit of {self.given.name!r}: mu = {self.mu:.4g} +- {half:.2g} ({100 * self.level:g} %), "
+            f"noise {self.noise_N:.2g} N, from {self.data.source}"
         )
 
 
-def check_coverage(fit: SlipFit, calibrations: int = 200, seed: int = 0) -> Coverage:
-    """Simulate `calibrations` with the mu, scatter, settings, repeats and steps of `fit`, and fit each as it was."""
-    calibrations = positive_count("calibrations", calibrations)
-    data, model, random = fit.data, fit.model, np.random.default_rng(seed)
-    spread = _simulated_scatter(fit)
-    if spread.max() <= EXACT * data.force.max() and not data.step.any():
-        raise InputError("fit", "has no scatter to simulate with: its tests agree with the model to round-off")
-    found, held = np.empty(calibrations), 0
-    for i in range(calibrations):
-        force = fit.predicted + spread * random.normal(0.0, 1.0, len(data))
-        # Where in its step a setting slips is chance; all its repeats share it.
-        phase = random.uniform(0.0, 1.0, len(model.first))[model.cell]
-        one = solve(replace(model, data=_written_down(data, force, phase)), fit.scan, fit.options)
-        low, high = one.interval(fit.level)
-        found[i] = one.mu
-        held += low <= fit.mu <= high
-    return Coverage(calibrations, held, fit.level, found, fit.mu, fit.standard_error)
+def fit_slips(
+    robot: Robot,
+    data: SlipData,
+    *,
+    sigma: float | None = None,
+    scatter: str = "constant",
+    offset: bool = False,
+    level: float = 0.95,
+) -> SlipFit:
+    """Least squares of the slip forces, N, in mu: the load that the closed form of the payload gives for two links.
+
+    `scatter`: whether all tests scatter by the same amount (constant, N) or in proportion to their force
+    (proportional). `sigma`: this scatter, N or a share of the force, when it is known; otherwise the residuals give it.
+    `offset` fits an error common to all forces too, such as a hanger that was not weighed. The robot file gives ball,
+    ring, link, cables, mass and gravity; they and the tensions are taken as exact.
+    """
+    options = Options(sigma, scatter, bool(offset), level)
+    options.check()
+    model = SlipModel.of(two_link_rig(robot), data)
+    scan = model.scan()
+    found = solve(model, scan, options)
+    residuals = data.slip_force - found.forces[model.cell] - found.shift
+    fit = SlipFit(
+        data=data,
+        given=robot,
+        robot=with_friction(robot, found.mu),
+        options=options,
+        model=model,
+        scan=scan,
+        solution=found,
+        residuals=residuals,
+        offset=found.offset(level) if options.offset else None,
+        settings=_settings(model, scan, found),
+        lack_of_fit=None if found.rounding.any() else _one_mu_test(model, residuals, found),
+        warnings=(),
+    )
+    return replace(fit, warnings=tuple(warnings(fit)))
 
 
-def _simulated_scatter(fit: SlipFit) -> Floats:
-    """(n,) N: standard deviation of each test without what steps of the load add to it."""
-    noise = fit.solution.noise * fit.sizes
-    if fit.rounding:
-        return noise
-    return np.sqrt(np.maximum(noise**2 - (UNIFORM * fit.data.step) ** 2, 0.0))
+def _settings(model: SlipModel, scan: Scan, found: Solution) -> tuple[SettingEstimate, ...]:
+    items = []
+    for place, (row, ended) in enumerate(zip(model.first.tolist(), model.payloads(found.mu), strict=True)):
+        here = model.data.slip_force[model.cell == place]
+        mean, spread = float(here.mean()), float(here.std(ddof=1)) if len(here) > 1 else 0.0
+        alone = mu_of_force(model, scan, place, mean - found.shift)
+        predicted, slope = ended.force + found.shift, float(found.slopes[place])
+        items.append(SettingEstimate(row, len(here), mean, spread, predicted, slope, ended.mode, alone))
+    return tuple(items)
 
 
-def _written_down(data: SlipData, force: Floats, phase: Floats) -> SlipData:
-    """The tests with other forces, as recorded by a person who adds weights from a first one of `phase` steps."""
-    steps = np.where(data.step > 0.0, data.step, 1.0)
-    weights = (np.floor(force / steps - phase) + 1.0 - data.held + phase) * steps
-    return replace(data, force=np.where(data.step > 0.0, weights, force))
+def _one_mu_test(model: SlipModel, residuals: Floats, found: Solution) -> LackOfFit | None:
+    known = found.noise if found.noise_known else None
+    return lack_of_fit(model.cell, residuals / found.sizes[model.cell], len(found.covariance), known)
 
 
 # Warnings about a mu from slip tests.
@@ -308,191 +425,71 @@ def _rows(fit: SlipFit, rows: Iterable[int]) -> str:
     return f"rows {', '.join(parts[:MOST_SHOWN])}{more}"
 
 
-# What slip tests say: mu of the ball joints, how sure it is, and whether one mu describes all tests.
+# How often the interval contains the truth, by simulation.
 
 
-class SettingEstimate(NamedTuple):
-    """One setting of the rig with its repeats."""
+class Coverage(NamedTuple):
+    """How often the interval of simulated calibrations contained the mu that they were simulated with."""
 
-    row: int
-    """Its first row, counted from 0."""
-    tests: int
-    force: float
-    """Mean load at which the link slipped, N."""
-    scatter: float
-    """Standard deviation of its repeats, N; 0 for a single test."""
-    predicted: float
-    """Load at the fitted mu, N, with the offset where one was fitted."""
-    slope: float
-    """How the predicted load grows with mu, N."""
-    mode: str
-    """What ends the test at the fitted mu: sliding, torsion, separation, socket."""
-    mu: float
-    """From the mean of these tests alone; infinite where no mu explains it."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class SlipFit:
-    """Friction of ball joints fitted to slip tests of two links."""
-
-    data: SlipData
-    given: Robot
-    """The robot before the fit."""
-    robot: Robot
-    """The robot with the fitted mu in joint 1 and all joints like it."""
-    options: Options
-    """How it was fitted."""
-    model: SlipModel
-    """The rig: which load each setting slips at, for any mu."""
-    scan: Scan
-    """The same over the whole range of mu."""
-    solution: Solution
-    """mu, scatter and covariance, with forces and slopes of every setting."""
-    residuals: Floats
-    """(n,) N: load minus model; the load is the middle of its step where steps are stated."""
-    offset: Estimate | None
-    """Error common to all forces, N, where it was fitted."""
-    settings: tuple[SettingEstimate, ...]
-    lack_of_fit: LackOfFit | None
-    """None without repeats, with a single setting, or where steps hide the scatter of repeats."""
-    warnings: tuple[str, ...]
-    """What must not be overlooked."""
+    calibrations: int
+    held: int
+    level: float
+    """What the interval states."""
+    mu: Floats
+    """(calibrations,) the fitted ones."""
+    true: float
+    """The mu of the simulation: that of the fit."""
+    standard_error: float
+    """As the fit states it."""
 
     @property
-    def mu(self) -> float:
-        return self.solution.mu
+    def share(self) -> float:
+        return self.held / self.calibrations
 
     @property
-    def standard_error(self) -> float:
-        """Of mu."""
-        return math.sqrt(self.solution.covariance[0, 0])
+    def allowance(self) -> float:
+        """By how much chance alone moves the share, two standard deviations."""
+        return float(2.0 * np.sqrt(self.level * (1.0 - self.level) / self.calibrations))
 
     @property
-    def level(self) -> float:
-        """Probability of the interval."""
-        return self.options.level
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Lowest and highest mu."""
-        return self.solution.interval(self.level)
-
-    @property
-    def degrees_of_freedom(self) -> int:
-        """Of the scatter: tests minus unknowns; tests minus settings where steps of the load are coarse."""
-        return self.solution.freedom
-
-    @property
-    def noise_known(self) -> bool:
-        """Whether the scatter was stated."""
-        return self.solution.noise_known
-
-    @property
-    def noise_N(self) -> float:
-        """Standard deviation of one test, N; root mean square over the tests where it is proportional to the force."""
-        return self.solution.noise * float(np.sqrt(np.mean(self.sizes**2)))
-
-    @property
-    def rounding(self) -> float:
-        """Part of the half-width of the interval that steps of the load may have moved mu by, beside the scatter; zero
-        where tests scatter by half a step or more, which averages it out."""
-        return float(self.solution.rounding[0])
-
-    @property
-    def sizes(self) -> Floats:
-        """(n,) standard deviation of each test in units of `solution.noise`: 1, or its predicted force, N."""
-        return self.solution.sizes[self.model.cell]
-
-    @property
-    def predicted(self) -> Floats:
-        """(n,) N: what the model gives for each test."""
-        return self.data.slip_force - self.residuals
-
-    @property
-    def estimates(self) -> tuple[Estimate, ...]:
-        """mu, and the offset where it was fitted."""
-        mu = Estimate("mu", self.mu, self.standard_error, *self.interval)
-        return (mu,) if self.offset is None else (mu, self.offset)
-
-    def setting_interval(self, place: int) -> tuple[float, float]:
-        """mu of one setting alone, between which values, with the scatter of all tests; it must have a finite mu."""
-        item, found = self.settings[place], self.solution
-        error = found.noise * float(found.sizes[place]) / (math.sqrt(item.tests) * item.slope)
-        half = found.factor(self.level) * error
-        if found.rounding.any():
-            half += 0.5 * float(self.data.step[item.row]) / item.slope
-        return item.mu - half, item.mu + half
-
-    def robot_file(self) -> str:
-        """The robot with the fitted mu as YAML, with the interval in comments."""
-        low, high = self.interval
-        comments = (
-            f"friction of the ball joints identified from {self.data.source}",
-            f"mu = {self.mu:.5g}, {100 * self.level:g} % from {low:.4g} to {high:.4g}",
-        )
-        return robot_file_text(self.robot, comments)
-
-    def __repr__(self) -> str:
-        half = 0.5 * (self.interval[1] - self.interval[0])
+    def sentence(self) -> str:
+        """For people."""
+        ends = 100 * self.level
         return (
-            f"SlipFit of {self.given.name!r}: mu = {self.mu:.4g} +- {half:.2g} ({100 * self.level:g} %), "
-            f"noise {self.noise_N:.2g} N, from {self.data.source}"
+            f"in {self.held} of {self.calibrations} simulated calibrations the interval contained the true mu "
+            f"({100 * self.share:.3g} %; {ends:g} % stated, chance alone {100 * self.allowance:.2g} % up or down)"
         )
 
 
-# Identify mu of ball joints from slip tests of two links.
+def check_coverage(fit: SlipFit, calibrations: int = 200, seed: int = 0) -> Coverage:
+    """Simulate `calibrations` with the mu, scatter, settings, repeats and steps of `fit`, and fit each as it was."""
+    calibrations = positive_count("calibrations", calibrations)
+    data, model, random = fit.data, fit.model, np.random.default_rng(seed)
+    spread = _simulated_scatter(fit)
+    if spread.max() <= EXACT * data.force.max() and not data.step.any():
+        raise InputError("fit", "has no scatter to simulate with: its tests agree with the model to round-off")
+    found, held = np.empty(calibrations), 0
+    for i in range(calibrations):
+        force = fit.predicted + spread * random.normal(0.0, 1.0, len(data))
+        # Where in its step a setting slips is chance; all its repeats share it.
+        phase = random.uniform(0.0, 1.0, len(model.first))[model.cell]
+        one = solve(replace(model, data=_written_down(data, force, phase)), fit.scan, fit.options)
+        low, high = one.interval(fit.level)
+        found[i] = one.mu
+        held += low <= fit.mu <= high
+    return Coverage(calibrations, held, fit.level, found, fit.mu, fit.standard_error)
 
 
-def fit_slips(
-    robot: Robot,
-    data: SlipData,
-    *,
-    sigma: float | None = None,
-    scatter: str = "constant",
-    offset: bool = False,
-    level: float = 0.95,
-) -> SlipFit:
-    """Least squares of the slip forces, N, in mu: the load that the closed form of the payload gives for two links.
-
-    `scatter`: whether all tests scatter by the same amount (constant, N) or in proportion to their force
-    (proportional). `sigma`: this scatter, N or a share of the force, when it is known; otherwise the residuals give it.
-    `offset` fits an error common to all forces too, such as a hanger that was not weighed. The robot file gives ball,
-    ring, link, cables, mass and gravity; they and the tensions are taken as exact.
-    """
-    options = Options(sigma, scatter, bool(offset), level)
-    options.check()
-    model = SlipModel.of(two_link_rig(robot), data)
-    scan = model.scan()
-    found = solve(model, scan, options)
-    residuals = data.slip_force - found.forces[model.cell] - found.shift
-    fit = SlipFit(
-        data=data,
-        given=robot,
-        robot=with_friction(robot, found.mu),
-        options=options,
-        model=model,
-        scan=scan,
-        solution=found,
-        residuals=residuals,
-        offset=found.offset(level) if options.offset else None,
-        settings=_settings(model, scan, found),
-        lack_of_fit=None if found.rounding.any() else _one_mu_test(model, residuals, found),
-        warnings=(),
-    )
-    return replace(fit, warnings=tuple(warnings(fit)))
+def _simulated_scatter(fit: SlipFit) -> Floats:
+    """(n,) N: standard deviation of each test without what steps of the load add to it."""
+    noise = fit.solution.noise * fit.sizes
+    if fit.rounding:
+        return noise
+    return np.sqrt(np.maximum(noise**2 - (UNIFORM * fit.data.step) ** 2, 0.0))
 
 
-def _settings(model: SlipModel, scan: Scan, found: Solution) -> tuple[SettingEstimate, ...]:
-    items = []
-    for place, (row, ended) in enumerate(zip(model.first.tolist(), model.payloads(found.mu), strict=True)):
-        here = model.data.slip_force[model.cell == place]
-        mean, spread = float(here.mean()), float(here.std(ddof=1)) if len(here) > 1 else 0.0
-        alone = mu_of_force(model, scan, place, mean - found.shift)
-        predicted, slope = ended.force + found.shift, float(found.slopes[place])
-        items.append(SettingEstimate(row, len(here), mean, spread, predicted, slope, ended.mode, alone))
-    return tuple(items)
-
-
-def _one_mu_test(model: SlipModel, residuals: Floats, found: Solution) -> LackOfFit | None:
-    known = found.noise if found.noise_known else None
-    return lack_of_fit(model.cell, residuals / found.sizes[model.cell], len(found.covariance), known)
+def _written_down(data: SlipData, force: Floats, phase: Floats) -> SlipData:
+    """The tests with other forces, as recorded by a person who adds weights from a first one of `phase` steps."""
+    steps = np.where(data.step > 0.0, data.step, 1.0)
+    weights = (np.floor(force / steps - phase) + 1.0 - data.held + phase) * steps
+    return replace(data, force=np.where(data.step > 0.0, weights, force))
