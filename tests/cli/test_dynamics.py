@@ -67,7 +67,7 @@ def test_answer_is_that_of_the_call(vertebra, robot: vb.Robot, few: Path, method
     assert (record["method"], record["computed"]) == (method, [])
 
 
-def test_shared_tensions_are_not_feasible_and_say_so(vertebra, few: Path) -> None:
+def test_infeasible_shared_tensions_are_reported(vertebra, few: Path) -> None:
     ran = vertebra(*asked(few))
     shown = " ".join(ran.out.split())
     assert ran.code == 2

@@ -181,7 +181,7 @@ def test_bumpers_keep_it_going(vertebra, robot: vb.Robot) -> None:
     assert ran.json["notes"]["stops"] == "200 N*m/rad, 0.5 N*m*s/rad"
 
 
-def test_friction_is_that_of_the_file_unless_told(vertebra) -> None:
+def test_friction_is_that_of_the_file_by_default(vertebra) -> None:
     more = ("--fill-inertia", "-t", "10,14,10,10", "--duration", "5 ms", "--dt", "0.1 ms", "--json")
     rough = vertebra("simulate", "yang2023-b", *more).json
     free = vertebra("simulate", "yang2023-b", *more, "--friction", "none").json

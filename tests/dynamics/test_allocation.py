@@ -221,7 +221,7 @@ def test_wrong_arguments_are_named(argument, given, says):
     assert caught.value.argument == argument
 
 
-def test_a_robot_without_largest_tensions_is_told_where_to_give_them():
+def test_a_robot_without_largest_tensions_is_refused_with_the_remedy():
     still = np.zeros(11)
     with pytest.raises(vb.InputError, match="max_tension"):
         vb.allocate_tensions(vb.load("hu2023-prototype").fill_inertia(), still, still, still)

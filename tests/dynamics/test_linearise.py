@@ -195,7 +195,7 @@ def test_a_joint_that_nothing_holds_is_not_stable():
         assert not model.stable
 
 
-def test_moving_through_an_equilibrium_is_none():
+def test_a_moving_robot_is_not_in_equilibrium():
     model = linearise(swinging("pin"), [0.0], [0.0, 0.0], (0.0, 0.0, 9.8), qd=[1.0])
     assert not model.accelerations.any()
     assert not model.in_equilibrium

@@ -190,7 +190,7 @@ def test_a_single_row_is_a_pose_at_rest(robot: vb.Robot, tmp_path: Path) -> None
     assert notes == ("one row without rates: a pose at rest",)
 
 
-def test_doubtful_accelerations_are_told(robot: vb.Robot, tmp_path: Path) -> None:
+def test_doubtful_accelerations_are_noted(robot: vb.Robot, tmp_path: Path) -> None:
     rows = "".join(f"{0.01 * i:.2f},{(i * 7919) % 13},0\n" for i in range(40))
     notes = read_trajectory(written(tmp_path, "t_s,q1_deg,q2_deg\n" + rows), robot).notes
     assert "doubtful: without every second row they change by" in notes[0]

@@ -172,7 +172,7 @@ def test_without_tension_nothing_holds() -> None:
         snakes.do(Loosen(IN))
 
 
-def test_without_check_the_journey_goes_on_and_tells() -> None:
+def test_without_check_the_journey_goes_on_and_shows_it() -> None:
     snakes = out_by(machine(8, outer_tensions=0.01, check=False), [(0.1, 0.0)] * 3)
     assert len(snakes.steps) == 21
     by_snake = {snake: [h.holds for h in snakes.holdings if h is not None and h.rigid is snake] for snake in Snake}

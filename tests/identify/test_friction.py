@@ -63,7 +63,7 @@ def test_lower_models(model: str, law: tuple[float, float, float]) -> None:
 
 
 @pytest.mark.parametrize("bent", ["payload", "sensor"])
-def test_sensor_faults_are_told_from_friction(bent: str) -> None:
+def test_sensor_faults_are_distinguished_from_friction(bent: str) -> None:
     data = simulate_rig(LAW, noise_N=0.0, bent=bent, offset_N=0.03, gain=1.02)
     fit = fit_friction(data, sensor_offset=True, sensor_gain=True)
     np.testing.assert_allclose(fit.coefficients, LAW, rtol=1e-9)
@@ -173,7 +173,7 @@ def hundred() -> list[FrictionFit]:
     return [fit_friction(simulate_rig(LAW, noise_N=0.005, repeats=3, seed=seed)) for seed in range(100)]
 
 
-def test_stated_band_holds_the_whole_curve_in_93_of_100(hundred: list[FrictionFit]) -> None:
+def test_stated_band_contains_the_whole_curve_in_93_of_100(hundred: list[FrictionFit]) -> None:
     inside = share_inside(hundred, WHOLE, "simultaneous").all(axis=1)
     assert inside.sum() >= 93
     halved = share_inside(hundred, WHOLE, "simultaneous", 0.5).all(axis=1)
@@ -185,7 +185,7 @@ def test_pointwise_band_is_not_for_the_whole_curve(hundred: list[FrictionFit]) -
     assert share_inside(hundred, WHOLE, "pointwise").all(axis=1).sum() < 90
 
 
-def test_pointwise_band_holds_each_angle_as_often_as_it_says() -> None:
+def test_pointwise_band_contains_each_angle_as_often_as_stated() -> None:
     fits = [fit_friction(simulate_rig(LAW, seed=1000 + seed)) for seed in range(150 * RIGS)]
     share = share_inside(fits, RIG_ANGLES, "pointwise").mean(axis=0)
     assert (np.abs(share - 0.95) < chance(len(fits))).all(), share
@@ -197,7 +197,7 @@ def test_pointwise_band_holds_each_angle_as_often_as_it_says() -> None:
 
 
 @pytest.mark.parametrize("sigma", [None, 0.005])
-def test_few_readings_are_as_honest(sigma: float | None) -> None:
+def test_few_readings_have_honest_bands(sigma: float | None) -> None:
     """Seven degrees of freedom: the normal quantile, or a scatter over n readings, would claim too much."""
     fits = [
         fit_friction(simulate_rig(LAW, loads_g=[400], repeats=1, seed=seed), sigma=sigma) for seed in range(200 * RIGS)
@@ -345,7 +345,7 @@ def test_snippet_goes_into_a_robot_file(tmp_path: Any, model: str, law: Any) -> 
     assert "simulated" in fit.snippet()
 
 
-def test_snippet_holds_numbers_that_yaml_takes_for_numbers() -> None:
+def test_snippet_has_numbers_that_yaml_reads_as_numbers() -> None:
     fit = replace(fit_friction(simulate_rig(LAW)), coefficients=np.array([14.0, 1e-5, 2.5e-7]))
     assert yaml.safe_load(fit.snippet())["friction"]["quadratic"] == [14.0, 1e-5, 2.5e-7]
 

@@ -187,7 +187,7 @@ def test_a_column_twice(tmp_path: Path) -> None:
     assert "twice" in str(refused(tmp_path, text))
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
+def test_files_that_are_no_tables(tmp_path: Path) -> None:
     assert "has no rows; write a header theta_deg,load_g,force_N,direction" in str(refused(tmp_path, "# nothing\n"))
     assert "header but no rows; write one row per reading" in str(refused(tmp_path, GOOD.splitlines()[0]))
     with pytest.raises(MeasurementError, match="cannot be read: No such file"):
@@ -228,7 +228,7 @@ def test_lists_of_different_length_are_refused() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"bent": "sensor", "g": 9.81}])
-def test_simulated_readings_say_so_and_come_back(tmp_path: Path, options: dict) -> None:
+def test_simulated_readings_are_marked_and_read_back(tmp_path: Path, options: dict) -> None:
     data = simulate_rig(LAW, **options)
     text = rig_csv(data)
     assert text.startswith("# simulated")

@@ -45,7 +45,7 @@ def test_all_kinds_of_tests_together() -> None:
     assert len(fit.settings) == 7 * 3 + 1
 
 
-def test_offset_is_told_from_friction() -> None:
+def test_offset_is_distinguished_from_friction() -> None:
     fit = fit_slips(ROBOT, simulate_slips(ROBOT, 0.5, noise_N=0.0, offset_N=0.7), offset=True)
     assert fit.mu == pytest.approx(0.5, rel=1e-9)
     assert fit.offset is not None
@@ -55,7 +55,7 @@ def test_offset_is_told_from_friction() -> None:
 
 
 @pytest.mark.parametrize("recorded", ["slipped", "held"])
-def test_half_a_step_is_put_right(recorded: str) -> None:
+def test_half_a_step_is_corrected_for(recorded: str) -> None:
     """Many tests in coarse steps: without the correction mu would be off by half a step over the slope."""
     tensions = np.random.default_rng(5).uniform(5, 35, 150)
     data = simulate_slips(ROBOT, 0.58, tensions, 1, 0.0, step_N=1.0, recorded=recorded)
@@ -171,8 +171,8 @@ def test_repr_names_value_noise_and_source() -> None:
 # How often the interval contains the truth.
 
 
-def held(fits: list[SlipFit], share: float = 1.0) -> float:
-    """How often the interval, made `share` times as wide, holds the mu of the file."""
+def share_covered(fits: list[SlipFit], share: float = 1.0) -> float:
+    """How often the interval, made `share` times as wide, contains the mu of the file."""
     return float(np.mean([abs(fit.mu - 0.58) <= share * (fit.interval[1] - fit.mu) for fit in fits]))
 
 
@@ -193,12 +193,12 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_interval_holds_the_truth_as_often_as_it_says(case: str) -> None:
+def test_interval_contains_the_truth_as_often_as_stated(case: str) -> None:
     simulated, fitted = CASES[case]
     fits = [fit_slips(ROBOT, simulate_slips(ROBOT, seed=seed, **simulated), **fitted) for seed in range(CALIBRATIONS)]
     level = fitted.get("level", 0.95)
-    assert held(fits) == pytest.approx(level, abs=near(level))
-    assert held(fits, 0.4) < level - near(level), "this check can fail: a narrower interval does not pass it"
+    assert share_covered(fits) == pytest.approx(level, abs=near(level))
+    assert share_covered(fits, 0.4) < level - near(level), "this check can fail: a narrower interval does not pass it"
     errors = np.array([(fit.mu - 0.58) for fit in fits])
     assert abs(errors.mean()) < 4 * errors.std() / math.sqrt(CALIBRATIONS)
 
@@ -208,7 +208,7 @@ def test_coarse_steps_are_in_the_interval(noise: float) -> None:
     """Slip forces climb by 6.06 N from setting to setting, three steps of 2 N: all are rounded nearly the same way."""
     count = CALIBRATIONS // 3
     fits = [fit_slips(ROBOT, simulate_slips(ROBOT, noise_N=noise, step_N=2.0, seed=seed)) for seed in range(count)]
-    assert held(fits) >= 0.95 - near(0.95, count)
+    assert share_covered(fits) >= 0.95 - near(0.95, count)
     if noise < 0.5:
         without = [abs(fit.mu - 0.58) <= fit.interval[1] - fit.mu - fit.rounding for fit in fits]
         assert np.mean(without) < 0.9, "the part for the steps is needed"
@@ -321,7 +321,7 @@ def test_good_tests_have_no_warning() -> None:
     assert fit_slips(ROBOT, simulate_slips(ROBOT)).warnings == ()
 
 
-def test_a_link_that_should_slip_by_itself_is_named() -> None:
+def test_a_link_that_should_slip_without_load_is_named() -> None:
     """Tensions so uneven that at the common mu nothing holds: the row cannot be right."""
     data = simulate_slips(ROBOT, 0.3)
     uneven = replace(data, tensions=np.vstack([[1.0, 12.0, 40.0], data.tensions[1:]]))
@@ -329,7 +329,7 @@ def test_a_link_that_should_slip_by_itself_is_named() -> None:
     assert first.startswith("row 1: at this mu the link would slip")
 
 
-def test_tests_that_friction_does_not_end_say_so() -> None:
+def test_tests_that_friction_does_not_end_are_warned_about() -> None:
     """Pulling the link straight off its ball measures the cables, not mu."""
     fit = fit_slips(FLOATING, joined(simulate_slips(FLOATING, direction=(1, 0, 0)), pulled_off([20])))
     assert any(text.startswith("row 22: the load lifts the link off") for text in fit.warnings)

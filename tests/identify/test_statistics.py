@@ -43,7 +43,7 @@ def test_bounded_search_agrees_with_scipy(high: list[float]) -> None:
     np.testing.assert_array_equal(found.held == 1, np.isclose(found.values, high, atol=0, rtol=1e-12))
 
 
-def test_search_stops_at_an_edge_and_says_so() -> None:
+def test_search_that_stops_at_an_edge_reports_it() -> None:
     x = np.linspace(0, 2, 30)
     curve = Curve(x, 1.5 * np.exp(0.9 * x) + 0.3, edge=0.6)
     low, high = np.array([0.0, -1.0, -1.0]), np.array([5.0, 2.0, 5.0])

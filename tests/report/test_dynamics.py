@@ -82,7 +82,7 @@ def test_page_is_small(page: str) -> None:
     assert len(page.encode()) < LARGEST_PAGE
 
 
-def test_summary_tells_the_numbers(page: str, case: DynamicsCase) -> None:
+def test_summary_shows_the_numbers(page: str, case: DynamicsCase) -> None:
     rows = dict(dynamics_summary(case).rows)
     assert rows["feasible"] == "yes, at every sample"
     assert rows["motion"].startswith("41 samples in 2 s, steps of 50 ms; speeds and accelerations of a spline")
@@ -186,7 +186,7 @@ def test_what_project_has_moved(case: DynamicsCase) -> None:
     np.testing.assert_allclose(angles.series[9].y, np.degrees(case.trajectory.q[:, 3]))
 
 
-def test_capstan_without_friction_is_told() -> None:
+def test_capstan_without_friction_is_noted() -> None:
     case = made_up(method="capstan", frictionless=True)
     assert list(dynamics_warnings(case)) == ["the cables have no friction: capstan is then the same as shared"]
 

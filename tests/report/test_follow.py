@@ -64,7 +64,7 @@ def test_a_long_journey_fits_on_a_page() -> None:
     assert (snapshots[0].label, snapshots[-1].step) == ("start", len(long.steps))
 
 
-def test_page_tells_every_number(page: str, journey: Journey) -> None:
+def test_page_shows_every_number(page: str, journey: Journey) -> None:
     shown = Reader(page).shown
     assert "a <journey>" in shown
     for bend, place in zip(journey.commands, journey.plan.vertices[1:] * 1e3, strict=True):

@@ -43,7 +43,7 @@ def test_page_is_small(page: str) -> None:
     assert len(page.encode()) < LARGEST_PAGE
 
 
-def test_page_tells_the_numbers(page: str, case: SimulationCase) -> None:
+def test_page_shows_the_numbers(page: str, case: SimulationCase) -> None:
     shown = Reader(page).shown
     text = " ".join(shown)
     assert "a <motion>" in shown
@@ -100,7 +100,7 @@ def test_an_early_end_stands_on_top(case: SimulationCase) -> None:
     assert text in Reader(page_of(simulation_report(early), "early")).shown
 
 
-def test_slack_cables_are_told(case: SimulationCase) -> None:
+def test_slack_cables_are_noted(case: SimulationCase) -> None:
     run = case.run.copy(deep=True)
     run["tensions"][5:9, 1] = 0.0
     slack = SimulationCase(case.robot, run, case.gravity, case.driven, case.asked)

@@ -81,7 +81,7 @@ def test_settings_of_all_kinds_are_named_and_drawn() -> None:
     assert len(row_table(fit).rows) == len(fit.data)
 
 
-def test_the_summary_tells_of_steps_and_doubt() -> None:
+def test_the_summary_shows_steps_and_doubt() -> None:
     texts = dict(fit_summary(fit_slips(ROBOT, simulate_slips(ROBOT, step_N=0.03))).rows)
     assert texts["loads"] == "in steps of 0.03 N; half a step subtracted from the first that slipped"
     texts = dict(fit_summary(fit_slips(ROBOT, simulate_slips(ROBOT, step_N=2.0, noise_N=0.05, recorded="held"))).rows)
