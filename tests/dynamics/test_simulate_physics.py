@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import mujoco
@@ -127,6 +128,8 @@ def test_elastic_joints_are_part_of_the_potential() -> None:
 GRAVITY = np.array([1.0, -2.0, 9.0])
 LOADS = (vb.Load(force=(0.1, 0.2, 0.3), moment=(0.01, 0.0, 0.02), link=2),)
 DAMPING = 2e-3
+SPAN = 0.03 if os.environ.get("VERTEBRA_SOAK") == "1" else 0.015
+"""s of motion; the references take their time."""
 Pull = Callable[[float, np.ndarray], np.ndarray]
 
 
@@ -152,11 +155,11 @@ def test_motion_under_tensions(gap_mass: bool) -> None:
     def pull(t: float) -> np.ndarray:
         return 2.0 + np.sin(20.0 * t + np.arange(count))
 
-    expected = reference(robot, lambda t, q: pull(t), start, 0.03)
+    expected = reference(robot, lambda t, q: pull(t), start, SPAN)
     assert np.abs(expected - start).max() > 1.0
     given = {"q0": start[:3], "qd0": start[3:], "damping": DAMPING, "gravity": GRAVITY, "loads": LOADS, "friction": 0}
     for integrator, dt, apart in (("rk4", 5e-5, 1e-9), ("implicit", 5e-5, 1e-4)):
-        run = vb.simulate(robot, pull, duration=0.03, dt=dt, integrator=integrator, **given)
+        run = vb.simulate(robot, pull, duration=SPAN, dt=dt, integrator=integrator, **given)
         np.testing.assert_allclose(end(run), expected, rtol=0, atol=apart)
 
 
@@ -172,9 +175,9 @@ def test_motion_of_elastic_cables() -> None:
         lengths = segment_lengths(robot, q).sum(axis=-1).real + robot.cables["inside"]
         return statics.Elastic(rest, EA).tensions(lengths)
 
-    expected = reference(robot, pull, start, 0.03)
+    expected = reference(robot, pull, start, SPAN)
     given = {"q0": start[:3], "qd0": start[3:], "damping": DAMPING, "gravity": GRAVITY, "loads": LOADS, "friction": 0}
-    run = vb.simulate(robot, lengths=rest, stiffness_EA=200.0, duration=0.03, dt=5e-5, **given)
+    run = vb.simulate(robot, lengths=rest, stiffness_EA=200.0, duration=SPAN, dt=5e-5, **given)
     assert (run.tensions.values[:, 0] == 0.0).all()
     assert (run.tensions.values[:, 1:] > 1.0).all()
     np.testing.assert_allclose(end(run), expected, rtol=0, atol=1e-9)
@@ -185,7 +188,8 @@ def test_motion_with_cable_friction() -> None:
     mapping = random_robot(np.random.default_rng(8), 2, ("flexure",)).to_mapping()
     mapping["sections"][0]["cables"] = {"radius": 5e-3, "azimuth": [0.3, 1.9, 4.0], "friction": 0.4}
     robot = vb.load(mapping)
-    tensions, dt, steps = np.array([9.0, 4.0, 6.0]), 2e-4, 120
+    tensions, dt = np.array([9.0, 4.0, 6.0]), 2e-4
+    steps = round(0.8 * SPAN / dt)
     q, qd = np.array([0.3, -0.4]), np.array([-30.0, 25.0])
     given = {"q0": q, "qd0": qd, "damping": DAMPING, "gravity": GRAVITY}
     run = vb.simulate(robot, tensions, duration=steps * dt, dt=dt, **given)
@@ -207,7 +211,7 @@ def test_motion_with_cable_friction() -> None:
         q, qd = q + dt * qd + dt**2 / 6 * (k1 + k2 + k3), qd + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
     np.testing.assert_allclose(end(run), np.concatenate([q, qd]), rtol=0, atol=1e-9)
     smooth = vb.simulate(robot, tensions, duration=steps * dt, dt=dt, friction=0, **given)
-    assert np.abs(end(smooth) - end(run)).max() > 0.1
+    assert np.abs(end(smooth) - end(run)).max() > 0.03, "friction must matter, far beyond the tolerance above"
 
 
 def test_motion_of_the_exported_model() -> None:
