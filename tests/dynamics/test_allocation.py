@@ -202,7 +202,7 @@ def test_check_raises_the_worst_violation_with_the_result():
         ("min_contact_force", {"min_contact_force": -1.0}, "0 N or more"),
         ("min_contact_force", {"min_contact_force": np.nan}, "finite"),
         ("lower", {"lower": -1.0}, "only pull"),
-        ("upper", {"upper": [1.0, 2.0]}, "one a cable"),
+        ("upper", {"upper": [1.0, 2.0]}, "must be one number in N, or 4"),
         ("upper", {"upper": 1.0}, "below its lower bound"),
         ("upper", {"upper": np.inf}, "cables.max_tension"),
         ("friction", {"friction": 0.2}, "capstan"),
