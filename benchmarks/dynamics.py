@@ -20,7 +20,7 @@ from vertebra.robot.export.mjcf import to_mjcf
 
 DT = 1e-3
 STEPS = 200
-"""States a call, so that the cost of the call from Python does not count."""
+"""States per call, so that the cost of the call from Python does not count."""
 MANY = 60_000
 """Steps times joints of a simulation that is timed."""
 LOOP_SECONDS = 10.0

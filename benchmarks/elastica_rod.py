@@ -20,7 +20,7 @@ class Simulator(elastica.BaseSystemCollection, elastica.Constraints, elastica.Fo
 def swing(
     elements: int, length: float, radius: float, mass: float, bending: float, seconds: float
 ) -> tuple[float, float]:
-    """Wall seconds a simulated second, and the time step in s."""
+    """Wall seconds per simulated second, and the time step in s."""
     density = mass / (np.pi * radius**2 * length)
     youngs = bending / (0.25 * np.pi * radius**4)
     rod = elastica.CosseratRod.straight_rod(

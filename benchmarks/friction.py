@@ -1,4 +1,4 @@
-"""Shapes of cables that rub: against the paper's own method, along a path with its history, and with more joints."""
+"""Shapes with cable friction: against the paper's own method, along a path with its history, and with more joints."""
 
 from __future__ import annotations
 

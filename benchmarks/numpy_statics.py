@@ -1,4 +1,4 @@
-"""Joint moments of a rolling-joint robot under cables and weight in plain NumPy, written as one would in a lab."""
+"""Joint torques of a rolling-joint robot under cables and weight in plain NumPy, written as one would in a lab."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vertebra.robot.tables import Floats
 
 
 def moments(robot: Robot, tensions: Floats, gravity: Floats) -> Callable[[Floats], Floats]:
-    """A function of the angles (n,) rad that returns the moments out of balance (n,) N*m."""
+    """A function of the angles (n,) rad that returns the torques out of balance (n,) N*m."""
     n = len(robot.joints)
     radius, x, y = robot.joints["size"], robot.joints["axis_x"], robot.joints["axis_y"]
     reach, mass = robot.links["reach"][:-1], robot.links["mass"][1:]

@@ -1,4 +1,4 @@
-"""Heavy peers live in an environment of their own, built on first use."""
+"""Heavy reference packages live in an environment of their own, built on first use."""
 
 from __future__ import annotations
 

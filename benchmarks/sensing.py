@@ -87,9 +87,9 @@ def against_literal() -> list[Row]:
 
     def public() -> None:
         for row in angles:
-            moment = max(estimator.time, 0.0) + 0.01
+            now = max(estimator.time, 0.0) + 0.01
             for sensor, values in enumerate(row):
-                estimator.update(sensor, values, moment)
+                estimator.update(sensor, values, now)
             estimator.solve()
 
     (seconds,) = medians(public)

@@ -89,8 +89,8 @@ def playing(studio: Studio, window: WireWindow, links: int) -> Row:
     time.sleep(SECONDS + 1.0)
     player.pause()
     arrived = {
-        moment
-        for moment, message in window.messages[after:]
+        arrived
+        for arrived, message in window.messages[after:]
         if message["type"] == "SceneNodeUpdateMessage" and "batched_positions" in message["updates"]
     }
     rate = (len(arrived) - 1) / (max(arrived) - min(arrived))

@@ -57,9 +57,9 @@ class WireWindow:
         """When the first message of a kind that names `key` came after the first `after` messages."""
         end = time.perf_counter() + timeout
         while time.perf_counter() < end:
-            for moment, message in self.messages[after:]:
+            for arrived, message in self.messages[after:]:
                 if message["type"] == kind and key in message.get("updates", ()):
-                    return moment
+                    return arrived
             time.sleep(1e-4)
         raise TimeoutError(f"no {kind} with {key}")
 
@@ -71,9 +71,9 @@ class WireWindow:
         unpack = zstandard.ZstdDecompressor()
         try:
             for data in self._socket:
-                moment, packed = time.perf_counter(), int.from_bytes(data[8:16], "little")  # type: ignore[arg-type]
+                arrived, packed = time.perf_counter(), int.from_bytes(data[8:16], "little")  # type: ignore[arg-type]
                 size = int.from_bytes(data[:8], "little")  # type: ignore[arg-type]
                 inner = unpack.decompress(data[16 : 16 + packed], max_output_size=size)  # type: ignore[arg-type]
-                self.messages += [(moment, message) for message in msgspec.msgpack.decode(inner)["messages"]]
+                self.messages += [(arrived, message) for message in msgspec.msgpack.decode(inner)["messages"]]
         except ConnectionClosed:
             return

@@ -103,7 +103,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "shape_from_orientations": {"robot": SENSED, "rotations": np.broadcast_to(np.eye(3), (5, 3, 3))},
     "ShapeEstimator": {"robot": SENSED},
 }
-"""Arguments that each call takes gladly; the table below spoils them one by one."""
+"""Arguments that each call accepts; they are replaced by bad values one by one."""
 
 INSTEAD_OF = {("forward_dynamics", "tau"): "tensions", ("simulate", "lengths"): "tensions"}
 """Arguments that take the place of another."""
@@ -170,7 +170,7 @@ ELSEWHERE = {
     "fit_friction": "tests/identify/test_friction.py", "fit_shapes": "tests/identify/test_shape_fit.py",
     "fit_slips": "tests/identify/test_slip_fit.py",
 }  # fmt: skip
-"""Names whose arguments are objects or files of their own, and who looks after them."""
+"""Names whose arguments are objects or files of their own, and where these are tested."""
 
 
 def spoilt() -> Iterator[Any]:
@@ -194,7 +194,7 @@ def test_the_argument_is_named(name: str, given: dict[str, Any], argument: str) 
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_what_is_spoilt_works_unspoilt(name: str) -> None:
+def test_the_good_arguments_are_accepted(name: str) -> None:
     """So that it is the bad value that is refused."""
     getattr(vb, name)(**CALLS[name])
 

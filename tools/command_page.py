@@ -17,7 +17,7 @@ HEAD = """\
 
 Every command has `--help`. Numbers without a unit are SI; quantities may carry one (`"12 mm"`). `--json` prints an
 answer for programs, with SI units; `--out` writes what its ending says. Answers go to standard output, warnings and
-errors to standard error. The exit code is 0, or 2 when something can be put right: the message names what.
+errors to standard error. The exit code is 0, or 2 when something in the input is wrong: the message says what.
 """
 
 

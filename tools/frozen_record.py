@@ -1,14 +1,14 @@
-"""What the project answers, written down, so that a change that must not change answers can be held against it.
+"""All answers of the project on record, to check that a change leaves them as they are.
 
     python -m tools.frozen_record write RECORD.json
     python -m tools.frozen_record compare RECORD.json --only "cli/shape hu2023" --only kernels/statics
 
-RECORD.json maps keys to sha256 sums; RECORD.d/ keeps those answers that are text, to look at differences.
+RECORD.json maps keys to sha256 sums; RECORD.d/ keeps the text of those answers that are text, to show differences.
 
 - ``cli/COMMAND``: what a command prints on both streams, and its exit code. The key is what to type after ``vertebra``;
   the files that it reads are made by `input_text` and `input_file`.
 - ``files/COMMAND > NAME``: each file that the same command writes.
-- ``kernels/GROUP/NUMBER``: the bits of what public functions say about random robots, or their errors, a line a call.
+- ``kernels/GROUP/NUMBER``: the bits of what public functions return for random robots, or their errors, line by line.
 
 Left out, because it differs from run to run: how long something took, and dates (`BLANKS`); the bytes of netCDF files
 and of recordings (.blf, .mcap), of which the content counts; and all that listens on a bus or a port until it is
@@ -49,7 +49,7 @@ import vertebra as vb
 
 ROOT = Path(__file__).resolve().parents[1]
 LONGEST = 900
-"""s that a case may take; one that takes longer is ended, and recorded so."""
+"""s that a case may take; one that takes longer is stopped, and recorded as such."""
 
 # ---------------------------------------------------------------- the library, wherever its parts are now
 
@@ -72,11 +72,11 @@ PARTS = {
     "corner_cuts heads holds weakest",
     "Robot": "name",
 }
-"""What counts of an answer, by name, whether a part is a field or worked out; of other classes, all fields count."""
+"""What counts in an answer, by class name; in other classes all fields count."""
 
 
 def ask(name: str, *given: Any, **options: Any) -> Any:
-    """A public function of the library: the one place to say where a function has gone."""
+    """Call a public function of the library; the one place to change when a function moves."""
     if name in OF_A_POSE and hasattr(vb, "Pose"):
         robot, angles, *rest = given
         found = getattr(vb.Pose(robot, angles), name)
@@ -105,7 +105,7 @@ def command_line() -> tuple[Callable[[], None], Any]:
 
 
 class Bits:
-    """The sha256 of a value down to the last bit, and the sum of its sizes, which tells round-off from the rest."""
+    """The sha256 of a value down to the last bit, and the sum of its sizes, to recognise round-off."""
 
     def __init__(self, value: Any) -> None:
         self._sha, self.total = hashlib.sha256(), 0.0
@@ -144,7 +144,7 @@ def parts_of(value: Any) -> list[str]:
     if type(value).__name__ in PARTS:
         return PARTS[type(value).__name__].split()
     if not is_dataclass(value):
-        raise TypeError(f"PARTS does not tell what counts of a {type(value).__name__}")
+        raise TypeError(f"PARTS does not list what counts in a {type(value).__name__}")
     return sorted(item.name for item in fields(value) if not item.name.startswith("_"))
 
 
@@ -180,7 +180,7 @@ MIRROR, BALL, ANY = "rolling rolling flexure flexure pin", "ball", "universal un
 
 
 def random_robot(rng: np.random.Generator, kinds: str = MIRROR) -> vb.Robot:
-    """One to three sections of these joints; some have cables that rub, pins none but at the base."""
+    """One to three sections of these joints; some have cables with friction; pins have none except at the base."""
     sections: list[dict[str, Any]] = []
     for kind in rng.choice(kinds.split(), rng.integers(1, 4)).tolist():
         size, first = rng.uniform(0.6, 1.4, 6), rng.uniform(-np.pi, np.pi)
@@ -482,11 +482,11 @@ def journeys(log: Log, number: int, rng: np.random.Generator) -> None:
     pull = {"outer_tensions": rng.uniform(20, 50), "inner_tensions": rng.uniform(40, 70)}
     turns = [(float(rng.uniform(0, 0.3)), float(rng.uniform(-3, 3))) for _ in range(5)]
     journey = log("follow_the_leader", outer, inner, commands=turns, come_back=number % 2 == 0, check=False, **pull)
-    moments = log.of("frames", lambda: [[m.label, m.share, m.lock, m.outer, m.inner] for m in journey.frames(2)])
+    snapshots = log.of("frames", lambda: [[m.label, m.share, m.lock, m.outer, m.inner] for m in journey.frames(2)])
     way = np.cumsum([[0, 0, 0], *rng.normal([0, 0, 9e-3], 2e-3, (4, 3))], axis=0)
     log("follow_the_leader", outer, inner, way, tip_load=(0, -0.1, 0), gravity="wall", check=False, **pull)
     log("follow_the_leader", outer, inner, way, tip_load=(0, -3, 0), friction=0.2, **pull)
-    log("follow_the_leader", outer, inner, steps=journey.steps if moments else (), check=False, **pull)
+    log("follow_the_leader", outer, inner, steps=journey.steps if snapshots else (), check=False, **pull)
     log("follow_the_leader", outer, inner, way * 100, **pull)
 
 
@@ -543,7 +543,7 @@ def kernel_case(key: str) -> Answers:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         GROUPS[group][0](log, int(number), np.random.default_rng([len(group), int(number)]))
-    return {key: told("\n".join(log.lines) + "\n")}
+    return {key: cleaned("\n".join(log.lines) + "\n")}
 
 
 # ---------------------------------------------------------------- files that commands read
@@ -921,7 +921,7 @@ BLANKS = {
 """What differs from run to run: how long simulate, replay and lapusan2022 took, and the date of a calibration."""
 
 
-def told(text: str, folder: str = "\0") -> tuple[str, str]:
+def cleaned(text: str, folder: str = "\0") -> tuple[str, str]:
     """The sum and the text of an answer, without what belongs to this run."""
     text = blank = text.replace(folder, "FOLDER").replace(str(ROOT), "ROOT")
     for pattern, instead in BLANKS.items():
@@ -965,7 +965,7 @@ def command_case(key: str) -> Answers:
             given = {name: data for name in {*itertools.chain(*lines)} if (data := input_file(name)) is not None}
             for name, data in given.items():
                 Path(name).write_bytes(data)
-            found: Answers = {key: told("".join(run_command(line) for line in lines), folder)}
+            found: Answers = {key: cleaned("".join(run_command(line) for line in lines), folder)}
             for path in sorted(path for path in Path().rglob("*") if path.is_file()):
                 if path.read_bytes() != given.get(str(path)):
                     found[f"files/{command} > {path}"] = file_answer(path, folder)
@@ -978,19 +978,19 @@ def file_answer(path: Path, folder: str) -> tuple[str, str | None]:
     """The sum of a file, and its text if it has any; of netCDF and recordings what they hold, not their bytes."""
     if path.suffix == ".nc":
         with importlib.import_module("xarray").open_dataset(path) as held:
-            return told("".join(f"{row} {Bits(held[row[0]].to_numpy()).sha}\n" for row in described(held)), folder)
+            return cleaned("".join(f"{row} {Bits(held[row[0]].to_numpy()).sha}\n" for row in described(held)), folder)
     if path.suffix == ".blf":
         read = importlib.import_module("can").BLFReader(path)
-        return told("".join(f"{one.timestamp!r} {one.arbitration_id:03X} {one.data.hex()}\n" for one in read))
+        return cleaned("".join(f"{one.timestamp!r} {one.arbitration_id:03X} {one.data.hex()}\n" for one in read))
     if path.suffix == ".mcap":
         with path.open("rb") as file:
             read = importlib.import_module("mcap.reader").make_reader(file)
             messages = [(way.topic, one.log_time, Bits(one.data).sha) for _, way, one in read.iter_messages()]
             rest = [*read.iter_metadata(), *read.iter_attachments()]
-        return told("\n".join(map(str, [*messages, *rest])), folder)
+        return cleaned("\n".join(map(str, [*messages, *rest])), folder)
     if path.suffix == ".png":
         return hashlib.sha256(path.read_bytes()).hexdigest(), None
-    sha, text = told(path.read_bytes().decode(), folder)
+    sha, text = cleaned(path.read_bytes().decode(), folder)
     if path.suffix == ".html":  # libraries only by their sums, and short lines, so that differences can be seen
         for script in re.split(r"<script[^>]*>|</script>", text):
             if len(script) > 200_000:
@@ -1014,7 +1014,7 @@ def case(key: str) -> Answers:
     try:
         return command_case(key) if key.startswith("cli/") else kernel_case(key)
     except TimeoutError:
-        return {key: told(f"not done after {LONGEST} s\n")}
+        return {key: cleaned(f"not done after {LONGEST} s\n")}
     finally:
         signal.alarm(0)
 

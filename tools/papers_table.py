@@ -38,10 +38,10 @@ def _table(folder: str) -> str:
 
 
 def _reasons(verdict: object) -> Iterator[str]:
-    told = [(one, text) for one in _summaries() for found, text in one.reasons if found is verdict]
-    if told:
+    reasons = [(one, text) for one in _summaries() for found, text in one.reasons if found is verdict]
+    if reasons:
         yield from (f"### {str(verdict).capitalize()}", "")
-        yield from (f"- **{_link(one, '')}** {text}" for one, text in told)
+        yield from (f"- **{_link(one, '')}** {text}" for one, text in reasons)
         yield ""
 
 

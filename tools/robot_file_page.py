@@ -26,7 +26,7 @@ HEAD = """\
 
 How a file is put together, with an example: [the robot file](robot-file.md). A quantity is a number in the SI unit of
 its row, or a text with a unit, such as the one in brackets. Limits count both ends. Unknown fields are errors, and
-`vertebra robots check FILE` lists all mistakes of a file at once.
+`vertebra robots check FILE` lists all mistakes in a file.
 """
 
 PARTS = {

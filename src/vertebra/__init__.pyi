@@ -1,9 +1,9 @@
 """The public names and where each one lives."""
 
 from vertebra.dynamics.allocation import allocate_tensions as allocate_tensions
-from vertebra.dynamics.forward import forward_dynamics as forward_dynamics
-from vertebra.dynamics.inverse import inverse_dynamics as inverse_dynamics
-from vertebra.dynamics.inverse import mass_matrix as mass_matrix
+from vertebra.dynamics.equations_of_motion import forward_dynamics as forward_dynamics
+from vertebra.dynamics.equations_of_motion import inverse_dynamics as inverse_dynamics
+from vertebra.dynamics.equations_of_motion import mass_matrix as mass_matrix
 from vertebra.dynamics.linearise import linearise as linearise
 from vertebra.dynamics.simulate import simulate as simulate
 from vertebra.errors import BusError as BusError

@@ -7,8 +7,7 @@ import time
 import numpy as np
 
 from vertebra.dynamics.allocation import allocate_tensions
-from vertebra.dynamics.forward import forward_dynamics
-from vertebra.dynamics.inverse import inverse_dynamics, mass_matrix
+from vertebra.dynamics.equations_of_motion import forward_dynamics, inverse_dynamics, mass_matrix
 from vertebra.dynamics.simulate import simulate
 from vertebra.locked.best import best_tensions
 from vertebra.locked.map import payload_map

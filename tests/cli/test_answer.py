@@ -58,8 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, robot in (("outer", outer(4)), ("inner", inner(4))):
         (where / f"{name}.yaml").write_text(yaml.safe_dump(robot.to_mapping()))
     from vertebra.identify.rig import rig_csv, simulate_rig
-    from vertebra.identify.shape_fit import simulate_shapes
-    from vertebra.identify.shapes import shape_csv
+    from vertebra.identify.shapes import shape_csv, simulate_shapes
     from vertebra.identify.slip_model import simulate_slips
     from vertebra.identify.slips import slip_csv
 

@@ -67,14 +67,14 @@ def test_answer_is_that_of_the_call(vertebra, robot: vb.Robot, few: Path, method
     assert (record["method"], record["computed"]) == (method, [])
 
 
-def test_shared_tensions_are_not_feasible_and_say_so(vertebra, few: Path) -> None:
+def test_infeasible_shared_tensions_are_reported(vertebra, few: Path) -> None:
     ran = vertebra(*asked(few))
     shown = " ".join(ran.out.split())
     assert ran.code == 2
-    assert "feasible NO, at 0 of 21 moments (0 %)" in shown
+    assert "feasible NO, at 0 of 21 samples (0 %)" in shown
     assert "What is not feasible" in ran.out
-    assert "not feasible at 21 of 21 moments; most often: step " in ran.err
-    assert "its links part; shared does not look at contacts" in ran.err
+    assert "not feasible at 21 of 21 samples; most often: step " in ran.err
+    assert "its links part; shared ignores contacts" in ran.err
     for said in ("Joints, at their largest", "Cables, at the base", "5 to 100 N a cable"):
         assert said in shown
 
@@ -83,7 +83,7 @@ def test_per_link_tensions_are_feasible(vertebra, robot: vb.Robot, few: Path) ->
     ran = vertebra(*asked(few, "--method", "per_link"))
     assert (ran.code, ran.err) == (0, "")
     shown = " ".join(ran.out.split())
-    assert "yes, at every moment" in shown
+    assert "yes, at every sample" in shown
     assert "nothing but round-off" in shown
     motion = read_trajectory(few, robot).motion
     tau = vb.inverse_dynamics(robot, motion.q, motion.qd, motion.qdd)
@@ -204,7 +204,7 @@ def test_uneven_steps_of_project_are_noted(vertebra, few: Path, tmp_path: Path) 
     lines = few.read_text().splitlines()
     path = tmp_path / "uneven.csv"
     path.write_text("\n".join(lines[:4] + lines[5:8]) + "\n")
-    assert "steps of the rows differ" in vertebra(*asked(path, "--method", "project", "--json")).err
+    assert "time steps differ" in vertebra(*asked(path, "--method", "project", "--json")).err
 
 
 def test_flexures_need_a_largest_tension_and_inertia(vertebra, tmp_path: Path) -> None:

@@ -112,10 +112,10 @@ def test_what_does_not_hold_is_refused_by_joint(call, files) -> None:
     assert error["constraint"] in ("sliding", "torsion", "separation")
     assert error["amount"] > 0
     assert "the rigid outer snake would give way" in ran.err
-    told = call("--commands", files["commands"], "--no-check", tensions="0.1")
-    assert told.code == 0
-    assert "warning: step " in told.err
-    assert "NO, see the table" in told.out
+    unchecked = call("--commands", files["commands"], "--no-check", tensions="0.1")
+    assert unchecked.code == 0
+    assert "warning: step " in unchecked.err
+    assert "NO, see the table" in unchecked.out
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,8 @@ def test_tables_tell_where_it_ended(vertebra, robot: vb.Robot) -> None:
     x, y, z = expected.tip.to_numpy()[-1] * 1e3
     assert ran.code == 0
     assert f"({x + 0.0:.3f}, {y:.3f}, {z:.3f}) mm" in shown
-    for said in ("after 0.05 s, as asked", "straight, at rest", "rk4, steps of 1 ms, 51 moments kept", "imbalance",
-                 "Account of energy", "real-time factor", "10 to 40 N"):  # fmt: skip
+    for said in ("after 0.05 s, as asked", "straight, at rest", "rk4, steps of 1 ms, 51 samples kept", "imbalance",
+                 "Energy balance", "real-time factor", "10 to 40 N"):  # fmt: skip
         assert said in shown
     last = math.degrees(expected.q.to_numpy()[-1, 5])
     assert f"{last:.3f}" in shown
@@ -101,7 +101,7 @@ def test_tensions_over_time(vertebra, robot: vb.Robot, tmp_path: Path) -> None:
     expected = vb.simulate(robot, ramp, duration=0.03)
     np.testing.assert_allclose(record["q"], expected.q, atol=1e-12)
     ran = vertebra("simulate", ROBOT, "--tensions-file", str(path), "--duration", "40 ms", "--json")
-    assert "ends at 0.03 s; its last row holds from there on" in ran.err
+    assert "ends at 0.03 s; its last row is kept from there on" in ran.err
     np.testing.assert_allclose(ran.json["tensions"][-1], [20, 30, 20, 40])
 
 
@@ -181,11 +181,11 @@ def test_bumpers_keep_it_going(vertebra, robot: vb.Robot) -> None:
     assert ran.json["notes"]["stops"] == "200 N*m/rad, 0.5 N*m*s/rad"
 
 
-def test_friction_is_that_of_the_file_unless_told(vertebra) -> None:
+def test_friction_is_that_of_the_file_by_default(vertebra) -> None:
     more = ("--fill-inertia", "-t", "10,14,10,10", "--duration", "5 ms", "--dt", "0.1 ms", "--json")
-    rubbing = vertebra("simulate", "yang2023-b", *more).json
+    rough = vertebra("simulate", "yang2023-b", *more).json
     free = vertebra("simulate", "yang2023-b", *more, "--friction", "none").json
-    assert rubbing["dissipated"][-1] > 0.0
+    assert rough["dissipated"][-1] > 0.0
     assert free["dissipated"][-1] == pytest.approx(0.0, abs=1e-15)
 
 
@@ -200,14 +200,14 @@ def test_missing_inertia_names_the_option(vertebra) -> None:
 def test_progress_bar_only_for_long_work(capsys, monkeypatch) -> None:
     from vertebra.cli import progress
 
-    with progress.progress_bar("working") as tell:
-        tell(1, 10)
+    with progress.progress_bar("working") as report:
+        report(1, 10)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(progress, "PATIENCE", -1.0)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    with progress.progress_bar("working") as tell:
-        tell(5, 10)
-        tell(10, 10)
+    with progress.progress_bar("working") as report:
+        report(5, 10)
+        report(10, 10)
     captured = capsys.readouterr()
     assert captured.out == "", "stdout stays clean for pipes"
     assert "working" in captured.err
@@ -216,7 +216,7 @@ def test_progress_bar_only_for_long_work(capsys, monkeypatch) -> None:
 MISTAKES = {
     "nothing": (SHORT, "give one of --tensions, --lengths, --shortenings or --tensions-file"),
     "two": ((*TENSIONS, "--lengths", "1 mm", *SHORT), "--tensions and --lengths: give only one of"),
-    "no duration": (TENSIONS, "--duration: say how long to simulate"),
+    "no duration": (TENSIONS, "--duration: give the time to simulate"),
     "no time": ((*TENSIONS, "--duration", "0"), "--duration '0': give one time above 0"),
     "unit of time": ((*TENSIONS, "--duration", "2 mm"), "--duration: '2 mm'"),
     "step": ((*TENSIONS, *SHORT, "--dt", "-1 ms"), "--dt '-1 ms': give one time above 0"),
@@ -250,7 +250,7 @@ def test_mistakes_in_a_file_of_tensions(vertebra, tmp_path: Path) -> None:
     for text, said in (
         ("0,1,2,3,x\n", "row 1 (line 2), column t4_N: must be a finite plain number, not 'x'"),
         ("0.5,1,2,3,4\n1,1,2,3,4\n", "the first row is at 0.5 s; let it be at 0"),
-        ("0,1,2,3,4\n", "has one row only; say how long to simulate"),
+        ("0,1,2,3,4\n", "has one row only; give the time to simulate"),
         ("0,1,2,3,-4\n", "column t4_N: must be a tension of 0 N or more, not -4"),
     ):
         path.write_text(header + text)

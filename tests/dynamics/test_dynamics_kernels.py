@@ -7,16 +7,16 @@ import pytest
 from tests.mechanics.test_kernels import assert_no_allocation_inside, read_only, recorded_call
 
 import vertebra as vb
-from vertebra.dynamics import Bumper, allocation, forward, inverse, simulate
+from vertebra.dynamics import Bumper, allocation, equations_of_motion, simulate
 
 ROBOT = vb.load("dantuono2023")
 SOFT = vb.load("yang2023-a").fill_inertia()
 REST = np.zeros(6)
 PULL = np.full(4, 20.0)
 KERNELS = {
-    "inverse_motion": inverse,
-    "mass_matrices": inverse,
-    "forward_motion": forward,
+    "inverse_motion": equations_of_motion,
+    "mass_matrices": equations_of_motion,
+    "forward_motion": equations_of_motion,
     "turn_wrenches": allocation,
     "allocate_links": allocation,
     "balance_joints": allocation,

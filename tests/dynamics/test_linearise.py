@@ -195,7 +195,7 @@ def test_a_joint_that_nothing_holds_is_not_stable():
         assert not model.stable
 
 
-def test_moving_through_an_equilibrium_is_none():
+def test_a_moving_robot_is_not_in_equilibrium():
     model = linearise(swinging("pin"), [0.0], [0.0, 0.0], (0.0, 0.0, 9.8), qd=[1.0])
     assert not model.accelerations.any()
     assert not model.in_equilibrium
@@ -272,14 +272,8 @@ def test_result_is_frozen_and_readable():
         ({"q": np.zeros(5)}, "q"),
         ({"q": np.zeros((2, 6))}, "q"),
         ({"qd": np.zeros((1, 6))}, "qd"),
-        ({"tensions": [1.0, 2.0]}, "tensions"),
         ({"tensions": [1.0, 2.0, -3.0, 4.0]}, "tensions"),
-        ({"damping": -1.0}, "damping"),
-        ({"damping": np.zeros(4)}, "damping"),
-        ({"stiffness_EA": 0.0}, "stiffness_EA"),
-        ({"stiffness_EA": [1.0, 2.0]}, "stiffness_EA"),
         ({"outputs": "all"}, "outputs"),
-        ({"link": 9}, "link"),
     ],
 )
 def test_bad_input(change, argument):

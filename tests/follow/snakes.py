@@ -45,7 +45,7 @@ def inner(joints: int = 8, **more: Any) -> vb.Robot:
 
 
 def machine(joints: int = 8, inner_joints: int | None = None, **more: Any) -> FollowTheLeader:
-    """Snakes that hold well, unless told otherwise."""
+    """Snakes that hold, unless other tensions are given."""
     given = {"outer_tensions": 35.0, "inner_tensions": 60.0} | more
     return FollowTheLeader(outer(joints), inner(joints if inner_joints is None else inner_joints), **given)
 

@@ -172,7 +172,7 @@ def test_without_tension_nothing_holds() -> None:
         snakes.do(Loosen(IN))
 
 
-def test_without_check_the_journey_goes_on_and_tells() -> None:
+def test_without_check_the_journey_goes_on_and_shows_it() -> None:
     snakes = out_by(machine(8, outer_tensions=0.01, check=False), [(0.1, 0.0)] * 3)
     assert len(snakes.steps) == 21
     by_snake = {snake: [h.holds for h in snakes.holdings if h is not None and h.rigid is snake] for snake in Snake}
@@ -232,7 +232,7 @@ def test_links_of_different_lengths_cannot_follow_each_other() -> None:
     mapping = outer(2).to_mapping()
     long = {**mapping["sections"][0], "link": {**mapping["sections"][0]["link"], "length": "9 mm"}}
     robot = vb.load({**mapping, "sections": [{k: v for k, v in long.items() if k != "cables"}, mapping["sections"][0]]})
-    with pytest.raises(vb.InputError, match=r"8.5 to 9 mm long; all must be alike"):
+    with pytest.raises(vb.InputError, match=r"8.5 to 9 mm long; all must be equal"):
         FollowTheLeader(robot, inner(2), outer_tensions=1, inner_tensions=1)
 
 

@@ -1,4 +1,4 @@
-"""A whole journey: on the path of the tip, back again exactly, and as moments for an animation."""
+"""A whole journey: on the path of the tip, back again exactly, and as snapshots for an animation."""
 
 from __future__ import annotations
 
@@ -106,48 +106,48 @@ def test_corner_cut_belongs_to_slides(there_and_back: Journey) -> None:
             assert cut == 0
 
 
-def test_moments(there_and_back: Journey) -> None:
-    moments = there_and_back.frames(3)
+def test_snapshots(there_and_back: Journey) -> None:
+    snapshots = there_and_back.frames(3)
     moving = sum(str(step).startswith(("advance", "retract", "steer")) for step in there_and_back.steps)
-    assert len(moments) == 1 + len(there_and_back.steps) + 2 * moving
-    assert all(moment.outer.shape == moment.inner.shape == (9, 4, 4) for moment in moments)
-    for before, after in pairwise(moments):
+    assert len(snapshots) == 1 + len(there_and_back.steps) + 2 * moving
+    assert all(snapshot.outer.shape == snapshot.inner.shape == (9, 4, 4) for snapshot in snapshots)
+    for before, after in pairwise(snapshots):
         assert (before.step, before.share) < (after.step, after.share)
         # A third of a link at a time; a little more where the far end swings round a corner.
         assert np.abs(before.outer[:, :3, 3] - after.outer[:, :3, 3]).max() < 0.4 * LENGTH
         assert np.abs(before.inner[:, :3, 3] - after.inner[:, :3, 3]).max() < 0.4 * LENGTH
-    np.testing.assert_allclose(moments[0].outer, moments[-1].outer, atol=1e-15)
-    ends = [moment for moment in moments if moment.share == 1.0]
-    assert [moment.lock for moment in ends] == [state.lock for state in there_and_back.states]
-    assert [moment.links_out for moment in ends] == [
+    np.testing.assert_allclose(snapshots[0].outer, snapshots[-1].outer, atol=1e-15)
+    ends = [snapshot for snapshot in snapshots if snapshot.share == 1.0]
+    assert [snapshot.lock for snapshot in ends] == [state.lock for state in there_and_back.states]
+    assert [snapshot.links_out for snapshot in ends] == [
         (len(state.outer), len(state.inner)) for state in there_and_back.states
     ]
-    np.testing.assert_allclose([moment.outer[-1, :3, 3] for moment in ends], there_and_back.heads, atol=1e-15)
-    assert moments[2].label == "2 of 112: advance outer"
-    assert "33.3 % done, outer loose" in repr(moments[2])
+    np.testing.assert_allclose([snapshot.outer[-1, :3, 3] for snapshot in ends], there_and_back.heads, atol=1e-15)
+    assert snapshots[2].label == "2 of 112: advance outer"
+    assert "33.3 % done, outer loose" in repr(snapshots[2])
 
 
 def test_steering_is_shown_as_a_bend_that_grows() -> None:
     found = journey(steps=[Loosen("outer"), Advance("outer"), Steer(0.3, 1.0), Steer(0.3, 1.0 + math.pi)])
     turned = {}
-    for moment in found.frames(3):
-        x, y, _ = moment.outer[-1, :3, 2]
-        turned[moment.step, round(3 * moment.share)] = (math.cos(1.0) * x + math.sin(1.0) * y, y)
+    for snapshot in found.frames(3):
+        x, y, _ = snapshot.outer[-1, :3, 2]
+        turned[snapshot.step, round(3 * snapshot.share)] = (math.cos(1.0) * x + math.sin(1.0) * y, y)
     for share in (1, 2, 3):
         assert turned[3, share][0] == pytest.approx(math.sin(0.1 * share))
         assert turned[4, share][0] == pytest.approx(math.sin(0.3 - 0.2 * share))
 
 
 def test_the_rigid_snake_stands_still(there_and_back: Journey) -> None:
-    moments = there_and_back.frames(4)
-    for before, after in pairwise(moments):
+    snapshots = there_and_back.frames(4)
+    for before, after in pairwise(snapshots):
         if after.lock is Lock.OUTER_LOOSE:
             assert (before.inner == after.inner).all()
         elif after.lock is Lock.INNER_LOOSE:
             assert (before.outer == after.outer).all()
 
 
-def test_one_look_a_step(there_and_back: Journey) -> None:
+def test_one_snapshot_per_step(there_and_back: Journey) -> None:
     assert len(there_and_back.frames(1)) == 1 + len(there_and_back.steps)
     with pytest.raises(vb.InputError, match="samples_per_step"):
         there_and_back.frames(0)

@@ -108,7 +108,7 @@ def test_a_path_that_doubles_back_within_a_link(pair) -> None:
     assert plan.along[-1] > 6 * L
 
 
-def test_what_is_left_at_the_end_is_told(pair) -> None:
+def test_what_is_left_at_the_end_is_reported(pair) -> None:
     plan = plan_path(pair, [[0, 0, 0], [0, 0, 3.7 * L]])
     assert (len(plan.commands), plan.leftover) == (3, pytest.approx(0.7 * L))
     assert "left over" in repr(plan)
@@ -143,7 +143,7 @@ def test_turning_back_on_itself_is_too_sharp(pair) -> None:
         plan_path(pair, np.array([[0, 0, 0], [0, 0, -3.0]]) * L)
 
 
-def test_a_path_that_is_too_long_tells_how_many_links_are_missing() -> None:
+def test_a_path_that_is_too_long_names_the_missing_links() -> None:
     short = machine(5).pair
     with pytest.raises(vb.Infeasible, match=r"3 links are missing. The outer snake allows 5 links, 42.5 mm") as caught:
         plan_path(short, np.array([[0, 0, 0], [0, 0, 8.4]]) * L)
@@ -164,13 +164,13 @@ def test_a_path_that_is_too_long_tells_how_many_links_are_missing() -> None:
         ("abc", "numbers in m"),
     ],
 )
-def test_paths_that_are_none(pair, path, words: str) -> None:
+def test_bad_paths(pair, path, words: str) -> None:
     with pytest.raises(vb.InputError, match=words) as caught:
         plan_path(pair, path)
     assert caught.value.argument == "path"
 
 
-def test_a_start_that_is_a_hair_off_is_put_right(pair) -> None:
+def test_a_start_slightly_off_the_entry_is_corrected(pair) -> None:
     assert plan_path(pair, [[1e-6, 0, 0], [0, 0, 2 * L]]).commands == (Bend(0.0, 0.0),) * 2
 
 
@@ -185,6 +185,6 @@ def test_a_start_that_is_a_hair_off_is_put_right(pair) -> None:
         ([(0.1, 0.0)] * 20, vb.Infeasible, "20 commands are 1 too many: the outer snake allows 19"),
     ],
 )
-def test_commands_that_are_none(pair, commands, error, words: str) -> None:
+def test_bad_commands(pair, commands, error, words: str) -> None:
     with pytest.raises(error, match=words):
         checked_commands(pair, commands)

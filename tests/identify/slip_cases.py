@@ -15,7 +15,7 @@ from vertebra.identify.slips import SlipData, two_link_rig
 ROBOT = vb.load("cai2023")
 RIG = two_link_rig(ROBOT)
 FLOATING = vb.load(ROBOT.to_mapping() | {"gravity": [0, 0, 0]})
-CALIBRATIONS = 1000 if os.environ.get("VERTEBRA_SOAK") == "1" else 100
+CALIBRATIONS = 1000 if os.environ.get("VERTEBRA_SOAK") == "1" else 60
 TWIST = (0.012, 0.0, -0.006)
 """m: a point beside the ball, where a load twists the link rather than turns it over."""
 

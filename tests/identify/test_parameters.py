@@ -171,14 +171,14 @@ def test_texts_of_priors(text: str, wanted: Prior) -> None:
     ("choices", "priors", "says"),
     [
         (["weight"], [], "'weight' is no parameter; there are a, b, c, mu, EI"),
-        (["EI:2..0.5"], [], "bounds must rise"),
+        (["EI:2..0.5"], [], "bounds must increase"),
         (["EI:0.5.2"], [], "is not understood"),
         (["EI:0.5..2 mm"], [], "without a unit"),
         (["radius:4..6 kg"], [], "cannot be converted to m"),
         (["EI mm"], [], "is not understood"),
         (["EI:2..3"], [], "EI starts at 1, outside its bounds, 2 to 3; give other bounds"),
         (["EI=0.1:0.5..2"], [], "give another start"),
-        (["friction:0..1"], [], "friction is several parameters (a, b, c)"),
+        (["friction:0..1"], [], "friction is a group (a, b, c)"),
         (["friction", "c"], [], "c is asked for twice"),
         (["EI", "stiffness"], [], "EI and stiffness change the same part"),
         (["c", "mu=0.3"], [], "c and mu change the same part"),
@@ -186,7 +186,7 @@ def test_texts_of_priors(text: str, wanted: Prior) -> None:
         ([], [], "name what to fit"),
         (["EI"], ["mass=1+-0.1"], "mass is not fitted; a prior belongs to one of EI"),
         (["EI"], ["EI=1+-0"], "standard deviation above 0"),
-        (["EI"], ["EI=1"], "write such as EI=1+-0.05"),
+        (["EI"], ["EI=1"], "write EI=1+-0.05"),
     ],
 )
 def test_what_cannot_be_asked_for(yang: Setup, choices: list[str], priors: list[str], says: str) -> None:

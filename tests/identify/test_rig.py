@@ -158,7 +158,7 @@ def test_bent_side(tmp_path: Path) -> None:
         ("2.98", "inf", 1, "force_N", "finite"),
         ("2.98", "2.98 N", 1, "force_N", "plain number, not '2.98 N'"),
         ("2.98", "", 1, "force_N", "the cell is empty"),
-        ("4.5", "-4.5", 2, "force_N", "turn its sign"),
+        ("4.5", "-4.5", 2, "force_N", "reverse its sign"),
         ("4.5", "1e300", 2, "force_N", "tension"),
         ("9,503.5", "9,0", 2, "load_g", "mass above 0 g"),
         ("\n9,", "\n-9,", 2, "theta_deg", "without its sign"),
@@ -187,7 +187,7 @@ def test_a_column_twice(tmp_path: Path) -> None:
     assert "twice" in str(refused(tmp_path, text))
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
+def test_files_that_are_no_tables(tmp_path: Path) -> None:
     assert "has no rows; write a header theta_deg,load_g,force_N,direction" in str(refused(tmp_path, "# nothing\n"))
     assert "header but no rows; write one row per reading" in str(refused(tmp_path, GOOD.splitlines()[0]))
     with pytest.raises(MeasurementError, match="cannot be read: No such file"):
@@ -216,9 +216,9 @@ def test_any_text_gives_readings_or_our_error(body: str) -> None:
 
 
 def test_lists_of_different_length_are_refused() -> None:
-    with pytest.raises(InputError, match="same length"):
+    with pytest.raises(InputError, match="one row per reading"):
         RigData([0.1], [0.3, 0.3], [3.0], [1], [9.8])
-    with pytest.raises(InputError, match="one entry a reading"):
+    with pytest.raises(InputError, match="one row per reading"):
         RigData([], [], [], [], [])
     with pytest.raises(MeasurementError, match="row 1, column direction"):
         RigData([0.1], [0.3], [3.0], [0], [9.8])
@@ -228,7 +228,7 @@ def test_lists_of_different_length_are_refused() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"bent": "sensor", "g": 9.81}])
-def test_simulated_readings_say_so_and_come_back(tmp_path: Path, options: dict) -> None:
+def test_simulated_readings_are_marked_and_read_back(tmp_path: Path, options: dict) -> None:
     data = simulate_rig(LAW, **options)
     text = rig_csv(data)
     assert text.startswith("# simulated")

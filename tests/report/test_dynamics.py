@@ -82,11 +82,11 @@ def test_page_is_small(page: str) -> None:
     assert len(page.encode()) < LARGEST_PAGE
 
 
-def test_summary_tells_the_numbers(page: str, case: DynamicsCase) -> None:
+def test_summary_shows_the_numbers(page: str, case: DynamicsCase) -> None:
     rows = dict(dynamics_summary(case).rows)
-    assert rows["feasible"] == "yes, at every moment"
-    assert rows["motion"].startswith("41 moments in 2 s, steps of 50 ms; speeds and accelerations of a spline")
-    assert rows["largest moment"].startswith("6 N*m, joint 6 at 0 s")
+    assert rows["feasible"] == "yes, at every sample"
+    assert rows["motion"].startswith("41 samples in 2 s, steps of 50 ms; speeds and accelerations of a spline")
+    assert rows["largest torque"].startswith("6 N*m, joint 6 at 0 s")
     assert rows["left over"] == "nothing but round-off"
     assert rows["tensions"] == "10 to 15 N"
     assert rows["smallest contact force"] == "1.25 N, joint 3 at 0.35 s"
@@ -121,7 +121,7 @@ def test_springs_are_left_to_the_cables() -> None:
     assert facts.rows[4][need] == f"{peak:.4g}"
     assert abs(float(facts.rows[4][spring])) == pytest.approx(np.abs(k[4] * case.allocation.q[:, 4]).max(), rel=1e-3)
     assert dict(dynamics_summary(case).rows)["contacts"].startswith("- (the robot file gives no contact_offset")
-    assert [panel.title for panel in dynamics_panels(case)][-1] == "Moment left over", "no contacts, no plots of them"
+    assert [panel.title for panel in dynamics_panels(case)][-1] == "Torque left over", "no contacts, no plots of them"
 
 
 def test_what_is_not_feasible_is_named(case: DynamicsCase) -> None:
@@ -130,10 +130,10 @@ def test_what_is_not_feasible_is_named(case: DynamicsCase) -> None:
         ("2", "moment", "3", "0.3 N*m", "0.2"),
         ("1", "max_tension", "1", "7 N", "0.25"),
     )
-    assert dict(dynamics_summary(found).rows)["feasible"] == "NO, at 38 of 41 moments (93 %)"
+    assert dict(dynamics_summary(found).rows)["feasible"] == "NO, at 38 of 41 samples (93 %)"
     assert dict(dynamics_summary(found).rows)["left over"] == "0.3 N*m, joint 2 at 0.2 s at most"
     (text,) = dynamics_failures(found)
-    assert text == "not feasible at 3 of 41 moments; most often: step 4, joint 2: its moment is 0.3 N*m out of balance"
+    assert text == "not feasible at 3 of 41 samples; most often: step 4, joint 2: its torque is 0.3 N*m out of balance"
     shown = Reader(page_of(dynamics_report(found), "broken")).shown
     assert text in shown
     assert "max_tension" in shown
@@ -186,21 +186,21 @@ def test_what_project_has_moved(case: DynamicsCase) -> None:
     np.testing.assert_allclose(angles.series[9].y, np.degrees(case.trajectory.q[:, 3]))
 
 
-def test_capstan_without_friction_is_told() -> None:
+def test_capstan_without_friction_is_noted() -> None:
     case = made_up(method="capstan", frictionless=True)
     assert list(dynamics_warnings(case)) == ["the cables have no friction: capstan is then the same as shared"]
 
 
 def test_plots_show_the_answer(case: DynamicsCase) -> None:
-    angles, moments, tensions, left, contact, use = dynamics_panels(case)
+    angles, torques, tensions, left, contact, use = dynamics_panels(case)
     np.testing.assert_allclose(angles.series[2].y, np.degrees(case.allocation.q[:, 2]))
-    np.testing.assert_allclose(moments.series[2].y, case.allocation.tau[:, 2])
+    np.testing.assert_allclose(torques.series[2].y, case.allocation.tau[:, 2])
     np.testing.assert_allclose(tensions.series[1].y, case.allocation.base_tensions[:, 1])
     assert not np.any(left.series[0].y)
     assert np.min(contact.series[2].y) == 1.25
     assert np.max(use.series[4].y) == 90.0
     assert use.series[-1].name == "limit"
-    for panel in (angles, moments, tensions, left, contact, use):
+    for panel in (angles, torques, tensions, left, contact, use):
         assert panel.x == "time [s]"
         assert "[" in panel.y
 
@@ -213,5 +213,5 @@ def test_a_single_moment_has_a_page(case: DynamicsCase) -> None:
     contacts = Contacts(*(getattr(found.contacts, name)[:1] for name in ("normal", "tangential", "axial", "use")))
     motion = sampled_motion([0.0], found.q[:1])
     single = DynamicsCase(case.robot, motion, replace(found, contacts=contacts, **arrays), case.gravity)
-    assert "1 moment in 0 s" in dict(dynamics_summary(single).rows)["motion"]
+    assert "1 sample in 0 s" in dict(dynamics_summary(single).rows)["motion"]
     assert "Play" in page_of(dynamics_report(single), "one")

@@ -54,17 +54,17 @@ def test_page_is_small(page: str) -> None:
 
 
 def test_a_long_journey_fits_on_a_page() -> None:
-    """Forty links: more moments than there is room for."""
+    """Forty links: more snapshots than fit on a page."""
     commands = [(0.02, 0.0)] * 40
     long = follow_the_leader(outer(40), inner(40), commands=commands, **HELD, check=False)
     text = page_of(journey_report(long), "long")
     assert len(text.encode()) < LARGEST_PAGE
-    moments = Animation(long).moments
-    assert 20 < len(moments) < len(long.frames(1))
-    assert (moments[0].label, moments[-1].step) == ("start", len(long.steps))
+    snapshots = Animation(long).snapshots
+    assert 20 < len(snapshots) < len(long.frames(1))
+    assert (snapshots[0].label, snapshots[-1].step) == ("start", len(long.steps))
 
 
-def test_page_tells_every_number(page: str, journey: Journey) -> None:
+def test_page_shows_every_number(page: str, journey: Journey) -> None:
     shown = Reader(page).shown
     assert "a <journey>" in shown
     for bend, place in zip(journey.commands, journey.plan.vertices[1:] * 1e3, strict=True):
@@ -97,16 +97,16 @@ def test_table_of_links(journey: Journey) -> None:
     assert facts.rows[0][7] == str(journey.holdings[7].joint), "links of the robot, not places"
 
 
-def test_frames_of_the_animation_are_the_moments(journey: Journey) -> None:
+def test_frames_of_the_animation_are_the_snapshots(journey: Journey) -> None:
     figure = journey_picture(journey)
-    moments = Animation(journey).moments
-    assert len(figure.frames) == len(moments) == len(figure.layout.sliders[0].steps)
-    for frame, moment in zip(figure.frames, moments, strict=True):
+    snapshots = Animation(journey).snapshots
+    assert len(figure.frames) == len(snapshots) == len(figure.layout.sliders[0].steps)
+    for frame, snapshot in zip(figure.frames, snapshots, strict=True):
         drawn = dict(zip(Snake, frame.data, strict=True))
         for snake, loose in ((Snake.OUTER, Lock.OUTER_LOOSE), (Snake.INNER, Lock.INNER_LOOSE)):
-            assert drawn[snake].color == COLOURS[snake, moment.lock is loose][1]
+            assert drawn[snake].color == COLOURS[snake, snapshot.lock is loose][1]
             vertices = np.column_stack([drawn[snake].x, drawn[snake].y, drawn[snake].z]) * 1e-3
-            frames = moment.outer if snake is Snake.OUTER else moment.inner
+            frames = snapshot.outer if snake is Snake.OUTER else snapshot.inner
             shown = Animation(journey).shown[snake]
             parts = vertices.reshape(shown, -1, 3)
             for body, link in zip(parts, frames[-shown:], strict=True):
@@ -195,8 +195,8 @@ def test_the_animation_moves_in_a_browser(journey: Journey, page: str, tmp_path:
     file = tmp_path / "page.html"
     file.write_text(page.replace("</body>", PROBE + "</body>"), encoding="utf-8")
     seen, moved, colour, frames, label, plots = title_after_playing(file, tmp_path).split("|")
-    moments = Animation(journey).moments
+    snapshots = Animation(journey).snapshots
     assert (seen, moved, plots) == ("seen", "true", "3")
-    assert int(frames) == len(moments)
-    assert label == f"{moments[9].label} ({moments[9].lock})"
-    assert colour == COLOURS[Snake.OUTER, moments[9].lock is Lock.OUTER_LOOSE][1]
+    assert int(frames) == len(snapshots)
+    assert label == f"{snapshots[9].label} ({snapshots[9].lock})"
+    assert colour == COLOURS[Snake.OUTER, snapshots[9].lock is Lock.OUTER_LOOSE][1]

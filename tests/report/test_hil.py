@@ -48,7 +48,7 @@ def test_page_loads_nothing_from_outside_and_is_small(page: str) -> None:
     assert len(page.encode()) < LARGEST_PAGE
 
 
-def test_page_tells_the_numbers(page: str, run: HilRun) -> None:
+def test_page_shows_the_numbers(page: str, run: HilRun) -> None:
     text = " ".join(Reader(page).shown)
     for score in run.scores.values():
         assert f"{score.tip_mean * 1e3:.3f} {score.tip_worst * 1e3:.3f}" in text

@@ -60,7 +60,7 @@ def made(tensions: list[list[float]], tips: list[list[float]]) -> Walk:
     return Walk(robot, np.array(tensions), np.zeros((count, 12)), np.array(tips), np.zeros((count, 4)), zero, zero)
 
 
-def test_page_tells_every_number(page: str, walk: Walk, last: Shape) -> None:
+def test_page_shows_every_number(page: str, walk: Walk, last: Shape) -> None:
     shown = Reader(page).shown
     assert "a <walk>" in shown
     for x, _, z in walk.tip * 1e3:

@@ -55,7 +55,7 @@ def page(case: PayloadCase, found: Payload) -> str:
     return page_of(payload_report(case, found, "as asked"), "a <payload>")
 
 
-def test_page_tells_every_number(page: str, case: PayloadCase, found: Payload) -> None:
+def test_page_shows_every_number(page: str, case: PayloadCase, found: Payload) -> None:
     shown = Reader(page).shown
     for text in ("a <payload>", f"joint {found.joint} slides", "35, 20, 25 N", "(0, -1, 0), as asked", "link 6"):
         assert text in shown

@@ -54,7 +54,7 @@ def page(shape: Shape) -> str:
     return page_of(shape_report(shape), "a <shape>")
 
 
-def test_page_tells_every_number(page: str, shape: Shape) -> None:
+def test_page_shows_every_number(page: str, shape: Shape) -> None:
     shown = Reader(page).shown
     x, y, z = shape.tip * 1e3
     assert "a <shape>" in shown

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import vertebra as vb
-from vertebra.identify.shape_fit import ShapeFit, fit_shapes, simulate_shapes
+from vertebra.identify.shape_fit import ShapeFit, fit_shapes
+from vertebra.identify.shapes import simulate_shapes
 from vertebra.report.shape_fit import correlation_picture, row_picture, tip_picture
 
 

@@ -81,9 +81,9 @@ def test_settings_of_all_kinds_are_named_and_drawn() -> None:
     assert len(row_table(fit).rows) == len(fit.data)
 
 
-def test_the_summary_tells_of_steps_and_doubt() -> None:
+def test_the_summary_shows_steps_and_doubt() -> None:
     texts = dict(fit_summary(fit_slips(ROBOT, simulate_slips(ROBOT, step_N=0.03))).rows)
-    assert texts["loads"] == "in steps of 0.03 N; half a step taken off the first that slipped"
+    assert texts["loads"] == "in steps of 0.03 N; half a step subtracted from the first that slipped"
     texts = dict(fit_summary(fit_slips(ROBOT, simulate_slips(ROBOT, step_N=2.0, noise_N=0.05, recorded="held"))).rows)
     assert texts["loads"] == "in steps of 2 N; half a step added to the last that held"
     assert "steps hide how repeats scatter" in texts["one mu for all?"]
@@ -93,5 +93,5 @@ def test_the_summary_tells_of_steps_and_doubt() -> None:
     texts = dict(
         fit_summary(fit_slips(ROBOT, simulate_slips(ROBOT, repeats=1), sigma=0.03, scatter="proportional")).rows
     )
-    assert texts["scatter"].startswith("3 % of the force a test, as stated")
+    assert texts["scatter"].startswith("3 % of the force per test, as stated")
     assert "too few repeats" in texts["one mu for all?"]

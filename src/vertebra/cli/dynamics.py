@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class MethodName(StrEnum):
-    """How tensions are shared out."""
+    """How tensions are allocated."""
 
     SHARED = "shared"
     PER_LINK = "per_link"
@@ -67,27 +67,27 @@ def dynamics(
         typer.Option(
             "--method",
             metavar="METHOD",
-            help="shared: one tension a cable. per_link: every joint by itself. capstan: neighbours within cable "
-            "friction. project: the nearest motion that shared tensions can make.",
+            help="shared: one tension per cable. per_link: every joint on its own. capstan: along a cable within its "
+            "friction. project: the nearest motion that shared tensions can give.",
         ),
     ] = MethodName.SHARED,
     lower: Annotated[
         str | None,
-        typer.Option("--lower", help="Least tension in N, one for all or one a cable; default: pretension."),
+        typer.Option("--lower", help="Least tension in N, one for all or one per cable; default: pretension."),
     ] = None,
     upper: Annotated[
         str | None,
-        typer.Option("--upper", help="Largest tension in N, one for all or one a cable; default: max_tension."),
+        typer.Option("--upper", help="Largest tension in N, one for all or one per cable; default: max_tension."),
     ] = None,
     min_contact_force: Annotated[
-        str, typer.Option("--min-contact-force", help="What must press on each contact point at least, N.")
+        str, typer.Option("--min-contact-force", help="Least normal force at each contact point, N.")
     ] = "1 N",
     cone: Annotated[
         ConeName,
         typer.Option(
             "--cone",
             metavar="CONE",
-            help="Friction at contacts: box, each direction by itself, or true, the cone.",
+            help="Friction at contacts: box, each direction on its own, or true, the cone.",
         ),
     ] = ConeName.BOX,
     friction: Annotated[
@@ -105,9 +105,9 @@ def dynamics(
     out: MotionOutOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """What joint moments does a motion need, and which cable tensions give them?
+    """Which joint torques does a motion need, and which cable tensions give them?
 
-    Exits with 2 when the motion is not feasible at some moment; the answer is shown and written all the same.
+    Exits with 2 when the motion is not feasible at some time; the answer is shown and written all the same.
 
     vertebra dynamics dantuono2023 --trajectory examples/sway.csv --plot
 
@@ -134,7 +134,7 @@ def dynamics(
         "dt": motion.dt,
     }
     if method is MethodName.PROJECT and motion.dt is None and len(motion) > 1:
-        notes = (*notes, "steps of the rows differ: accelerations are changed moment by moment, not the path")
+        notes = (*notes, "time steps differ: the acceleration of each row is changed on its own, not the path")
     found = _allocate(model, motion, pull, loads, asked)
     from vertebra.report.dynamics import DynamicsCase, dynamics_report
     from vertebra.robot.arguments import gravity_vector

@@ -37,18 +37,16 @@ def follow(
         ),
     ] = None,
     commands: Annotated[
-        Path | None, typer.Option("--commands", help="CSV with a row bend_deg,azimuth_deg a link.")
+        Path | None, typer.Option("--commands", help="CSV with one row bend_deg,azimuth_deg per link.")
     ] = None,
-    steps: Annotated[
-        Path | None, typer.Option("--steps", help="Steps as .csv or .json, such as --out wrote them.")
-    ] = None,
+    steps: Annotated[Path | None, typer.Option("--steps", help="Steps as .csv or .json, as written by --out.")] = None,
     tip_load: Annotated[
         str, typer.Option("--tip-load", metavar="FX,FY,FZ", help="Load to be carried at the foremost tip, N.")
     ] = "0,0,0",
     gravity: GravityOption = None,
     come_back: Annotated[bool, typer.Option("--come-back", help="Also go back into the guide.")] = False,
     no_check: Annotated[
-        bool, typer.Option("--no-check", help="Go on where the rigid snake would not hold, and tell.")
+        bool, typer.Option("--no-check", help="Go on where the rigid snake would slip, and report it.")
     ] = False,
     out: Annotated[
         Path | None,
@@ -56,10 +54,10 @@ def follow(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Lead two concentric snakes along a path: steps, what holds, and how far they stray.
+    """Lead two concentric snakes along a path: steps, whether the rigid snake holds, and how far they stray.
 
-    The outer snake goes one link ahead and is steered, the inner one follows; before one is loosened the other must
-    carry both and the tip load.
+    The outer snake goes one link ahead and is steered, the inner one follows; a snake is only loosened if the
+    other one can carry both and the tip load.
 
     vertebra follow cai2023 --inner inner.yaml --path path.csv -t 35 --inner-tensions 60 --out journey.html
 

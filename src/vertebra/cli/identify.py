@@ -1,5 +1,5 @@
-"""`vertebra identify`: parameters from measurements: friction of cables from a rig, of ball joints from slip tests, and
-anything else from measured shapes.
+"""`vertebra identify`: cable friction from a rig, ball-joint friction from slip tests, and any parameter from measured
+shapes.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def _answer_simulated(out: Path, text: str, words: str) -> None:
 
 
 class Scatter(StrEnum):
-    """How the scatter of tests goes with their force."""
+    """How the scatter of tests depends on their force."""
 
     CONSTANT = "constant"
     PROPORTIONAL = "proportional"
 
 
 class Recorded(StrEnum):
-    """Which load of a test is written down."""
+    """Which load of a test is recorded."""
 
     SLIPPED = "slipped"
     HELD = "held"
@@ -55,7 +55,7 @@ RigRobotOption = Annotated[
     str, typer.Option("--robot", help="Preset name or path of a robot file; its first joint is the rig.")
 ]
 DirectionOption = Annotated[
-    str | None, typer.Option("--direction", help='Of the load, "x,y,z" in the world; default: that of gravity.')
+    str | None, typer.Option("--direction", help='Of the load, "x,y,z" in world axes; default: that of gravity.')
 ]
 
 
@@ -65,7 +65,7 @@ def mu(
     robot: RigRobotOption = "cai2023",
     direction: DirectionOption = None,
     step: Annotated[
-        float | None, typer.Option("--step-N", help="Steps in which the load grew; half of one is put right.")
+        float | None, typer.Option("--step-N", help="Load step of the tests; half of it is corrected for.")
     ] = None,
     recorded: Annotated[
         Recorded | None,
@@ -81,7 +81,7 @@ def mu(
     offset: Annotated[bool, typer.Option("--offset", help="Fit an error common to all forces too.")] = False,
     level: Annotated[float, typer.Option("--level", help="Probability of the interval.")] = 0.95,
     check: Annotated[
-        int, typer.Option("--check", min=0, help="Check the interval by so many simulated calibrations.")
+        int, typer.Option("--check", min=0, help="Check the interval with this many simulated calibrations.")
     ] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", help="Page (.html), robot file with the fitted mu (.yaml), or .json.")
@@ -120,18 +120,18 @@ def simulate_slips(
     robot: RigRobotOption = "cai2023",
     mu: Annotated[float | None, typer.Option("--mu", help="Default: as in the robot file.")] = None,
     tensions: Annotated[
-        str, typer.Option("--tensions", help='Settings in N: "5,10,20"; one a cable as "5/10/10,10/15/15".')
+        str, typer.Option("--tensions", help='Settings in N: "5,10,20"; one per cable as "5/10/10,10/15/15".')
     ] = "5,10,15,20,25,30,35",
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="Of every setting.")] = 3,
     noise: Annotated[float, typer.Option("--noise", help="Standard deviation of a test in N.")] = 0.3,
     noise_share: Annotated[
         float, typer.Option("--noise-share", help="Further scatter, as a share of the force: 0.05.")
     ] = 0.0,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Another seed, another noise.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the noise.")] = 0,
     bend_deg: Annotated[float, typer.Option("--bend-deg", help="Of the joint.")] = 0.0,
     azimuth_deg: Annotated[float, typer.Option("--azimuth-deg", help="Where the joint bends to.")] = 0.0,
     direction: DirectionOption = None,
-    step: Annotated[float, typer.Option("--step-N", help="Steps in which the load grows; 0: smoothly.")] = 0.0,
+    step: Annotated[float, typer.Option("--step-N", help="Load step; 0: the load grows smoothly.")] = 0.0,
     recorded: Annotated[
         Recorded, typer.Option("--recorded", help="With steps: the first load that slips, or the last that holds.")
     ] = Recorded.SLIPPED,
@@ -161,7 +161,7 @@ def _settings(text: str) -> list[list[float]]:
         return [[float(part) for part in setting.split("/")] for setting in text.split(",")]
     except ValueError:
         raise CommandError(
-            f'--tensions {text!r}: give plain numbers in N, "5,10,20", or one a cable, "5/10/10"'
+            f'--tensions {text!r}: give plain numbers in N, "5,10,20", or one per cable, "5/10/10"'
         ) from None
 
 
@@ -247,7 +247,7 @@ def simulate_rig(
     loads: Annotated[str, typer.Option("--loads", help="Payloads in g.")] = "303.5,353.5,403.5,503.5",
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="Of every angle, load and direction.")] = 3,
     noise: Annotated[float, typer.Option("--noise", help="Standard deviation of a reading in N.")] = 0.005,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Another seed, another noise.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the noise.")] = 0,
     direction: Annotated[Direction, typer.Option("--direction", help="Which way the cable moves.")] = Direction.BOTH,
     g: RigGravityOption = None,
     bent: Annotated[
@@ -258,7 +258,8 @@ def simulate_rig(
 
     Defaults are the angles and payloads of Yang et al. 2023 and the friction law of the yang2023 presets.
     """
-    from vertebra.identify.rig import checked_g, rig_csv
+    from vertebra.identify.measurements import checked_g
+    from vertebra.identify.rig import rig_csv
     from vertebra.identify.rig import simulate_rig as simulate
 
     require_suffix(out, (".csv",))
@@ -291,7 +292,7 @@ def _numbers(option: str, text: str, counts: tuple[int, ...] = ()) -> list[float
 # Parameters of a robot from measured shapes.
 
 PATIENCE = 1.0
-"""s; a fit that takes longer shows how far it is."""
+"""s; a fit that takes longer shows its progress."""
 
 
 @app.command("shape")
@@ -333,7 +334,7 @@ def shape(
 
     Each row of the file has the tension of every cable (t1, t2, ... in N, or m1_kg, ...) and what was measured: the tip
     (x_mm, y_mm, z_mm), joint angles (q1_deg, ...), or some of them. Rows with the same name in a column `sequence`
-    are steps of one path, which counts where cables rub.
+    are steps of one path, which matters with cable friction.
 
     vertebra identify shape data.csv yang2023-b --fit friction --fit EI:0.5..2 --sigma-mm 0.3
 
@@ -347,7 +348,7 @@ def shape(
 
     require_suffix(out, FIT_FILES)
     if (robot is None) == (robot_option is None):
-        raise CommandError("give one robot, a preset name or the path of a robot file, behind DATA.CSV or with --robot")
+        raise CommandError("give one robot, a preset name or the path of a robot file, after DATA.CSV or with --robot")
     if not fit:
         raise CommandError("--fit: name what to fit, such as --fit friction --fit EI:0.5..2 --fit tilt")
     model = load(robot or robot_option or "")
@@ -375,7 +376,7 @@ def _si(value: float | None, unit: float) -> float | None:
 
 @contextmanager
 def watching() -> Iterator[Callable[[int, float], None]]:
-    """A line on a terminal's stderr that says how far a long fit is."""
+    """A line on a terminal's stderr that shows the progress of a long fit."""
     from rich.status import Status
 
     began, status = time.monotonic(), Status("fitting", console=console(stderr=True))

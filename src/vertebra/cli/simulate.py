@@ -1,4 +1,4 @@
-"""`vertebra simulate`: how does the robot move when its cables pull."""
+"""`vertebra simulate`: how the robot moves when its cables pull."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ MotionStartOption = Annotated[
     typer.Option(
         "--start",
         metavar="WHERE",
-        help='straight; "10 deg" for all joints or one a joint; static (the shape that the cables hold at the start) '
+        help='straight; "10 deg" for all joints or one per joint; static (the shape that the cables hold at the start) '
         'or "static 5,5,5,9", the shape that these tensions in N hold. Always at rest.',
     ),
 ]
 DampingOption = Annotated[
-    str, typer.Option("--damping", help="Of the joints in N*m*s/rad: one for all, or one a joint.")
+    str, typer.Option("--damping", help="Of the joints in N*m*s/rad: one for all, or one per joint.")
 ]
 IntegratorOption = Annotated[
     IntegratorName,
@@ -177,7 +177,7 @@ def _run(robot: Any, **arguments: Any) -> xarray.Dataset:
 
 
 def _so_far(error: VertebraError) -> tuple[VertebraError, xarray.Dataset]:
-    """The error of a run that ended early and what it had until then; any other error goes on."""
+    """The error of a run that ended early, and its result up to then; any other error is raised."""
     import xarray
 
     run = getattr(error, "result", None)
@@ -204,7 +204,7 @@ class Drive:
     """What drives the cables."""
 
     arguments: dict[str, Any]
-    """Of the call: tensions or lengths, one a cable or one a cable and step."""
+    """Of the call: tensions or lengths, one per cable or one per cable and step."""
     words: str
     duration: float
     """s."""
@@ -221,7 +221,7 @@ def _drive(
     if file is not None:
         return _from_file(robot, file, duration, dt)
     if duration is None:
-        raise CommandError('--duration: say how long to simulate, such as "2 s"')
+        raise CommandError('--duration: give the time to simulate, such as "2 s"')
     span = one_time("--duration", duration)
     if tensions is not None:
         pulls = read.tensions("--tensions", tensions, robot)
@@ -256,10 +256,10 @@ def _from_file(robot: Robot, file: Path, duration: str | None, dt: float) -> Dri
     if table.time[0] != 0.0:
         raise CommandError(f"--tensions-file {file}: the first row is at {table.time[0]:g} s; let it be at 0")
     if duration is None and not last > 0.0:
-        raise CommandError(f'--duration: {file} has one row only; say how long to simulate, such as "2 s"')
+        raise CommandError(f'--duration: {file} has one row only; give the time to simulate, such as "2 s"')
     span = last if duration is None else one_time("--duration", duration)
     if span > last:
-        say(f"note: {file} ends at {last:g} s; its last row holds from there on")
+        say(f"note: {file} ends at {last:g} s; its last row is kept from there on")
     steps = math.ceil(span / dt - 1e-6)
     pulls = sampled(table, "t", dt * np.arange(steps + 1.0))
     return Drive({"tensions": pulls}, f"the tensions of {file.name}", span, {"tensions": pulls[0]})
@@ -296,7 +296,7 @@ def _start(text: str, robot: Robot, driven: Drive, rules: dict[str, Any], elasti
 
 
 def _damping(text: str, robot: Robot) -> list[float]:
-    """One a joint, N*m*s/rad."""
+    """One per joint, N*m*s/rad."""
     values = read.one_or_each("--damping", text, DAMPING, robot.freedoms, "joint")
     if min(values) < 0.0:
         raise CommandError(f"--damping {text!r}: would drive the robot; give 0 or more")

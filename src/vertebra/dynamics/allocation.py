@@ -9,12 +9,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vertebra.dynamics.inverse import needed
+from vertebra.dynamics.equations_of_motion import mass_matrices_at, required_torques
 from vertebra.dynamics.problem import Moving, States, states
 from vertebra.errors import Infeasible, InputError
 from vertebra.mechanics.kernels.joint_balance import balance_joints
 from vertebra.mechanics.kernels.link_tensions import CUTS, allocate_links, turn_wrenches, weigh_joints
-from vertebra.mechanics.kernels.newton_euler import mass_matrices
 from vertebra.mechanics.layout import (
     CONTACT_LEAST_FORCE,
     CONTACT_MU,
@@ -48,7 +47,7 @@ _SENTENCES = {
     "friction_1": "contact point 1 lacks {amount} of friction",
     "friction_2": "contact point 2 lacks {amount} of friction",
     "friction_axial": "the contact points together lack {amount} of friction along the axis",
-    "moment": "its moment is {amount} out of balance",
+    "moment": "its torque is {amount} out of balance",
 }
 
 
@@ -63,7 +62,7 @@ class Violation(NamedTuple):
     """One of max_tension, pretension, contact_force_1, contact_force_2, friction_1, friction_2, friction_axial,
     moment."""
     amount: float
-    """Least by which it must give way, N, or N*m for the moment."""
+    """Least by which it must give way, N, or N*m for the torque."""
     unit: str
     alone: bool = True
     """Giving way by `amount`, this constraint alone makes the joint's problem solvable; if not, all those that are
@@ -77,7 +76,7 @@ class Violation(NamedTuple):
 
 
 def from_amounts(amounts: Floats) -> tuple[Violation, ...]:
-    """Violations of links on their own, from what had to give way, (N, n, kinds)."""
+    """Violations of links on their own, from the amounts by which constraints had to give way, (N, n, kinds)."""
     if not amounts.any():
         return ()
     alone = np.count_nonzero(amounts, axis=2) == 1
@@ -91,7 +90,7 @@ def from_amounts(amounts: Floats) -> tuple[Violation, ...]:
 
 
 def from_residuals(residual: Floats, most: Floats) -> tuple[Violation, ...]:
-    """Joints whose moment (N, n) is further out of balance than `most` (N,), N*m."""
+    """Joints whose torque (N, n) is further out of balance than `most` (N,), N*m."""
     beyond = np.abs(residual) > most[:, None]
     if not beyond.any():
         return ()
@@ -173,19 +172,19 @@ class JointNeeds(NamedTuple):
     tau: Floats
     """(N, n) N*m."""
     wrenches: Floats
-    """(N, n, 6) force and moment about C along n, t, a of each joint, the last one the moment left to the cables."""
+    """(N, n, 6) force and moment about C along n, t, a of each joint, the last one the torque left to the cables."""
     arms: Floats
     """(N, cables, n) moment arms of the cables, m."""
 
     @property
-    def moments(self) -> Floats:
+    def torques(self) -> Floats:
         """(N, n) that the cables must supply, N*m."""
         return np.ascontiguousarray(self.wrenches[:, :, WRENCH_MA])
 
 
 def joint_needs(moving: Moving, motion: States) -> JointNeeds:
     robot = moving.robot
-    tau, wrenches = needed(moving, motion._replace(single=False), True)
+    tau, wrenches = required_torques(moving, motion._replace(single=False), True)
     arms = np.empty((len(tau), len(robot.cables), len(robot.joints)))
     turn_wrenches(robot.joints, robot.cables, robot.segments, motion.q, tau, wrenches, arms)
     return JointNeeds(tau, wrenches, arms)
@@ -217,7 +216,7 @@ def per_link_tensions(
     return tensions, amounts
 
 
-# One tension a cable, or one a cable and gap, with the least moments out of balance.
+# One tension per cable, or one per cable and gap, with the least torques out of balance.
 
 
 def balanced_tensions(
@@ -225,10 +224,10 @@ def balanced_tensions(
     low: Floats,
     high: Floats,
     arms: Floats,
-    moments: Floats,
+    torques: Floats,
     grips: Floats | None = None,
 ) -> Floats:
-    """Tensions (N, cables, n) in N, zero beyond the cables' ends, for `moments` (N, n) in N*m by `arms` in m.
+    """Tensions (N, cables, n) in N, zero beyond the cables' ends, for `torques` (N, n) in N*m by `arms` in m.
 
     With `grips` (N, cables, n), neighbouring segments of a cable may differ by factors up to exp(grip of the link
     between them). Of equally good tensions those of the least sum of squares, each cable by its mean.
@@ -246,7 +245,7 @@ def balanced_tensions(
         np.empty((WORK_ROWS, variables + 1)),
     )
     balance_joints(
-        last_links, low, high, arms, moments, along, np.zeros((count, cables, n)) if grips is None else grips,
+        last_links, low, high, arms, torques, along, np.zeros((count, cables, n)) if grips is None else grips,
         np.empty((2, 2, variables + 1), np.int64), vectors[0], vectors[1], vectors[2], np.empty((rows, variables)),
         limits[0], limits[1], factors, tensions,
     )  # fmt: skip
@@ -256,18 +255,16 @@ def balanced_tensions(
 def nearest_accelerations(moving: Moving, motion: States, needs: JointNeeds, low: Floats, high: Floats) -> Floats:
     """qdd' (N, n) in rad/s^2 with the least (qdd' - qdd) . M (qdd' - qdd), of each state on its own.
 
-    By that measure, says Gauss, a body moves as near as it can to how it would move without constraints. A moment e out
+    By that measure, says Gauss, a body moves as near as it can to how it would move without constraints. A torque e out
     of balance changes the acceleration by M^-1 e, so this is least squares in L^-1 e with M = L L^T.
     """
-    count, n = motion.q.shape
-    M = np.empty((count, n, n))
-    mass_matrices(*moving.system, motion.q, np.zeros(n), *moving.scratch(), M)
+    M = mass_matrices_at(moving, motion.q)
     L = np.linalg.cholesky(M)
     arms = np.linalg.solve(L, needs.arms.transpose(0, 2, 1)).transpose(0, 2, 1)
-    moments = np.linalg.solve(L, needs.moments[:, :, None])[:, :, 0]
-    everywhere = np.full(len(low), n, np.int64)
-    pulls = balanced_tensions(everywhere, low, high, np.ascontiguousarray(arms), np.ascontiguousarray(moments))[:, :, 0]
-    missing = needs.moments - np.einsum("ikj,ik->ij", needs.arms, pulls)
+    torques = np.linalg.solve(L, needs.torques[:, :, None])[:, :, 0]
+    everywhere = np.full(len(low), motion.q.shape[1], np.int64)
+    pulls = balanced_tensions(everywhere, low, high, np.ascontiguousarray(arms), np.ascontiguousarray(torques))[:, :, 0]
+    missing = needs.torques - np.einsum("ikj,ik->ij", needs.arms, pulls)
     qdd: Floats = motion.qdd - np.linalg.solve(M, missing[:, :, None])[:, :, 0]
     return qdd
 
@@ -278,7 +275,7 @@ Method = Literal["shared", "per_link", "capstan", "project"]
 Cone = Literal["box", "true"]
 METHODS = ("shared", "per_link", "capstan", "project")
 BALANCED = 1e-6
-"""A joint counts as balanced when its residual is below this part of the moments at the joints."""
+"""A joint counts as balanced when its residual is below this part of the torques at the joints."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -287,16 +284,16 @@ class Allocation:
 
     method: str
     tensions: Floats
-    """N: (cables,), one a cable, for shared and project; (cables, n), one a cable and gap, zero beyond the cable's end,
-    for per_link and capstan."""
+    """N: (cables,), one per cable, for shared and project; (cables, n), one per cable and gap, zero beyond the cable's
+    end, for per_link and capstan."""
     base_tensions: Floats
-    """(cables,) N, what the actuators pull with."""
+    """(cables,) N, tension at the actuators."""
     residual: Floats
-    """(n,) moment out of balance, needed less supplied, N*m."""
+    """(n,) torque out of balance, needed less supplied, N*m."""
     feasible: bool | np.ndarray
     """Every joint is in balance and every constraint of the method is kept; (N,) for a trajectory."""
     violations: tuple[Violation, ...]
-    """What stands in the way, in the order of steps and joints; empty when feasible."""
+    """Constraints that cannot be met, in the order of steps and joints; empty when feasible."""
     contacts: Contacts | None
     """Forces between the links; None without any rolling joint that has `contact_offset` and `friction`. Only per_link
     chooses tensions by them."""
@@ -307,9 +304,9 @@ class Allocation:
     qdd: Floats
     """(n,) rad/s^2."""
     tau: Floats
-    """(n,) joint moments that the motion needs, N*m."""
+    """(n,) joint torques that the motion needs, N*m."""
     converged: bool = True
-    """The search for the nearest trajectory came to its end; false means a feasible one that may not be the nearest."""
+    """The search for the nearest trajectory converged; false means a feasible one that may not be the nearest."""
 
     def __repr__(self) -> str:
         steps = f"{len(self.q)} steps, " if self.q.ndim == 2 else ""
@@ -342,18 +339,18 @@ def allocate_tensions(
     """Cable tensions for angles `q` (rad), rates `qd` and accelerations `qdd`: one state (n,) or a trajectory (N, n).
 
     Methods:
-    - shared: one tension a cable, with the least squared moments out of balance. A few cables cannot give every motion
-      of many joints; `residual` and `violations` say where they do not.
-    - per_link: every joint's own tensions, as in D'Antuono 2023: least sum with balanced moments, normal forces of at
+    - shared: one tension per cable, with the least squared torques out of balance. A few cables cannot give every
+      motion of many joints; `residual` and `violations` say where they do not.
+    - per_link: every joint's own tensions, as in D'Antuono 2023: least sum with balanced torques, normal forces of at
       least `min_contact_force` (N) and friction within the `cone`: "box" bounds each component, "true" their resultant.
       Tensions along one cable then differ from gap to gap, as no cable without friction does.
     - capstan: tensions of neighbouring gaps within the friction between cable and link, `friction` (a law or mu;
       default the laws of the robot file). Without friction it is shared, with much every joint has what it needs.
-    - project: the nearest motion that one tension a cable can give. With `dt` (s between steps) the nearest trajectory;
-      without, the nearest acceleration of each state, in the norm of the mass matrix.
+    - project: the nearest motion that one tension per cable can give. With `dt` (s between steps) the nearest
+      trajectory; without, the nearest acceleration of each state, in the norm of the mass matrix.
 
-    Ties are broken by the least sum of squares. `lower`, `upper`: bounds in N, one or one a cable; default pretension
-    and max_tension of the robot file. With `check`, raises `Infeasible` naming joint, constraint and amount.
+    Ties are broken by the least sum of squares. `lower`, `upper`: bounds in N, one for all or one per cable; default
+    pretension and max_tension of the robot file. With `check`, raises `Infeasible` naming joint, constraint and amount.
     """
     if method not in METHODS:
         raise InputError("method", f"must be {', '.join(METHODS)}, not {method!r}")
@@ -374,13 +371,13 @@ def allocate_tensions(
     elif method == "capstan":
         laws = robot.friction_laws if friction is None else laws_for(len(low), friction)
         grips, at_base = cable_grips(laws, motion.q)
-        tensions = balanced_tensions(last_links, low, high, needs.arms, needs.moments, grips)
+        tensions = balanced_tensions(last_links, low, high, needs.arms, needs.torques, grips)
         base = tensions_at_base(tensions[:, :, 0], at_base, low)
     else:
         if method == "project":
             motion, converged = _projected(moving, motion, needs, low, high, dt)
             needs = joint_needs(moving, motion)
-        tensions = balanced_tensions(last_links, low, high, needs.arms, needs.moments)
+        tensions = balanced_tensions(last_links, low, high, needs.arms, needs.torques)
         base = tensions[:, :, 0].copy()
     result = _weighed(robot, method, motion, needs, tensions, base, contacts, low, high, amounts, converged)
     if check and result.violations:

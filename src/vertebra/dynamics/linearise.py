@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vertebra.dynamics.inverse import by_angles, by_rates, mass_matrix, needed
+from vertebra.dynamics.equations_of_motion import angle_derivatives, mass_matrix, rate_derivatives, required_torques
 from vertebra.dynamics.problem import Moving, States, joint_damping, states
 from vertebra.errors import InputError
 from vertebra.mechanics.kernels.newton import inspect_pose
@@ -23,7 +23,7 @@ from vertebra.robot.tables import Floats
 Outputs = Literal["tip", "angles"]
 
 BALANCED = 1e-9
-"""A moment out of balance below this part of the moment scale is none."""
+"""A torque out of balance below this part of the torque scale counts as zero."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,7 +54,7 @@ class LinearModel:
     accelerations: Floats
     """(n,) of the state itself, rad/s^2; zero in equilibrium."""
     in_equilibrium: bool
-    """At rest and in balance, to 1e-9 of the moment scale. Elsewhere the model is as exact, but holds only near its
+    """At rest and in balance, to 1e-9 of the torque scale. Elsewhere the model is as exact, but holds only near its
     time: stability and modes then say what small changes would do if the state stayed what it is."""
     M: Floats
     """(n, n) mass matrix, kg*m^2."""
@@ -75,8 +75,8 @@ class LinearModel:
     growth: Floats
     """(n,) rate at which each of these modes grows without damping, 1/s; 0 where it is held."""
     modes: NDArray[Any]
-    """(n, n) their shapes, one a column, with v^H M v = 1, largest component positive. Complex only where dead moments
-    make two modes flutter: growing and oscillating at once."""
+    """(n, n) their shapes, one per column, with v^H M v = 1, largest component positive. Complex only where dead
+    moments make two modes flutter: growing while they oscillate."""
 
     def __repr__(self) -> str:
         held = "stable" if self.stable else f"unstable, grows with {self.eigenvalues.real.max():.4g} 1/s"
@@ -101,9 +101,9 @@ def linearise(
 ) -> LinearModel:
     """The motion near angles `q` (rad) and rates `qd` (rad/s, default none) under cable `tensions` (N).
 
-    `damping` in N*m*s/rad, one or one a joint. With `stiffness_EA` (N, one or one a cable) cables are elastic,
-    stretched from lengths that give these tensions, and inputs are those lengths; a cable without tension is slack.
-    `outputs`: position of a `point` of a `link` (as in `jacobian`, default the tip), or the joint angles.
+    `damping` in N*m*s/rad, one for all or one per joint. With `stiffness_EA` (N, one for all or one per cable) cables
+    are elastic, stretched from lengths that give these tensions, and inputs are those lengths; a cable without tension
+    is slack. `outputs`: position of a `point` of a `link` (as in `jacobian`, default the tip), or the joint angles.
 
     Exact wherever it is made: stiffness, mass matrix and cables are analytic; what inertia adds away from equilibrium
     comes from differences of order 8 of `inverse_dynamics` (1e-12 or so of it) and vanishes in equilibrium. Raises
@@ -116,10 +116,10 @@ def linearise(
     if outputs not in get_args(Outputs):
         raise InputError("outputs", f"must be tip or angles, not {outputs!r}")
 
-    K, moments, scale = _stiffness(moving, angles, pull)
+    K, torques, scale = _stiffness(moving, angles, pull)
     M = mass_matrix(robot, angles)
     segments = Pose(robot, angles).cable_segments
-    arms = segments.first.T  # (n, cables): moment per newton, negated
+    arms = segments.first.T  # (n, cables): torque per newton, negated
     per_input = np.ones(len(pull))
     if stiffness_EA is not None:
         lengths = segments.lengths.sum(axis=1) + robot.cables["inside"]
@@ -128,11 +128,12 @@ def linearise(
 
     # What moves, without weight and loads, whose part in the stiffness is analytic.
     inertia, still = Moving.of(robot, np.zeros(3), ()), np.zeros_like(angles)
-    moments += needed(inertia, States(True, angles[None], rates[None], still[None]), False)[0] + losses * rates
-    rises = np.asarray(-np.linalg.solve(M, moments), dtype=np.float64)
+    state = States(True, angles[None], rates[None], still[None])
+    torques += required_torques(inertia, state, False)[0] + losses * rates
+    rises = np.asarray(-np.linalg.solve(M, torques), dtype=np.float64)
     motion = States(False, angles[None], rates[None], rises[None])
-    by_q = K + by_angles(inertia, motion)[0]
-    by_qd = by_rates(inertia, motion)[0] + np.diag(losses)
+    by_q = K + angle_derivatives(inertia, motion)[0]
+    by_qd = rate_derivatives(inertia, motion)[0] + np.diag(losses)
 
     n, c = arms.shape
     A = np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, by_q), -np.linalg.solve(M, by_qd)]])
@@ -144,7 +145,7 @@ def linearise(
     return LinearModel(
         robot, angles, rates, pull, A, B, np.hstack([seen, np.zeros_like(seen)]), np.zeros((len(seen), c)),
         "tensions" if stiffness_EA is None else "lengths", outputs, rises,
-        bool(not rates.any() and (np.abs(moments) <= BALANCED * scale).all()), M, K, losses,
+        bool(not rates.any() and (np.abs(torques) <= BALANCED * scale).all()), M, K, losses,
         values, ratios, is_stable(values), modes.frequencies, modes.growth, modes.shapes,
     )  # fmt: skip
 
@@ -157,7 +158,7 @@ def _one_state(robot: Robot, name: str, values: ArrayLike) -> Floats:
 
 
 def _stiffness(moving: Moving, q: Floats, tensions: Floats) -> tuple[Floats, Floats, float]:
-    """Of the robot at rest: stiffness (n, n) in N*m/rad, moments dV/dq (n,) and their scale in N*m."""
+    """Of the robot at rest: stiffness (n, n) in N*m/rad, torques dV/dq (n,) and their scale in N*m."""
     problem = moving.statics
     work = problem.workspace()
     inspect_pose(*problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
@@ -171,7 +172,7 @@ def _elastic_cables(robot: Robot, tensions: Floats, lengths: Floats, given: Arra
     """
     EA = numbers("stiffness_EA", given, "N")
     if EA.shape not in ((), tensions.shape) or not (EA > 0.0).all():
-        raise InputError("stiffness_EA", f"must be one number above 0 N, or {len(tensions)}, one a cable")
+        raise InputError("stiffness_EA", f"must be one number above 0 N, or {len(tensions)}, one per cable")
     rest = lengths / (1.0 + tensions / EA)
     taut = tensions > 0.0
     return np.where(taut, EA / rest, 0.0), np.where(taut, -EA * lengths / rest**2, 0.0)
@@ -180,9 +181,9 @@ def _elastic_cables(robot: Robot, tensions: Floats, lengths: Floats, given: Arra
 # Modes, eigenvalues and stability of M x'' + G x' + K x = 0.
 
 SYMMETRIC = 1e-11
-"""A stiffness whose two halves differ by less than this part of its largest entry has an energy."""
+"""A stiffness matrix counts as symmetric if its halves differ by less than this part of its largest entry."""
 STILL = 1e-7
-"""An eigenvalue below this part of the largest is none: the square root of round-off in a stiffness."""
+"""An eigenvalue below this part of the largest counts as zero: the square root of round-off in a stiffness."""
 GROWS = 1e-11
 """A real part above this part of the largest eigenvalue is growth, not round-off."""
 
@@ -195,7 +196,7 @@ class Modes(NamedTuple):
     growth: Floats
     """(n,) 1/s."""
     shapes: NDArray[Any]
-    """(n, n) one a column."""
+    """(n, n) one per column."""
 
 
 def natural_modes(M: Floats, K: Floats) -> Modes:
@@ -218,7 +219,7 @@ def eigenvalues_of(M: Floats, K: Floats, G: Floats) -> NDArray[np.complex128]:
     L = np.asarray(np.linalg.cholesky(M), dtype=np.float64)
     stiffness, losses = _normalised(L, K), _normalised(L, G)
     if losses.any():
-        # In units of time in which the fastest mode takes about one, so that no digits are lost.
+        # Time is scaled so that the fastest mode takes about one unit, and no digits are lost.
         pace = float(np.sqrt(np.abs(stiffness).sum(axis=1).max())) or 1.0
         n = len(M)
         whole = np.block([[np.zeros((n, n)), np.eye(n)], [-stiffness / pace**2, -losses / pace]])

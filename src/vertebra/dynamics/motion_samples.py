@@ -80,22 +80,22 @@ def sampled_motion(
     through every sample, so noise in them is amplified by the square of the sampling rate: smooth measured angles
     before. A single sample is a pose at rest.
     """
-    moments, angles = _array("time", time, 1), _array("q", q, 2)
-    if not len(moments) or len(angles) != len(moments):
-        raise InputError("q", f"must have one row a moment; {len(moments)} times, {len(angles)} rows")
-    if not (np.diff(moments) > 0.0).all():
+    times, angles = _array("time", time, 1), _array("q", q, 2)
+    if not len(times) or len(angles) != len(times):
+        raise InputError("q", f"must have one row per sample; {len(times)} times, {len(angles)} rows")
+    if not (np.diff(times) > 0.0).all():
         raise InputError("time", "must increase from sample to sample")
     speeds, accelerations = (
         None if given is None else _same_shape(name, given, angles) for name, given in (("qd", qd), ("qdd", qdd))
     )
     computed = tuple(name for name, given in (("qd", qd), ("qdd", qdd)) if given is None)
     doubt = 0.0
-    found_speeds = _derivative(moments, angles, 1) if speeds is None else speeds
+    found_speeds = _derivative(times, angles, 1) if speeds is None else speeds
     if accelerations is None:
         source, order = (angles, 2) if speeds is None else (speeds, 1)
-        accelerations = _derivative(moments, source, order)
-        doubt = _doubt(moments, source, order, accelerations)
-    return SampledMotion(moments, angles, found_speeds, accelerations, computed, doubt)
+        accelerations = _derivative(times, source, order)
+        doubt = _doubt(times, source, order, accelerations)
+    return SampledMotion(times, angles, found_speeds, accelerations, computed, doubt)
 
 
 def _derivative(time: Floats, values: Floats, order: int) -> Floats:
@@ -145,7 +145,7 @@ def _same_shape(name: str, given: ArrayLike, angles: Floats) -> Floats:
 
 
 class TrajectoryFile(NamedTuple):
-    """A motion that was read, and what to know about it."""
+    """A motion from a file, with notes about it."""
 
     motion: SampledMotion
     notes: tuple[str, ...]

@@ -1,13 +1,13 @@
 """Which trajectory that the cables can give is nearest to the one asked for?
 
-With one tension a cable, a few cables cannot give many joints any motion. Among the motions that obey the equations at
-every sample with tensions T within their bounds, the nearest one deviates from the wanted one by angles e of the least
+With one tension per cable, a few cables cannot give every motion of many joints. Among the motions that satisfy the
+equations of motion at every sample with tensions T within their bounds, the nearest one has the smallest
 
     sum |e|^2 + SMOOTH^4 sum |d2e/dt2|^2 + TIE sum (T / highest bound)^2
 
-The second sum is nothing to a motion that follows slowly, and keeps fast oscillations out: shaken at their own
-frequency cables could push a robot a little further on average. The third decides between tensions that do equally
-well. Both vanish or are below the digits of interest where the wanted motion is feasible.
+where e are the deviations of the angles from the wanted ones. The second sum is negligible for slow changes and keeps
+fast oscillations out, with which cables could push a robot a little further on average. The third decides between
+tensions that do equally well. Where the wanted motion is feasible, both are zero or too small to matter.
 """
 
 from __future__ import annotations
@@ -19,10 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vertebra.dynamics.inverse import by_angles, by_rates, needed
+from vertebra.dynamics.equations_of_motion import (
+    angle_derivatives,
+    mass_matrices_at,
+    rate_derivatives,
+    required_torques,
+)
 from vertebra.dynamics.problem import Moving, States, states
 from vertebra.errors import InputError
-from vertebra.mechanics.kernels.newton_euler import mass_matrices
 from vertebra.mechanics.kinematics import measure
 from vertebra.robot.arguments import positive
 from vertebra.robot.tables import Floats
@@ -44,9 +48,9 @@ class NearestTrajectory(NamedTuple):
     tensions: Floats
     """(N, cables) N, within the bounds."""
     residual: Floats
-    """(N, n) moments that the equations leave, N*m."""
+    """(N, n) torques that the equations leave, N*m."""
     converged: bool
-    """The equations hold to 1e-9 of the moment scale, and a further step would change no angle by more than 1e-6 rad,
+    """The equations hold to 1e-9 of the torque scale, and a further step would change no angle by more than 1e-6 rad,
     or that sum by no more than 1e-9 of it. Otherwise the motion is feasible as far as `residual` says, but perhaps not
     the nearest."""
 
@@ -98,8 +102,8 @@ def _answer(
     last = (3.0 * q[-1] - 4.0 * q[-2] + q[-3]) / (2.0 * dt)
     qd = np.concatenate([first[None], inner.qd, last[None]])
     ends = [0, -1]
-    rises = equations.accelerations(q[ends], qd[ends], pulls[ends])
-    qdd = np.concatenate([rises[:1], inner.qdd, rises[1:]])
+    accelerations = equations.accelerations(q[ends], qd[ends], pulls[ends])
+    qdd = np.concatenate([accelerations[:1], inner.qdd, accelerations[1:]])
     residual = equations.unbalanced(States(False, q, qd, qdd), pulls)
     return NearestTrajectory(q, qd, qdd, pulls, residual, converged)
 
@@ -121,40 +125,37 @@ class MotionEquations:
         return States(False, at, (after - before) / (2.0 * self.dt), (after - 2.0 * at + before) / self.dt**2)
 
     def unbalanced(self, motion: States, tensions: Floats) -> Floats:
-        """(N, n) moments that the equations leave, N*m, of N states under tensions (N, cables)."""
+        """(N, n) torques that the equations leave, N*m, of N states under tensions (N, cables)."""
         arms, _ = cable_arms(self.moving, motion.q)
         left: Floats = self._free(motion) + np.einsum("ijk,ik->ij", arms, tensions)
         return left
 
     def _free(self, motion: States) -> Floats:
         """The same without cables."""
-        free: Floats = needed(self.moving, motion, False)[0] + self.moving.robot.joints["stiffness"] * motion.q
+        springs = self.moving.robot.joints["stiffness"] * motion.q
+        free: Floats = required_torques(self.moving, motion, False)[0] + springs
         return free
 
     def accelerations(self, q: Floats, qd: Floats, tensions: Floats) -> Floats:
         """(N, n) rad/s^2 with which the equations hold at angles and rates (N, n)."""
         still = States(False, q, qd, np.zeros_like(q))
         left = self.unbalanced(still, tensions)
-        return np.asarray(-np.linalg.solve(self._masses(q), left[:, :, None])[:, :, 0], dtype=np.float64)
-
-    def _masses(self, q: Floats) -> Floats:
-        count, n = q.shape
-        M = np.empty((count, n, n))
-        mass_matrices(*self.moving.system, q, np.zeros(n), *self.moving.scratch(), M)
-        return M
+        masses = mass_matrices_at(self.moving, q)
+        return np.asarray(-np.linalg.solve(masses, left[:, :, None])[:, :, 0], dtype=np.float64)
 
     def derivatives(self, q: Floats, tensions: Floats) -> tuple[Any, Any, Floats]:
         """Sparse matrices of the derivatives in all angles, ((N-2) n, N n), and all tensions, ((N-2) n, (N-2) c), and
-        the moments without cables (N-2, n): the equations are linear in the tensions."""
+        the torques without cables (N-2, n): the equations are linear in the tensions."""
         from scipy.sparse import block_diag, bsr_matrix
 
         motion = self.motion(q)
         m, n = motion.q.shape
         arms, curves = cable_arms(self.moving, motion.q)
         own = np.arange(n)
-        stiff = by_angles(self.moving, motion, order=2)
+        stiff = angle_derivatives(self.moving, motion, order=2)
         stiff[:, own, own] += self.moving.robot.joints["stiffness"] + np.einsum("ijk,ik->ij", curves, tensions)
-        inertia, losses = self._masses(motion.q) / self.dt**2, by_rates(self.moving, motion) / (2.0 * self.dt)
+        inertia = mass_matrices_at(self.moving, motion.q) / self.dt**2
+        losses = rate_derivatives(self.moving, motion) / (2.0 * self.dt)
         blocks = np.stack([inertia - losses, stiff - 2.0 * inertia, inertia + losses], axis=1).reshape(3 * m, n, n)
         columns = (np.arange(m)[:, None] + np.arange(3)).reshape(-1)
         in_angles = bsr_matrix((blocks, columns, 3 * np.arange(m + 1)), shape=(m * n, (m + 2) * n))
@@ -171,12 +172,12 @@ def cable_arms(moving: Moving, q: Floats) -> tuple[Floats, Floats]:
 # The search for the nearest feasible trajectory: sequential quadratic programming.
 #
 # Each step solves a programme with the exact objective and linearised equations, and is shortened until the sum of
-# the objective and the weighted moments out of balance falls.
+# the objective and the weighted torques out of balance falls.
 
 TIE = 1e-8
 """rad^2; full tension of a cable counts as much as a deviation of 0.1 mrad of a joint."""
 BALANCED = 1e-9
-"""Of the moment scale: the equations hold."""
+"""Of the torque scale: the equations hold."""
 SETTLED = 1e-6
 """rad; steps below this change nothing of interest."""
 SAME = 1e-9
@@ -200,7 +201,7 @@ class Wish(NamedTuple):
     unit: float
     """The highest tension, N."""
     scale: float
-    """Of the moments, N*m."""
+    """Of the torques, N*m."""
     weight: Any
     """Sparse: the objective is e W e for the deviation e of the angles."""
 
@@ -209,7 +210,7 @@ class Wish(NamedTuple):
         return float(e @ (self.weight @ e) + TIE * ((tensions / self.unit) ** 2).sum())
 
     def unbalanced(self, q: Floats, tensions: Floats) -> Floats:
-        """(N-2, n) as parts of the moment scale."""
+        """(N-2, n) as parts of the torque scale."""
         return self.equations.unbalanced(self.equations.motion(q), tensions) / self.scale
 
 
@@ -248,7 +249,7 @@ def search(wish: Wish) -> tuple[Floats, Floats, bool]:
 def _shortened(
     wish: Wish, q: Floats, tensions: Floats, left: Floats, step: Floats, pulls: Floats, penalty: float
 ) -> tuple[Floats, Floats, Floats] | None:
-    """Angles, tensions and moments out of balance after as much of the step as lowers the merit."""
+    """Angles, tensions and torques out of balance after as much of the step as lowers the merit."""
     longest = float(np.abs(step).max())
     fraction = min(1.0, LONGEST / longest) if longest else 1.0
     start, worst = wish.objective(q, tensions) + penalty * float(np.abs(left).sum()), float(np.abs(left).max())
@@ -274,7 +275,7 @@ def _shortened(
 
 
 def _corrector(wish: Wish, q: Floats, tensions: Floats) -> Callable[[Floats], Floats]:
-    """From moments out of balance (parts of the scale) to the smallest change of the angles that takes them away."""
+    """From torques out of balance (parts of the scale) to the smallest change of the angles that takes them away."""
     from scipy.sparse import bmat
     from scipy.sparse.linalg import splu
 
@@ -306,7 +307,7 @@ def _restored(wish: Wish, q: Floats, tensions: Floats) -> tuple[Floats, Floats]:
 
 
 def _programme(wish: Wish, q: Floats, tensions: Floats, caution: float) -> tuple[Floats, Floats, Floats] | None:
-    """Step of the angles (N, n), new tensions (N-2, cables) and what a part of the moment scale costs, ((N-2) n,)."""
+    """Step of the angles (N, n), new tensions (N-2, cables) and what a part of the torque scale costs, ((N-2) n,)."""
     import clarabel
     from scipy.sparse import block_diag, eye, hstack, triu, vstack
 

@@ -42,7 +42,7 @@ class Moving:
 
     @property
     def system(self) -> tuple[Any, ...]:
-        """First arguments of the kernels: tables, gravity, loads, room for the bodies, whether gaps hold mass."""
+        """First arguments of the kernels: tables, gravity, loads, scratch for the bodies, whether gaps have mass."""
         return *self.statics.system, np.empty((len(self.robot.joints), BODY_WIDTH)), self.heavy_gaps
 
     def scratch(self) -> tuple[Floats, Floats, Floats]:
@@ -56,7 +56,7 @@ class Moving:
 
 
 def require_inertia(robot: Robot) -> None:
-    """Every moving link needs mass and inertia; a point has none to resist a turn."""
+    """Every moving link needs mass and inertia: a point mass does not resist rotation."""
     links = robot.links[1:]
     if not (links["mass"] > 0.0).all():
         link = int(np.argmin(links["mass"] > 0.0)) + 1
@@ -97,14 +97,14 @@ def states(
         raise OutOfRange(place % robot.freedoms + 1, float(angles.flat[place]), np.pi, reason)
     shape = angles.shape
     rates = np.zeros(shape) if qd is None else _rows(robot, "qd", qd, "rad/s")
-    rises = np.zeros(shape) if qdd is None else _rows(robot, third, qdd, "SI units")
-    for name, array in (("qd", rates), (third, rises)):
+    accelerations = np.zeros(shape) if qdd is None else _rows(robot, third, qdd, "SI units")
+    for name, array in (("qd", rates), (third, accelerations)):
         if array.shape != shape:
             raise InputError(name, f"must have the shape of q, {shape}, not {array.shape}")
     single = angles.ndim == 1
     if single:
-        return States(single, angles[None], rates[None], rises[None])
-    return States(single, angles, rates, rises)
+        return States(single, angles[None], rates[None], accelerations[None])
+    return States(single, angles, rates, accelerations)
 
 
 def _rows(robot: Robot, name: str, values: ArrayLike, unit: str) -> Floats:
@@ -119,7 +119,7 @@ def joint_damping(robot: Robot, damping: ArrayLike) -> Floats:
     """(n,) N*m*s/rad: one for all joints or one each, 0 or more."""
     array = numbers("damping", damping, "N*m*s/rad")
     if array.shape not in ((), (robot.freedoms,)) or (array < 0.0).any():
-        raise InputError("damping", f"must be one number of 0 N*m*s/rad or more, or {robot.freedoms}, one a joint")
+        raise InputError("damping", f"must be one number of 0 N*m*s/rad or more, or {robot.freedoms}, one per joint")
     return np.array(np.broadcast_to(array, (robot.freedoms,)))
 
 
@@ -127,7 +127,7 @@ def cable_tensions(problem: Problem, tensions: ArrayLike, count: int) -> Floats:
     """(count, cables) N: one set for all states or one each."""
     array, cables = numbers("tensions", tensions, "N"), len(problem.robot.cables)
     if array.shape not in ((cables,), (count, cables)):
-        wanted = f"({cables},) or ({count}, {cables}), one a cable of {problem.robot.name}"
+        wanted = f"({cables},) or ({count}, {cables}), one per cable of {problem.robot.name}"
         raise InputError("tensions", f"must have shape {wanted}, not {array.shape}")
     require_pull("tensions", array)
     return np.array(np.broadcast_to(array, (count, cables)), order="C")

@@ -43,7 +43,7 @@ Drive = ArrayLike | Callable[..., ArrayLike]
 
 
 class Inputs(NamedTuple):
-    """Inputs of a run as the kernel reads them."""
+    """Inputs of a run, laid out for the kernel."""
 
     samples: Floats
     """(2 steps + 1, cables) at every half step, or (1, cables) for all time."""
@@ -104,7 +104,7 @@ def _takes_state(name: str, function: Callable[..., Any]) -> bool:
     return len(needed) == 3
 
 
-# What happens where a joint ends.
+# What happens at the limit of a joint.
 
 HALVINGS = 30
 """Of the angle at which the faces of a joint meet."""
@@ -132,7 +132,7 @@ def joint_ranges(robot: Robot) -> tuple[Floats, Floats]:
 
 
 def _until_faces_meet(robot: Robot, ends: Floats) -> Floats:
-    """The way from straight to `ends`, as far as every joint can go it by itself."""
+    """The way from straight to `ends`, as far as every joint can go on its own."""
     if not _faces_crossed(robot, ends).any():
         return ends
     free, crossed = np.zeros(len(ends)), np.ones(len(ends))
@@ -151,14 +151,14 @@ def _faces_crossed(robot: Robot, q: Floats) -> NDArray[np.bool_]:
 # A simulation laid out for the kernel.
 
 Progress = Callable[[int, int], object]
-"""Called with the steps done and the steps in all."""
+"""Called with the number of steps done and the total."""
 CHUNK = 20_000
-"""Joint steps between two reports of progress: a few hundredths of a second."""
+"""Steps times joints between two progress reports: a few hundredths of a second."""
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One simulation: its state moves on with `advance`."""
+    """One simulation; `advance` moves its state on."""
 
     inputs: Inputs
     by_length: bool
@@ -272,7 +272,7 @@ def energy_imbalance(run: Mapping[Any, Any]) -> Floats:
 
 
 def empty_records(rows: int, joints: int, cables: int) -> Records:
-    """Room for so many recorded steps."""
+    """Arrays for this many recorded steps."""
     return Records(
         np.zeros(rows, np.int64),
         np.empty((rows, joints)),
@@ -288,7 +288,7 @@ def trajectory(
 ) -> xarray.Dataset:
     """The first `rows` of a run, with friction of the cables or without.
 
-    Its attribute `energy_error` is the largest gap in the account of energy, as a part of the largest kinetic energy.
+    Its attribute `energy_error` is the largest imbalance of energy, relative to the largest kinetic energy.
     """
     import xarray
 
@@ -371,8 +371,8 @@ def simulate(
     Cables pull with `tensions` in N, or are elastic with the unstretched `lengths` in m (as in `shape_from_lengths`,
     slack where they have room to spare). Either is constant (cables,), sampled at every step (steps + 1, cables) with
     straight lines between, a function of time in s, or a controller: a function of time, angles and rates, called at
-    the start of each step and held through it. `damping` in N*m*s/rad, one or one a joint. `friction` of cables in
-    their holes: default that of the robot file, 0 for none.
+    the start of each step and held through it. `damping` in N*m*s/rad, one for all or one per joint. `friction` of
+    cables in their holes: default that of the robot file, 0 for none.
 
     `integrator`: "rk4" (order 4) or "implicit" (order 2, damps what is too fast for `dt`: stiff cables, light links).
     A joint that reaches its limit ends the run, or meets a `Bumper`. `every`: keep every so many steps.

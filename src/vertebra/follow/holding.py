@@ -32,7 +32,7 @@ class Holding:
 
     @property
     def force(self) -> float:
-        """What it carries at the tip beside all weights, N; infinite when nothing makes it slip."""
+        """What it carries at the tip besides all weights, N; infinite when nothing makes it slip."""
         return self.payload.force
 
     @property

@@ -40,7 +40,7 @@ class FollowTheLeader:
 
     A step that is not possible raises an error and changes nothing: `InputError` that says what is allowed now,
     `OutOfRange` for a bend beyond a limit, `Infeasible` (with the `Payload` as `result`) where the rigid snake would
-    not hold. With `check=False` steps that it would not hold are done all the same, and `holdings` tells.
+    not hold. With `check=False` steps that it would not hold are done all the same, and `holdings` shows them.
     """
 
     def __init__(
@@ -99,7 +99,6 @@ class FollowTheLeader:
     def do(self, step: Step) -> PairState:
         """One step; the state after it."""
         reached = after(self.pair, self.state, step)
-        check_state(self.pair, reached)
         found = holding(self.pair, reached)
         if found is not None and self.check:
             require(self.pair, reached, found, f"step {len(self._steps) + 1}, {step}")
@@ -158,7 +157,7 @@ def from_tip_path(pair: SnakePair, states: Sequence[PairState]) -> tuple[Deviati
             trail.append(head(pair, state))
         elif out and state.lock is Lock.OUTER_LOOSE and len(state.inner) < out:
             trail[out] = head(pair, state)
-        # Body and trail are straight between vertices: ends and middles of links tell all.
+        # Body and trail are straight between vertices: ends and middles of links are enough.
         points = [body_points(ball_centers(pair, state, snake), 2) for snake in Snake]
         off = distances(np.vstack(points), np.array(trail))
         largest.append(float(off.max()))
@@ -187,7 +186,7 @@ def corner_cut(pair: SnakePair, states: Sequence[PairState], steps: Sequence[Ste
 
 
 def _slide_cut(pair: SnakePair, state: PairState, step: Advance | Retract) -> tuple[float, float]:
-    """Largest distance in one slide, m, and the mean square along the snake and the way, m^2."""
+    """Largest distance in one slide, m, and the mean square along the snake and over the slide, m^2."""
     line = slide_line(pair, state)
 
     def cuts(share: float) -> Floats:
@@ -238,7 +237,7 @@ def _sine(vectors: Floats, axes: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Moment:
+class Snapshot:
     """One picture of an animation. Lengths in m, in the frame of the entry."""
 
     step: int
@@ -256,7 +255,7 @@ class Moment:
     """Links of the outer and of the inner snake outside, whole ones."""
 
     def __repr__(self) -> str:
-        return f"Moment({self.label}, {self.share * 100:.3g} % done, {self.lock})"
+        return f"Snapshot({self.label}, {self.share * 100:.3g} % done, {self.lock})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -301,10 +300,10 @@ class Journey:
         """(steps + 1, 3) far end of the outer snake in each state, m."""
         return np.array([head(self.pair, state) for state in self.states])
 
-    def frames(self, samples_per_step: int = 4) -> tuple[Moment, ...]:
+    def frames(self, samples_per_step: int = 4) -> tuple[Snapshot, ...]:
         """The journey as pictures: the start, then for each step that moves something `samples_per_step`, one else."""
         samples = positive_count("samples_per_step", samples_per_step)
-        return tuple(_moments(self, samples))
+        return tuple(_snapshots(self, samples))
 
     def __repr__(self) -> str:
         cut = self.corner_cut.largest * 1e3
@@ -315,10 +314,10 @@ class Journey:
         )
 
 
-def _moments(journey: Journey, samples: int) -> Iterator[Moment]:
+def _snapshots(journey: Journey, samples: int) -> Iterator[Snapshot]:
     pair, states, total = journey.pair, journey.states, len(journey.steps)
     bodies = {snake: state_frames(pair, states[0], snake) for snake in Snake}
-    yield _moment(0, 1.0, "start", states[0], bodies)
+    yield _snapshot(0, 1.0, "start", states[0], bodies)
     for number, step in enumerate(journey.steps, 1):
         before, now = states[number - 1], states[number]
         label = f"{number} of {total}: {step}"
@@ -329,9 +328,9 @@ def _moments(journey: Journey, samples: int) -> Iterator[Moment]:
                     moved = snake_frames(pair.outer, (*before.outer[:-1], _between(before.outer[-1], step, share)))
                 else:
                     moved = sliding_frames(pair, before, step, share)
-                yield _moment(number, share, label, before, {**bodies, mover: moved})
+                yield _snapshot(number, share, label, before, {**bodies, mover: moved})
             bodies = {**bodies, mover: state_frames(pair, now, mover)}
-        yield _moment(number, 1.0, label, now, bodies)
+        yield _snapshot(number, 1.0, label, now, bodies)
 
 
 def _between(old: Bend, step: Steer, share: float) -> Bend:
@@ -340,9 +339,9 @@ def _between(old: Bend, step: Steer, share: float) -> Bend:
     return bend_of_vector(x + share * (new_x - x), y + share * (new_y - y))
 
 
-def _moment(step: int, share: float, label: str, state: PairState, bodies: dict[Snake, Floats]) -> Moment:
+def _snapshot(step: int, share: float, label: str, state: PairState, bodies: dict[Snake, Floats]) -> Snapshot:
     out = len(state.outer), len(state.inner)
-    return Moment(step, share, label, state.lock, bodies[Snake.OUTER], bodies[Snake.INNER], out)
+    return Snapshot(step, share, label, state.lock, bodies[Snake.OUTER], bodies[Snake.INNER], out)
 
 
 # Two concentric friction-locked snakes along a path: plan, run, check, measure.
@@ -364,14 +363,14 @@ def follow_the_leader(
     come_back: bool = False,
     check: bool = True,
 ) -> Journey:
-    """Lead two concentric snakes along a path, link by link; what holds, and how far they stray.
+    """Lead two concentric snakes along a path, link by link: whether the rigid snake holds, and how far they stray.
 
     Give one of: `path` (N, 3), m, a polyline for the far end of the outer snake that begins at the entry (the origin),
-    where z points out of the guide; `commands`, pairs of bend and azimuth in rad, one a link; or `steps`.
+    where z points out of the guide; `commands`, pairs of bend and azimuth in rad, one per link; or `steps`.
 
-    `outer_tensions` and `inner_tensions` (N, one a cable or one for all) lock a snake when it is rigid. Before each
+    `outer_tensions` and `inner_tensions` (N, one per cable or one for all) lock a snake when it is rigid. Before each
     step the rigid snake must carry its own weight, that of the loose one and `tip_load` (N) at the foremost tip, or
-    `Infeasible` names the joint that gives way; with `check=False` the journey goes on and tells in `holdings`.
+    `Infeasible` names the joint that gives way; with `check=False` the journey goes on and `holdings` shows where.
     `gravity` and `tip_load` are in the frame of the entry; default gravity: that of the outer robot's file. `friction`
     and `socket_limit` as in `payload`. `come_back` adds the exact reverse, back into the guide.
 

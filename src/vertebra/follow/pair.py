@@ -1,4 +1,4 @@
-"""Two concentric snakes, their cables and what pulls at them: everything that stays the same on a journey."""
+"""Two concentric snakes, their tensions and their loads: everything that stays the same on a journey."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from vertebra.robot.tables import Floats
 
 ALIKE = 1e-9
 """Link lengths may differ by this fraction; a file that gives them in mm and one in inches must agree."""
-SLIDES_ROUND = math.pi / 2
+SHARPEST_CORNER = math.pi / 2
 """A link whose two ends follow a corner sharper than this would have to jump."""
 
 
@@ -56,7 +56,7 @@ class SnakePair:
             raise InputError(
                 "inner",
                 f"its links are {inner * 1e3:.6g} mm long, those of the outer snake {length * 1e3:.6g} mm; both must "
-                "be alike, or the joints of one could not take the places of the other's",
+                "be equal, or the joints of one could not take the places of the other's",
             )
         object.__setattr__(self, "link_length", length)
 
@@ -73,15 +73,15 @@ class SnakePair:
 
     @property
     def steering_limit(self) -> float:
-        """Largest bend of a new joint, rad: what both snakes can take, and what a link can slide round."""
-        return min(float(self.outer.joints["limit"][-1]), float(self.inner.joints["limit"][-1]), SLIDES_ROUND)
+        """Largest bend of a new joint, rad: within the limits of both snakes, and no sharper than links can pass."""
+        return min(float(self.outer.joints["limit"][-1]), float(self.inner.joints["limit"][-1]), SHARPEST_CORNER)
 
     def over_limit(self, snake: Snake, bends: Sequence[Bend]) -> Iterator[tuple[int, float, float]]:
         """Joint of the robot (from 1), its bend and its limit, rad, for each one that is bent too far."""
         limits = self.robot(snake).joints["limit"]
         guided = len(limits) - len(bends)
         for place, bend in enumerate(bends):
-            limit = min(float(limits[guided + place]), SLIDES_ROUND)
+            limit = min(float(limits[guided + place]), SHARPEST_CORNER)
             if abs(bend.bend) > limit:
                 yield guided + place + 1, bend.bend, limit
 
@@ -117,7 +117,7 @@ def _link_length(name: str, robot: Robot) -> float:
         raise InputError(
             name,
             f"links of {robot.name} are {lengths.min() * 1e3:.6g} to {lengths.max() * 1e3:.6g} mm long; all must be "
-            "alike, since each takes the place of the one before it",
+            "equal, since each takes the place of the one before it",
         )
     return float(lengths[0])
 

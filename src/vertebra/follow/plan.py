@@ -31,9 +31,9 @@ class Plan:
     path: Floats
     """(N, 3) wanted, m, from the entry."""
     commands: tuple[Bend, ...]
-    """One a link, from the entry on."""
+    """One per link, from the entry on."""
     vertices: Floats
-    """(k+1, 3) ball centres, m: the entry, then one a link, all on the path."""
+    """(k+1, 3) ball centres, m: the entry, then one per link, all on the path."""
     along: Floats
     """(k+1,) where each of them is along the path, m."""
     leftover: float
@@ -120,7 +120,7 @@ def _too_long(pair: SnakePair, missing: int, length: float) -> Infeasible:
 
 
 def checked_commands(pair: SnakePair, commands: Iterable[Sequence[float]]) -> tuple[Bend, ...]:
-    """Bends a caller passes as pairs (bend, azimuth) in rad, one a link."""
+    """Bends a caller passes as pairs (bend, azimuth) in rad, one per link."""
     try:
         pairs = [tuple(command) for command in commands]
     except TypeError:

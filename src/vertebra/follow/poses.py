@@ -21,8 +21,8 @@ from vertebra.robot.tables import Floats
 SNAP = 1e-12
 """A vertex this close to the wanted distance, as a fraction of it, is the point asked for.
 
-At a right angle the distance grows only with the square of the way, so that round-off in it would move the point by a
-millionth of a link; snapped to the vertex, links that stand on vertices stay exactly there.
+At a right angle the distance grows only with the square of the travel, so that round-off in it would move the point by
+a millionth of a link; snapped to the vertex, links that stand on vertices stay exactly there.
 """
 CHUNK = 512
 
@@ -81,7 +81,7 @@ def distances(points: Floats, line: Floats) -> Floats:
 
 
 def body_points(centers: Floats, per_link: int) -> Floats:
-    """Points evenly along the chain of `centers` (k, 3): `per_link` a link, and the last centre."""
+    """Points evenly along the chain of `centers` (k, 3): `per_link` of them per link, and the last centre."""
     if len(centers) < 2:
         return centers
     share = np.arange(per_link) / per_link
@@ -89,12 +89,12 @@ def body_points(centers: Floats, per_link: int) -> Floats:
     return np.vstack([inner.reshape(-1, 3), centers[-1:]])
 
 
-def farthest(centers: Floats, line: Floats, per_link: int = 16, rounds: int = 3) -> tuple[float, Floats]:
-    """Largest distance of the chain from the line, refined around its place, and (M,) distances evenly along it."""
+def farthest(centers: Floats, line: Floats, per_link: int = 16, refinements: int = 3) -> tuple[float, Floats]:
+    """Largest distance of the chain from the line, refined around where it is, and (M,) distances evenly along it."""
     points = body_points(centers, per_link)
     off = distances(points, line)
     largest, at = float(off.max()), int(off.argmax())
-    for _ in range(rounds):
+    for _ in range(refinements):
         near = points[max(at - 1, 0) : at + 2]
         points = body_points(near, per_link)
         finer = distances(points, line)

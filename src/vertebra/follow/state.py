@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from vertebra.errors import InputError, OutOfRange
-from vertebra.follow.pair import SLIDES_ROUND, SnakePair
+from vertebra.follow.pair import SHARPEST_CORNER, SnakePair
 from vertebra.follow.steps import STRAIGHT, Advance, Bend, Loosen, Retract, Snake, Steer, Step, Tighten
 
 
@@ -87,7 +87,7 @@ def check_state(pair: SnakePair, state: PairState) -> None:
 
 # What each step does to the state, and which steps are possible: pure functions of the state, without forces.
 #
-# Whether the rigid snake can carry what a step asks of it is the matter of `holding`.
+# Whether the rigid snake can carry what a step asks of it is decided in `holding`.
 
 LOOSE = {Snake.OUTER: Lock.OUTER_LOOSE, Snake.INNER: Lock.INNER_LOOSE}
 
@@ -122,7 +122,9 @@ def _check_steering(pair: SnakePair, state: PairState, step: Steer) -> None:
         return
     limits = {snake: float(pair.robot(snake).joints["limit"][-1]) for snake in Snake}
     owner = min(limits, key=lambda snake: limits[snake])
-    why = f"that is what the {owner} snake can bend" if limits[owner] < SLIDES_ROUND else "no link slides round more"
+    why = "no link slides around a sharper corner"
+    if limits[owner] < SHARPEST_CORNER:
+        why = f"that is the limit of the {owner} snake"
     raise OutOfRange(
         len(pair.outer.joints), step.bend, pair.steering_limit,
         f"steering at place {len(state.outer)} from the entry: {why}; steer less",

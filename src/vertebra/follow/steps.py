@@ -1,4 +1,4 @@
-"""What two snakes can be told to do, one step at a time; and the files of such steps, and of a path to follow."""
+"""The steps that two snakes can take, their files, and the file of a path to follow."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def turned(rotation: Floats, bend: Bend) -> Floats:
     return result
 
 
-# What the two snakes can be told to do, one step at a time.
+# The steps.
 
 
 class Snake(StrEnum):
@@ -263,7 +263,7 @@ MOST_POINTS = 100_000
 def read_path(path: str | Path) -> Floats:
     """(N, 3) m: points for the far end of the outer snake, from the entry on; columns x_mm, y_mm, z_mm.
 
-    Messages name the file without its folder: the pages of the studio need not tell where it is.
+    Messages name the file without its folder: the pages of the studio need not show where it is.
     """
     table = read_table(path, [TIP], per="point", origin=Path(path).name, most=MOST_POINTS)
     if len(table) < 2:

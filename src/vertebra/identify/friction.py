@@ -1,4 +1,4 @@
-"""Identify mu(theta) of a cable in its hole from the readings of a rig."""
+"""mu(theta) of a cable in its hole from the readings of a rig: the model, the fit with its band, and its warnings."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vertebra.errors import InputError
+from vertebra.identify.measurements import one_line
 from vertebra.identify.rig import Bent, RigData, slip_of_ratio, tension_ratio
 from vertebra.identify.statistics import (
+    ALARM,
+    Estimate,
     LeastSquares,
     Model,
+    check_level,
+    check_sigma,
+    lack_of_fit,
     least_squares,
     p_of_drop,
     p_of_scatter,
@@ -25,64 +31,6 @@ from vertebra.robot.tables import Floats
 
 if TYPE_CHECKING:
     from vertebra.robot.friction import FrictionLaw
-
-SIGNIFICANT = 0.05
-
-
-class OrderTest(NamedTuple):
-    """One model of mu(theta) beside the others."""
-
-    model: str
-    """constant, linear or quadratic."""
-    unknowns: int
-    """Of law and sensor together."""
-    scatter: float
-    """N: standard deviation of the residuals; NaN where no degree of freedom is left."""
-    aicc: float
-    """Akaike's criterion with the correction for few readings; lowest is best, only differences count."""
-    p: float
-    """Of the F-test (chi-squared with a known scatter) of its highest power of theta: how often chance alone makes a
-    power that is not there look as needed as this one. NaN for the constant."""
-
-
-def compare_orders(readings: Readings, asked: RigModel, highest: int, sigma: float | None) -> tuple[OrderTest, ...]:
-    """Every model up to power `highest`, with the same unknowns of the sensor as asked for."""
-    tests: list[OrderTest] = []
-    before = math.nan
-    for name, order in ORDERS.items():
-        model = asked._replace(order=order)
-        unknowns, n = len(model.names), len(readings.force)
-        if order > highest or unknowns > n:
-            break
-        squares, dof = model.fit(readings).squares, n - unknowns
-        p = p_of_drop(before - squares, 1, squares, dof, sigma) if order else math.nan
-        scatter = math.sqrt(squares / dof) if dof else math.nan
-        tests.append(OrderTest(name, unknowns, scatter, _aicc(squares, n, unknowns, sigma), p))
-        before = squares
-    return tuple(tests)
-
-
-def supported(tests: Sequence[OrderTest]) -> str:
-    """The model that is left when powers of theta that chance explains are taken away, the highest first."""
-    kept = len(tests) - 1
-    while kept and tests[kept].p > SIGNIFICANT:
-        kept -= 1
-    return tests[kept].model
-
-
-def best_by_aicc(tests: Sequence[OrderTest]) -> str:
-    """The model with the lowest AICc; the simplest where it says nothing."""
-    return min(tests, key=lambda test: test.aicc).model
-
-
-def _aicc(squares: float, n: int, unknowns: int, sigma: float | None) -> float:
-    """Infinite where there are too few readings for it."""
-    count = unknowns + (sigma is None)  # an estimated scatter counts as an unknown
-    if n <= count + 1:
-        return math.inf
-    misfit = squares / sigma**2 if sigma is not None else n * math.log(squares / n) if squares > 0.0 else -math.inf
-    return misfit + 2 * count + 2 * count * (count + 1) / (n - count - 1)
-
 
 # The unknowns of a friction rig: coefficients of mu(theta), and what is wrong with the sensor, if that is asked for.
 #
@@ -160,29 +108,68 @@ def powers_of(theta: Floats, order: int) -> Floats:
     return np.vander(np.atleast_1d(theta), order + 1)
 
 
+# Which powers of theta the readings need.
+
+SIGNIFICANT = 0.05
+
+
+class OrderTest(NamedTuple):
+    """One model of mu(theta) beside the others."""
+
+    model: str
+    """constant, linear or quadratic."""
+    unknowns: int
+    """Of law and sensor together."""
+    scatter: float
+    """N: standard deviation of the residuals; NaN where no degree of freedom is left."""
+    aicc: float
+    """Akaike's criterion with the correction for few readings; lowest is best, only differences count."""
+    p: float
+    """Of the F-test (chi-squared with a known scatter) of its highest power of theta: how often chance alone makes a
+    power that is not there look as needed as this one. NaN for the constant."""
+
+
+def compare_orders(readings: Readings, asked: RigModel, highest: int, sigma: float | None) -> tuple[OrderTest, ...]:
+    """Every model up to power `highest`, with the same unknowns of the sensor as asked for."""
+    tests: list[OrderTest] = []
+    before = math.nan
+    for name, order in ORDERS.items():
+        model = asked._replace(order=order)
+        unknowns, n = len(model.names), len(readings.force)
+        if order > highest or unknowns > n:
+            break
+        squares, dof = model.fit(readings).squares, n - unknowns
+        p = p_of_drop(before - squares, 1, squares, dof, sigma) if order else math.nan
+        scatter = math.sqrt(squares / dof) if dof else math.nan
+        tests.append(OrderTest(name, unknowns, scatter, _aicc(squares, n, unknowns, sigma), p))
+        before = squares
+    return tuple(tests)
+
+
+def supported(tests: Sequence[OrderTest]) -> str:
+    """The model that is left when powers of theta that chance explains are taken away, the highest first."""
+    kept = len(tests) - 1
+    while kept and tests[kept].p > SIGNIFICANT:
+        kept -= 1
+    return tests[kept].model
+
+
+def _aicc(squares: float, n: int, unknowns: int, sigma: float | None) -> float:
+    """Infinite where there are too few readings for it."""
+    count = unknowns + (sigma is None)  # an estimated scatter counts as an unknown
+    if n <= count + 1:
+        return math.inf
+    misfit = squares / sigma**2 if sigma is not None else n * math.log(squares / n) if squares > 0.0 else -math.inf
+    return misfit + 2 * count + 2 * count * (count + 1) / (n - count - 1)
+
+
 # What a friction rig says: coefficients, how sure they are, and the law for the robot file.
 
 Kind = Literal["simultaneous", "pointwise"]
 
 
-class Estimate(NamedTuple):
-    """One number with its uncertainty."""
-
-    name: str
-    value: float
-    error: float
-    """Standard error."""
-    low: float
-    high: float
-
-    @property
-    def sign_known(self) -> bool:
-        """Whether the interval leaves zero out."""
-        return self.low > 0.0 or self.high < 0.0
-
-
 class Band(NamedTuple):
-    """mu(theta) between `low` and `high`, one entry an angle."""
+    """mu(theta) between `low` and `high`, one entry per angle."""
 
     theta: Floats
     """rad."""
@@ -190,7 +177,7 @@ class Band(NamedTuple):
     low: Floats
     high: Floats
     inside: NDArray[np.bool_]
-    """Whether the angle is within the measured ones; elsewhere the band only holds if the law goes on unchanged."""
+    """Whether the angle is within the measured ones; elsewhere the band is valid only if the law goes on unchanged."""
 
 
 class AngleEstimate(NamedTuple):
@@ -252,9 +239,9 @@ class FrictionFit:
     @property
     def estimates(self) -> tuple[Estimate, ...]:
         """The fitted coefficients with their uncertainty."""
-        rows = zip(LETTERS, self.coefficients, self.standard_errors, self.interval, strict=True)
-        found = (Estimate(name, float(value), float(error), *map(float, ends)) for name, value, error, ends in rows)
-        return tuple(estimate for estimate in found if estimate.name in self.fitted)
+        numbers = (values.tolist() for values in (self.coefficients, self.standard_errors, self.interval))
+        rows = zip(LETTERS, *numbers, strict=True)
+        return tuple(Estimate(name, value, error, *ends) for name, value, error, ends in rows if name in self.fitted)
 
     @property
     def range(self) -> tuple[float, float]:
@@ -275,7 +262,7 @@ class FrictionFit:
         """mu with its band at angles in rad.
 
         ``simultaneous``: the whole curve lies in it with probability `level`. A robot uses the law at all its angles
-        at once, so this is the band that is stated. ``pointwise``: any single angle does, which is narrower.
+        together, so this is the band that is stated. ``pointwise``: any single angle does, which is narrower.
         """
         angles = np.atleast_1d(np.asarray(theta, dtype=np.float64))
         if angles.ndim != 1 or not np.isfinite(angles).all():
@@ -310,7 +297,7 @@ class FrictionFit:
         if self.model == "constant":
             value = f"constant: {_yaml_number(self.coefficients[2])}"
         lines = [
-            f"# identified at {first:g} to {last:g} deg from {_one_line(self.data.source)}",
+            f"# identified at {first:g} to {last:g} deg from {one_line(self.data.source)}",
             f"# {percent} intervals: {ends}",
             f"friction: {{{value}}}",
         ]
@@ -341,14 +328,107 @@ def _yaml_number(value: float) -> str:
     return text if "." in mantissa or not e else f"{mantissa}.0e{exponent}"
 
 
-def _one_line(text: str) -> str:
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+# Identify mu(theta) of a cable in its hole from the readings of a rig.
+
+DECIMALS = 9
+"""Angles that agree to this many decimals of a radian are one setting of the rig."""
 
 
-# What a reader of an identified friction law must not overlook.
+def fit_friction(
+    data: RigData,
+    model: str = "quadratic",
+    *,
+    sigma: float | None = None,
+    sensor_offset: bool = False,
+    sensor_gain: bool = False,
+    level: float = 0.95,
+) -> FrictionFit:
+    """Least squares of the forces, N: mu = a theta^2 + b theta + c (`model` quadratic), b theta + c or c.
 
-ALARM = 0.01
-"""Tests of the data raise a warning below this probability: one false alarm in a hundred each."""
+    `sigma`, N, is the standard deviation of one reading when it is known; otherwise the residuals give it.
+    `sensor_offset` and `sensor_gain` fit the zero and the gain of the sensor too, which needs both directions.
+    Angles and payloads are taken as exact, readings as independent of each other with the same scatter.
+    """
+    asked = RigModel(_chosen_order(model), bool(sensor_offset), bool(sensor_gain))
+    check_sigma(sigma, "0.005 N")
+    check_level(level)
+    readings = Readings(data.theta, data.weight, data.force, data.direction, data.bent)
+    settings = np.unique(data.theta[data.theta > 0.0].round(DECIMALS))
+    _check_enough(data, model, asked, len(settings), sigma)
+    found = asked.fit(readings)
+    dof, law = len(data) - len(asked.names), asked.coefficients
+    scatter = sigma if sigma is not None else math.sqrt(found.squares / dof)
+    factor = pointwise_factor(level, dof, sigma is not None)
+    errors = scatter * np.sqrt(np.diagonal(found.shape))
+    estimates = [
+        Estimate.of(name, value, error, factor * error)
+        for name, value, error in zip(asked.names, found.values, errors, strict=True)
+    ]
+    coefficients, covariance = np.zeros(3), np.zeros((3, 3))
+    coefficients[3 - law :] = found.values[:law]
+    covariance[3 - law :, 3 - law :] = scatter**2 * found.shape[:law, :law]
+    sensor = {item.name: item.value for item in estimates[law:]}
+    fit = FrictionFit(
+        data=data,
+        model=model,
+        coefficients=coefficients,
+        covariance=covariance,
+        sensor=tuple(estimates[law:]),
+        residuals=found.residuals,
+        sigma=scatter,
+        sigma_known=sigma is not None,
+        degrees_of_freedom=dof,
+        level=level,
+        orders=compare_orders(readings, asked, min(len(settings) - 1, 2), sigma),
+        angles=tuple(_each_angle(_corrected(readings, **sensor), settings, scatter / sensor.get("gain", 1.0), factor)),
+        warnings=(),
+    )
+    return replace(fit, warnings=tuple(warnings(fit, readings, asked)))
+
+
+def _corrected(readings: Readings, gain: float = 1.0, offset: float = 0.0) -> Readings:
+    """Readings as a faultless sensor would have given them."""
+    return readings._replace(force=(readings.force - offset) / gain)
+
+
+def _each_angle(readings: Readings, settings: Floats, scatter: float, factor: float) -> Iterator[AngleEstimate]:
+    for setting in settings:
+        here = readings.theta.round(DECIMALS) == setting
+        theta, weight, force, direction = (values[here] for values in readings[:4])
+        part = Readings(theta, weight, force, direction, readings.bent)
+        found = RigModel(order=0).fit(part)
+        error = scatter * math.sqrt(found.shape[0, 0])
+        yield AngleEstimate(float(theta[0]), int(here.sum()), Estimate.of("mu", found.values[0], error, factor * error))
+
+
+def _chosen_order(model: str) -> int:
+    if model not in ORDERS:
+        raise InputError("model", f"must be {', '.join(ORDERS)}, not {model!r}")
+    return ORDERS[model]
+
+
+def _check_enough(data: RigData, model: str, asked: RigModel, angles: int, sigma: float | None) -> None:
+    needed, unknowns = asked.coefficients, len(asked.names)
+    if angles < needed:
+        lower = [name for name, order in ORDERS.items() if order < angles]
+        other = f", or fit the {lower[-1]} model" if lower else ""
+        raise InputError(
+            "theta_deg",
+            f"the {model} law has {needed} coefficient{'s' * (needed > 1)}, and the rig was set to {angles} different "
+            f"angle{'s' * (angles != 1)} above 0; measure at {needed - angles} more{other}",
+        )
+    if (asked.offset or asked.gain) and len(np.unique(data.direction)) < 2:
+        raise InputError(
+            "direction",
+            "a sensor's offset or gain can only be told from friction when both pull and release were measured",
+        )
+    if len(data) < unknowns + (sigma is None):
+        remedy = "measure more" if sigma is not None else "measure more, or state the scatter of a reading as sigma"
+        raise InputError("rig", f"{len(data)} readings cannot give {unknowns} unknowns and their scatter; {remedy}")
+
+
+# Warnings about an identified friction law.
+
 EXACT = 1e-11
 """Residuals below this part of the readings are round-off: nothing to test."""
 FAR_OFF = 3.0
@@ -356,7 +436,7 @@ FAR_OFF = 3.0
 
 
 def warnings(fit: FrictionFit, readings: Readings, asked: RigModel) -> Iterator[str]:
-    """Plain sentences, the gravest first."""
+    """Sentences, the most serious first."""
     yield from _units(readings)
     yield from _negative(fit)
     yield from _one_direction(fit, readings)
@@ -431,7 +511,7 @@ def _order(fit: FrictionFit) -> Iterator[str]:
 
 
 def _sensor(fit: FrictionFit, readings: Readings, asked: RigModel) -> Iterator[str]:
-    """Pull and release tell friction, which changes sign, from a fault of the sensor, which does not."""
+    """Friction changes sign between pull and release, a fault of the sensor does not."""
     if asked.offset or asked.gain or fit.degrees_of_freedom < 2 or len(np.unique(readings.direction)) < 2:
         return
     squares, sigma = float(fit.residuals @ fit.residuals), fit.sigma if fit.sigma_known else None
@@ -446,7 +526,7 @@ def _sensor(fit: FrictionFit, readings: Readings, asked: RigModel) -> Iterator[s
     if p < ALARM:
         size = f"{1e3 * value:+.3g} mN" if name == "offset" else f"{value:.5g}"
         yield (
-            f"pull and release are not alike about the weight: a sensor {name} of {size} would explain it "
+            f"pull and release are not symmetric about the weight: a sensor {name} of {size} would explain it "
             f"(p = {p:.1g}); fit it too (sensor_{name})"
         )
 
@@ -463,130 +543,12 @@ def _scatter(fit: FrictionFit) -> Iterator[str]:
 
 
 def _lack_of_fit(fit: FrictionFit) -> Iterator[str]:
-    """Repeats of the same setting scatter by noise alone; a larger misfit of their means is the law's."""
     data = fit.data
     keys = np.column_stack([data.theta.round(9), data.weight.round(9), data.direction])
-    _, cell = np.unique(keys, axis=0, return_inverse=True)
-    cell = cell.ravel()
-    count = np.bincount(cell)
-    means = np.bincount(cell, fit.residuals) / count
-    noise = float(np.sum((fit.residuals - means[cell]) ** 2))
-    repeats, spare = len(data) - len(count), len(count) - (len(data) - fit.degrees_of_freedom)
-    if repeats < 1 or spare < 1:
-        return
-    p = p_of_drop(float(fit.residuals @ fit.residuals) - noise, spare, noise, repeats, None)
-    if p < ALARM:
+    cell = np.unique(keys, axis=0, return_inverse=True)[1].ravel()
+    test = lack_of_fit(cell, fit.residuals, len(data) - fit.degrees_of_freedom, None)
+    if test is not None and test.p < ALARM:
         yield (
-            f"the law misses the means of repeated readings by more than their scatter explains (p = {p:.1g}): "
-            "look at the residuals; an angle or a payload may be off, and the band does not know of it"
+            f"the law misses the means of repeated readings by more than their scatter explains (p = {test.p:.1g}): "
+            "look at the residuals; an angle or a payload may be off, and the band does not include that"
         )
-
-
-# Identify mu(theta) of a cable in its hole from the readings of a rig.
-
-DECIMALS = 9
-"""Angles that agree to this many decimals of a radian are one setting of the rig."""
-
-
-def fit_friction(
-    data: RigData,
-    model: str = "quadratic",
-    *,
-    sigma: float | None = None,
-    sensor_offset: bool = False,
-    sensor_gain: bool = False,
-    level: float = 0.95,
-) -> FrictionFit:
-    """Least squares of the forces, N: mu = a theta^2 + b theta + c (`model` quadratic), b theta + c or c.
-
-    `sigma`, N, is the standard deviation of one reading when it is known; otherwise the residuals give it.
-    `sensor_offset` and `sensor_gain` fit the zero and the gain of the sensor too, which needs both directions.
-    Angles and payloads are taken as exact, readings as independent of each other with the same scatter.
-    """
-    asked = RigModel(_chosen_order(model), bool(sensor_offset), bool(sensor_gain))
-    _check_options(sigma, level)
-    readings = Readings(data.theta, data.weight, data.force, data.direction, data.bent)
-    settings = np.unique(data.theta[data.theta > 0.0].round(DECIMALS))
-    _check_enough(data, model, asked, len(settings), sigma)
-    found = asked.fit(readings)
-    dof, law = len(data) - len(asked.names), asked.coefficients
-    scatter = sigma if sigma is not None else math.sqrt(found.squares / dof)
-    factor = pointwise_factor(level, dof, sigma is not None)
-    errors = scatter * np.sqrt(np.diagonal(found.shape))
-    estimates = [
-        _estimate(name, value, error, factor)
-        for name, value, error in zip(asked.names, found.values, errors, strict=True)
-    ]
-    coefficients, covariance = np.zeros(3), np.zeros((3, 3))
-    coefficients[3 - law :] = found.values[:law]
-    covariance[3 - law :, 3 - law :] = scatter**2 * found.shape[:law, :law]
-    sensor = {item.name: item.value for item in estimates[law:]}
-    fit = FrictionFit(
-        data=data,
-        model=model,
-        coefficients=coefficients,
-        covariance=covariance,
-        sensor=tuple(estimates[law:]),
-        residuals=found.residuals,
-        sigma=scatter,
-        sigma_known=sigma is not None,
-        degrees_of_freedom=dof,
-        level=level,
-        orders=compare_orders(readings, asked, min(len(settings) - 1, 2), sigma),
-        angles=tuple(_each_angle(_corrected(readings, **sensor), settings, scatter / sensor.get("gain", 1.0), factor)),
-        warnings=(),
-    )
-    return replace(fit, warnings=tuple(warnings(fit, readings, asked)))
-
-
-def _estimate(name: str, value: float, error: float, factor: float) -> Estimate:
-    value, error = float(value), float(error)
-    return Estimate(name, value, error, value - factor * error, value + factor * error)
-
-
-def _corrected(readings: Readings, gain: float = 1.0, offset: float = 0.0) -> Readings:
-    """Readings as a faultless sensor would have given them."""
-    return readings._replace(force=(readings.force - offset) / gain)
-
-
-def _each_angle(readings: Readings, settings: Floats, scatter: float, factor: float) -> Iterator[AngleEstimate]:
-    for setting in settings:
-        here = readings.theta.round(DECIMALS) == setting
-        theta, weight, force, direction = (values[here] for values in readings[:4])
-        part = Readings(theta, weight, force, direction, readings.bent)
-        found = RigModel(order=0).fit(part)
-        error = scatter * math.sqrt(found.shape[0, 0])
-        yield AngleEstimate(float(theta[0]), int(here.sum()), _estimate("mu", found.values[0], error, factor))
-
-
-def _chosen_order(model: str) -> int:
-    if model not in ORDERS:
-        raise InputError("model", f"must be {', '.join(ORDERS)}, not {model!r}")
-    return ORDERS[model]
-
-
-def _check_options(sigma: float | None, level: float) -> None:
-    if sigma is not None and not (isinstance(sigma, int | float) and 0.0 < sigma < math.inf):
-        raise InputError("sigma", f"must be a standard deviation above 0 N, such as 0.005, not {sigma!r}")
-    if not (isinstance(level, int | float) and 0.0 < level < 1.0):
-        raise InputError("level", f"must be a probability between 0 and 1, such as 0.95, not {level!r}")
-
-
-def _check_enough(data: RigData, model: str, asked: RigModel, angles: int, sigma: float | None) -> None:
-    needed, unknowns = asked.coefficients, len(asked.names)
-    if angles < needed:
-        lower = [name for name, order in ORDERS.items() if order < angles]
-        other = f", or fit the {lower[-1]} model" if lower else ""
-        raise InputError(
-            "theta_deg",
-            f"the {model} law has {needed} coefficient{'s' * (needed > 1)}, and the rig was set to {angles} different "
-            f"angle{'s' * (angles != 1)} above 0; measure at {needed - angles} more{other}",
-        )
-    if (asked.offset or asked.gain) and len(np.unique(data.direction)) < 2:
-        raise InputError(
-            "direction",
-            "a sensor's offset or gain can only be told from friction when both pull and release were measured",
-        )
-    if len(data) < unknowns + (sigma is None):
-        remedy = "measure more" if sigma is not None else "measure more, or state the scatter of a reading as sigma"
-        raise InputError("rig", f"{len(data)} readings cannot give {unknowns} unknowns and their scatter; {remedy}")

@@ -64,10 +64,10 @@ class Parameter:
 def _common_law(setup: Setup) -> FrictionLaw:
     laws = set(setup.laws)
     if not laws:
-        raise InputError("fit", "this robot has no cables that could rub")
+        raise InputError("fit", "this robot has no cables, hence no cable friction")
     law = laws.pop()
     if laws:
-        raise InputError("fit", "the cables have different friction; make their laws alike in the robot file")
+        raise InputError("fit", "the cables have different friction; give them the same law in the robot file")
     if law.curve is not None:
         raise InputError("fit", "friction is a table there; write quadratic: [a, b, c] in the robot file to fit it")
     return law
@@ -139,7 +139,7 @@ def _apply_mass(setup: Setup, value: float) -> Setup:
         link = section["link"]
         link["mass"] = link.get("mass", 0.0) * value
         if link.get("inertia") is not None:
-            link["inertia"] = [moment * value for moment in link["inertia"]]
+            link["inertia"] = [entry * value for entry in link["inertia"]]
 
     return setup.with_sections(change)
 
@@ -163,7 +163,7 @@ def _of_cables(field: str, name: str) -> tuple[Callable[[Setup], float], Callabl
 
 def _alike(name: str, values: list[float]) -> float:
     if max(values) - min(values) > 1e-12 * abs(max(values)):
-        raise InputError("fit", f"{name} differs between the sections of this robot; make it alike, or do not fit it")
+        raise InputError("fit", f"{name} differs between the sections of this robot; make it equal, or do not fit it")
     return values[0]
 
 
@@ -243,7 +243,7 @@ def members(name: str, setup: Setup) -> tuple[str, ...]:
     return (name,)
 
 
-# A robot as it stood when it was measured: what parameters change, and what shapes are predicted from.
+# A robot as it was mounted and measured: what parameters change, and what shapes are predicted from.
 
 NO_TURN = (0.0, 0.0, 0.0)
 
@@ -255,7 +255,7 @@ class Setup:
     mapping: dict[str, Any]
     """The robot file in SI; never changed in place."""
     laws: tuple[FrictionLaw, ...]
-    """One a cable; these count, not those of the mapping."""
+    """One per cable; these count, not those of the mapping."""
     gravity: Floats
     """(3,) m/s^2, of a base that is not tilted."""
     closure: Closure = "virtual-work"
@@ -265,7 +265,7 @@ class Setup:
     """Rotation vector of the robot in the frame that tips are measured in, rad."""
     offset: tuple[float, float, float] = NO_TURN
     """Origin of the robot in the frame that tips are measured in, m."""
-    rubs: bool = False
+    with_friction: bool = False
     """Whether friction counts even where it is zero now."""
 
     @classmethod
@@ -292,7 +292,7 @@ class Setup:
 
     def with_laws(self, change: Callable[[FrictionLaw], FrictionLaw]) -> Setup:
         """A setup with other friction."""
-        return replace(self, laws=tuple(change(law) for law in self.laws), rubs=True)
+        return replace(self, laws=tuple(change(law) for law in self.laws), with_friction=True)
 
     def standing(self) -> Standing:
         """What the solvers need; raises where no robot is like this."""
@@ -303,7 +303,7 @@ class Setup:
         gravity = np.ascontiguousarray(rotation(self.tilt).T @ self.gravity) if any(self.tilt) else self.gravity
         gravity.flags.writeable = False
         problem = Problem.of(robot, gravity, (), self.laws, self.closure)
-        if self.rubs:
+        if self.with_friction:
             # `Problem.of` leaves friction of zero out, but its derivative is wanted there too.
             problem = replace(problem, laws=self.laws)
         return Standing(problem, rotation(self.frame), np.array(self.offset))
@@ -314,7 +314,7 @@ class Setup:
         for section in mapping["sections"]:
             if section.get("cables") is None:
                 continue
-            if self.rubs:
+            if self.with_friction:
                 section["cables"]["friction"] = friction_field(self.laws[first])
             first += len(section["cables"]["azimuth"])
         mapping["gravity"] = (rotation(self.tilt).T @ self.gravity).tolist() if any(self.tilt) else list(self.gravity)
@@ -373,7 +373,7 @@ def friction_field(law: FrictionLaw) -> dict[str, Any]:
 
 
 def flexures(setup: Setup) -> list[float]:
-    """Bending stiffness of the flexure joints, one a section that has them, N*m/rad."""
+    """Bending stiffness of the flexure joints, one per section that has them, N*m/rad."""
     return [s.joint.bending_stiffness() for s in setup.sections if isinstance(s.joint, FlexureJoint)]
 
 
@@ -418,14 +418,14 @@ class Prior:
 
 
 def read_choice(text: str) -> Choice:
-    """A choice from a text such as ``EI:0.5..2``; one unit behind the numbers is for all of them."""
+    """A choice from a text such as ``EI:0.5..2``; one unit after the numbers applies to all of them."""
     match = _FIT.fullmatch(text)
     if match is None:
-        raise InputError("fit", f"{text!r} is not understood; write such as EI, EI:0.5..2, mu=0.3:0..1 or friction")
+        raise InputError("fit", f"{text!r} is not understood; write EI, EI:0.5..2, mu=0.3:0..1 or friction")
     given = {key: match[key] for key in ("start", "low", "high") if match[key] is not None}
     values = {key: _si("fit", match["name"], number, match["unit"]) for key, number in given.items()}
     if match["unit"] and not given:
-        raise InputError("fit", f"{text!r} is not understood; write such as EI, EI:0.5..2 or radius:4..6 mm")
+        raise InputError("fit", f"{text!r} is not understood; write EI, EI:0.5..2 or radius:4..6 mm")
     return Choice(match["name"], **values)
 
 
@@ -433,7 +433,7 @@ def read_prior(text: str) -> Prior:
     """A prior from a text such as ``EI=1+-0.05`` or ``radius=5+-0.1 mm``."""
     match = _PRIOR.fullmatch(text)
     if match is None:
-        raise InputError("prior", f"{text!r} is not understood; write such as EI=1+-0.05 or radius=5+-0.1 mm")
+        raise InputError("prior", f"{text!r} is not understood; write EI=1+-0.05 or radius=5+-0.1 mm")
     mean, error = (_si("prior", match["name"], match[key], match["unit"]) for key in ("mean", "error"))
     return Prior(match["name"], mean, error)
 
@@ -471,10 +471,10 @@ def unknowns(setup: Setup, choices: Iterable[str | Choice], priors: Iterable[str
         choice = read_choice(item) if isinstance(item, str) else item
         if choice.name in GROUPS and choice != Choice(choice.name):
             inside = ", ".join(members(choice.name, setup))
-            raise InputError("fit", f"{choice.name} is several parameters ({inside}); give numbers to each of them")
+            raise InputError("fit", f"{choice.name} is a group ({inside}); give numbers for each of its parameters")
         for name in members(choice.name, setup):
             if name in found:
-                raise InputError("fit", f"{name} is asked for twice; once is enough")
+                raise InputError("fit", f"{name} is asked for twice; name it once")
             found[name] = _unknown(setup, PARAMETERS[name], choice)
     if not found:
         raise InputError("fit", f"name what to fit: {', '.join((*PARAMETERS, *GROUPS))}")
@@ -492,7 +492,7 @@ def _unknown(setup: Setup, parameter: Parameter, choice: Choice) -> Unknown:
     low = parameter.low if choice.low is None else choice.low
     high = parameter.high if choice.high is None else choice.high
     if not low < high or not np.isfinite([low, high]).all():
-        raise InputError("fit", f"{parameter.name}: bounds must rise, such as {parameter.name}:0.5..2")
+        raise InputError("fit", f"{parameter.name}: bounds must increase, such as {parameter.name}:0.5..2")
     start = parameter.get(setup) if choice.start is None else choice.start
     if not low <= start <= high:
         ends = f"{parameter.text(low)} to {parameter.text(high)}"

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from vertebra.errors import CellProblem, InputError, MeasurementError
+from vertebra.identify.measurements import LARGEST, checked_g, freeze, refuse_both, rule
+from vertebra.robot.arguments import positive_count
 from vertebra.robot.description import G
 from vertebra.robot.table_file import Column, Table, column_names, read_table, table_text, wrong_values
 from vertebra.robot.tables import Floats
@@ -41,14 +43,12 @@ def slip_of_ratio(ratio: Floats, bent: Bent) -> Floats:
 
 # Readings of a friction rig, checked; and the error that says which reading is wrong.
 
-LARGEST = 1e9
-"""kg, N or m/s^2: no rig has more."""
 LISTS = ("theta", "mass", "force", "direction", "g")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RigData:
-    """Readings of a friction rig, one entry a reading."""
+    """Readings of a friction rig, one entry per reading."""
 
     theta: Floats
     """(n,) rad: bend of the cable at the face of the disc, from 0 to below 90 deg."""
@@ -63,19 +63,15 @@ class RigData:
     bent: Bent = Bent.PAYLOAD
     """The side of the cable that makes the angle theta with the normal of the disc."""
     source: str = "readings"
-    """Where they come from, in words."""
+    """Where they come from, for people."""
     simulated: bool = False
-    """Whether a computer made them."""
+    """Whether they are simulated."""
     notes: tuple[str, ...] = ()
-    """What a person should know about the file, such as columns that were left aside."""
+    """Remarks about the file, such as columns that were not used."""
 
     def __post_init__(self) -> None:
-        for name in LISTS:
-            object.__setattr__(self, name, _frozen(name, getattr(self, name)))
+        freeze(self, dict.fromkeys(LISTS, 1), "reading")
         object.__setattr__(self, "bent", bent_side(self.bent))
-        shapes = {getattr(self, name).shape for name in LISTS}
-        if len(shapes) > 1 or self.force.ndim != 1 or not len(self):
-            raise InputError("rig", "needs readings: lists of the same length, one entry a reading")
         problems = list(wrong_values(COLUMNS, {"load": self.mass} | {name: getattr(self, name) for name in LISTS}))
         if problems:
             raise MeasurementError(problems, self.source)
@@ -94,30 +90,12 @@ class RigData:
         return f"RigData: {len(self)} {made}readings at {angles} deg, bent on the {self.bent} side, from {self.source}"
 
 
-def checked_g(g: float | None) -> float:
-    """The acceleration of all readings, m/s^2."""
-    if g is None:
-        return G
-    if isinstance(g, bool) or not isinstance(g, int | float | np.floating) or not 0.0 < g < LARGEST:
-        raise InputError("g", f"must be an acceleration in m/s^2 above 0, such as 9.81, not {g!r}")
-    return float(g)
-
-
 def bent_side(value: str) -> Bent:
     """A side by its name."""
     try:
         return Bent(value)
     except ValueError:
         raise InputError("bent", f"must be {' or '.join(Bent)}, not {value!r}") from None
-
-
-def _frozen(name: str, values: object) -> Floats:
-    try:
-        array: Floats = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(name, "must be numbers, one a reading") from None
-    array.flags.writeable = False
-    return array
 
 
 # The file `rig.csv`: readings of a friction rig in the units people measure in.
@@ -129,41 +107,43 @@ def _frozen(name: str, values: object) -> Floats:
 DIRECTIONS = {"pull": 1.0, "up": 1.0, "+1": 1.0, "1": 1.0, "release": -1.0, "down": -1.0, "-1": -1.0}
 
 
-def _wrong_angle(theta: float, _: int) -> str:
-    if 0.0 <= theta < math.pi / 2:
-        return ""
-    return f"must be an angle from 0 to below 90 deg, without its sign, not {math.degrees(theta):g}"
-
-
-def _wrong_mass(mass: float, _: int) -> str:
-    return "" if 0.0 < mass < LARGEST else f"must be a mass above 0 g, not {mass * 1e3:g}"
-
-
-def _wrong_force(force: float, _: int) -> str:
-    if 0.0 < force < LARGEST:
-        return ""
-    return f"must be a tension above 0 N, not {force:g}; a cable cannot push: tare the sensor, turn its sign"
-
-
-def _wrong_direction(direction: float, _: int) -> str:
-    return "" if direction in (1.0, -1.0) else f"must be +1 (pull) or -1 (release), not {direction:g}"
-
-
-def _wrong_gravity(g: float, _: int) -> str:
-    return "" if 0.0 < g < LARGEST else f"must be an acceleration above 0 m/s^2, such as 9.81, not {g:g}"
-
-
 COLUMNS = (
-    Column(name="theta", unit="rad", written="deg", check=_wrong_angle),
-    Column(name="load", unit="kg", written="g", check=_wrong_mass),
-    Column(name="force", unit="N", check=_wrong_force),
+    Column(
+        name="theta",
+        unit="rad",
+        written="deg",
+        check=rule(
+            lambda theta: 0.0 <= theta < math.pi / 2,
+            "must be an angle from 0 to below 90 deg, without its sign, not {:g}",
+            math.degrees(1.0),
+        ),
+    ),
+    Column(
+        name="load",
+        unit="kg",
+        written="g",
+        check=rule(lambda mass: 0.0 < mass < LARGEST, "must be a mass above 0 g, not {:g}", 1e3),
+    ),
+    Column(
+        name="force",
+        unit="N",
+        check=rule(
+            lambda force: 0.0 < force < LARGEST,
+            "must be a tension above 0 N, not {:g}; a cable cannot push: tare the sensor, or reverse its sign",
+        ),
+    ),
     Column(
         name="direction",
         words=DIRECTIONS,
-        check=_wrong_direction,
+        check=rule(lambda direction: abs(direction) == 1.0, "must be +1 (pull) or -1 (release), not {:g}"),
         why="pull (up, +1: the sensor pulls the payload up) or release (down, -1: the payload sinks)",
     ),
-    Column(name="g", unit="m_s2", needed=False, check=_wrong_gravity),
+    Column(
+        name="g",
+        unit="m_s2",
+        needed=False,
+        check=rule(lambda g: 0.0 < g < LARGEST, "must be an acceleration above 0 m/s^2, such as 9.81, not {:g}"),
+    ),
     Column(name="bent", text=True, needed=False),
 )
 
@@ -176,9 +156,7 @@ def read_rig(path: str | Path, *, g: float | None = None, bent: str | None = Non
     """
     common, side = checked_g(g), bent_side(bent or Bent.PAYLOAD)
     table = read_table(path, COLUMNS, per="reading")
-    for name, column, value in (("g", "g_m_s2", g), ("bent", "bent", bent)):
-        if value is not None and column in table.names:
-            raise InputError(name, f"{path} has its own column {table.names[column]}; leave one of the two out")
+    refuse_both(table, path, {"g": (g, "g_m_s2"), "bent": (bent, "bent")})
     if "bent" in table.texts:
         side = _common_side(table)
     source = f"{Path(path).name}, {len(table)} {'simulated ' if table.simulated else ''}readings"
@@ -198,7 +176,7 @@ def _common_side(table: Table) -> Bent:
 
 
 def rig_csv(data: RigData) -> str:
-    """The text of a rig file, with the digits to read the same readings back. Simulated ones say so in line 1."""
+    """The text of a rig file, with all digits needed to read it back. Simulated ones say so in line 1."""
     own_g, own_side = bool((data.g != G).any()), data.bent is not Bent.PAYLOAD
     kept = (*COLUMNS[:4], *COLUMNS[4:5] * own_g, *COLUMNS[5:] * own_side)
     lists = (data.theta, data.mass, data.force, data.direction, data.g)
@@ -236,14 +214,12 @@ def simulate_rig(
     `law` gives mu for theta in rad: a `FrictionLaw`, any function of an array, the coefficients (a, b, c) of
     a theta^2 + b theta + c, or one number. The sensor reads `gain` times the tension plus `offset_N`.
     """
-    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-        raise InputError("repeats", f"must be a whole number of 1 or more, not {repeats!r}")
     if not (math.isfinite(noise_N) and noise_N >= 0.0):
         raise InputError("noise_N", f"must be a standard deviation of 0 N or more, not {noise_N!r}")
     signs = [_sign(word) for word in directions]
     angles = _between("angles_deg", angles_deg, 0.0, 90.0, "deg")
     loads = _between("loads_g", loads_g, np.nextafter(0.0, 1.0), 1e12, "g")
-    grid = np.meshgrid(np.radians(angles), loads, signs, np.arange(repeats), indexing="ij")
+    grid = np.meshgrid(np.radians(angles), loads, signs, np.arange(positive_count("repeats", repeats)), indexing="ij")
     theta, load_g, direction = (values.ravel() for values in grid[:3])
     if not len(theta):
         raise InputError("rig", "needs one angle, one load and one direction or more")

@@ -1,228 +1,30 @@
-"""Fit parameters of a robot to measured shapes."""
+"""Fit parameters of a robot to measured shapes, and say which of them the measurements determine."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vertebra.errors import InputError, VertebraError, row_name
-from vertebra.identify.friction import Estimate
-from vertebra.identify.parameters import Choice, Parameter, Prior, Setup, Standing, Unknown, apply_all, unknowns
-from vertebra.identify.shapes import ShapeData, UnsolvedRow
+from vertebra.errors import InputError, row_name
+from vertebra.identify.measurements import robot_file_text
+from vertebra.identify.parameters import Choice, Prior, Setup, Unknown, apply_all, unknowns
+from vertebra.identify.shapes import Prediction, ShapeData, ShapeModel
 from vertebra.identify.statistics import (
-    Unseen,
-    covariance_of,
+    Estimate,
+    check_level,
+    check_sigma,
     minimise,
     p_of_scatter,
     pointwise_factor,
-    verdict,
-    what_data_see,
 )
-from vertebra.mechanics.kernels.friction import commit_slip
-from vertebra.mechanics.kernels.newton import find_shape, inspect_pose
-from vertebra.mechanics.kinematics import Pose
-from vertebra.mechanics.layout import (
-    GRIP_ARM,
-    GRIP_CLIMB,
-    GRIP_DRAW,
-    GRIP_DRAWN,
-    GRIP_RATIO,
-    GRIP_SLIP,
-    HISTORY_DRAWN,
-    HISTORY_PLANES,
-    HISTORY_SLIP,
-    LAW_PRESLIDING,
-    STATE_TAU,
-)
-from vertebra.mechanics.problem import NO_CABLES, Closure, Problem, Workspace
+from vertebra.mechanics.problem import Closure
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.statics.shape import build_shape
-
-STEP = 1e-3
-"""Of the differences, in sizes of the parameter."""
-ROUND_OFF = 1e-11
-"""m or rad: a parameter that moves nothing by more, when it changes by its size, moves nothing."""
-CENTRAL = ((-2.0, 1 / 12), (-1.0, -8 / 12), (1.0, 8 / 12), (2.0, -1 / 12))
-ONE_SIDED = ((0.0, -25 / 12), (1.0, 48 / 12), (2.0, -36 / 12), (3.0, 16 / 12), (4.0, -3 / 12))
-"""Places in steps, and weights: differences of fourth order."""
-
-Progress = Callable[[int, int], object]
-
-
-class Stencil(NamedTuple):
-    """The robot with one parameter a little changed, and what that contributes to a derivative."""
-
-    standing: Standing
-    weight: float
-
-
-class Row(NamedTuple):
-    """A solved row: its pose, and what friction remembered before it."""
-
-    q: Floats
-    history: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Prediction:
-    """Every row solved at given values of the parameters."""
-
-    values: Floats
-    """(p,) SI."""
-    standing: Standing
-    rows: tuple[Row, ...]
-    seen: Floats
-    """(N, 3 + n) tip in m and joint angles in rad, as they would be measured."""
-
-
-class ShapeModel:
-    """The rows of measured shapes as functions of parameters."""
-
-    def __init__(self, setup: Setup, data: ShapeData, parameters: Sequence[Parameter]) -> None:
-        self.setup, self.data, self.parameters = setup, data, tuple(parameters)
-
-    def predict(self, values: Floats, progress: Progress | None = None) -> Prediction:
-        """Solve every row; raises `UnsolvedRow` for the first that has no shape, `VertebraError` for no such robot."""
-        standing = apply_all(self.setup, self.parameters, values).standing()
-        data, robot = self.data, standing.robot
-        n, c = len(robot.joints), len(robot.cables)
-        rows: list[Row] = [Row(np.empty(0), np.empty(0))] * len(data)
-        seen = np.empty((len(data), 3 + n))
-        done = 0
-        for path in data.paths:
-            q, history = np.zeros(n), np.zeros((HISTORY_PLANES, c, n))
-            for step, row in enumerate(path):
-                before = history.copy()
-                q = self._solve(standing.with_payload(float(data.payload[row])), row, q.copy(), history, step > 0)
-                rows[row] = Row(q, before)
-                seen[row, :3], seen[row, 3:] = standing.seen(q), q
-                done += 1
-                if progress is not None:
-                    progress(done, len(data))
-        return Prediction(values.copy(), standing, tuple(rows), seen)
-
-    def _solve(self, problem: Problem, row: int, q: Floats, history: Floats, use_start: bool) -> Floats:
-        """The pose of a row, from `q`; friction's `history` goes on to the next."""
-        work, pull = problem.workspace(history=history), self.data.tensions[row].copy()
-        status = find_shape(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, use_start, q, *work.scratch)
-        try:
-            build_shape(problem, status, pull, q, work, by_length=False).require_solved()
-        except VertebraError as error:
-            raise UnsolvedRow(row + 1, self.data.lines[row], error) from error
-        if work.friction is not None:
-            commit_slip(problem.robot.cables, work.friction.laws, pull, work.friction.grip, history)
-        return q
-
-    def differentiate(self, prediction: Prediction) -> Floats:
-        """(N, 3 + n, p) how what is seen of every row answers to every parameter."""
-        data, standing = self.data, prediction.standing
-        stencils = [self._stencil(prediction.values, i) for i in range(len(self.parameters))]
-        n, c, p = len(standing.robot.joints), len(standing.robot.cables), len(self.parameters)
-        slopes = np.empty((len(data), 3 + n, p))
-        for path in data.paths:
-            memory = np.zeros((p, c, n))
-            for row in path:
-                slopes[row], memory = self._answer(standing, stencils, prediction.rows[row], row, memory)
-        size = np.array([each.size(value) for each, value in zip(self.parameters, prediction.values, strict=True)])
-        slopes[..., np.abs(slopes * size).max(axis=(0, 1)) < ROUND_OFF] = 0.0
-        return slopes
-
-    def _stencil(self, values: Floats, place: int) -> list[Stencil]:
-        """Changed robots about `values`; to one side where there is no robot on the other."""
-        size = STEP * self.parameters[place].size(float(values[place]))
-        failed: VertebraError | None = None
-        for side, points in ((1.0, CENTRAL), (1.0, ONE_SIDED), (-1.0, ONE_SIDED)):
-            try:
-                return [
-                    Stencil(self._changed(values, place, side * size * at), side * weight / size)
-                    for at, weight in points
-                ]
-            except VertebraError as error:
-                failed = error
-        assert failed is not None
-        raise failed
-
-    def _changed(self, values: Floats, place: int, change: float) -> Standing:
-        changed = values.copy()
-        changed[place] += change
-        return apply_all(self.setup, self.parameters, changed).standing()
-
-    def _answer(
-        self, standing: Standing, stencils: list[list[Stencil]], solved: Row, row: int, memory: Floats
-    ) -> tuple[Floats, Floats]:
-        """d(seen)/dp (3 + n, p) of a row, and dw/dp (p, cables, n) that it leaves behind."""
-        q, pull, payload = solved.q, self.data.tensions[row].copy(), float(self.data.payload[row])
-        problem = standing.with_payload(payload)
-        work = problem.workspace(history=solved.history.copy())
-        look(problem, work, pull, q)
-        stiffness = problem.dense_stiffness(work)
-        n, p = len(q), len(self.parameters)
-        pushed, drawn, direct = np.zeros((n, p)), np.zeros_like(memory), np.zeros((3, p))
-        for i, points in enumerate(stencils):
-            for changed, weight in points:
-                tau, at = held_moments(changed.with_payload(payload), pull, q, work)
-                pushed[:, i] += weight * tau
-                direct[:, i] += weight * changed.seen(q)
-                if at is not None:
-                    drawn[i] += weight * at
-        if work.friction is not None:
-            pushed += self._remembered(work, pull, drawn, memory)
-        turned = np.linalg.solve(stiffness, -pushed).astype(np.float64, copy=False)
-        seen = np.vstack([standing.turn @ Pose(standing.robot, q).jacobian()[:3] @ turned + direct, turned])
-        return seen, memory if work.friction is None else left_behind(work, drawn, turned, memory)
-
-    @staticmethod
-    def _remembered(work: Workspace, pull: Floats, drawn: Floats, memory: Floats) -> Floats:
-        """(n, p) joint moments through slip directions that are not at full slip, at the fixed pose."""
-        assert work.friction is not None
-        grip, presliding = work.friction.grip, work.friction.laws[:, LAW_PRESLIDING]
-        # CLIMB is the sum over discs up to j of d log F / ds over the presliding, for those that stick.
-        share = np.diff(grip[GRIP_CLIMB], axis=1, prepend=0.0)
-        change = np.cumsum(share * (presliding[:, None] * memory + drawn), axis=2)
-        moments = pull[:, None] * grip[GRIP_RATIO] * grip[GRIP_ARM]
-        total: Floats = np.einsum("kj,pkj->jp", moments, change)
-        return total
-
-
-def look(problem: Problem, work: Workspace, pull: Floats, q: Floats) -> Floats:
-    """(n,) joint moments out of balance at a pose, N*m; `work` then belongs to it."""
-    inspect_pose(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
-    tau: Floats = work.state[:, STATE_TAU].copy()
-    return tau
-
-
-def held_moments(problem: Problem, pull: Floats, q: Floats, solved: Workspace) -> tuple[Floats, Floats | None]:
-    """Joint moments of a changed robot at a fixed pose and with fixed slip directions, and how far cables are drawn."""
-    work = problem.workspace()
-    if work.friction is None or solved.friction is None:
-        return look(problem, work, pull, q), None
-    held, past = solved.friction.grip, work.friction.history
-    past[HISTORY_SLIP], past[HISTORY_DRAWN] = held[GRIP_SLIP], held[GRIP_DRAWN]
-    tau = look(problem, work, pull, q)
-    drawn = work.friction.grip[GRIP_DRAWN].copy()
-    if not np.array_equal(drawn, held[GRIP_DRAWN]):
-        past[HISTORY_DRAWN] = drawn
-        tau = look(problem, work, pull, q)
-    return tau, drawn
-
-
-def left_behind(work: Workspace, drawn: Floats, turned: Floats, memory: Floats) -> Floats:
-    """(p, cables, n) dw/dp after a row: as before where a cable sticks, -(dD/dp) / presliding where it slips."""
-    assert work.friction is not None
-    grip, presliding = work.friction.grip, work.friction.laws[:, LAW_PRESLIDING]
-    # D of a disc is the change of all segments beyond it.
-    segments = grip[GRIP_DRAW][None] * turned.T[:, None, :]
-    total = drawn + np.cumsum(segments[:, :, ::-1], axis=2)[:, :, ::-1]
-    sticks = np.abs(grip[GRIP_SLIP]) < 1.0
-    after: Floats = np.where(sticks[None], memory, -total / presliding[:, None])
-    return after
-
 
 # What fitting parameters to measured shapes found.
 
@@ -331,12 +133,8 @@ class ShapeFit:
     def estimates(self) -> tuple[Estimate, ...]:
         """Every parameter with its interval."""
         factor = pointwise_factor(self.level, max(self.degrees_of_freedom, 1), self.sigma_known)
-        return tuple(
-            Estimate(name, value, error, value - factor * error, value + factor * error)
-            for name, value, error in zip(
-                self.names, self.values.tolist(), self.standard_errors.tolist(), strict=True
-            )
-        )  # fmt: skip
+        rows = zip(self.names, self.values, self.standard_errors, strict=True)
+        return tuple(Estimate.of(name, value, error, factor * error) for name, value, error in rows)
 
     @property
     def active_bounds(self) -> tuple[str, ...]:
@@ -361,20 +159,15 @@ class ShapeFit:
 
     def robot_file(self) -> str:
         """The fitted robot as YAML, with the intervals in comments."""
-        import yaml
-
         percent = f"{100 * self.level:g} %"
-        lines = [f"# identified from {_one_line(self.data.source)}"]
+        lines = [f"identified from {self.data.source}"]
         if not self.converged:
-            lines.append(f"# the fit did not converge: {_one_line(self.reason)}")
+            lines.append(f"the fit did not converge: {self.reason}")
         for item, unknown, word in zip(self.estimates, self.unknowns, self.verdicts, strict=True):
             text = unknown.parameter.text
             ends = f", {percent} from {text(item.low)} to {text(item.high)}" if item.error > 0.0 else ""
-            lines.append(f"# {item.name} = {text(item.value, 6)}{ends} ({word})")
-        mapping = yaml.safe_dump(
-            self.robot.to_mapping(), sort_keys=False, allow_unicode=True, default_flow_style=None, width=100
-        )
-        return "\n".join(lines) + "\n" + mapping
+            lines.append(f"{item.name} = {text(item.value, 6)}{ends} ({word})")
+        return robot_file_text(self.robot, lines)
 
     def __repr__(self) -> str:
         terms = ", ".join(
@@ -385,14 +178,134 @@ class ShapeFit:
         return f"ShapeFit of {self.given.name!r}: {terms} ({100 * self.level:g} %), from {self.data.source}{state}"
 
 
-def _one_line(text: str) -> str:
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+# What the measurements tell about the parameters, and which combinations of them they cannot see.
+#
+# Errors are judged against the size of a parameter: its value, or the least change that matters where that is larger.
+
+ROUGH, BLIND = 0.1, 0.5
+"""Standard errors, in sizes, from which on a parameter is known roughly, and not at all."""
+UNSEEN = 1e-8
+"""Part of the strongest combination below which one is unseen whatever the scatter: finite differences end there."""
+SHARE = 0.15
+"""Parameters whose part in a combination is smaller than this, of the largest, are not named."""
+
+
+class Unseen(NamedTuple):
+    """A combination of parameters that the measurements do not determine."""
+
+    names: tuple[str, ...]
+    """Who takes part."""
+    direction: Floats
+    """(p,) SI: a change of all fitted parameters, the largest by a tenth of its size."""
+    error: float
+    """Standard error along the combination in sizes; infinite where nothing is seen at all."""
+    tip: float
+    """How far this change moves any predicted coordinate of a tip, m."""
+    angle: float
+    """How far it turns any predicted joint that was measured, rad."""
+    sentence: str
+    """The same in words, with the remedy."""
+
+
+class Seen(NamedTuple):
+    """What the data say, without priors."""
+
+    singular_values: Floats
+    """(f,) of the Jacobian of the free parameters, in standard deviations of the measurements per size: largest first.
+    One over it is the standard error of that combination."""
+    directions: Floats
+    """(f, p) combinations that belong to them, in sizes of the parameters."""
+    unseen: tuple[Unseen, ...]
+
+
+def what_data_see(
+    unknowns: Sequence[Unknown], size: Floats, slopes: Floats, raw: Floats, tips: NDArray[np.bool_],
+    held: NDArray[np.bool_],
+) -> Seen:  # fmt: skip
+    """`slopes` (m, p): of all measured numbers over their standard deviation; `raw` the same in m and rad; `tips` (m,)
+    which of them are coordinates of tips; `held` (p,) which parameters a bound holds."""
+    free = np.flatnonzero(~held)
+    scaled = slopes[:, free] * size[free]
+    _, values, right = np.linalg.svd(scaled, full_matrices=True)
+    values = np.concatenate([values, np.zeros(len(free) - len(values))])
+    directions = np.zeros((len(free), len(unknowns)))
+    directions[:, free] = right
+    least = UNSEEN * max(float(values[0]) if len(values) else 0.0, np.finfo(float).tiny)
+    unseen = []
+    for value, direction in zip(values, directions, strict=True):
+        error = 1.0 / float(value) if value > least else np.inf
+        if error > BLIND:
+            unseen.append(_unseen(unknowns, size, direction, error, raw, tips))
+    return Seen(values, directions, tuple(reversed(unseen)))
+
+
+def _unseen(
+    unknowns: Sequence[Unknown], size: Floats, direction: Floats, error: float, raw: Floats, tips: NDArray[np.bool_]
+) -> Unseen:
+    largest = int(np.argmax(np.abs(direction)))
+    parts = 0.1 * direction / direction[largest]
+    change = parts * size
+    moved = np.abs(raw @ change)
+    tip = float(moved[tips].max()) if tips.any() else 0.0
+    angle = float(moved[~tips].max()) if (~tips).any() else 0.0
+    order = [i for i in np.argsort(-np.abs(parts), kind="stable") if abs(parts[i]) >= SHARE * 0.1]
+    texts = [_change_text(unknowns[i], float(change[i]), float(parts[i]), float(size[i])) for i in sorted(order)]
+    names = tuple(unknowns[i].name for i in sorted(order))
+    moves = [f"{1e3 * tip:.2g} mm"] * bool(tips.any()) + [f"{np.degrees(angle):.2g} deg"] * bool((~tips).any())
+    far = " or ".join(moves)
+    if len(names) == 1:
+        remedy = "give a prior, leave it out, or measure where it matters"
+        how = "hardly" if np.isfinite(error) else "not"
+        sentence = f"{names[0]} is {how} seen: {texts[0]} moves no prediction by more than {far}; {remedy}"
+    else:
+        remedy = "fix one of them, give a prior, or measure where they differ"
+        together = " with ".join(texts)
+        listed = f"{', '.join(names[:-1])} and {names[-1]}"
+        how = "can hardly" if np.isfinite(error) else "cannot"
+        sentence = f"{listed} {how} be told apart: {together} moves no prediction by more than {far}; {remedy}"
+    return Unseen(names, change, error, tip, angle, sentence)
+
+
+def _change_text(unknown: Unknown, change: float, part: float, size: float) -> str:
+    parameter = unknown.parameter
+    if size > parameter.least_size:
+        return f"{parameter.name} {100 * part:+.3g} %"
+    return f"{parameter.name} {parameter.shown * change:+.2g} {parameter.shown_unit}".rstrip()
+
+
+def verdict(error: float, size: float, held: int) -> str:
+    """Of one parameter, in a word or two."""
+    if held:
+        return f"held at its {'upper' if held > 0 else 'lower'} bound"
+    part = error / size
+    if part <= ROUGH:
+        return "determined"
+    return "roughly" if part <= BLIND else "not determined"
+
+
+def covariance_of(slopes: Floats, size: Floats, held: NDArray[np.bool_]) -> Floats:
+    """(p, p) inverse of slopes^T slopes for the parameters that no bound holds; zero for those held, infinite variance
+    for those with a part in a combination that is not seen at all."""
+    count = len(size)
+    free = np.flatnonzero(~held)
+    result = np.zeros((count, count))
+    if not len(free):
+        return result
+    _, values, right = np.linalg.svd(slopes[:, free] * size[free], full_matrices=True)
+    values = np.concatenate([values, np.zeros(len(free) - len(values))])
+    seen = values > UNSEEN * max(float(values[0]), np.finfo(float).tiny)
+    inverse = (right[seen].T / values[seen] ** 2) @ right[seen]
+    lost = (np.abs(right[~seen]) > 1e-6).any(axis=0)
+    inverse[lost, :] = inverse[:, lost] = 0.0
+    inverse[lost, lost] = np.inf
+    result[np.ix_(free, free)] = inverse * np.outer(size[free], size[free])
+    return result
 
 
 # Fit parameters of a robot to measured shapes.
 
 SIGMA_TIP, SIGMA_ANGLE = 1e-3, math.radians(1.0)
-"""m and rad: how tips and angles are weighed against each other where nobody says how exact they are."""
+"""m and rad: relative weights of tips and angles where their standard deviations are not known."""
 OUTLIER = 4.5
 """Standard deviations beyond which a measured number is named."""
 MOST_NAMED = 5
@@ -469,13 +382,12 @@ def fit_shapes(
     `fit`: names as in `PARAMETERS`, "friction" or "tilt" for groups, with start and bounds if wanted ("EI:0.5..2").
     `priors`: "EI=1+-0.05", what is known beforehand as mean and standard deviation.
     `sigma_tip` in m and `sigma_angle` in rad: standard deviation of each measured coordinate and angle, for rows that
-    do not state their own. When they are not known, the residuals give the scatter, and priors cannot be weighed.
+    do not state their own. When they are not known, the residuals give the scatter, and priors cannot be weighted.
     `watch(iteration, sum of squares)` is called before every step.
 
     Raises `UnsolvedRow` when a row has no shape at the start.
     """
-    if not (isinstance(level, int | float) and 0.0 < level < 1.0):
-        raise InputError("level", f"must be a probability between 0 and 1, such as 0.95, not {level!r}")
+    check_level(level)
     setup = Setup.of(robot, gravity, closure)
     _check_sizes(robot, data)
     asked = unknowns(setup, fit, priors)
@@ -496,7 +408,7 @@ def fit_shapes(
     covariance = sigma**2 * covariance_of(found.slopes, sizes, held)
     measured = found.slopes[: len(problem.sigma)]
     raw = measured * problem.sigma[:, None]
-    # Data without any scatter see everything that moves them at all.
+    # Data without any scatter determine everything that moves them at all.
     seen = what_data_see(asked, sizes, measured / max(sigma, 1e-12), raw, problem.is_tip, held)
     errors = np.sqrt(np.diagonal(covariance)).tolist()
     verdicts = tuple(verdict(*each) for each in zip(errors, sizes.tolist(), found.held.tolist(), strict=True))
@@ -539,12 +451,11 @@ def _check_sizes(robot: Robot, data: ShapeData) -> None:
 def _sigma_known(data: ShapeData, sigma_tip: float | None, sigma_angle: float | None) -> bool:
     """Whether every measured number has a stated standard deviation; raises where only some have."""
     stated = []
-    for name, value, own, measured, unit in (
-        ("sigma_tip", sigma_tip, data.sigma_tip, data.tips, "sigma_mm"),
-        ("sigma_angle", sigma_angle, data.sigma_angle, data.angles, "sigma_deg"),
+    for name, value, own, measured, unit, example in (
+        ("sigma_tip", sigma_tip, data.sigma_tip, data.tips, "sigma_mm", "0.0003 m"),
+        ("sigma_angle", sigma_angle, data.sigma_angle, data.angles, "sigma_deg", "0.01 rad"),
     ):
-        if value is not None and not (isinstance(value, int | float | np.floating) and 0.0 < value < math.inf):
-            raise InputError(name, f"must be a standard deviation above 0, not {value!r}")
+        check_sigma(value, example, name)
         rows = np.isfinite(measured).any(axis=1)
         if not rows.any():
             continue
@@ -589,7 +500,7 @@ def _warnings(fit: ShapeFit, residuals: Floats, where: NDArray[np.bool_]) -> Ite
     for unknown, held in zip(fit.unknowns, fit.held, strict=True):
         if held:
             end = unknown.parameter.text(unknown.high if held > 0 else unknown.low)
-            yield f"{unknown.name} is held at its bound, {end}; the other errors hold for this value of it"
+            yield f"{unknown.name} is held at its bound, {end}; the other errors are valid for this value of it"
     for unseen in fit.unseen:
         yield unseen.sentence
     p = fit.p_value
@@ -597,64 +508,8 @@ def _warnings(fit: ShapeFit, residuals: Floats, where: NDArray[np.bool_]) -> Ite
         ratio = math.sqrt(fit.chi_squared / max(fit.degrees_of_freedom, 1))
         yield (
             f"the residuals scatter {ratio:.2g} times as far as the stated standard deviations; the model leaves "
-            "something out, or the measurements are less exact: standard errors are too small"
+            "something out, or the measurements are less accurate: standard errors are too small"
         )
     yield from _outliers(fit, np.abs(residuals[: where.sum()]), np.nonzero(where)[0])
     if not fit.sigma_known and fit.data.has_tips and fit.data.has_angles:
-        yield "tips and angles were weighed as if 1 mm and 1 deg were alike; state sigma_tip and sigma_angle"
-
-
-# Shapes that a known robot would show: for planning measurements, and for testing what is fitted.
-
-
-def simulate_shapes(
-    robot: Robot,
-    tensions: ArrayLike,
-    values: Mapping[str, float] | None = None,
-    *,
-    noise_tip: float = 0.0,
-    noise_angle: float = 0.0,
-    seed: int = 0,
-    tips: bool = True,
-    joints: Iterable[int] | None = None,
-    payload: ArrayLike = 0.0,
-    sequence: Sequence[str] | None = None,
-    gravity: str | ArrayLike | None = None,
-    closure: Closure = "virtual-work",
-) -> ShapeData:
-    """Simulated shapes under rows of tensions (N, cables), N, of a robot whose parameters have other `values`.
-
-    `noise_tip` in m and `noise_angle` in rad: standard deviation of normal noise on every coordinate and angle.
-    `joints`: which angles are measured, counted from 1; default all without `tips`, none with them. `payload` in kg,
-    one or one a row. `sequence`: names of paths, one a row; default every row by itself.
-    """
-    pull = np.array(tensions, dtype=np.float64)
-    n, c = len(robot.joints), len(robot.cables)
-    if pull.ndim != 2 or pull.shape[1] != c:
-        raise InputError("tensions", f"must have shape (N, {c}) for {robot.name}, not {pull.shape}")
-    count = len(pull)
-    setup = Setup.of(robot, gravity, closure)
-    if values:
-        asked = unknowns(setup, [Choice(name, start=value) for name, value in values.items()])
-        setup = apply_all(setup, [item.parameter for item in asked], np.array([item.start for item in asked]))
-    blank = np.full(count, np.nan)
-    data = ShapeData(
-        pull, np.zeros((count, 3)), np.full((count, n), np.nan), np.broadcast_to(payload, count), np.ones(count),
-        blank, blank, tuple(sequence or [""] * count), (0,) * count,
-    )  # fmt: skip
-    seen = ShapeModel(setup, data, ()).predict(np.empty(0)).seen
-    random = np.random.default_rng(seed)
-    places = seen[:, :3] + random.normal(0.0, 1.0, (count, 3)) * noise_tip
-    angles = seen[:, 3:] + random.normal(0.0, 1.0, (count, n)) * noise_angle
-    measured = list(joints) if joints is not None else [] if tips else list(range(1, n + 1))
-    if not all(1 <= joint <= n for joint in measured):
-        raise InputError("joints", f"must be from 1 to {n}")
-    kept = np.isin(np.arange(1, n + 1), measured)
-    noise = " and ".join(
-        [f"{1e3 * noise_tip:g} mm"] * tips + [f"{np.degrees(noise_angle):g} deg"] * bool(kept.any())
-    )  # fmt: skip
-    return ShapeData(
-        pull, places if tips else np.full((count, 3), np.nan), np.where(kept, angles, np.nan), data.payload,
-        data.weight, blank, blank, data.sequence, data.lines,
-        f"{count} simulated shapes of {robot.name} with {noise} of noise, seed {seed}", simulated=True,
-    )  # fmt: skip
+        yield "tips and angles were weighted as if 1 mm and 1 deg were the same; state sigma_tip and sigma_angle"

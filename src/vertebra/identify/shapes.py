@@ -1,18 +1,37 @@
-"""Measured shapes: checked, and read from a file in the units people measure in."""
+"""Measured shapes: checked, read from a file, predicted with their derivatives in any parameter, and simulated."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from vertebra.errors import CellProblem, InputError, MeasurementError, VertebraError, row_name
-from vertebra.identify.rig import checked_g
-from vertebra.mechanics.problem import Problem
+from vertebra.identify.measurements import FINITE, LARGEST, checked_g, freeze, measured_text, rule
+from vertebra.identify.parameters import Choice, Parameter, Setup, Standing, apply_all, unknowns
+from vertebra.mechanics.kernels.friction import commit_slip
+from vertebra.mechanics.kernels.newton import find_shape, inspect_pose
+from vertebra.mechanics.kinematics import Pose
+from vertebra.mechanics.layout import (
+    GRIP_ARM,
+    GRIP_CLIMB,
+    GRIP_DRAW,
+    GRIP_DRAWN,
+    GRIP_RATIO,
+    GRIP_SLIP,
+    HISTORY_DRAWN,
+    HISTORY_PLANES,
+    HISTORY_SLIP,
+    LAW_PRESLIDING,
+    STATE_TAU,
+)
+from vertebra.mechanics.problem import NO_CABLES, Closure, Problem, Workspace
 from vertebra.robot.robot import Robot
 from vertebra.robot.table_file import (
     TIP,
@@ -20,14 +39,14 @@ from vertebra.robot.table_file import (
     angle_columns,
     file_error,
     read_table,
-    table_text,
     tension_columns,
     wrong_values,
 )
 from vertebra.robot.tables import Floats
+from vertebra.statics.shape import build_shape
 
-LARGEST = 1e9
-"""No tension, mass or place is larger, SI."""
+LISTS = {"tensions": 2, "tips": 2, "angles": 2, "payload": 1, "weight": 1, "sigma_tip": 1, "sigma_angle": 1}
+"""Arrays of measured shapes and their dimensions."""
 
 
 class UnsolvedRow(VertebraError):  # noqa: N818 - like the errors of the solvers
@@ -63,29 +82,20 @@ class ShapeData:
     sigma_angle: Floats
     """(N,) standard deviation of each angle, rad; NaN where not stated."""
     sequence: tuple[str, ...]
-    """(N,) rows of the same name are successive steps of one path; an empty name is a row by itself."""
+    """(N,) rows of the same name are successive steps of one path; an empty name is a path of one row."""
     lines: tuple[int, ...]
     """(N,) line of the file; 0 without one."""
     source: str = "measured shapes"
-    """Where they come from, in words."""
+    """Where they come from, for people."""
     simulated: bool = False
-    """Whether a computer made them."""
+    """Whether they are simulated."""
     notes: tuple[str, ...] = ()
-    """What a person should know about the file, such as columns that were left aside."""
+    """Remarks about the file, such as columns that were not used."""
 
     def __post_init__(self) -> None:
-        for name in ("tensions", "tips", "angles", "payload", "weight", "sigma_tip", "sigma_angle"):
-            array = np.array(getattr(self, name), dtype=np.float64)
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
-        count = len(self.tensions)
-        shapes = {"tensions": 2, "tips": 2, "angles": 2, "payload": 1, "weight": 1, "sigma_tip": 1, "sigma_angle": 1}
-        for name, dimensions in shapes.items():
-            array = getattr(self, name)
-            if array.ndim != dimensions or len(array) != count or not count:
-                raise InputError(name, f"must have one row a shape, not shape {array.shape}")
-        if self.tips.shape[1] != 3 or len(self.sequence) != count or len(self.lines) != count:
-            raise InputError("shapes", "tips have three coordinates; sequence and lines one entry a shape")
+        freeze(self, LISTS, "shape")
+        if self.tips.shape[1] != 3 or not len(self) == len(self.sequence) == len(self.lines):
+            raise InputError("shapes", "tips have three coordinates; sequence and lines have one entry per shape")
         problems = list(self._problems())
         if problems:
             raise MeasurementError(problems, self.source)
@@ -109,7 +119,7 @@ class ShapeData:
 
     @property
     def paths(self) -> list[list[int]]:
-        """Rows that follow each other, in order; a row by itself is a path of one."""
+        """Rows that follow each other, in order; a row without a name is a path of one."""
         found: dict[object, list[int]] = {}
         for row, name in enumerate(self.sequence):
             found.setdefault(name or row, []).append(row)
@@ -134,33 +144,20 @@ def shape_columns(cables: int, joints: int) -> tuple[Column, ...]:
     """Columns of the file for a robot; the tip and the angles may be measured in part."""
     # A measured coordinate without a unit would rather be in mm than in m.
     tensions, option = tension_columns(cables), partial(Column, needed=False, blank=True)
+    mass = rule(lambda mass: 0.0 <= mass < LARGEST, "must be a mass of 0 g or more, not {:g}", 1e3)
+    weight = rule(lambda value: 0.0 < value < LARGEST, "must be above 0, not {:g}; leave out rows that do not count")
+    sigma = rule(lambda sigma: 0.0 < sigma < LARGEST, "must be a standard deviation above 0")
     return (
-        Column(name="m", unit="kg", count=cables, needed=False, instead="t", check=_wrong_mass, why=tensions.why),
+        Column(name="m", unit="kg", count=cables, needed=False, instead="t", check=mass, why=tensions.why),
         replace(tensions, instead="m"),
-        replace(TIP, bare=False, needed=False, partial=True, blank=True, check=_not_finite),
-        replace(angle_columns(joints), needed=False, partial=True, blank=True, check=_not_finite),
-        option(name="payload", unit="kg", written="g", check=_wrong_mass),
-        option(name="weight", check=_wrong_weight),
-        option(name="sigma_tip", unit="m", written="mm", parts=("sigma",), check=_wrong_sigma),
-        option(name="sigma_angle", unit="rad", written="deg", parts=("sigma",), check=_wrong_sigma),
+        replace(TIP, bare=False, needed=False, partial=True, blank=True, check=FINITE),
+        replace(angle_columns(joints), needed=False, partial=True, blank=True, check=FINITE),
+        option(name="payload", unit="kg", written="g", check=mass),
+        option(name="weight", check=weight),
+        option(name="sigma_tip", unit="m", written="mm", parts=("sigma",), check=sigma),
+        option(name="sigma_angle", unit="rad", written="deg", parts=("sigma",), check=sigma),
         Column(name="sequence", text=True, needed=False),
     )
-
-
-def _wrong_mass(mass: float, _: int) -> str:
-    return "" if 0.0 <= mass < LARGEST else f"must be a mass of 0 g or more, not {1e3 * mass:g}"
-
-
-def _wrong_weight(weight: float, _: int) -> str:
-    return "" if 0.0 < weight < LARGEST else f"must be above 0, not {weight:g}; leave rows out that do not count"
-
-
-def _wrong_sigma(sigma: float, _: int) -> str:
-    return "" if 0.0 < sigma < LARGEST else "must be a standard deviation above 0"
-
-
-def _not_finite(value: float, _: int) -> str:
-    return "" if abs(value) < LARGEST else "must be a finite number"
 
 
 def read_shapes(path: str | Path, robot: Robot, *, g: float | None = None) -> ShapeData:
@@ -199,22 +196,249 @@ def read_shapes(path: str | Path, robot: Robot, *, g: float | None = None) -> Sh
 
 
 def shape_csv(data: ShapeData) -> str:
-    """The text of a file of shapes, with the digits to read the same shapes back. Simulated ones say so in line 1."""
-    columns = {column.name: column for column in shape_columns(data.tensions.shape[1], data.angles.shape[1])}
+    """The text of a file of shapes, with all digits needed to read it back. Simulated ones say so in line 1."""
     numbers = {
         "t": data.tensions,
         "tip": 1e3 * data.tips,
         "q": np.degrees(data.angles),
-        "payload": 1e3 * data.payload if data.payload.any() else None,
-        "weight": data.weight if (data.weight != 1.0).any() else None,
         "sigma_tip": 1e3 * data.sigma_tip,
         "sigma_angle": np.degrees(data.sigma_angle),
     }
-    cells = {
-        name: ["" if math.isnan(value) else f"{value:.15g}" for value in column.tolist()]
-        for key, values in numbers.items()
-        if values is not None
-        for name, column in zip(columns[key].names, values.reshape(len(data), -1).T, strict=True)
-    }
-    kept = {name: column for name, column in (cells | {"sequence": list(data.sequence)}).items() if any(column)}
-    return table_text(kept, zip(*kept.values(), strict=True), data.source if data.simulated else "")
+    if data.payload.any():
+        numbers["payload"] = 1e3 * data.payload
+    if (data.weight != 1.0).any():
+        numbers["weight"] = data.weight
+    columns = shape_columns(data.tensions.shape[1], data.angles.shape[1])
+    return measured_text(columns, numbers, {"sequence": data.sequence}, data.source if data.simulated else "")
+
+
+# Every row as a function of the parameters, and how what is seen of it responds to them.
+
+STEP = 1e-3
+"""Of the differences, in sizes of the parameter."""
+ROUND_OFF = 1e-11
+"""m or rad: a parameter that moves nothing by more, when it changes by its size, moves nothing."""
+CENTRAL = ((-2.0, 1 / 12), (-1.0, -8 / 12), (1.0, 8 / 12), (2.0, -1 / 12))
+ONE_SIDED = ((0.0, -25 / 12), (1.0, 48 / 12), (2.0, -36 / 12), (3.0, 16 / 12), (4.0, -3 / 12))
+"""Places in steps, and weights: differences of fourth order."""
+
+
+class Stencil(NamedTuple):
+    """The robot with one parameter a little changed, and what that contributes to a derivative."""
+
+    standing: Standing
+    weight: float
+
+
+class Row(NamedTuple):
+    """A solved row: its pose, and the friction history before it."""
+
+    q: Floats
+    history: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Every row solved at given values of the parameters."""
+
+    values: Floats
+    """(p,) SI."""
+    standing: Standing
+    rows: tuple[Row, ...]
+    seen: Floats
+    """(N, 3 + n) tip in m and joint angles in rad, as they would be measured."""
+
+
+class ShapeModel:
+    """The rows of measured shapes as functions of parameters."""
+
+    def __init__(self, setup: Setup, data: ShapeData, parameters: Sequence[Parameter]) -> None:
+        self.setup, self.data, self.parameters = setup, data, tuple(parameters)
+
+    def predict(self, values: Floats) -> Prediction:
+        """Solve every row; raises `UnsolvedRow` for the first that has no shape, `VertebraError` for no such robot."""
+        standing = apply_all(self.setup, self.parameters, values).standing()
+        data, robot = self.data, standing.robot
+        n, c = len(robot.joints), len(robot.cables)
+        rows: list[Row] = [Row(np.empty(0), np.empty(0))] * len(data)
+        seen = np.empty((len(data), 3 + n))
+        for path in data.paths:
+            q, history = np.zeros(n), np.zeros((HISTORY_PLANES, c, n))
+            for step, row in enumerate(path):
+                before = history.copy()
+                q = self._solve(standing.with_payload(float(data.payload[row])), row, q.copy(), history, step > 0)
+                rows[row] = Row(q, before)
+                seen[row, :3], seen[row, 3:] = standing.seen(q), q
+        return Prediction(values.copy(), standing, tuple(rows), seen)
+
+    def _solve(self, problem: Problem, row: int, q: Floats, history: Floats, use_start: bool) -> Floats:
+        """The pose of a row, from `q`; friction's `history` goes on to the next."""
+        work, pull = problem.workspace(history=history), self.data.tensions[row].copy()
+        status = find_shape(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, use_start, q, *work.scratch)
+        try:
+            build_shape(problem, status, pull, q, work, by_length=False).require_solved()
+        except VertebraError as error:
+            raise UnsolvedRow(row + 1, self.data.lines[row], error) from error
+        if work.friction is not None:
+            commit_slip(problem.robot.cables, work.friction.laws, pull, work.friction.grip, history)
+        return q
+
+    def differentiate(self, prediction: Prediction) -> Floats:
+        """(N, 3 + n, p) derivative of what is seen of every row in every parameter."""
+        data, standing = self.data, prediction.standing
+        stencils = [self._stencil(prediction.values, i) for i in range(len(self.parameters))]
+        n, c, p = len(standing.robot.joints), len(standing.robot.cables), len(self.parameters)
+        slopes = np.empty((len(data), 3 + n, p))
+        for path in data.paths:
+            memory = np.zeros((p, c, n))
+            for row in path:
+                slopes[row], memory = self._answer(standing, stencils, prediction.rows[row], row, memory)
+        size = np.array([each.size(value) for each, value in zip(self.parameters, prediction.values, strict=True)])
+        slopes[..., np.abs(slopes * size).max(axis=(0, 1)) < ROUND_OFF] = 0.0
+        return slopes
+
+    def _stencil(self, values: Floats, place: int) -> list[Stencil]:
+        """Changed robots about `values`; to one side where there is no robot on the other."""
+        size = STEP * self.parameters[place].size(float(values[place]))
+        failed: VertebraError | None = None
+        for side, points in ((1.0, CENTRAL), (1.0, ONE_SIDED), (-1.0, ONE_SIDED)):
+            try:
+                return [
+                    Stencil(self._changed(values, place, side * size * at), side * weight / size)
+                    for at, weight in points
+                ]
+            except VertebraError as error:
+                failed = error
+        assert failed is not None
+        raise failed
+
+    def _changed(self, values: Floats, place: int, change: float) -> Standing:
+        changed = values.copy()
+        changed[place] += change
+        return apply_all(self.setup, self.parameters, changed).standing()
+
+    def _answer(
+        self, standing: Standing, stencils: list[list[Stencil]], solved: Row, row: int, memory: Floats
+    ) -> tuple[Floats, Floats]:
+        """d(seen)/dp (3 + n, p) of a row, and dw/dp (p, cables, n) that it leaves behind."""
+        q, pull, payload = solved.q, self.data.tensions[row].copy(), float(self.data.payload[row])
+        problem = standing.with_payload(payload)
+        work = problem.workspace(history=solved.history.copy())
+        balance_at(problem, work, pull, q)
+        stiffness = problem.dense_stiffness(work)
+        n, p = len(q), len(self.parameters)
+        pushed, drawn, direct = np.zeros((n, p)), np.zeros_like(memory), np.zeros((3, p))
+        for i, points in enumerate(stencils):
+            for changed, weight in points:
+                tau, at = held_torques(changed.with_payload(payload), pull, q, work)
+                pushed[:, i] += weight * tau
+                direct[:, i] += weight * changed.seen(q)
+                if at is not None:
+                    drawn[i] += weight * at
+        if work.friction is not None:
+            pushed += self._remembered(work, pull, drawn, memory)
+        turned = np.linalg.solve(stiffness, -pushed).astype(np.float64, copy=False)
+        seen = np.vstack([standing.turn @ Pose(standing.robot, q).jacobian()[:3] @ turned + direct, turned])
+        return seen, memory if work.friction is None else left_behind(work, drawn, turned, memory)
+
+    @staticmethod
+    def _remembered(work: Workspace, pull: Floats, drawn: Floats, memory: Floats) -> Floats:
+        """(n, p) joint torques through slip directions that are not at full slip, at the fixed pose."""
+        assert work.friction is not None
+        grip, presliding = work.friction.grip, work.friction.laws[:, LAW_PRESLIDING]
+        # CLIMB is the sum over discs up to j of d log F / ds over the presliding, for those that stick.
+        share = np.diff(grip[GRIP_CLIMB], axis=1, prepend=0.0)
+        change = np.cumsum(share * (presliding[:, None] * memory + drawn), axis=2)
+        torques = pull[:, None] * grip[GRIP_RATIO] * grip[GRIP_ARM]
+        total: Floats = np.einsum("kj,pkj->jp", torques, change)
+        return total
+
+
+def balance_at(problem: Problem, work: Workspace, pull: Floats, q: Floats) -> Floats:
+    """(n,) joint torques out of balance at a pose, N*m; `work` then belongs to it."""
+    inspect_pose(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
+    tau: Floats = work.state[:, STATE_TAU].copy()
+    return tau
+
+
+def held_torques(problem: Problem, pull: Floats, q: Floats, solved: Workspace) -> tuple[Floats, Floats | None]:
+    """Joint torques of a changed robot at a fixed pose and with fixed slip directions, and how far cables are drawn."""
+    work = problem.workspace()
+    if work.friction is None or solved.friction is None:
+        return balance_at(problem, work, pull, q), None
+    held, past = solved.friction.grip, work.friction.history
+    past[HISTORY_SLIP], past[HISTORY_DRAWN] = held[GRIP_SLIP], held[GRIP_DRAWN]
+    tau = balance_at(problem, work, pull, q)
+    drawn = work.friction.grip[GRIP_DRAWN].copy()
+    if not np.array_equal(drawn, held[GRIP_DRAWN]):
+        past[HISTORY_DRAWN] = drawn
+        tau = balance_at(problem, work, pull, q)
+    return tau, drawn
+
+
+def left_behind(work: Workspace, drawn: Floats, turned: Floats, memory: Floats) -> Floats:
+    """(p, cables, n) dw/dp after a row: as before where a cable sticks, -(dD/dp) / presliding where it slips."""
+    assert work.friction is not None
+    grip, presliding = work.friction.grip, work.friction.laws[:, LAW_PRESLIDING]
+    # D of a disc is the change of all segments beyond it.
+    segments = grip[GRIP_DRAW][None] * turned.T[:, None, :]
+    total = drawn + np.cumsum(segments[:, :, ::-1], axis=2)[:, :, ::-1]
+    sticks = np.abs(grip[GRIP_SLIP]) < 1.0
+    after: Floats = np.where(sticks[None], memory, -total / presliding[:, None])
+    return after
+
+
+# Shapes that a known robot would show: for planning measurements, and for testing what is fitted.
+
+
+def simulate_shapes(
+    robot: Robot,
+    tensions: ArrayLike,
+    values: Mapping[str, float] | None = None,
+    *,
+    noise_tip: float = 0.0,
+    noise_angle: float = 0.0,
+    seed: int = 0,
+    tips: bool = True,
+    joints: Iterable[int] | None = None,
+    payload: ArrayLike = 0.0,
+    sequence: Sequence[str] | None = None,
+    gravity: str | ArrayLike | None = None,
+    closure: Closure = "virtual-work",
+) -> ShapeData:
+    """Simulated shapes under rows of tensions (N, cables), N, of a robot whose parameters have these `values`.
+
+    `noise_tip` in m and `noise_angle` in rad: standard deviation of normal noise on every coordinate and angle.
+    `joints`: which angles are measured, counted from 1; default all without `tips`, none with them. `payload` in kg,
+    one for all or one per row. `sequence`: path names, one per row; by default every row is a path of its own.
+    """
+    pull = np.array(tensions, dtype=np.float64)
+    n, c = len(robot.joints), len(robot.cables)
+    if pull.ndim != 2 or pull.shape[1] != c:
+        raise InputError("tensions", f"must have shape (N, {c}) for {robot.name}, not {pull.shape}")
+    count = len(pull)
+    setup = Setup.of(robot, gravity, closure)
+    if values:
+        asked = unknowns(setup, [Choice(name, start=value) for name, value in values.items()])
+        setup = apply_all(setup, [item.parameter for item in asked], np.array([item.start for item in asked]))
+    blank = np.full(count, np.nan)
+    data = ShapeData(
+        pull, np.zeros((count, 3)), np.full((count, n), np.nan), np.broadcast_to(payload, count), np.ones(count),
+        blank, blank, tuple(sequence or [""] * count), (0,) * count,
+    )  # fmt: skip
+    seen = ShapeModel(setup, data, ()).predict(np.empty(0)).seen
+    random = np.random.default_rng(seed)
+    places = seen[:, :3] + random.normal(0.0, 1.0, (count, 3)) * noise_tip
+    angles = seen[:, 3:] + random.normal(0.0, 1.0, (count, n)) * noise_angle
+    measured = list(joints) if joints is not None else [] if tips else list(range(1, n + 1))
+    if not all(1 <= joint <= n for joint in measured):
+        raise InputError("joints", f"must be from 1 to {n}")
+    kept = np.isin(np.arange(1, n + 1), measured)
+    noise = " and ".join(
+        [f"{1e3 * noise_tip:g} mm"] * tips + [f"{np.degrees(noise_angle):g} deg"] * bool(kept.any())
+    )  # fmt: skip
+    return ShapeData(
+        pull, places if tips else np.full((count, 3), np.nan), np.where(kept, angles, np.nan), data.payload,
+        data.weight, blank, blank, data.sequence, data.lines,
+        f"{count} simulated shapes of {robot.name} with {noise} of noise, seed {seed}", simulated=True,
+    )  # fmt: skip

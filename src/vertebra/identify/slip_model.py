@@ -1,4 +1,4 @@
-"""mu with its covariance from slip tests: which load makes a link slip, the mu of least squares, and how sure it is."""
+"""mu with its covariance from slip tests: which load makes a link slip, the least-squares mu, and its uncertainty."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 
 from vertebra.errors import CellProblem, InputError, MeasurementError
 from vertebra.identify.slips import RECORDED, Rows, SlipData, largest_mu, two_link_rig, with_friction
-from vertebra.identify.statistics import pointwise_factor
+from vertebra.identify.statistics import Estimate, check_level, check_sigma, pointwise_factor, pure_scatter
 from vertebra.locked.ball_shape import BallShape
 from vertebra.locked.chain import LockedChain, Setting, checked_tensions, load_couple, load_place
 from vertebra.locked.payload import Payload, payload
 from vertebra.mechanics.kernels.ball import joint_limits
+from vertebra.robot.arguments import positive_count
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
@@ -52,7 +53,7 @@ class SlipModel:
     def of(cls, rig: Robot, data: SlipData) -> SlipModel:
         cables = len(rig.cables)
         if data.tensions.shape[1] != cables:
-            raise InputError("slips", f"has {data.tensions.shape[1]} tensions a row, and the rig has {cables} cables")
+            raise InputError("slips", f"has {data.tensions.shape[1]} tensions per row, and the rig has {cables} cables")
         limit = float(rig.joints["limit"][0])
         problems = [
             CellProblem(row + 1, data.lines[row], "bend_deg", f"the joint bends {math.degrees(limit):g} deg at most")
@@ -180,7 +181,7 @@ def best_mu(model: SlipModel, scan: Scan, points: Points) -> float:
         _refuse(model, f"is larger than any mu up to {model.largest:.4g} explains, where mu times the ring's radius "
                 "reaches the ball's; check the unit, where the load acts, and the tensions")  # fmt: skip
     if slope(low) >= 0.0:
-        _refuse(model, "does not grow with the tension, as friction would make it; check the columns")
+        _refuse(model, "does not grow with the tension as friction does; check the columns")
     return float(brentq(slope, low, high, xtol=1e-14, rtol=1e-14))
 
 
@@ -206,11 +207,11 @@ def _refuse(model: SlipModel, message: str) -> None:
     raise MeasurementError([CellProblem(0, 0, "slip_force_N", message)], model.data.source)
 
 
-# mu with its covariance from slip tests, and nothing more: what a fit reports and what simulated ones repeat.
+# mu with its covariance from slip tests: the part of a fit that simulated calibrations repeat.
 
 SCATTERS = ("constant", "proportional")
-ROUNDS = 60
-"""Of fits with sizes that follow the fit before."""
+MOST_FITS = 60
+"""Of repeated fits, each with the sizes that the one before it gave."""
 UNIFORM = 1.0 / math.sqrt(12.0)
 """Standard deviation of a value that can be anywhere in a step, in steps."""
 LEAST_SIZE = 0.01
@@ -234,10 +235,8 @@ class Options(NamedTuple):
         """`InputError` for what cannot be."""
         if self.scatter not in SCATTERS:
             raise InputError("scatter", f"must be {' or '.join(SCATTERS)}, not {self.scatter!r}")
-        if self.sigma is not None and not (isinstance(self.sigma, int | float) and 0.0 < self.sigma < math.inf):
-            raise InputError("sigma", f"must be a standard deviation above 0, such as 0.2 N, not {self.sigma!r}")
-        if not (isinstance(self.level, int | float) and 0.0 < self.level < 1.0):
-            raise InputError("level", f"must be a probability between 0 and 1, such as 0.95, not {self.level!r}")
+        check_sigma(self.sigma, "0.2 N")
+        check_level(self.level)
 
 
 class Solution(NamedTuple):
@@ -261,8 +260,8 @@ class Solution(NamedTuple):
     freedom: int
     """Degrees of freedom of the scatter."""
     rounding: Floats
-    """(1,) or (2,) how far steps of the load can have moved mu (and the shift, N) if all tests were rounded alike; zero
-    where tests scatter enough to average it out."""
+    """(1,) or (2,) how far steps of the load can have moved mu (and the shift, N) if all tests were rounded the same
+    way; zero where tests scatter enough to average it out."""
 
     def factor(self, level: float) -> float:
         """Half-width of intervals in standard errors."""
@@ -276,6 +275,10 @@ class Solution(NamedTuple):
         """Lowest and highest mu."""
         half = self.half(0, level)
         return self.mu - half, self.mu + half
+
+    def offset(self, level: float) -> Estimate:
+        """The shift with its uncertainty, where it was fitted."""
+        return Estimate.of("offset", self.shift, math.sqrt(self.covariance[1, 1]), self.half(1, level))
 
 
 def solve(model: SlipModel, scan: Scan, options: Options) -> Solution:
@@ -312,7 +315,7 @@ def _scatter(
     if sigma is not None:
         coarse = sigma < 0.5 * step
         return (sigma if coarse else math.hypot(sigma, UNIFORM * step)), freedom, coarse
-    pure, repeats = pure_scatter(model, misfits)
+    pure, repeats = pure_scatter(model.cell, misfits)
     if not repeats:
         pure, repeats = squares, freedom
     if step and math.sqrt(pure / repeats) < 0.5 * step:
@@ -324,23 +327,11 @@ def _size(values: Floats) -> float:
     return math.sqrt(float(np.mean(values**2)))
 
 
-def setting_means(model: SlipModel, values: Floats) -> Floats:
-    """(settings,) mean over the tests of each setting."""
-    means: Floats = np.bincount(model.cell, values) / np.bincount(model.cell)
-    return means
-
-
-def pure_scatter(model: SlipModel, values: Floats) -> tuple[float, int]:
-    """Sum of squares about the means of repeats, and its degrees of freedom."""
-    away = values - setting_means(model, values)[model.cell]
-    return float(away @ away), len(values) - len(model.first)
-
-
 def _settled(model: SlipModel, scan: Scan, points: Points, scatter: str) -> tuple[float, Floats]:
     """mu, and the size of the scatter at each setting: with a proportional one, fits follow each other until the
     forces that the sizes are taken from are those of the fit itself."""
     mu, sizes = best_mu(model, scan, points), np.ones(len(model.first))
-    for _ in range(ROUNDS if scatter == "proportional" else 0):
+    for _ in range(MOST_FITS if scatter == "proportional" else 0):
         forces = model.forces(mu)
         # A setting that would slip without any load is not known infinitely well.
         before, sizes = mu, np.maximum(forces, LEAST_SIZE * forces.max())
@@ -399,19 +390,20 @@ def simulate_slips(
 ) -> SlipData:
     """Simulated slip tests of two links of `robot` with friction `mu` (default: as in the file), `repeats` of each.
 
-    `tensions_N`: for each setting one number for all cables, or one a cable. Noise is normal, with a standard deviation
-    of `noise_N` plus `noise_share` times the force (added as variances). The load grows along `direction` (default:
-    that of gravity) at `point` of the held link, m (default: the tip), smoothly or in steps of `step_N`; `recorded` is
-    the first load that slipped (slipped) or the last that held (held). `offset_N` is missing in every force.
+    `tensions_N`: for each setting one number for all cables, or one per cable. Noise is normal, with a standard
+    deviation of `noise_N` plus `noise_share` times the force (added as variances). The load grows along `direction`
+    (default: that of gravity) at `point` of the held link, m (default: the tip), smoothly or in steps of `step_N`;
+    `recorded` is the first load that slipped (slipped) or the last that held (held). `offset_N` is missing in every
+    force.
     """
     rig = two_link_rig(robot)
     coefficient = float(rig.joints["friction"][0]) if mu is None else mu
-    _check(rig, coefficient, repeats, recorded)
+    _check(rig, coefficient, recorded)
     noise_N, noise_share, step_N = (
         _not_negative(name, value)
         for name, value in (("noise_N", noise_N), ("noise_share", noise_share), ("step_N", step_N))
     )
-    tensions = np.repeat(_tensions(rig, tensions_N), repeats, axis=0)
+    tensions = np.repeat(_tensions(rig, tensions_N), positive_count("repeats", repeats), axis=0)
     count = len(tensions)
     toward = np.array(rig.gravity if direction is None else direction, dtype=np.float64)
     if toward.shape != (3,) or not np.isfinite(toward).all() or not toward.any():
@@ -437,10 +429,11 @@ def simulate_slips(
 
 
 def written_down(force: Floats, step: float, recorded: str) -> Floats:
-    """(n,) N: what a person writes who adds weights of `step` N until the link slips at `force`."""
+    """(n,) N: what a person records who adds weights of `step` N until the link slips at `force`."""
     if (force <= (step if recorded == "held" else 0.0)).any():
         raise InputError(
-            "noise_N", "some simulated links slip without any load; make the noise or the step smaller, or pull harder"
+            "noise_N",
+            "some simulated links slip without any load; make the noise or the step smaller, or raise the tensions",
         )
     if not step:
         return force
@@ -448,9 +441,7 @@ def written_down(force: Floats, step: float, recorded: str) -> Floats:
     return weights
 
 
-def _check(rig: Robot, mu: float, repeats: int, recorded: str) -> None:
-    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-        raise InputError("repeats", f"must be a whole number of 1 or more, not {repeats!r}")
+def _check(rig: Robot, mu: float, recorded: str) -> None:
     if not (isinstance(mu, int | float) and 0.0 < mu <= largest_mu(rig)):
         raise InputError("mu", f"must be above 0 and up to {largest_mu(rig):.4g} for this ball and ring, not {mu!r}")
     if recorded not in RECORDED:
@@ -468,7 +459,7 @@ def _tensions(rig: Robot, values: Iterable[ArrayLike]) -> Floats:
     try:
         rows = [np.broadcast_to(np.asarray(value, dtype=np.float64), count) for value in values]
     except (TypeError, ValueError):
-        message = f"must be numbers in N: for each setting one for all cables, or {count}, one a cable"
+        message = f"must be numbers in N: for each setting one for all cables, or {count}, one per cable"
         raise InputError("tensions_N", message) from None
     if not rows:
         raise InputError("tensions_N", "needs one setting or more")
@@ -481,4 +472,7 @@ def _refuse_simulation(data: SlipData, force: Floats, mu: float) -> None:
         if not force[row] < math.inf:
             raise InputError("direction", f"no load in this direction makes the link slip at {pull} N with mu {mu:g}")
         if not force[row] > 0.0:
-            raise InputError("tensions_N", f"at {pull} N the link slips without any load; pull harder, or more evenly")
+            raise InputError(
+                "tensions_N",
+                f"at {pull} N the link slips without any load; raise or even out the tensions",
+            )

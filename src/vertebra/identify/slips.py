@@ -12,15 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vertebra.errors import CellProblem, InputError, MeasurementError, row_name
+from vertebra.identify.measurements import FINITE, LARGEST, freeze, measured_text, refuse_both, rule
 from vertebra.robot.description import BallJoint, Cables, Section
 from vertebra.robot.robot import Robot
-from vertebra.robot.table_file import Column, read_table, table_text, tension_columns, wrong_values
+from vertebra.robot.table_file import Column, read_table, tension_columns, wrong_values
 from vertebra.robot.tables import Floats
 
 LARGEST_MU = 100.0
 """No robot file takes more."""
 CLOSEST = 1e-6
-"""How near mu r_c may come to the radius of the ball, in parts of it: there the torsion limit has no meaning."""
+"""How near mu r_c may come to the radius of the ball, relative to it: beyond, the torsion limit has no meaning."""
 
 
 def two_link_rig(robot: Robot) -> Robot:
@@ -73,10 +74,8 @@ def largest_mu(rig: Robot) -> float:
 # Slip tests of two links, checked: tensions of the cables, and the load that made the link slip.
 
 Rows = NDArray[np.intp]
-LARGEST = 1e9
-"""No tension, force or place is larger, SI."""
 LISTS = {"tensions": 2, "force": 1, "bend": 1, "azimuth": 1, "direction": 2, "point": 2, "step": 1, "held": 1}
-"""Lists of a slip test and their dimensions."""
+"""Arrays of slip tests and their dimensions."""
 RECORDED = {"slipped": 0.0, "held": 1.0}
 """Which load of a test is written down: the first one that slipped, or the last one that held."""
 DECIMALS = 9
@@ -106,23 +105,19 @@ class SlipData:
     lines: tuple[int, ...] = ()
     """(n,) line of the file; 0 without one."""
     source: str = "slip tests"
-    """Where they come from, in words."""
+    """Where they come from, for people."""
     simulated: bool = False
-    """Whether a computer made them."""
+    """Whether they are simulated."""
     notes: tuple[str, ...] = ()
-    """What a person should know about the file, such as columns that were left aside."""
+    """Remarks about the file, such as columns that were not used."""
 
     def __post_init__(self) -> None:
-        for name, dimensions in LISTS.items():
-            array = _frozen(name, getattr(self, name))
-            if array.ndim != dimensions or len(array) != len(self.force) or not len(array):
-                raise InputError(name, f"must have one row a slip test, not shape {array.shape}")
-            object.__setattr__(self, name, array)
+        freeze(self, LISTS, "slip test")
         if self.direction.shape[1] != 3 or self.point.shape[1] != 3 or not self.tensions.shape[1]:
             raise InputError("slips", "directions and points have three coordinates, and one cable or more pulls")
         object.__setattr__(self, "lines", tuple(self.lines) or (0,) * len(self))
         if len(self.lines) != len(self):
-            raise InputError("lines", f"must have one entry a slip test, not {len(self.lines)}")
+            raise InputError("lines", f"must have one entry per slip test, not {len(self.lines)}")
         values = {"t": self.tensions, "slip_force": self.force, "recorded": self.held}
         values |= {name: getattr(self, name) for name in ("bend", "azimuth", "direction", "point", "step")}
         problems = [*wrong_values(slip_columns(self.tensions.shape[1]), values, self.lines), *self._wrong_rows()]
@@ -133,7 +128,7 @@ class SlipData:
         object.__setattr__(self, "direction", unit)
 
     def _wrong_rows(self) -> Iterator[CellProblem]:
-        """What no single cell shows."""
+        """Faults that no single cell shows."""
         for row, line in enumerate(self.lines):
             force, step = float(self.force[row]), float(self.step[row])
             if not self.tensions[row].any():
@@ -177,15 +172,6 @@ class SlipData:
         return f"SlipData: {len(self)} {made}slip tests at {settings} settings, from {self.source}"
 
 
-def _frozen(name: str, values: object) -> Floats:
-    try:
-        array: Floats = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(name, "must be numbers, one row a slip test") from None
-    array.flags.writeable = False
-    return array
-
-
 # The file `slips.csv`: one row per slip test of two links, in the units people measure in.
 #
 # tension_N,slip_force_N
@@ -198,41 +184,29 @@ def slip_columns(cables: int) -> tuple[Column, ...]:
     """Columns of the file for a rig with so many cables."""
     each = replace(tension_columns(cables), needed=False, instead="tension", why=f"the rig has {cables} cables")
     option = partial(Column, needed=False, blank=True)
+    force = rule(
+        lambda force: 0.0 < force < LARGEST, "must be a load above 0 N, not {:g}; its direction is in dx, dy, dz"
+    )
+    angle = rule(lambda angle: abs(angle) <= 4 * math.pi, "must be an angle in degrees")
+    step = rule(lambda step: 0.0 <= step < LARGEST, "must be a load step of 0 N or more, not {:g}")
+    held = rule(
+        lambda held: held in RECORDED.values(),
+        "must be 1 where the load is the last that held, 0 where it is the first that slipped",
+    )
     return (
         each,
         Column(name="tension", unit="N", instead="t", check=each.check, why=f"one for all cables, or {each.spoken}"),
-        Column(name="slip_force", unit="N", check=_wrong_force),
-        option(name="bend", unit="rad", written="deg", check=_wrong_angle),
-        option(name="azimuth", unit="rad", written="deg", check=_wrong_angle),
-        option(name="direction", parts=("dx", "dy", "dz"), blank=False, check=_not_finite),
+        Column(name="slip_force", unit="N", check=force),
+        option(name="bend", unit="rad", written="deg", check=angle),
+        option(name="azimuth", unit="rad", written="deg", check=angle),
+        option(name="direction", parts=("dx", "dy", "dz"), blank=False, check=FINITE),
         option(name="point", unit="m", written="mm", parts=("px", "py", "pz"), blank=False, instead="arm",
-               check=_not_finite),
-        option(name="arm", unit="m", written="mm", instead="point", check=_not_finite),
-        option(name="step", unit="N", check=_wrong_step),
-        option(name="recorded", words=RECORDED, check=_wrong_record,
+               check=FINITE),
+        option(name="arm", unit="m", written="mm", instead="point", check=FINITE),
+        option(name="step", unit="N", check=step),
+        option(name="recorded", words=RECORDED, check=held,
                why="slipped (the first load that slipped) or held (the last one that held)"),
     )  # fmt: skip
-
-
-def _wrong_force(force: float, _: int) -> str:
-    return "" if 0.0 < force < LARGEST else f"must be a load above 0 N, not {force:g}; its direction is in dx, dy, dz"
-
-
-def _wrong_step(step: float, _: int) -> str:
-    return "" if 0.0 <= step < LARGEST else f"must be a step of the load of 0 N or more, not {step:g}"
-
-
-def _wrong_angle(angle: float, _: int) -> str:
-    return "" if abs(angle) <= 4 * math.pi else "must be an angle in degrees"
-
-
-def _wrong_record(held: float, _: int) -> str:
-    known = held in RECORDED.values()
-    return "" if known else "must be 1 where the load is the last that held, 0 where it is the first that slipped"
-
-
-def _not_finite(value: float, _: int) -> str:
-    return "" if abs(value) < LARGEST else "must be finite numbers"
 
 
 def read_slips(
@@ -256,9 +230,7 @@ def read_slips(
     common_step, common_record = _step(step), _recorded(recorded)
     table = read_table(path, slip_columns(cables), per="slip test")
     given = {"direction": (direction, "dx"), "step": (step, "step_N"), "recorded": (recorded, "recorded")}
-    for name, (value, column) in given.items():
-        if value is not None and column in table.names:
-            raise InputError(name, f"{path} has its own column {table.names[column]}; leave one of the two out")
+    refuse_both(table, path, given)
     if direction is None and "direction" not in table.values and not rig.gravity.any():
         raise InputError("direction", f"{robot.name} has no gravity to load along; say where the load pulls to")
     point = table.values.get("point", np.tile(tip, (len(table), 1)))
@@ -285,8 +257,7 @@ def read_slips(
 
 
 def slip_csv(data: SlipData) -> str:
-    """The text of a file of slip tests, with the digits to read the same back. Simulated ones say so in line 1."""
-    columns = {column.name: column for column in slip_columns(data.tensions.shape[1])}
+    """The text of a file of slip tests, with all digits needed to read it back. Simulated ones say so in line 1."""
     same = (data.tensions == data.tensions[:, :1]).all()
     numbers = {"tension": data.tensions[:, 0]} if same else {"t": data.tensions}
     numbers["slip_force"] = data.force
@@ -294,16 +265,12 @@ def slip_csv(data: SlipData) -> str:
         if angle.any():
             numbers[name] = np.degrees(angle)
     numbers |= {"direction": data.direction, "point": 1e3 * data.point}
+    recorded: list[str] = []
     if data.step.any():
         numbers["step"] = data.step
-    cells = {
-        name: [f"{value:.15g}" for value in (column + 0.0).tolist()]
-        for key, values in numbers.items()
-        for name, column in zip(columns[key].names, values.reshape(len(data), -1).T, strict=True)
-    }
-    if data.step.any():
-        cells["recorded"] = ["held" if held else "slipped" for held in data.held]
-    return table_text(cells, zip(*cells.values(), strict=True), data.source if data.simulated else "")
+        recorded = ["held" if held else "slipped" for held in data.held]
+    columns = slip_columns(data.tensions.shape[1])
+    return measured_text(columns, numbers, {"recorded": recorded}, data.source if data.simulated else "")
 
 
 def _direction(rig: Robot, given: Sequence[float] | None) -> Floats:

@@ -1,18 +1,15 @@
-"""Least squares for few unknowns, with and without bounds, and what the data say of them: quantiles, tests,
-identifiability.
-"""
+"""Least squares for few unknowns, with and without bounds, and what the residuals say: intervals and tests."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vertebra.errors import InputError, VertebraError
-from vertebra.identify.parameters import Unknown
 from vertebra.robot.tables import Floats
 
 STEPS, HALVINGS = 60, 40
@@ -229,8 +226,44 @@ def bounded_step(here: Linear, damping: float) -> Floats:
     return step
 
 
-# Quantiles and tests of a least-squares fit: Student and Fisher where the scatter is estimated from the residuals,
+# Intervals and tests of a least-squares fit: Student and Fisher where the scatter is estimated from the residuals,
 # normal and chi-squared where it is known.
+
+ALARM = 0.01
+"""Tests of the data raise a warning below this probability: one false alarm in a hundred each."""
+
+
+class Estimate(NamedTuple):
+    """One number with its uncertainty."""
+
+    name: str
+    value: float
+    error: float
+    """Standard error."""
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, name: str, value: float, error: float, half: float) -> Estimate:
+        """With an interval of `half` to either side."""
+        return cls(name, float(value), float(error), float(value - half), float(value + half))
+
+    @property
+    def sign_known(self) -> bool:
+        """Whether the interval leaves zero out."""
+        return self.low > 0.0 or self.high < 0.0
+
+
+def check_level(level: float) -> None:
+    """A probability of intervals."""
+    if not (isinstance(level, int | float) and 0.0 < level < 1.0):
+        raise InputError("level", f"must be a probability between 0 and 1, such as 0.95, not {level!r}")
+
+
+def check_sigma(sigma: float | None, example: str, name: str = "sigma") -> None:
+    """A known standard deviation, or None."""
+    if sigma is not None and not (isinstance(sigma, int | float | np.floating) and 0.0 < sigma < math.inf):
+        raise InputError(name, f"must be a standard deviation above 0, such as {example}, not {sigma!r}")
 
 
 def pointwise_factor(level: float, dof: int, known: bool) -> float:
@@ -242,7 +275,7 @@ def pointwise_factor(level: float, dof: int, known: bool) -> float:
 
 
 def simultaneous_factor(level: float, unknowns: int, dof: int, known: bool) -> float:
-    """Half-width of a band that holds the whole curve at once, in standard errors (Scheffé; Working and Hotelling)."""
+    """Half-width of a band that contains the whole curve, in standard errors (Scheffé; Working and Hotelling)."""
     from scipy import special
 
     if known:
@@ -274,125 +307,44 @@ def p_of_scatter(squares: float, dof: int, sigma: float) -> float:
     return float(special.chdtrc(dof, squares / sigma**2)) if dof else 1.0
 
 
-# What measurements can tell of parameters, and which combinations of them they cannot see.
-#
-# Errors are judged against the size of a parameter: its value, or the least change that matters where that is larger.
+class LackOfFit(NamedTuple):
+    """Do the means of repeated readings lie farther from the model than the scatter of the repeats explains?"""
 
-ROUGH, BLIND = 0.1, 0.5
-"""Standard errors, in sizes, from which on a parameter is known roughly, and not at all."""
-UNSEEN = 1e-8
-"""Part of the strongest combination below which one is not seen whatever the scatter: differences end there."""
-SHARE = 0.15
-"""Parameters whose part in a combination is smaller than this, of the largest, are not named."""
-
-
-class Unseen(NamedTuple):
-    """A combination of parameters that the measurements do not determine."""
-
-    names: tuple[str, ...]
-    """Who takes part."""
-    direction: Floats
-    """(p,) SI: a change of all fitted parameters, the largest by a tenth of its size."""
-    error: float
-    """Standard error along the combination in sizes; infinite where nothing is seen at all."""
-    tip: float
-    """How far this change moves any predicted coordinate of a tip, m."""
-    angle: float
-    """How far it turns any predicted joint that was measured, rad."""
-    sentence: str
-    """The same in words, with the remedy."""
+    noise: float
+    """Scatter of repeats about the mean of their setting (pure error), in the unit of the residuals."""
+    pure_freedom: int
+    """Degrees of freedom of the pure error."""
+    freedom: int
+    """Settings minus unknowns."""
+    ratio: float
+    """Fisher's F: mean square of the misfit of the means over that of the pure error (or over the known noise)."""
+    p: float
+    """How often chance alone gives this ratio or more where the model is right."""
 
 
-class Seen(NamedTuple):
-    """What the data say, without priors."""
-
-    singular_values: Floats
-    """(f,) of the Jacobian of the free parameters, in standard deviations of the measurements per size: largest first.
-    One over it is the standard error of that combination."""
-    directions: Floats
-    """(f, p) combinations that belong to them, in sizes of the parameters."""
-    unseen: tuple[Unseen, ...]
+def setting_means(cell: NDArray[np.intp], values: Floats) -> Floats:
+    """(settings,) mean over the readings of each setting; `cell` (n,) is the setting of each reading."""
+    means: Floats = np.bincount(cell, values) / np.bincount(cell)
+    return means
 
 
-def what_data_see(
-    unknowns: Sequence[Unknown], size: Floats, slopes: Floats, raw: Floats, tips: NDArray[np.bool_],
-    held: NDArray[np.bool_],
-) -> Seen:  # fmt: skip
-    """`slopes` (m, p): of all measured numbers over their standard deviation; `raw` the same in m and rad; `tips` (m,)
-    which of them are coordinates of tips; `held` (p,) which parameters a bound holds."""
-    free = np.flatnonzero(~held)
-    scaled = slopes[:, free] * size[free]
-    _, values, right = np.linalg.svd(scaled, full_matrices=True)
-    values = np.concatenate([values, np.zeros(len(free) - len(values))])
-    directions = np.zeros((len(free), len(unknowns)))
-    directions[:, free] = right
-    least = UNSEEN * max(float(values[0]) if len(values) else 0.0, np.finfo(float).tiny)
-    unseen = []
-    for value, direction in zip(values, directions, strict=True):
-        error = 1.0 / float(value) if value > least else np.inf
-        if error > BLIND:
-            unseen.append(_unseen(unknowns, size, direction, error, raw, tips))
-    return Seen(values, directions, tuple(reversed(unseen)))
+def pure_scatter(cell: NDArray[np.intp], values: Floats) -> tuple[float, int]:
+    """Sum of squares about the means of repeats, and its degrees of freedom."""
+    means = setting_means(cell, values)
+    away = values - means[cell]
+    return float(away @ away), len(values) - len(means)
 
 
-def _unseen(
-    unknowns: Sequence[Unknown], size: Floats, direction: Floats, error: float, raw: Floats, tips: NDArray[np.bool_]
-) -> Unseen:
-    largest = int(np.argmax(np.abs(direction)))
-    parts = 0.1 * direction / direction[largest]
-    change = parts * size
-    moved = np.abs(raw @ change)
-    tip = float(moved[tips].max()) if tips.any() else 0.0
-    angle = float(moved[~tips].max()) if (~tips).any() else 0.0
-    order = [i for i in np.argsort(-np.abs(parts), kind="stable") if abs(parts[i]) >= SHARE * 0.1]
-    texts = [_change_text(unknowns[i], float(change[i]), float(parts[i]), float(size[i])) for i in sorted(order)]
-    names = tuple(unknowns[i].name for i in sorted(order))
-    moves = [f"{1e3 * tip:.2g} mm"] * bool(tips.any()) + [f"{np.degrees(angle):.2g} deg"] * bool((~tips).any())
-    far = " or ".join(moves)
-    if len(names) == 1:
-        remedy = "give a prior, leave it out, or measure where it matters"
-        how = "hardly" if np.isfinite(error) else "not"
-        sentence = f"{names[0]} is {how} seen: {texts[0]} moves no prediction by more than {far}; {remedy}"
-    else:
-        remedy = "fix one of them, give a prior, or measure where they differ"
-        together = " with ".join(texts)
-        listed = f"{', '.join(names[:-1])} and {names[-1]}"
-        how = "can hardly" if np.isfinite(error) else "cannot"
-        sentence = f"{listed} {how} be told apart: {together} moves no prediction by more than {far}; {remedy}"
-    return Unseen(names, change, error, tip, angle, sentence)
-
-
-def _change_text(unknown: Unknown, change: float, part: float, size: float) -> str:
-    parameter = unknown.parameter
-    if size > parameter.least_size:
-        return f"{parameter.name} {100 * part:+.3g} %"
-    return f"{parameter.name} {parameter.shown * change:+.2g} {parameter.shown_unit}".rstrip()
-
-
-def verdict(error: float, size: float, held: int) -> str:
-    """Of one parameter, in a word or two."""
-    if held:
-        return f"held at its {'upper' if held > 0 else 'lower'} bound"
-    part = error / size
-    if part <= ROUGH:
-        return "determined"
-    return "roughly" if part <= BLIND else "not determined"
-
-
-def covariance_of(slopes: Floats, size: Floats, held: NDArray[np.bool_]) -> Floats:
-    """(p, p) inverse of slopes^T slopes for the parameters that no bound holds; zero for those held, infinite variance
-    for those with a part in a combination that is not seen at all."""
-    count = len(size)
-    free = np.flatnonzero(~held)
-    result = np.zeros((count, count))
-    if not len(free):
-        return result
-    _, values, right = np.linalg.svd(slopes[:, free] * size[free], full_matrices=True)
-    values = np.concatenate([values, np.zeros(len(free) - len(values))])
-    seen = values > UNSEEN * max(float(values[0]), np.finfo(float).tiny)
-    inverse = (right[seen].T / values[seen] ** 2) @ right[seen]
-    lost = (np.abs(right[~seen]) > 1e-6).any(axis=0)
-    inverse[lost, :] = inverse[:, lost] = 0.0
-    inverse[lost, lost] = np.inf
-    result[np.ix_(free, free)] = inverse * np.outer(size[free], size[free])
-    return result
+def lack_of_fit(cell: NDArray[np.intp], residuals: Floats, unknowns: int, sigma: float | None) -> LackOfFit | None:
+    """Repeats of the same setting scatter by noise alone; a larger misfit of their means is the model's. None without
+    repeats, or without settings to spare."""
+    pure, pure_freedom = pure_scatter(cell, residuals)
+    freedom = int(cell.max()) + 1 - unknowns
+    if pure_freedom < 1 or freedom < 1:
+        return None
+    drop = max(float(residuals @ residuals) - pure, 0.0)
+    square = pure / pure_freedom if sigma is None else sigma**2
+    # Means that agree to round-off with repeats that do not scatter at all fit perfectly.
+    ratio = drop / freedom / square if square else math.inf if drop else 0.0
+    p = p_of_drop(drop, freedom, pure, pure_freedom, sigma)
+    return LackOfFit(math.sqrt(pure / pure_freedom), pure_freedom, freedom, ratio, p)

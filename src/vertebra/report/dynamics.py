@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 class Worst(NamedTuple):
-    """The extreme of a quantity over moments and joints."""
+    """The extreme of a quantity over samples and joints."""
 
     value: float
     time: float
@@ -63,8 +63,8 @@ class Broken(NamedTuple):
     joint: int
     """Counted from 1; 0 where no single joint is to blame."""
     constraint: str
-    moments: int
-    """At how many it is broken."""
+    samples: int
+    """How many of them break it."""
     worst: Violation
     time: float
     """s, of the worst."""
@@ -100,23 +100,23 @@ class DynamicsCase:
 
     @property
     def method(self) -> str:
-        """How tensions were shared out, as it is called on the command line."""
+        """How tensions were allocated, by its name on the command line."""
         return self.allocation.method
 
     @property
     def springs(self) -> Floats:
-        """(N, n) moment of elastic joints that the cables must overcome, k q, N*m."""
-        moments: Floats = self.robot.joints["stiffness"] * self.allocation.q
-        return moments
+        """(N, n) torque of elastic joints that the cables must overcome, k q, N*m."""
+        torques: Floats = self.robot.joints["stiffness"] * self.allocation.q
+        return torques
 
     @property
     def needed(self) -> Floats:
-        """(N, n) moment that is left to the cables: tau + k q, N*m."""
+        """(N, n) torque that is left to the cables: tau + k q, N*m."""
         return self.allocation.tau + self.springs
 
     @property
     def feasible(self) -> NDArray[np.bool_]:
-        """(N,) true where every constraint holds."""
+        """(N,) true where every constraint is met."""
         return np.atleast_1d(np.asarray(self.allocation.feasible))
 
     @property
@@ -144,7 +144,7 @@ class DynamicsCase:
         return Worst(float(values[row, joint]), float(self.time[row]), joint + 1)
 
     def with_contacts(self) -> NDArray[np.bool_]:
-        """(n,) which joints have two contact points that press and rub."""
+        """(n,) which joints have two contact points with friction."""
         joints = self.robot.joints
         return np.asarray((joints["contact_offset"] > 0.0) & (joints["friction"] > 0.0))
 
@@ -179,20 +179,20 @@ class DynamicsCase:
 # The facts of a motion and its tensions as text: what joints need, what cables carry, what fails where.
 
 METHODS = {
-    "shared": "one tension a cable, the least that come closest within the bounds",
-    "per_link": "every joint by itself, as in D'Antuono 2023: not those of continuous cables",
+    "shared": "one tension per cable, the least that come closest within the bounds",
+    "per_link": "every joint on its own, as in D'Antuono 2023: not those of continuous cables",
     "capstan": "may change along a cable by what its friction can hold",
-    "project": "one tension a cable, and the nearest motion that they can make",
+    "project": "one tension per cable, and the nearest motion that they can give",
 }
 """What each method does, in a line."""
 ROUND_OFF = 1e-9
-"""Moments below this, N*m, are zero in tables."""
+"""Torques below this, N*m, are zero in tables."""
 MOST_BROKEN = 40
 """Rows of the table of violations."""
 
 
 def dynamics_summary(case: DynamicsCase, title: str = "") -> Facts:
-    """The motion as a whole, one fact a row."""
+    """The motion as a whole, one fact per row."""
     way, found = case.trajectory, case.allocation
     steps = f", steps of {1e3 * way.dt:.4g} ms" if way.dt is not None else ""
     rows = [
@@ -200,10 +200,10 @@ def dynamics_summary(case: DynamicsCase, title: str = "") -> Facts:
         ("feasible", feasible_text(case)),
         (
             "motion",
-            f"{len(way)} moment{'' if len(way) == 1 else 's'} in {way.duration:.6g} s{steps}; {rates_text(case)}",
+            f"{len(way)} sample{'' if len(way) == 1 else 's'} in {way.duration:.6g} s{steps}; {rates_text(case)}",
         ),
         *_moved_rows(case),
-        ("largest moment", f"{where(case.worst(np.abs(found.tau)), '.4g', 'N*m')}, to move links, weights and loads"),
+        ("largest torque", f"{where(case.worst(np.abs(found.tau)), '.4g', 'N*m')}, to move links, weights and loads"),
         ("left over", _residual_text(case)),
         ("tensions", _tension_range(case)),
         *_contact_rows(case),
@@ -219,11 +219,11 @@ def _residual_text(case: DynamicsCase) -> str:
 
 
 def feasible_text(case: DynamicsCase) -> str:
-    """In how many moments every constraint holds."""
+    """At how many samples every constraint is met."""
     good, count = int(case.feasible.sum()), len(case.feasible)
     if good == count:
-        return "yes, at every moment"
-    return f"NO, at {good} of {count} moments ({100 * good / count:.0f} %)"
+        return "yes, at every sample"
+    return f"NO, at {good} of {count} samples ({100 * good / count:.0f} %)"
 
 
 def rates_text(case: DynamicsCase) -> str:
@@ -250,7 +250,7 @@ def _moved_rows(case: DynamicsCase) -> Iterator[tuple[str, str]]:
 
 
 def _tension_range(case: DynamicsCase) -> str:
-    """Over moments and cables, without the zeros beyond the end of a cable."""
+    """Over samples and cables, without the zeros beyond the end of a cable."""
     low, high = zip(*(_cable_range(case, k) for k in range(len(case.robot.cables))), strict=True)
     return f"{number(round(min(low), 6))} to {number(round(max(high), 6))} N"
 
@@ -288,28 +288,28 @@ def dynamics_failures(case: DynamicsCase) -> Iterator[str]:
         bad, count = int((~case.feasible).sum()), len(case.feasible)
         first = next(case.broken(), None)
         why = f"; most often: {first.worst.message}" if first is not None else ""
-        yield f"not feasible at {bad} of {count} moments{why}"
+        yield f"not feasible at {bad} of {count} samples{why}"
 
 
 def _contact_warnings(case: DynamicsCase) -> Iterator[str]:
-    """Methods that do not look at the contacts may break them."""
+    """Methods that ignore contacts may open them or make them slip."""
     least, most = case.least_contact(), case.most_friction()
     if case.method == "per_link" or least is None or most is None:
         return
     if least.value < 0.0:
         yield (
             f"joint {least.joint} would have to pull by {-least.value:.3g} N at {least.time:.4g} s: its links part; "
-            f"{case.method} does not look at contacts, raise --lower"
+            f"{case.method} ignores contacts, raise --lower"
         )
     elif most.value > 1.0:
         yield (
             f"joint {most.joint} needs {100.0 * most.value:.3g} % of its friction at {most.time:.4g} s: its links "
-            f"slip; {case.method} does not look at contacts, raise --lower"
+            f"slip; {case.method} ignores contacts, raise --lower"
         )
 
 
 def joint_table(case: DynamicsCase) -> Facts:
-    """One row a joint: how it moves, what it needs, what is left over."""
+    """One row per joint: how it moves, what it needs, what is left over."""
     found, springs = case.allocation, case.springs
     elastic = bool(springs.any())
     headers = ["joint", "angle [deg]", "speed [deg/s]", "accel. [deg/s^2]", "least tau [N*m]", "most tau [N*m]"]
@@ -319,9 +319,9 @@ def joint_table(case: DynamicsCase) -> Facts:
     for j in range(found.tau.shape[1]):
         row = [str(j + 1), signless_zero(math.degrees(_peak(found.q[:, j])), ".2f")]
         row += [f"{math.degrees(abs(_peak(values[:, j]))):.4g}" for values in (found.qd, found.qdd)]
-        row += [_moment(found.tau[:, j].min()), _moment(found.tau[:, j].max())]
-        row += [_moment(_peak(springs[:, j])), _moment(_peak(case.needed[:, j]))] if elastic else []
-        rows.append((*row, _moment(abs(_peak(found.residual[:, j])))))
+        row += [_torque(found.tau[:, j].min()), _torque(found.tau[:, j].max())]
+        row += [_torque(_peak(springs[:, j])), _torque(_peak(case.needed[:, j]))] if elastic else []
+        rows.append((*row, _torque(abs(_peak(found.residual[:, j])))))
     return Facts("Joints, at their largest", tuple(headers), tuple(rows))
 
 
@@ -330,13 +330,13 @@ def _peak(values: Floats) -> float:
     return float(values[np.abs(values).argmax()])
 
 
-def _moment(value: float) -> str:
+def _torque(value: float) -> str:
     """N*m; round-off is zero."""
     return signless_zero(value, ".4g") if abs(value) > ROUND_OFF else "0"
 
 
 def cable_table(case: DynamicsCase) -> Facts:
-    """One row a cable: its tension at the base and, where it changes along the cable, across the joints."""
+    """One row per cable: its tension at the base and, where it changes along the cable, across the joints."""
     base, along = case.allocation.base_tensions, case.along
     headers = ["cable", "azimuth [deg]", "least [N]", "most [N]", "mean [N]"]
     headers += ["across joints [N]", "largest step [N]"] if along is not None else []
@@ -360,18 +360,18 @@ def violation_table(case: DynamicsCase) -> Facts:
         (
             str(found.joint) if found.joint else "-",
             found.constraint,
-            str(found.moments),
+            str(found.samples),
             f"{found.worst.amount:.3g} {found.worst.unit}",
             f"{found.time:.4g}",
         )
         for found in broken[:MOST_BROKEN]
     ]
     some = f", {MOST_BROKEN} of {len(broken)}" if len(broken) > MOST_BROKEN else ""
-    headers = ("joint", "constraint", "moments", "by at most", "at [s]")
+    headers = ("joint", "constraint", "samples", "by at most", "at [s]")
     return Facts(f"What is not feasible{some}", headers, tuple(rows))
 
 
-# Plots of a motion and its tensions against time: angles, joint moments, tensions, what is left over, contacts.
+# Plots of a motion and its tensions against time: angles, joint torques, tensions, what is left over, contacts.
 
 LIMIT_COLOUR = "#333333"
 MOST_USE = 2.0
@@ -382,10 +382,10 @@ def dynamics_panels(case: DynamicsCase) -> Iterator[Panel]:
     """Four plots, two more for joints with contact points, and one more where tension changes along the cables."""
     found, time = case.allocation, case.time
     yield _angle_panel(case)
-    yield joint_panel("Moments for the cables (tau + k q)", "moment [N*m]", time, case.needed)
+    yield joint_panel("Torques for the cables (tau + k q)", "torque [N*m]", time, case.needed)
     yield tension_panel(time, found.base_tensions)
     left = np.where(np.abs(found.residual) > ROUND_OFF, found.residual, 0.0)
-    yield joint_panel("Moment left over", "moment [N*m]", time, left)
+    yield joint_panel("Torque left over", "torque [N*m]", time, left)
     there = case.with_contacts()
     if found.contacts is not None and there.any():
         yield _contact_panel(case, "Contact force, the smaller of both points", "force [N]",
@@ -393,7 +393,7 @@ def dynamics_panels(case: DynamicsCase) -> Iterator[Panel]:
         yield _contact_panel(case, "Use of friction, the larger of both points", "use [%]",
                              100.0 * np.minimum(found.contacts.use.max(axis=-1), MOST_USE), 100.0)  # fmt: skip
     if case.along is not None:
-        yield along_moment(case)
+        yield _along_panel(case)
 
 
 def _angle_panel(case: DynamicsCase) -> Panel:
@@ -417,26 +417,26 @@ def _contact_panel(case: DynamicsCase, title: str, axis: str, values: Floats, li
     return Panel(panel.title, panel.x, panel.y, series)
 
 
-def along_moment(case: DynamicsCase) -> Panel:
-    """Tension along each cable at the moment at which it differs most."""
+def _along_panel(case: DynamicsCase) -> Panel:
+    """Tension along each cable at the time when it differs most."""
     along = case.along
     assert along is not None
     ends = case.robot.cables["last_link"].tolist()
     spreads = np.array([np.ptp(along[:, k, : ends[k]], axis=1) for k in range(len(ends))])
-    moment = int(spreads.max(axis=0).argmax())
+    row = int(spreads.max(axis=0).argmax())
     series = tuple(
-        Series(f"cable {k + 1}", np.arange(1.0, end + 1.0), along[moment, k, :end], *cable_style(k), "circle", size=5)
+        Series(f"cable {k + 1}", np.arange(1.0, end + 1.0), along[row, k, :end], *cable_style(k), "circle", size=5)
         for k, end in enumerate(ends)
     )
-    return Panel(f"Along the cables at {case.time[moment]:.4g} s", "joint", "tension [N]", series)
+    return Panel(f"Along the cables at {case.time[row]:.4g} s", "joint", "tension [N]", series)
 
 
 # A motion and its tensions as a report: the robot to play and to turn, plots against time, and every number.
 
 CAPTIONS = (
-    ("Motion", "Left: angle of each joint. Right: the moment that cables must exert at each joint, about its axis, to "
+    ("Motion", "Left: angle of each joint. Right: the torque that cables must exert at each joint, about its axis, to "
      "move links and loads, hold weights and bend elastic joints."),
-    ("Tensions", "Left: what pulls at each cable where it enters the base. Right: the part of the needed moment that "
+    ("Tensions", "Left: tension of each cable where it enters the base. Right: the part of the needed torque that "
      "these tensions do not give; zero where the motion is feasible."),
     ("Contacts", "A rolling joint touches at two points of its axis. Left: what presses its links together at the "
      "weaker point. Right: how much of what friction can hold is used; above 100 % the links would slip, and the plot "
@@ -504,12 +504,12 @@ def dynamics_dataset(case: DynamicsCase) -> xarray.Dataset:
         "q": (joints, found.q, {"units": "rad", "long_name": "joint angle"}),
         "qd": (joints, found.qd, {"units": "rad/s", "long_name": "joint rate"}),
         "qdd": (joints, found.qdd, {"units": "rad/s^2", "long_name": "joint acceleration"}),
-        "tau": (joints, found.tau, {"units": "N*m", "long_name": "needed of cables and springs together"}),
-        "needed": (joints, case.needed, {"units": "N*m", "long_name": "needed of cables"}),
-        "residual": (joints, found.residual, {"units": "N*m", "long_name": "moment out of balance"}),
+        "tau": (joints, found.tau, {"units": "N*m", "long_name": "torque needed from cables and springs together"}),
+        "needed": (joints, case.needed, {"units": "N*m", "long_name": "torque needed from the cables"}),
+        "residual": (joints, found.residual, {"units": "N*m", "long_name": "torque out of balance"}),
         "base_tensions": (("time", "cable"), found.base_tensions, {"units": "N", "long_name": "tension at the base"}),
         "tensions": (pulls, found.tensions, {"units": "N", "long_name": "cable tension"}),
-        "feasible": ("time", case.feasible.astype(np.int8), {"long_name": "1 where every constraint holds"}),
+        "feasible": ("time", case.feasible.astype(np.int8), {"long_name": "1 where every constraint is met"}),
     }
     if found.contacts is not None:
         for name, unit in (("normal", "N"), ("tangential", "N"), ("axial", "N"), ("use", "1")):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from vertebra.follow.holding import Holding
-from vertebra.follow.journey import Journey, Moment
+from vertebra.follow.journey import Journey, Snapshot
 from vertebra.follow.poses import ball_centers
 from vertebra.follow.state import Lock, farthest_out
 from vertebra.follow.steps import Snake, step_record, steps_to_csv
@@ -111,7 +111,7 @@ def longest_body(journey: Journey) -> Floats:
 
 
 def _least(journey: Journey, rigid: Snake, links: int) -> Holding | None:
-    """The weakest moment of a rigid snake while the outer one had so many links outside."""
+    """The weakest instant of a rigid snake while the outer one had so many links outside."""
     found = [
         holding
         for holding, state in zip(journey.holdings, journey.states[1:], strict=True)
@@ -190,7 +190,7 @@ def carried_panel(journey: Journey) -> Panel:
     wanted = float(np.linalg.norm(journey.pair.tip_load))
     ends = [1.0, max(float(len(journey.steps)), 1.0)]
     series.append(Series("tip load", ends, [wanted, wanted], WANTED_COLOUR, "dash"))
-    return Panel("Carried at the tip beside all weights", "step", "force [N]", tuple(series))
+    return Panel("Carried at the tip besides all weights", "step", "force [N]", tuple(series))
 
 
 def journey_figures(journey: Journey) -> tuple[Any, Any]:
@@ -221,13 +221,13 @@ SECTORS = 8
 HIDDEN = 2
 """Links inside the guide that are drawn."""
 MOST_BYTES = 2_200_000
-"""For all moments; plotly itself takes 4.9 MB of a page."""
+"""For all snapshots; plotly itself takes 4.9 MB of a page."""
 FRAME_MILLISECONDS = 70
 MOST_SAMPLES = 4
 
 
 class Animation:
-    """Moments of a journey, as many as fit, ready to be drawn."""
+    """Snapshots of a journey, as many as fit, ready to be drawn."""
 
     def __init__(self, journey: Journey) -> None:
         self.journey = journey
@@ -236,11 +236,11 @@ class Animation:
             snake: min(len(pair.robot(snake).joints), len(journey.commands) + HIDDEN) for snake in Snake
         }  # links drawn, from the far end
         self.bodies = {snake: _link_body(journey, snake) for snake in Snake}
-        self.moments = _fitting(journey, sum(self.shown.values()) * len(self.bodies[Snake.OUTER].vertices))
+        self.snapshots = _fitting(journey, sum(self.shown.values()) * len(self.bodies[Snake.OUTER].vertices))
 
-    def mesh(self, moment: Moment, snake: Snake) -> Mesh:
+    def mesh(self, snapshot: Snapshot, snake: Snake) -> Mesh:
         """All drawn links of one snake, mm; links deeper in the guide are drawn at its start, all in one point."""
-        frames = (moment.outer if snake is Snake.OUTER else moment.inner)[-self.shown[snake] :]
+        frames = (snapshot.outer if snake is Snake.OUTER else snapshot.inner)[-self.shown[snake] :]
         deepest = -HIDDEN * self.journey.pair.link_length
         return joined(_placed(self.bodies[snake], frame, deepest) for frame in frames)
 
@@ -261,44 +261,44 @@ def _placed(body: Mesh, frame: Floats, deepest: float) -> Mesh:
     return Mesh(vertices * MM, body.triangles)
 
 
-def _fitting(journey: Journey, vertices: int) -> tuple[Moment, ...]:
-    """As many moments as the page has room for: fewer in each step, then not every one."""
+def _fitting(journey: Journey, vertices: int) -> tuple[Snapshot, ...]:
+    """As many snapshots as the page has room for: fewer in each step, then not every one."""
     from vertebra.report.plotly import BYTES_PER_NUMBER
 
     room = max(int(MOST_BYTES / (3.0 * vertices * BYTES_PER_NUMBER)), 2)
     for samples in range(MOST_SAMPLES, 0, -1):
-        moments = journey.frames(samples)
-        if len(moments) <= room:
-            return moments
-    kept = np.unique(np.linspace(0, len(moments) - 1, room).round().astype(int))
-    return tuple(moments[i] for i in kept.tolist())
+        snapshots = journey.frames(samples)
+        if len(snapshots) <= room:
+            return snapshots
+    kept = np.unique(np.linspace(0, len(snapshots) - 1, room).round().astype(int))
+    return tuple(snapshots[i] for i in kept.tolist())
 
 
 def journey_picture(journey: Journey) -> Any:
-    """The plotly figure with its frames; it begins with the last moment, so that it says something before it moves."""
+    """The plotly figure with its frames; it begins with the last snapshot, to show something before it moves."""
     import plotly.graph_objects as go
 
     animation = Animation(journey)
-    last = animation.moments[-1]
+    last = animation.snapshots[-1]
     figure = go.Figure([*_moving(animation, last, True), *_standing(journey, animation)])
     figure.frames = [
-        go.Frame(name=str(number), data=list(_moving(animation, moment, False)), traces=[0, 1])
-        for number, moment in enumerate(animation.moments)
+        go.Frame(name=str(number), data=list(_moving(animation, snapshot, False)), traces=[0, 1])
+        for number, snapshot in enumerate(animation.snapshots)
     ]
     view = _view(journey, animation)
     _lay_out(figure, journey, animation, view)
     return figure
 
 
-def _moving(animation: Animation, moment: Moment, whole: bool) -> Iterator[Any]:
+def _moving(animation: Animation, snapshot: Snapshot, whole: bool) -> Iterator[Any]:
     """Both snakes; only what changes unless `whole`."""
     import plotly.graph_objects as go
 
     from vertebra.report.plotly import body_trace
 
     for snake, loose in ((Snake.OUTER, Lock.OUTER_LOOSE), (Snake.INNER, Lock.INNER_LOOSE)):
-        mesh = animation.mesh(moment, snake)
-        _, colour = COLOURS[snake, moment.lock is loose]
+        mesh = animation.mesh(snapshot, snake)
+        _, colour = COLOURS[snake, snapshot.lock is loose]
         x, y, z = mesh.vertices.T.astype(np.float32)
         if whole:
             yield body_trace(mesh, colour, OPACITY[snake], hoverinfo="skip", name=f"{snake} snake")
@@ -337,7 +337,7 @@ def _view(journey: Journey, animation: Animation) -> View:
 def _corners(journey: Journey, animation: Animation) -> tuple[Floats, Floats]:
     """Box around everything that is ever drawn, mm."""
     pair = journey.pair
-    points = [animation.mesh(moment, Snake.OUTER).vertices for moment in _some(animation.moments)]
+    points = [animation.mesh(snapshot, Snake.OUTER).vertices for snapshot in _some(animation.snapshots)]
     if journey.plan is not None:
         points.append(journey.plan.path * MM)
     radius = 0.62 * float(pair.outer.links["diameter"][-1]) * MM
@@ -347,9 +347,9 @@ def _corners(journey: Journey, animation: Animation) -> tuple[Floats, Floats]:
     return stacked.min(axis=0) - margin, stacked.max(axis=0) + margin
 
 
-def _some(moments: Sequence[Moment]) -> list[Moment]:
-    longest = max(moments, key=lambda moment: moment.links_out)
-    return [*moments[:: max(len(moments) // 40, 1)], longest, moments[-1]]
+def _some(snapshots: Sequence[Snapshot]) -> list[Snapshot]:
+    longest = max(snapshots, key=lambda snapshot: snapshot.links_out)
+    return [*snapshots[:: max(len(snapshots) // 40, 1)], longest, snapshots[-1]]
 
 
 def _lay_out(figure: Any, journey: Journey, animation: Animation, view: View) -> None:
@@ -358,7 +358,7 @@ def _lay_out(figure: Any, journey: Journey, animation: Animation, view: View) ->
     low, high = _corners(journey, animation)
     controls = {
         "updatemenus": [play_buttons(FRAME_MILLISECONDS)],
-        "sliders": [slider([f"{moment.label} ({moment.lock})" for moment in animation.moments], "step ")],
+        "sliders": [slider([f"{snapshot.label} ({snapshot.lock})" for snapshot in animation.snapshots], "step ")],
     }
     lay_out(figure, low, high, _heads(journey), journey.pair.gravity, view, controls)
 
@@ -371,13 +371,14 @@ MOVES = (
 )
 PLOTS = (
     "Left: a link that passes a corner cuts it; at the ends of steps both bodies are on the path of the tip. Right: "
-    "the largest load at the foremost tip that the rigid snake holds beside the weight of both; a snake that has only "
-    "just left the guide carries more than the plot shows."
+    "the largest load at the foremost tip that the rigid snake carries on top of the weight of both; a snake that has "
+    "only just left the guide carries more than the plot shows."
 )
 CARRIED = (
-    "Inner, outer: the least that this snake, when rigid, held at the tip beside the weight of both while the outer "
-    "one had so many links out, and the joint that gives way then, counted as in the robot file; a dash where nothing "
-    "makes it slip. Cut: the most that a sliding snake was off the path then. Places are the far ends of the links."
+    "Inner, outer: the least that this snake, when rigid, carried at the tip on top of the weight of both while the "
+    "outer one had that many links out, and the joint that gives way then, counted as in the robot file; a dash where "
+    "nothing makes it slip. Cut: the most that a sliding snake was off the path then. Positions are the far ends of "
+    "the links."
 )
 
 

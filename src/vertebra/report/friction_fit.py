@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vertebra.errors import InputError
-from vertebra.identify.friction import Estimate, FrictionFit
-from vertebra.identify.statistics import pointwise_factor
+from vertebra.identify.friction import FrictionFit
+from vertebra.identify.statistics import Estimate, pointwise_factor
 from vertebra.report.document import PICTURES, Facts, Figures, Listing, Report, Section, number
 from vertebra.report.scene import CABLE_COLOURS
 from vertebra.robot.tables import Floats
@@ -28,7 +28,7 @@ def title(fit: FrictionFit) -> str:
 
 
 def friction_tables(fit: FrictionFit) -> Iterator[Facts]:
-    """All tables behind that of the coefficients."""
+    """All tables after that of the coefficients."""
     yield angle_table(fit)
     yield order_table(fit)
     yield load_table(fit)
@@ -50,10 +50,10 @@ def _row(item: Estimate, name: str, unit: float) -> tuple[str, ...]:
 
 
 def fit_summary(fit: FrictionFit) -> Facts:
-    """How the law was found, one fact a row."""
+    """How the law was found, one fact per row."""
     data = fit.data
     directions = " and ".join(word for word, sign in (("pull", 1), ("release", -1)) if sign in data.direction)
-    scatter = f"{MILLI * fit.sigma:.3g} mN a reading, {'as stated' if fit.sigma_known else 'from the residuals'}"
+    scatter = f"{MILLI * fit.sigma:.3g} mN per reading, {'as stated' if fit.sigma_known else 'from the residuals'}"
     gravity = sorted({number(value) for value in data.g})
     rows = (
         ("readings", f"{data.source}; {directions}"),
@@ -78,11 +78,15 @@ def angle_table(fit: FrictionFit) -> Facts:
         for angle, *values in zip(fit.angles, band.mu, band.low, band.high, strict=True)
     ]
     headers = ("theta [deg]", "readings", "mu there alone", "+-", "mu of the law", "band from", "to")
-    return Facts(f"Angles of the rig; the band holds the whole curve with {100 * fit.level:g} %", headers, tuple(rows))
+    return Facts(
+        f"Angles of the rig; the band contains the whole curve with {100 * fit.level:g} % probability",
+        headers,
+        tuple(rows),
+    )
 
 
 def order_table(fit: FrictionFit) -> Facts:
-    """The models beside each other."""
+    """The models compared."""
     lowest = min(test.aicc for test in fit.orders)
     rows = [
         (
@@ -122,11 +126,11 @@ def load_table(fit: FrictionFit) -> Facts:
 
 LAW_COLOUR, ANGLE_COLOUR, LINE_COLOUR = "#0072B2", "#222222", "#777777"
 BEYOND = 1.25
-"""The picture goes on to this many times the largest angle, to show how the band widens."""
+"""The picture extends to this many times the largest angle, to show how the band widens."""
 SHADES = {True: 0.28, False: 0.12}
 """Opacity of the band within the measured angles and beyond."""
 SHARE = 0.6
-"""Of the distance between two angles that their residuals may spread over."""
+"""Part of the distance between two angles over which their residuals are spread."""
 MOST_TICKS = 12
 MU_TITLES = ("cable-hole angle theta [deg]", "friction coefficient mu")
 RESIDUAL_TITLES = ("cable-hole angle theta [deg]", "reading minus law [mN]")
@@ -195,7 +199,7 @@ def words(fit: FrictionFit) -> tuple[str, str, str]:
 
 
 def scatter_limit(fit: FrictionFit) -> float:
-    """mN: where a share `level` of the readings should lie within."""
+    """mN: limits within which a share `level` of the readings should lie."""
     return 1e3 * fit.sigma * pointwise_factor(fit.level, fit.degrees_of_freedom, fit.sigma_known)
 
 
@@ -305,9 +309,10 @@ def _legend_below(axes: Any) -> None:
 # An identified friction law as a report.
 
 CAPTION = (
-    "Left: the law; the dark band holds the whole curve with the stated probability, the pale one only if the law goes "
-    "on unchanged beyond the angles measured. Dots: each angle from its own readings alone. Right: what the law leaves "
-    "over, payloads and directions side by side; it should scatter evenly about zero, mostly between the dotted lines."
+    "Left: the law; the dark band contains the whole curve with the stated probability, the pale one only if the law "
+    "continues unchanged beyond the angles measured. Dots: each angle from its own readings alone. Right: residuals of "
+    "the law, payloads and directions side by side; they should scatter evenly about zero, mostly between the dotted "
+    "lines."
 )
 NOTE = "Angles and payloads are taken as exact. Point at a curve or a mark to read it."
 

@@ -20,7 +20,7 @@ def title(fit: ShapeFit) -> str:
 
 
 def fit_summary(fit: ShapeFit) -> Facts:
-    """How the parameters were found, one fact a row."""
+    """How the parameters were found, one fact per row."""
     data = fit.data
     paths = sum(len(path) > 1 for path in data.paths)
     rows = [("shapes", data.source + (f"; {paths} path{'s' * (paths > 1)}" if paths else ""))]
@@ -67,7 +67,7 @@ def parameter_table(fit: ShapeFit) -> Facts:
 
 
 def shape_fit_tables(fit: ShapeFit) -> Iterator[Facts]:
-    """All tables behind that of the parameters."""
+    """All tables after that of the parameters."""
     yield combination_table(fit)
     if len(fit.names) > 1:
         yield correlation_table(fit)
@@ -93,7 +93,7 @@ def _combination(fit: ShapeFit, direction: np.ndarray[tuple[int], np.dtype[np.fl
 
 
 def correlation_table(fit: ShapeFit) -> Facts:
-    """How errors of parameters go together."""
+    """How errors of parameters are correlated."""
     rows = [
         (name, *(f"{value:.2f}" for value in row))
         for name, row in zip(fit.names, fit.correlations.tolist(), strict=True)
@@ -122,7 +122,7 @@ def tip_distances(misfit: Misfit) -> list[float]:
 
 
 def angle_distances(misfit: Misfit) -> list[float]:
-    """Largest angle a row, deg; NaN for rows without angles."""
+    """Largest angle per row, deg; NaN for rows without angles."""
     measured = np.isfinite(misfit.angles)
     largest = np.where(measured, np.abs(misfit.angles), 0.0).max(axis=1)
     return list(np.degrees(np.where(measured.any(axis=1), largest, np.nan)).tolist())
@@ -132,7 +132,7 @@ def _texts(values: list[float]) -> list[str]:
     return ["-" if math.isnan(value) else f"{value:.3f}" for value in values]
 
 
-# Pictures of parameters fitted to measured shapes: rows before and after, and how errors go together.
+# Pictures of parameters fitted to measured shapes: rows before and after, and how errors are correlated.
 
 BEFORE, AFTER = "#7F7F7F", "#0072B2"
 
@@ -220,9 +220,9 @@ def tip_picture(fit: ShapeFit) -> Any:
 
 ROWS = "Every row: hollow with the values that the fit started from, filled with the fitted ones."
 CORRELATIONS = (
-    "Parameters of correlation near 1 or -1 are only known together: the measurements do not tell them apart."
+    "Parameters with a correlation near 1 or -1 are only known together: the measurements do not tell them apart."
 )
-TIPS = "Given tips hollow, predicted ones filled, a line between them. Drag to turn."
+TIPS = "Tips of the file hollow, predicted ones filled, a line between them. Drag to turn."
 NOTE = "Tensions and payloads are taken as exact. Point at a mark to read it."
 
 

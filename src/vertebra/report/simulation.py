@@ -1,4 +1,4 @@
-"""The answer about a simulated motion: where it ended, how fast it was, its account of energy; tables, plots, page,
+"""The answer about a simulated motion: where it ended, how fast it was, its energy balance; tables, plots, page,
 record, CSV and netCDF.
 """
 
@@ -56,7 +56,7 @@ ENERGIES = {
     "dissipated": "dissipated",
     "drawn": "drawn in with the cables",
 }
-"""Variables of a run and how they are called, J."""
+"""Energies of a run by the name of their variable, J."""
 
 
 ROUND_OFF = 1e-12
@@ -64,12 +64,12 @@ ROUND_OFF = 1e-12
 
 
 class Energy(NamedTuple):
-    """The account of a run at every moment, since its start, J."""
+    """The energy balance of a run at every sample, since its start, J."""
 
     changes: dict[str, Floats]
     """(N,) by the name of the variable: how much more than at the start."""
     imbalance: Floats
-    """(N,) kinetic + potential + stored - works - drawn + dissipated: what the integrator made up."""
+    """(N,) kinetic + potential + stored - works - drawn + dissipated: the error of the integrator."""
     scale: float
     """The largest change of any of them."""
     least: float
@@ -118,7 +118,7 @@ class SimulationCase:
 
     @property
     def real_time(self) -> float:
-        """Simulated seconds in a second of the computer; 0 when not known."""
+        """Simulated seconds per second of computing; 0 when not known."""
         return self.reached / self.wall if self.wall > 0.0 else 0.0
 
     @property
@@ -134,17 +134,17 @@ class SimulationCase:
         return Energy(changes, energy_imbalance(self.run), scale, least)
 
 
-# The facts of a simulated motion as text: where it ended, how fast it was, and its account of energy.
+# The facts of a simulated motion as text: where it ended, how fast it was, and its energy balance.
 
 MM, MJ = 1e3, 1e3
 STILL = 1e-9
 """Joints slower than this, rad/s, do not move: it is round-off."""
 MUCH = 0.01
-"""An imbalance of energy above this share of the largest change is warned of."""
+"""An imbalance of energy above this share of the largest change gives a warning."""
 
 
 def simulation_summary(case: SimulationCase, title: str = "") -> Facts:
-    """The motion as a whole, one fact a row."""
+    """The motion as a whole, one fact per row."""
     run, time = case.run, case.time
     speed, tip = np.abs(case.array("qd")), case.array("tip") * MM
     row, joint = (int(i) for i in np.unravel_index(speed.argmax(), speed.shape))
@@ -159,7 +159,7 @@ def simulation_summary(case: SimulationCase, title: str = "") -> Facts:
         ("speed at the end", f"{_speed(speed[-1].max())} deg/s at most"),
         ("tensions", _range(case.array("tensions"), "N")),
         ("integrator", f"{run.attrs['integrator']}, steps of {1e3 * float(run.attrs['dt']):.4g} ms, "
-         f"{len(time)} moment{'' if len(time) == 1 else 's'} kept"),
+         f"{len(time)} sample{'' if len(time) == 1 else 's'} kept"),
         ("gravity", f"{vector(case.gravity)} m/s^2"),
         *case.notes,
     ]  # fmt: skip
@@ -181,7 +181,7 @@ def simulation_warnings(case: SimulationCase) -> Iterator[str]:
         yield f"ended early, after {case.reached:.6g} of {case.asked:.6g} s: {case.fault}"
     share = case.energy().share
     if share > MUCH:
-        yield f"the account of energy is off by {100 * share:.2g} % of its largest part: make dt smaller"
+        yield f"the energy balance is off by {100 * share:.2g} % of its largest part: make dt smaller"
     slack = case.array("tensions").min(axis=0) <= 0.0
     if slack.any() and case.array("tensions").max() > 0.0:
         cables = ", ".join(str(k + 1) for k in np.flatnonzero(slack))
@@ -207,7 +207,7 @@ def energy_table(case: SimulationCase) -> Facts:
     rows.append(("imbalance", "-", _mj(found.imbalance[-1]), _mj(worst)))
     share = f", to {found.share:.2g} of the largest" if found.share else ""
     headers = ("energy [mJ]", "at the start", "change at the end", "largest change")
-    return Facts(f"Account of energy{share}", headers, tuple(rows))
+    return Facts(f"Energy balance{share}", headers, tuple(rows))
 
 
 def _mj(value: float) -> str:
@@ -220,7 +220,7 @@ def _speed(value: float) -> str:
 
 
 def joint_table(case: SimulationCase) -> Facts:
-    """One row a joint."""
+    """One row per joint."""
     angles, speeds = np.degrees(case.array("q")), case.array("qd")
     limits = np.degrees(case.robot.joints["limit"])
     rows = [
@@ -240,7 +240,7 @@ def joint_table(case: SimulationCase) -> Facts:
 
 
 def cable_table(case: SimulationCase) -> Facts:
-    """One row a cable; the length is that at the end."""
+    """One row per cable; the length is that at the end."""
     pulls, lengths = case.array("tensions"), case.array("lengths") * MM
     azimuths = np.degrees(case.robot.cables["azimuth"])
     rows = [
@@ -283,7 +283,7 @@ def simulation_panels(case: SimulationCase) -> tuple[Panel, Panel, Panel, Panel]
 
 
 def joint_panel(title: str, axis: str, time: Floats, values: Floats) -> Panel:
-    """One line a joint; (N, n) values. Of very many joints, some."""
+    """One line per joint; (N, n) values. Of very many joints, some."""
     shown = spread(values.shape[1], MOST_LINES)
     some = "" if len(shown) == values.shape[1] else f", {len(shown)} of {values.shape[1]} joints"
     series = tuple(curve(f"joint {j + 1}", time, values[:, j], *cable_style(i)) for i, j in enumerate(shown))
@@ -291,17 +291,17 @@ def joint_panel(title: str, axis: str, time: Floats, values: Floats) -> Panel:
 
 
 def tension_panel(time: Floats, tensions: Floats, title: str = "Tensions at the base") -> Panel:
-    """One line a cable, or one for those that are alike; (N, cables) N."""
+    """One line per cable, or one for those with equal tensions; (N, cables) N."""
     series = (curve(name, time, tensions[:, k], *cable_style(k)) for k, name in alike_cables(tensions.T).items())
     return Panel(title, TIME_AXIS, "tension [N]", tuple(series))
 
 
 def tip_panel(case: SimulationCase) -> Panel:
-    """Where the tip is."""
+    """Position of the tip."""
     tip = case.array("tip") * MM
     series = (curve(f"tip {axis}", case.time, tip[:, i], colour, dash)
               for i, (axis, colour, dash) in enumerate(TIP_STYLES))  # fmt: skip
-    return Panel("Tip", TIME_AXIS, "place [mm]", tuple(series))
+    return Panel("Tip", TIME_AXIS, "position [mm]", tuple(series))
 
 
 def energy_panel(case: SimulationCase) -> Panel:
@@ -316,13 +316,13 @@ def energy_panel(case: SimulationCase) -> Panel:
 
 
 def curve(name: str, time: Floats, values: Floats, colour: str, dash: str) -> Series:
-    """A line with as many points as a page has room for; a single moment is a dot."""
+    """A line with as many points as fit on a page; a single sample is a dot."""
     x, y = thin_curve(time, values)
     return Series(name, x, y, colour, dash, "circle" if len(x) == 1 else "")
 
 
 def time_figure(panel: Panel) -> Any:
-    """The plotly figure of a plot against time; pointing at a line tells its value and when."""
+    """The plotly figure of a plot against time; pointing at a line shows its value and the time."""
     figure = panel_figure([panel])
     figure.update_yaxes(automargin=True)
     if panel.x == TIME_AXIS:
@@ -333,10 +333,10 @@ def time_figure(panel: Panel) -> Any:
 # A simulated motion as a report: the robot to play and to turn, plots against time, and every number.
 
 MOVES = "Press Play, or drag the slider; {pace}. The dotted line is the robot at the start. Drag to turn."
-LEFT_RIGHT = "Left: angle of each joint. Right: what pulled at each cable where it enters the base."
+LEFT_RIGHT = "Left: angle of each joint. Right: tension of each cable where it enters the base."
 ENERGY = (
-    "Left: where the tip was in the world. Right: kinetic and potential energy, the work that cables and loads did on "
-    "the robot, and what damping and friction took. The works equal the other changes but for the imbalance below."
+    "Left: position of the tip in the world. Right: kinetic and potential energy, the work done by cables and loads, "
+    "and what damping and friction dissipated. The works equal the other changes, up to the imbalance below."
 )
 
 

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vertebra.identify.slip_fit import ALARM, Coverage, SlipFit
+from vertebra.identify.slip_fit import Coverage, SlipFit
 from vertebra.identify.slip_model import SlipModel
 from vertebra.identify.slips import DECIMALS
-from vertebra.identify.statistics import simultaneous_factor
+from vertebra.identify.statistics import ALARM, simultaneous_factor
 from vertebra.report.document import Facts, Figures, Listing, Report, Section, number
 from vertebra.report.scene import CABLE_COLOURS
 from vertebra.robot.tables import Floats
@@ -22,7 +22,7 @@ MM = 1e3
 
 
 def made(fit: SlipFit) -> str:
-    """How the tests came to be."""
+    """Whether the tests are real."""
     return "simulated" if fit.data.simulated else "measured"
 
 
@@ -32,7 +32,7 @@ def title(fit: SlipFit) -> str:
 
 
 def fit_summary(fit: SlipFit, coverage: Coverage | None = None) -> Facts:
-    """How mu was found, one fact a row."""
+    """How mu was found, one fact per row."""
     joint, link = fit.model.rig.joints[0], fit.model.rig.links[1]
     lengths = (("ball", joint["radius"]), ("ring", joint["ring_radius"]), ("link", link["length"]))
     rig = ", ".join(f"{name} {number(MM * value)} mm" for name, value in lengths)
@@ -52,10 +52,14 @@ def fit_summary(fit: SlipFit, coverage: Coverage | None = None) -> Facts:
 def _loads(fit: SlipFit) -> str:
     steps = fit.data.step
     if not steps.any():
-        return "as written down; no steps stated"
+        return "as recorded; no steps stated"
     sizes = " to ".join(f"{value:.3g}" for value in sorted({float(steps.min()), float(steps.max())}))
     held = fit.data.held.astype(bool)
-    words = "half a step added to the last that held" if held.all() else "half a step taken off the first that slipped"
+    words = (
+        "half a step added to the last that held"
+        if held.all()
+        else "half a step subtracted from the first that slipped"
+    )
     return f"in steps of {sizes} N; {'middle of the step' if held.any() and not held.all() else words}"
 
 
@@ -63,7 +67,7 @@ def _scatter(fit: SlipFit) -> str:
     noise = fit.solution.noise
     size = f"{noise:.3g} N" if fit.options.scatter == "constant" else f"{100 * noise:.3g} % of the force"
     origin = "as stated" if fit.noise_known else "from repeats" if fit.rounding else "from the residuals"
-    return f"{size} a test, {origin}; {fit.degrees_of_freedom} degrees of freedom"
+    return f"{size} per test, {origin}; {fit.degrees_of_freedom} degrees of freedom"
 
 
 def _one_mu(fit: SlipFit) -> str:
@@ -110,7 +114,7 @@ def setting_table(fit: SlipFit) -> Facts:
     columns["+-"] = [f"{half:.4f}" if math.isfinite(half) else "-" for half in halves(fit)]
     if modes != {"sliding"}:
         columns["ends by"] = [item.mode for item in fit.settings]
-    heading = f"Settings; mu of each alone with {100 * fit.level:g} %"
+    heading = f"Settings; mu of each alone with its {100 * fit.level:g} % interval"
     return Facts(heading, tuple(columns), tuple(zip(*columns.values(), strict=True)))
 
 
@@ -170,13 +174,13 @@ def row_table(fit: SlipFit) -> Facts:
 
 LINE_COLOUR = "#777777"
 BEYOND = 1.08
-"""The line goes on to this many times the largest tension."""
+"""The line extends to this many times the largest tension."""
 SPREAD = 0.012
 """Of the axis, between repeats side by side."""
 
 
 class Family(NamedTuple):
-    """Settings that differ in how hard the cables pull alone: one line of the picture."""
+    """Settings that only differ in how hard the cables pull: one line of the picture."""
 
     name: str
     places: list[int]
@@ -185,7 +189,7 @@ class Family(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Predicted force over the mean tension of the cables, with the band that holds the whole line."""
+    """Predicted force over the mean tension of the cables, with the band that contains the whole line."""
 
     tension: Floats
     force: Floats
@@ -306,7 +310,7 @@ def places_apart(fit: SlipFit) -> Floats:
 
 
 def residual_picture(fit: SlipFit) -> Any:
-    """The plotly figure of what the model leaves over."""
+    """The plotly figure of the residuals."""
     import plotly.graph_objects as go
 
     from vertebra.report.panels import MARKS, finish
@@ -371,8 +375,8 @@ def _alone(fit: SlipFit) -> Iterator[tuple[float, float, float, str]]:
 # A mu from slip tests as a report.
 
 ALONE = (
-    "mu from the tests of each setting alone, beside the common mu with its interval. Where they climb or fall along "
-    "the axis, one mu does not describe all tests."
+    "mu from the tests of each setting alone, beside the common mu with its interval. A trend along the axis "
+    "means that one mu does not describe all tests."
 )
 NOTE = "Tensions and the lengths of the robot file are taken as exact. Point at a mark to read it."
 
@@ -397,8 +401,8 @@ def slip_report(fit: SlipFit, coverage: Coverage | None = None) -> Report:
 def slip_sections(fit: SlipFit, coverage: Coverage | None) -> Iterator[Section]:
     """The page."""
     caption = (
-        f"Left: {made(fit)} loads hollow, the model at the fitted mu filled, with the band that holds the whole line. "
-        "Right: what the model leaves over, repeats side by side; it should scatter evenly about zero."
+        f"Left: {made(fit)} loads hollow, the model at the fitted mu filled, with a band around the whole line. "
+        "Right: residuals, repeats side by side; they should scatter evenly about zero."
     )
     yield estimate_table(fit)._replace(title="mu")
     figures = [force_picture(fit), residual_picture(fit)]

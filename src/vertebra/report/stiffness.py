@@ -77,7 +77,7 @@ def buckling_tension(curve: StiffnessCurve) -> float | None:
 
 
 def curve_table(curve: StiffnessCurve) -> Facts:
-    """One row a tension."""
+    """One row per tension."""
     rows = [
         (number(tension), *(_text(value) if solved else "-" for value in stiffness), "yes" if solved else "NO")
         for tension, stiffness, solved in zip(curve.common, curve.stiffness, curve.solved, strict=True)
@@ -87,7 +87,7 @@ def curve_table(curve: StiffnessCurve) -> Facts:
 
 
 def conditions(curve: StiffnessCurve) -> Facts:
-    """Under what the curve was worked out."""
+    """Conditions of the curve."""
     gravity = ("gravity", f"{vector(curve.shapes.gravity)} m/s^2")
     return Facts("Asked for", ("", ""), (gravity, *friction_rows(curve.shapes)))
 

@@ -1,4 +1,4 @@
-"""The answer about tensions: how well they hold a wanted shape, or how close they bring the tip to a wanted place."""
+"""The answer about tensions: how well they hold a wanted shape, or how close they bring the tip to a position."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def holding_summary(found: HoldingTensions, title: str) -> Facts:
         ("stable", "yes" if found.stable else "NO" if found.feasible else "-"),
         (
             "left over",
-            f"{abs(found.residual).max():.3g} N*m at most, where moments are about {shape.moment_scale:.2g} N*m",
+            f"{abs(found.residual).max():.3g} N*m at most, where torques are about {shape.moment_scale:.2g} N*m",
         ),
         ("tip", f"{vector(shape.tip * 1e3, '.3f')} mm in the wanted shape"),
         ("sum", f"{found.tensions.sum():.6g} N"),
@@ -106,7 +106,7 @@ def _misses(found: HoldingTensions, most: int = 6) -> Iterator[str]:
 
 
 def tip_report(found: TipTensions, tip: Sequence[float], stiffness: float | None = None) -> Report:
-    """Tensions for a place of the tip, m; `stiffness` as it was wanted there, N/m."""
+    """Tensions for a tip position, m; `stiffness` as it was wanted there, N/m."""
     shape = found.shape
     title = f"{shape.robot.name}: tensions for a tip"
     record: dict[str, Any] = {"robot": shape.robot.name, "position": list(tip)}

@@ -10,7 +10,7 @@ import numpy as np
 
 from vertebra.errors import StudioError
 from vertebra.follow.holding import Holding
-from vertebra.follow.journey import Journey, Moment, follow_the_leader
+from vertebra.follow.journey import Journey, Snapshot, follow_the_leader
 from vertebra.follow.steps import read_path
 from vertebra.report.follow import COLOURS, journey_summary
 from vertebra.report.payload import force_text, weakest_text
@@ -89,7 +89,7 @@ class PlayedJourney:
     """A journey and its pictures."""
 
     journey: Journey
-    moments: tuple[Moment, ...]
+    moments: tuple[Snapshot, ...]
 
 
 def follow(
@@ -115,7 +115,7 @@ def _inner(outer: Robot, settings: PayloadSettings, file: Path | None) -> Robot:
     return outer if settings.inner == SAME_INNER else example_inner(outer)
 
 
-def pictures(journey: Journey) -> tuple[Moment, ...]:
+def pictures(journey: Journey) -> tuple[Snapshot, ...]:
     """As many pictures as can be kept: fewer of each step, then not of every step."""
     links = len(journey.pair.outer.links) + len(journey.pair.inner.links)
     room = max(MOST_FRAMES // links, 2)
@@ -131,7 +131,7 @@ HEADROOM = 1.2
 """Loads without limit are drawn this far above the largest one that has a limit."""
 
 
-def journey_text(journey: Journey, moment: Moment) -> str:
+def journey_text(journey: Journey, moment: Snapshot) -> str:
     """HTML of what holds now, and of the journey as a whole."""
     found = journey.holdings[moment.step - 1] if moment.step else None
     outer, inner = moment.links_out

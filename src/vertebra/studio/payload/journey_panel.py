@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vertebra.follow.journey import Journey, Moment
+from vertebra.follow.journey import Journey, Snapshot
 from vertebra.follow.state import Lock
 from vertebra.follow.steps import Snake
 from vertebra.report.follow import COLOURS, GUIDE_COLOUR, HIDDEN, OPACITY, longest_body
@@ -56,7 +56,7 @@ class Snakes:
             "/journey/weakest", radius=1.0, color=palette.WEAKEST, opacity=0.6, visible=False, **_PLAIN
         )
 
-    def draw(self, moment: Moment) -> None:
+    def draw(self, moment: Snapshot) -> None:
         """Put the links where they are, and mark the joint that would give way first. Call within `atomic()`."""
         for snake, frames in ((Snake.OUTER, moment.outer), (Snake.INNER, moment.inner)):
             node = self._links[snake]
@@ -88,7 +88,7 @@ class Snakes:
         deepest = (HIDDEN - 1) * self._journey.pair.link_length
         return (frames[:, 2, 3] >= -deepest * (1 + 1e-9)).astype(np.float32)
 
-    def _mark(self, moment: Moment) -> None:
+    def _mark(self, moment: Snapshot) -> None:
         found = self._journey.holdings[moment.step - 1] if moment.step else None
         visible = found is not None and found.joint > 0
         change(self._ball, "visible", visible)

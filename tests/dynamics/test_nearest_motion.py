@@ -33,7 +33,7 @@ def planar(joints: int, joint: dict | None = None) -> vb.Robot:
 
 
 def left(robot: vb.Robot, q, qd, qdd, tensions, gravity=None, loads=()) -> np.ndarray:
-    """(N, n) moments out of balance, by the public functions only."""
+    """(N, n) torques out of balance, by the public functions only."""
     tau = vb.inverse_dynamics(robot, q, qd, qdd, gravity, loads) + robot.joints["stiffness"] * q
     pulls = [vb.Pose(robot, row).cable_segments.first.T @ pull for row, pull in zip(q, tensions, strict=True)]
     return tau + np.array(pulls)

@@ -44,31 +44,13 @@ def spoilt(value: float, shape: tuple[int, ...] = (6,)) -> np.ndarray:
 
 
 BAD = [
-    (inverse, "qd", spoilt(np.nan)),
-    (inverse, "qdd", spoilt(np.inf)),
     (inverse, "qdd", spoilt(-np.inf, (3, 6))),
-    (inverse, "qd", spoilt(1e300)),
-    (forward, "qd", spoilt(np.nan)),
-    (forward, "tensions", spoilt(np.nan, (4,))),
-    (forward, "tau", spoilt(np.nan)),
-    (forward, "tau", np.zeros(5)),
-    (forward, "damping", np.nan),
-    (forward, "damping", -0.1),
-    (forward, "damping", np.zeros(5)),
-    (forward, "damping", "heavy"),
     (bias, "qd", np.zeros((2, 6))),
-    (inverse, "qdd", np.zeros((2, 6))),
-    (inverse, "qd", np.zeros(4)),
-    (inverse, "qd", 0.0),
-    (inverse, "qd", ["fast"] * 6),
-    (inverse, "gravity", (0.0, np.nan, 0.0)),
-    (inverse, "gravity", "moon"),
-    (inverse, "loads", [3.0]),
-    (forward, "tensions", np.zeros(3)),
+    (bias, "q", spoilt(np.nan)),
     (forward, "tensions", np.zeros((2, 4))),
-    (forward, "tensions", np.zeros((1, 1, 4))),
     (forward, "tensions", [10.0, -1e-9, 5.0, 5.0]),
 ]
+"""Beyond those of tests/test_bad_arguments.py."""
 
 
 @pytest.mark.parametrize(("call", "name", "value"), BAD)
@@ -76,17 +58,6 @@ def test_bad_arguments_are_named(call: Call, name: str, value: Any) -> None:
     with pytest.raises(vb.InputError) as caught:
         call(**{name: value})
     assert caught.value.argument == name
-
-
-SHAPES = [(5,), (2, 5), (2, 2, 6), (0, 6), (0,)]
-
-
-@pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("q", [spoilt(np.nan), spoilt(np.inf), *map(np.zeros, SHAPES), 0.1, "bent", None])
-def test_bad_angles_are_named(call: Call, q: Any) -> None:
-    with pytest.raises(vb.InputError) as caught:
-        call(q=q)
-    assert caught.value.argument == "q"
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -152,7 +123,7 @@ def test_filled_inertia_moves_and_keeps_what_was_given() -> None:
     assert ROBOT.fill_inertia() == ROBOT
 
 
-def test_tensions_or_moments_but_not_both() -> None:
+def test_tensions_or_torques_but_not_both() -> None:
     with pytest.raises(vb.InputError, match="either"):
         vb.forward_dynamics(ROBOT, ZERO, ZERO)
     with pytest.raises(vb.InputError, match="either"):

@@ -1,4 +1,6 @@
-"""What must act on the joints for this motion, and how does that change with angles and rates?"""
+"""The equations of motion: which joint torques does a motion need, which motion do torques or tensions give, and how do
+torques change with angles and rates?
+"""
 
 from __future__ import annotations
 
@@ -8,18 +10,23 @@ from typing import Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vertebra.dynamics.problem import Moving, States, states
+from vertebra.dynamics.problem import Moving, States, cable_tensions, joint_damping, states
+from vertebra.errors import InputError
+from vertebra.mechanics.kernels.articulated import forward_motion
 from vertebra.mechanics.kernels.newton_euler import inverse_motion, mass_matrices
 from vertebra.mechanics.problem import Load
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
+
+SUMS_WIDTH = 4
+"""Columns of the sums over the cables at a joint."""
 
 
 class JointForces(NamedTuple):
     """What a motion needs at every joint."""
 
     tau: Floats
-    """(n,) or (N, n) moment about the joint's axis, N*m."""
+    """(n,) or (N, n) torque about the joint's axis, N*m."""
     wrenches: Floats
     """(n, 6) or (N, n, 6) what the part before each joint must exert on the link after it and all beyond: force in N,
     then moment in N*m about the joint's instantaneous centre, world axes. Rods and cables inside the joint's own gap
@@ -48,18 +55,18 @@ def inverse_dynamics(
     *,
     wrenches: bool = False,
 ) -> Floats | JointForces:
-    """Joint moments tau in N*m that give angles `q` (rad) the rates `qd` (rad/s) and accelerations `qdd` (rad/s^2).
+    """Joint torques tau in N*m that give angles `q` (rad) the rates `qd` (rad/s) and accelerations `qdd` (rad/s^2).
 
     One state (n,) or a trajectory (N, n). tau = M qdd + bias: what cables, elastic joints and damping together must
     supply, so `tau + k q` is left to the cables of a flexure joint. With `wrenches`, `JointForces` with the whole
     wrench at every joint. The migration of contact points is included.
     """
     moving = Moving.of(robot, gravity, loads)
-    tau, all_wrenches = needed(moving, states(robot, q, qd, qdd), wrenches)
+    tau, all_wrenches = required_torques(moving, states(robot, q, qd, qdd), wrenches)
     return JointForces(tau, all_wrenches) if wrenches else tau
 
 
-def needed(moving: Moving, motion: States, wrenches: bool) -> tuple[Floats, Floats]:
+def required_torques(moving: Moving, motion: States, wrenches: bool) -> tuple[Floats, Floats]:
     """tau and, if asked for, the wrenches of states that were checked, shaped as the caller's."""
     count, n = motion.q.shape
     tau, all_wrenches = np.empty((count, n)), np.empty((count if wrenches else 0, n, 6))
@@ -74,33 +81,70 @@ def bias_forces(
     gravity: str | ArrayLike | None = None,
     loads: Sequence[Load] = (),
 ) -> Floats:
-    """Joint moments in N*m of a motion without joint accelerations: gravity, loads, Coriolis and centrifugal terms."""
-    return needed(Moving.of(robot, gravity, loads), states(robot, q, qd), False)[0]
+    """Joint torques in N*m of a motion without joint accelerations: gravity, loads, Coriolis and centrifugal terms."""
+    return required_torques(Moving.of(robot, gravity, loads), states(robot, q, qd), False)[0]
 
 
 def mass_matrix(robot: Robot, q: ArrayLike) -> Floats:
     """Joint-space inertia in kg*m^2, (n, n) at angles (n,) in rad or (N, n, n) at (N, n)."""
     moving, poses = Moving.of(robot, None, ()), states(robot, q)
-    count, n = poses.q.shape
+    return poses.shaped(mass_matrices_at(moving, poses.q))
+
+
+def mass_matrices_at(moving: Moving, q: Floats) -> Floats:
+    """(N, n, n) kg*m^2 at angles (N, n) that were checked."""
+    count, n = q.shape
     M = np.empty((count, n, n))
-    mass_matrices(*moving.system, poses.q, np.zeros(n), *moving.scratch(), M)
-    return poses.shaped(M)
+    mass_matrices(*moving.system, q, np.zeros(n), *moving.scratch(), M)
+    return M
 
 
-# How the joint moments of a motion change with its angles and rates: differences of inverse dynamics.
+def forward_dynamics(
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tensions: ArrayLike | None = None,
+    gravity: str | ArrayLike | None = None,
+    loads: Sequence[Load] = (),
+    *,
+    tau: ArrayLike | None = None,
+    damping: ArrayLike = 0.0,
+) -> Floats:
+    """Joint accelerations in rad/s^2 at angles `q` (rad) and rates `qd` (rad/s), one state (n,) or many (N, n).
+
+    Under cable `tensions` in N, (cables,) or one set per state, with elastic joints and `damping` in N*m*s/rad; or
+    under joint torques `tau` in N*m and nothing else, the inverse of `inverse_dynamics`.
+    """
+    if (tensions is None) == (tau is None):
+        raise InputError("tensions", "give either the tensions of the cables or the joint torques tau")
+    moving = Moving.of(robot, gravity, loads)
+    motion = states(robot, q, qd, tau, "tau")
+    count, n = motion.q.shape
+    pulls = np.zeros((count, len(robot.cables)))
+    if tensions is not None:
+        pulls = cable_tensions(moving.statics, tensions, count)
+    qdd = np.empty((count, n))
+    forward_motion(
+        *moving.system, motion.q, motion.qd, np.zeros(n), motion.qdd, tensions is not None, pulls,
+        joint_damping(robot, damping), np.empty((n, SUMS_WIDTH)), *moving.scratch(), qdd,
+    )  # fmt: skip
+    return motion.shaped(qdd)
+
+
+# How the joint torques of a motion change with its angles and rates: differences of inverse dynamics.
 #
 # Accelerations enter through the mass matrix, which needs no differences.
 
 REACH = 0.04
-"""rad; how far the differences in an angle reach to either side."""
+"""rad; how far the differences in an angle extend to either side."""
 # Weights of the central differences of order 2 and 8, nearest pair first, for steps of one.
 ORDERS = {2: (1 / 2,), 8: (4 / 5, -1 / 5, 4 / 105, -1 / 280)}
 
 
-def by_angles(moving: Moving, motion: States, order: int = 8) -> Floats:
+def angle_derivatives(moving: Moving, motion: States, order: int = 8) -> Floats:
     """(N, n, n) d tau_i / d q_j in N*m/rad of N states, rates and accelerations held.
 
-    Of order 8 with steps of 0.01 rad: truncation and round-off are both near 1e-13 of the moments at usual angles.
+    Of order 8 with steps of 0.01 rad: truncation and round-off are both near 1e-13 of the torques at usual angles.
     """
     count, n = motion.q.shape
     weights = ORDERS[order]
@@ -113,16 +157,16 @@ def by_angles(moving: Moving, motion: States, order: int = 8) -> Floats:
             for sign in (1.0, -1.0):
                 q = motion.q.copy()
                 q[:, j] += sign * pair * step[:, j]
-                tau = needed(moving, States(False, q, motion.qd, motion.qdd), False)[0]
+                tau = required_torques(moving, States(False, q, motion.qd, motion.qdd), False)[0]
                 slopes[:, :, j] += sign * weight * tau
         slopes[:, :, j] /= step[:, j, None]
     return slopes
 
 
-def by_rates(moving: Moving, motion: States) -> Floats:
+def rate_derivatives(moving: Moving, motion: States) -> Floats:
     """(N, n, n) d tau_i / d qd_j in N*m*s/rad of N states.
 
-    Exact up to round-off: moments are of second degree in the rates, so that central differences of any step are.
+    Exact up to round-off: torques are quadratic in the rates, and central differences of a quadratic are exact.
     """
     count, n = motion.q.shape
     slopes = np.zeros((count, n, n))
@@ -132,6 +176,6 @@ def by_rates(moving: Moving, motion: States) -> Floats:
         for sign in (1.0, -1.0):
             qd = motion.qd.copy()
             qd[:, j] += sign * step
-            slopes[:, :, j] += sign * needed(moving, States(False, motion.q, qd, still), False)[0]
+            slopes[:, :, j] += sign * required_torques(moving, States(False, motion.q, qd, still), False)[0]
     slopes /= 2.0 * step[:, None, None]
     return slopes

@@ -1,4 +1,4 @@
-"""The file of measured shapes."""
+"""Measured shapes: the file, the simulation, and predicted rows with their derivatives in all parameters."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests import robots
 
 import vertebra as vb
 from vertebra.errors import InputError, MeasurementError
-from vertebra.identify.shape_fit import simulate_shapes
-from vertebra.identify.shapes import ShapeData, UnsolvedRow, read_shapes, shape_csv
+from vertebra.identify import shapes
+from vertebra.identify.parameters import Choice, Setup, apply_all, unknowns
+from vertebra.identify.shapes import ShapeData, ShapeModel, UnsolvedRow, read_shapes, shape_csv, simulate_shapes
 
 ROBOT = vb.load("yang2023-a")
 HEAD = "t1,t2,t3,t4,x_mm,y_mm,z_mm\n"
@@ -150,7 +152,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_arrays_must_belong_together() -> None:
     one, blank = np.ones(1), np.full(1, np.nan)
-    with pytest.raises(InputError, match="one row a shape"):
+    with pytest.raises(InputError, match="one row per shape"):
         ShapeData(np.ones((2, 4)), np.ones((1, 3)), np.ones((2, 6)), one, one, blank, blank, ("",), (0,))
     with pytest.raises(InputError, match="three coordinates"):
         ShapeData(np.ones((1, 4)), np.ones((1, 2)), np.ones((1, 6)), one, one, blank, blank, ("",), (0,))
@@ -177,3 +179,125 @@ def test_simulation_is_that_of_the_solvers() -> None:
         simulate_shapes(ROBOT, pull, joints=[7])
     with pytest.raises(InputError, match="tensions"):
         simulate_shapes(ROBOT, pull[:, :3])
+
+
+# Predicted rows, and how they respond to parameters.
+
+FLEXURE, ROLLING = vb.load("yang2023-a"), vb.load("hu2023-prototype")
+MIXED = robots.robot(
+    "rolling-flexure",
+    robots.section(3, robots.ROLLING, azimuth=["0 deg", "70 deg"], cables=robots.cables("5 mm", 0.2, 2.2, 4.4)),
+    robots.section(4, robots.FLEXURE, azimuth=["20 deg", "-65 deg"], cables=robots.cables("4 mm", 0.8, 2.9, 5.0)),
+)
+"""Two kinds of joints; some cables end halfway, and the holes of the two groups are not at one radius."""
+EVERYTHING = ("mass", "radius", "linear_density", "lock_mass", "frame_x", "offset_y")
+VALUES = {
+    "a": 12.0, "b": 0.9, "c": 0.12, "mu": 0.3, "EI": 1.1, "stiffness": 0.4, "mass": 1.2, "radius": 0.0051,
+    "linear_density": 0.004, "lock_mass": 0.002, "tilt_x": 0.05, "tilt_y": -0.04, "tilt_z": 0.06, "frame_x": 0.1,
+    "offset_y": -0.004,
+}  # fmt: skip
+
+
+def pulls(robot: vb.Robot, rows: int, low: float = 1.0, high: float = 8.0, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(low, high, (rows, len(robot.cables)))
+
+
+def model_of(robot, names, tensions, sequence="", closure="virtual-work", payload=0.01):
+    """A model of rows with these tensions, and the values of the parameters."""
+    setup = Setup.of(robot, None, closure)
+    rows, blank = len(tensions), np.full(len(tensions), np.nan)
+    radius = 1.02 * float(robot.cables["radius"][0])
+    values = np.array([radius if name == "radius" else VALUES[name] for name in names])
+    asked = unknowns(setup, [Choice(*pair) for pair in zip(names, values.tolist(), strict=True)])
+    data = ShapeData(
+        tensions, np.zeros((rows, 3)), np.zeros((rows, len(robot.joints))), np.full(rows, payload), np.ones(rows),
+        blank, blank, (sequence,) * rows, (0,) * rows,
+    )  # fmt: skip
+    return ShapeModel(setup, data, [item.parameter for item in asked]), values
+
+
+def resolved(model: ShapeModel, values: np.ndarray) -> np.ndarray:
+    """What is seen at other values, by the public calls on a robot file of its own."""
+    setup = apply_all(model.setup, model.parameters, values)
+    robot, data, seen = setup.robot(), model.data, []
+    turn, offset = setup.standing().turn, setup.standing().offset
+    for path in data.paths:
+        walk = vb.ShapePath(robot, closure=setup.closure)
+        for row in path:
+            load = vb.Load(force=data.payload[row] * robot.gravity)
+            shape = walk.step(data.tensions[row], loads=[load] if data.payload[row] else [])
+            seen.append(np.concatenate([turn @ shape.tip + offset, shape.angles]))
+    return np.array(seen)
+
+
+def by_differences(model: ShapeModel, values: np.ndarray, step: float) -> np.ndarray:
+    columns = []
+    for i, parameter in enumerate(model.parameters):
+        h = step * parameter.size(float(values[i]))
+        near = [resolved(model, values + k * h * np.eye(len(values))[i]) for k in (-2, -1, 1, 2)]
+        columns.append((near[0] - 8 * near[1] + 8 * near[2] - near[3]) / (12 * h))
+    return np.moveaxis(columns, 0, -1)
+
+
+def assert_same_slopes(model: ShapeModel, values: np.ndarray, step: float = 1e-5) -> np.ndarray:
+    found = model.differentiate(model.predict(values))
+    wanted = by_differences(model, values, step)
+    for i, parameter in enumerate(model.parameters):
+        for part in (slice(0, 3), slice(3, None)):
+            largest = np.abs(wanted[:, part, i]).max()
+            if parameter.name.startswith(("frame", "offset")) and part.start == 3:
+                assert np.abs(found[:, part, i]).max() < 1e-14, "angles are not measured in any frame"
+                continue
+            assert largest > 1e-6, f"{parameter.name} does nothing here"
+            assert np.abs(found[:, part, i] - wanted[:, part, i]).max() < 1e-5 * largest, parameter.name
+    return found
+
+
+@pytest.mark.parametrize(
+    ("robot", "names", "closure"),
+    [
+        (FLEXURE, (*EVERYTHING, "a", "b", "c", "EI", "tilt_y", "tilt_z"), "virtual-work"),
+        (FLEXURE, (*EVERYTHING, "a", "b", "c", "stiffness", "tilt_y", "tilt_z"), "paper"),
+        (ROLLING, (*EVERYTHING, "mu", "tilt_x", "tilt_y"), "virtual-work"),
+        (MIXED, ("mu", "EI", "mass", "linear_density", "lock_mass", "tilt_x", "tilt_y"), "virtual-work"),
+    ],
+    ids=["flexure", "flexure-paper", "rolling", "mixed"],
+)
+def test_slopes_of_single_rows(robot: vb.Robot, names: tuple[str, ...], closure: str) -> None:
+    assert_same_slopes(*model_of(robot, names, pulls(robot, 3), closure=closure))
+
+
+def to_and_fro(tensions: list[float]) -> np.ndarray:
+    """A pull, and small releases and pulls within which many cables stick."""
+    base = np.array(tensions)
+    steps = np.array([1.0, 1.3, 1.28, 1.27, 1.29, 1.26])[:, None] * base
+    return steps + np.array([0.0, 0.0, 0.01, -0.01, 0.0, 0.02])[:, None] * np.array([1.0, 0.0, -1.0, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("robot", "names", "closure", "tensions"),
+    [
+        (FLEXURE, ("a", "b", "c", "EI", "mass", "radius", "tilt_z"), "virtual-work", [2.0, 3.0, 8.0, 9.0]),
+        (FLEXURE, ("a", "c", "EI", "radius", "tilt_y"), "paper", [2.0, 3.0, 8.0, 9.0]),
+        (ROLLING, ("mu", "mass", "radius", "tilt_x", "tilt_y"), "virtual-work", [1.0, 1.2, 2.0, 3.0]),
+    ],
+    ids=["flexure", "flexure-paper", "rolling"],
+)
+def test_slopes_along_a_path_know_its_history(robot, names, closure, tensions, monkeypatch) -> None:
+    model, values = model_of(robot, names, to_and_fro(tensions), "up", closure)
+    found = assert_same_slopes(model, values, 1e-6)
+    monkeypatch.setattr(shapes, "left_behind", lambda work, drawn, turned, memory: np.zeros_like(memory))
+    forgetful = model.differentiate(model.predict(values))
+    assert np.abs(forgetful - found).max() > 0.1 * np.abs(found).max(), "the path must need its history"
+
+
+def test_slope_of_friction_that_is_zero_now() -> None:
+    """One-sided there, since mu cannot be negative; and the robot file has no friction at all."""
+    model, values = model_of(ROLLING, ("mu",), pulls(ROLLING, 2), "up")
+    values[:] = 0.0
+    found = model.differentiate(model.predict(values))
+    h = 1e-6
+    wanted = (-3 * resolved(model, values) + 4 * resolved(model, values + h) - resolved(model, values + 2 * h)) / (
+        2 * h
+    )
+    assert np.abs(found[..., 0] - wanted).max() < 1e-5 * np.abs(wanted).max()

@@ -148,7 +148,7 @@ def test_one_wrong_tension_for_all_cables_is_one_problem(tmp_path: Path) -> None
     assert len(refused(tmp_path, "tension_N,slip_force_N\n-5,6\n").problems) == 1
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
+def test_files_that_are_no_tables(tmp_path: Path) -> None:
     assert "has no rows; write a header tension_N,slip_force_N and" in str(refused(tmp_path, "# nothing\n"))
     assert "header but no rows" in str(refused(tmp_path, GOOD.splitlines()[0]))
     with pytest.raises(MeasurementError, match="cannot be read: No such file"):
@@ -178,7 +178,7 @@ def test_any_text_gives_tests_or_our_error(header: str, body: str) -> None:
     [{}, {"tensions_N": [[5, 10, 10], [10, 15, 15]], "bend_deg": 7.0, "azimuth_deg": 33.0, "point": (1e-3, 0, 2e-3)},
      {"step_N": 0.25, "recorded": "held", "direction": (1, -1, 0.5)}],
 )  # fmt: skip
-def test_simulated_tests_say_so_and_come_back(tmp_path: Path, options: dict) -> None:
+def test_simulated_tests_are_marked_and_read_back(tmp_path: Path, options: dict) -> None:
     data = simulate_slips(ROBOT, **options)
     text = slip_csv(data)
     assert text.startswith("# simulated")
@@ -196,7 +196,7 @@ def test_measured_tests_are_not_called_simulated(tmp_path: Path) -> None:
 
 def test_lists_of_different_length_are_refused() -> None:
     one = np.ones(1)
-    with pytest.raises(InputError, match="bend: must have one row a slip test"):
+    with pytest.raises(InputError, match="bend: must have one row per slip test"):
         SlipData(one[:, None], one, np.ones(2), one, np.ones((1, 3)), np.ones((1, 3)), one, one)
     with pytest.raises(InputError, match="three coordinates"):
         SlipData(one[:, None], one, one, one, np.ones((1, 2)), np.ones((1, 3)), one, one)

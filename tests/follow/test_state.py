@@ -16,13 +16,13 @@ from vertebra.follow.plan import cycle_steps
 from vertebra.follow.state import Lock, PairState, broken_rules, undo
 from vertebra.follow.steps import Advance, Bend, Loosen, Retract, Snake, Steer, Tighten
 
-SEQUENCES = 10_000 if os.environ.get("VERTEBRA_SOAK") == "1" else 1000
+SEQUENCES = 10_000 if os.environ.get("VERTEBRA_SOAK") == "1" else 300
 OUT, IN = Snake.OUTER, Snake.INNER
 LIMIT = math.pi / 2
 
 
 class Model:
-    """The rules once more, written the other way round: lists that are pushed and popped, and sets of loose snakes."""
+    """The rules written independently: lists that are pushed and popped, and sets of loose snakes."""
 
     def __init__(self, joints: int, inner_joints: int) -> None:
         self.joints = {OUT: joints, IN: inner_joints}
@@ -206,14 +206,14 @@ def test_a_short_inner_snake_limits_the_outer_one(inner_joints: int, reach: int,
         snakes.do(Advance(OUT))
 
 
-def test_steering_beyond_a_limit_names_whose_it_is() -> None:
+def test_steering_beyond_a_limit_names_the_snake() -> None:
     from tests.follow.snakes import inner, outer
 
     for robots, owner, limit in (
-        ((outer(3), inner(3)), "no link slides round more", 90),
-        ((outer(3, limit=20.0), inner(3)), "the outer snake can bend", 20),
-        ((outer(3), inner(3, limit=15.0)), "the inner snake can bend", 15),
-        ((outer(3, limit=120.0), inner(3, limit=120.0)), "no link slides round more", 90),
+        ((outer(3), inner(3)), "no link slides around a sharper corner", 90),
+        ((outer(3, limit=20.0), inner(3)), "the limit of the outer snake", 20),
+        ((outer(3), inner(3, limit=15.0)), "the limit of the inner snake", 15),
+        ((outer(3, limit=120.0), inner(3, limit=120.0)), "no link slides around a sharper corner", 90),
     ):
         snakes = FollowTheLeader(*robots, outer_tensions=35, inner_tensions=60)
         snakes.run([Loosen(OUT), Advance(OUT)])

@@ -113,13 +113,13 @@ def test_a_path_of_points(tmp_path: Path) -> None:
     file = tmp_path / "path.csv"
     file.write_text("# ours\nz_m,note,x_mm,y\n0,a,0,0\n0.01,b,2,0.003\n")
     np.testing.assert_allclose(read_path(file), [[0, 0, 0], [0.002, 0.003, 0.01]], rtol=1e-15)
-    for text, told in (
+    for text, said in (
         ("", "has no rows; write a header x_mm,y_mm,z_mm and one row per point"),
         ("x_mm,y_mm,z_mm\n0,0,0\n", "a path needs two or more"),
         ("x_mm,y_mm\n0,0\n1,1\n", "column z_mm: is missing"),
         ("x,y,z\n" + "0,0,0\n" * (MOST_POINTS + 1), "has more than 100000 rows"),
     ):
         file.write_text(text)
-        with pytest.raises(vb.MeasurementError, match=told) as error:
+        with pytest.raises(vb.MeasurementError, match=said) as error:
             read_path(file)
-        assert str(tmp_path) not in str(error.value), "the pages of the studio need not tell where the file is"
+        assert str(tmp_path) not in str(error.value), "the pages of the studio need not show where the file is"
