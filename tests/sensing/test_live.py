@@ -14,8 +14,8 @@ import vertebra as vb
 from vertebra.errors import InputError, RecordingError, VertebraError
 from vertebra.sensing import live
 from vertebra.sensing.estimator import ShapeEstimator
-from vertebra.sensing.live import LatencyHistogram, LiveSession, Replay, Update, replay
-from vertebra.sensing.network import SensorNetwork
+from vertebra.sensing.live import LatencyHistogram, LiveSession
+from vertebra.sensing.network import Replay, SensorNetwork, Update, replay
 from vertebra.sensing.recording.raw_log import RawLogWriter
 from vertebra.sensing.recording.shape_reader import read_shapes
 from vertebra.sensing.wire.bus import open_bus, send

@@ -9,12 +9,10 @@ import typer
 
 from vertebra.cli.answer import answer, require_suffix
 from vertebra.cli.sense_calibrate import calibrate
-from vertebra.cli.sense_convert import convert
 from vertebra.cli.sense_gateway import gateway
 from vertebra.cli.sense_hil import hil
 from vertebra.cli.sense_live import live
-from vertebra.cli.sense_record import record
-from vertebra.cli.sense_replay import replay
+from vertebra.cli.sense_recordings import convert, record, replay
 
 app = typer.Typer(help="Sense the shape of a robot with orientation sensors on a CAN bus.", no_args_is_help=True)
 app.command("calibrate")(calibrate)
@@ -24,11 +22,6 @@ app.command("live")(live)
 app.command("record")(record)
 app.command("replay")(replay)
 app.command("convert")(convert)
-
-
-@app.callback()
-def _options() -> None:
-    """Sense the shape of a robot with orientation sensors on a CAN bus."""
 
 
 @app.command()

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+from vertebra.errors import InputError
 from vertebra.mechanics.kernels.sensor_intake import ACCEPTED, OUTLIER
 from vertebra.mechanics.kernels.sensor_intake import ANGLES as ANGLE_FORM
 from vertebra.mechanics.kernels.sensor_intake import QUATERNION as QUATERNION_FORM
 from vertebra.sensing.estimator import ShapeEstimator
+from vertebra.sensing.recording.raw_log import LogReader
 from vertebra.sensing.sensed_shape import Integers, SensedShape
 from vertebra.sensing.wire.can import (
     ANGLES,
@@ -149,6 +156,60 @@ class SensorNetwork:
             return None
         self._pending = False
         return self.estimator.solve()
+
+
+class Update(NamedTuple):
+    """A shape as it is handed on."""
+
+    shape: SensedShape
+    arrival: float
+    """s (Unix) when the newest frame in it came."""
+    final: bool
+    """False: a sensor has not answered yet; the final shape of this cycle will follow."""
+
+
+class Replay:
+    """Final shapes of a recording: the same frames give the same shapes as on the live bus, bit for bit. Iterate once.
+
+    `speed`: 1 for as fast as it was recorded, 2 for twice as fast; None for as fast as possible. `estimator` should be
+    new: what it has seen before changes what it says.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        estimator: ShapeEstimator,
+        speed: float | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        if speed is not None and not (math.isfinite(speed) and speed > 0):
+            raise InputError("speed", f"must be a positive number, or None for as fast as possible, not {speed!r}")
+        self.reader = LogReader(path)
+        """Says after the last shape whether the recording was cut off."""
+        self.network = SensorNetwork(estimator)
+        self._speed, self._clock, self._sleep = speed, clock, sleep
+
+    def __iter__(self) -> Iterator[Update]:
+        began, first = self._clock(), None
+        for frame in self.reader:
+            if self._speed is not None:
+                first = frame.time if first is None else first
+                ahead = (frame.time - first) / self._speed - (self._clock() - began)
+                if ahead > 0:
+                    self._sleep(ahead)
+            shape = self.network.receive(frame)
+            if shape is not None:
+                yield Update(shape, frame.time, True)
+
+
+def replay(path: str | Path, estimator: ShapeEstimator, speed: float | None = None) -> Iterator[SensedShape]:
+    """Shapes of a recording (.blf, .log or .csv), one a cycle; see `Replay`.
+
+    Raises RecordingError at a damaged place, after the shapes before it.
+    """
+    return (update.shape for update in Replay(path, estimator, speed))
 
 
 @dataclass(eq=False)

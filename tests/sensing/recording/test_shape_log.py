@@ -20,9 +20,8 @@ from tests.waiting import wait_until
 import vertebra as vb
 from vertebra.errors import RecordingError
 from vertebra.sensing.recording import shape_log
-from vertebra.sensing.recording.shape_log import DerivedLogWriter, robot_contents
+from vertebra.sensing.recording.shape_log import DerivedLogWriter, ShapeRecord, record, robot_contents
 from vertebra.sensing.recording.shape_reader import copy_mcap, read_shapes
-from vertebra.sensing.recording.shape_record import ShapeRecord, record
 from vertebra.sensing.sensed_shape import SensorState
 
 CASES = 300 if os.environ.get("VERTEBRA_SOAK") == "1" else 12

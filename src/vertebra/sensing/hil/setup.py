@@ -14,7 +14,7 @@ from vertebra.errors import InputError
 from vertebra.robot.robot import Robot, load
 from vertebra.robot.tables import Floats
 from vertebra.sensing.estimator import METHODS, Method
-from vertebra.sensing.fitting import require_universal
+from vertebra.sensing.pairwise import require_universal
 from vertebra.sensing.simulated.motion import Motion, SensorTruth, Truth, base_rotation
 from vertebra.sensing.simulated.sensors import SensorModel
 

@@ -26,8 +26,14 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self, cast
 
 from vertebra.errors import InputError, RecordingError, VertebraError
 from vertebra.sensing.recording.raw_log import RawLogWriter, raw_suffix
-from vertebra.sensing.recording.shape_log import DerivedLogWriter, foxglove_messages, robot_contents
-from vertebra.sensing.recording.shape_record import Layout, packed, unpacked
+from vertebra.sensing.recording.shape_log import (
+    DerivedLogWriter,
+    Layout,
+    foxglove_messages,
+    packed,
+    robot_contents,
+    unpacked,
+)
 from vertebra.sensing.wire.can import Frame
 
 if TYPE_CHECKING:
