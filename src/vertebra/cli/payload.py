@@ -12,14 +12,15 @@ import typer
 
 from vertebra.cli import options as read
 from vertebra.cli.answer import AsJson, CommandError, answer, require_suffix, write
-from vertebra.cli.ball_shape_text import NamedShape, ball_shape
 from vertebra.cli.options import (
     ClosureName,
     FrictionOption,
     GravityOption,
     LoadOption,
+    NamedShape,
     OutOption,
     RobotArgument,
+    ball_shape,
     friction_rules,
 )
 

@@ -10,7 +10,7 @@ import pytest
 
 import vertebra as vb
 from vertebra.cli.answer import CommandError
-from vertebra.cli.ball_shape_text import ball_shape
+from vertebra.cli.options import ball_shape
 
 ROBOT = "cai2023"
 DEG = math.pi / 180
