@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from vertebra.robot.robot import Robot
     from vertebra.robot.tables import Floats
     from vertebra.sensing.hil.run import HilRun
-    from vertebra.sensing.hil.setup import HilSetup
+    from vertebra.sensing.hil.virtual_robot import HilSetup
     from vertebra.sensing.simulated.sensors import SensorModel
 
 SPEED = read.Quantity("rad/s", "30 deg/s", "speed")
@@ -81,7 +81,7 @@ def hil(
     import vertebra
     from vertebra.report.hil import hil_report
     from vertebra.sensing.hil.run import local_url
-    from vertebra.sensing.hil.setup import HilSetup
+    from vertebra.sensing.hil.virtual_robot import HilSetup
     from vertebra.sensing.simulated.motion import Motion
 
     model = vertebra.load(robot)

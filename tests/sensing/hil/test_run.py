@@ -13,6 +13,7 @@ from tests.sensing.hil.offline import small_setup
 import vertebra as vb
 from vertebra.errors import HilError
 from vertebra.sensing.hil import run as process
+from vertebra.sensing.hil.estimate import SensedRun
 from vertebra.sensing.hil.run import local_url, methods_for, run_hil
 from vertebra.sensing.sensed_shape import SensorState
 
@@ -93,3 +94,14 @@ def test_ports_differ():
 def test_the_paper_knows_universal_joints_only():
     assert methods_for(vb.load("lapusan2022")) == ("chain", "pairwise", "paper")
     assert methods_for(vb.load("hu2023-planar")) == ("chain", "pairwise")
+
+
+def test_sensed_shapes_survive_their_file(tmp_path):
+    rng = np.random.default_rng(0)
+    arrays = rng.normal(size=6), rng.normal(size=(6, 8)), rng.normal(size=(6, 5, 4, 4))
+    run = SensedRun("paper", *arrays, np.ones((6, 5), np.int64), rng.normal(size=6))
+    run.save(tmp_path / "run.npz")
+    again = SensedRun.read(tmp_path / "run.npz")
+    assert again.method == "paper"
+    assert again.same_shapes(run)
+    assert not again.same_shapes(SensedRun("paper", arrays[0] + 1e-15, *arrays[1:], run.states, run.latencies))

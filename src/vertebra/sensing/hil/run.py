@@ -23,7 +23,7 @@ from vertebra.robot.tables import UNIVERSAL, Floats
 from vertebra.sensing.estimator import METHODS, Method
 from vertebra.sensing.hil.estimate import QUIET, READY, SensedRun, sense_frames
 from vertebra.sensing.hil.score import Score, score
-from vertebra.sensing.hil.setup import Account, HilSetup, load_truth
+from vertebra.sensing.hil.virtual_robot import Account, HilSetup, load_truth
 from vertebra.sensing.network import Counters
 from vertebra.sensing.recording.raw_log import read_frames
 from vertebra.sensing.simulated.motion import SensorTruth, Truth
