@@ -14,7 +14,7 @@ from vertebra.errors import InputError
 
 if TYPE_CHECKING:
     from vertebra.robot.robot import Robot
-    from vertebra.sensing.calibration.unknowns import Tolerances
+    from vertebra.sensing.calibration.rest import Tolerances
     from vertebra.sensing.wire.can import Frame
 
 FILES = (".yaml", ".yml", ".json")
@@ -94,7 +94,7 @@ def _require_one_source(files: dict[str, Path | None], bus: str | None, keep: Pa
 
 
 def _tolerances(fixture_deg: float, level_deg: float) -> Tolerances:
-    from vertebra.sensing.calibration.unknowns import Tolerances
+    from vertebra.sensing.calibration.rest import Tolerances
 
     for name, value in (("--fixture-deg", fixture_deg), ("--level-deg", level_deg)):
         if not 1e-6 <= value <= 10.0:

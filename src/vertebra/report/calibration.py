@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 from vertebra.report.document import Facts, Report
-from vertebra.sensing.calibration.calibration import Calibration
-from vertebra.sensing.calibration.solve import verdicts
+from vertebra.sensing.calibration.calibration import Calibration, verdicts
 
 
 def calibration_report(calibration: Calibration) -> Report:

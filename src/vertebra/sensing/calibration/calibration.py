@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import yaml
@@ -95,6 +95,61 @@ class Calibration:
             f"Calibration of {self.robot!r}: {len(self.sensors)} sensors from {', '.join(self.poses) or 'no data'}, "
             f"mounts off by up to {turns.max(initial=0.0):.3g} deg, largest sigma of a mount's yaw {worst}"
         )
+
+
+# What is determined, and what would determine the rest.
+
+
+class Verdict(NamedTuple):
+    """Of one number of a calibration."""
+
+    sensor: int
+    parameter: str
+    """``mount x``, ``mount y``, ``mount z``, ``heading``, ``gyro bias x``, ..."""
+    value: float
+    """rad or rad/s."""
+    sigma: float
+    """rad or rad/s; infinite when not identifiable."""
+    word: str
+    """``determined``, ``by definition`` or ``not identifiable``."""
+    remedy: str
+    """What would determine it."""
+
+
+def verdicts(calibration: Calibration) -> tuple[Verdict, ...]:
+    """One for each number, sensor by sensor."""
+    rows = list[Verdict]()
+    for i, sensor in enumerate(calibration.sensors.tolist()):
+        turns = so3.log(calibration.mounts[i])
+        named = [(f"mount {axis}", turns[k], calibration.mount_sigmas[i, k]) for k, axis in enumerate("xyz")]
+        named.append(("heading", calibration.headings[i], calibration.heading_sigmas[i]))
+        named += [
+            (f"gyro bias {axis}", calibration.gyro_biases[i, k], calibration.gyro_bias_sigmas[i, k])
+            for k, axis in enumerate("xyz")
+        ]
+        rows += [_verdict(calibration.poses, i, sensor, name, float(v), float(sigma)) for name, v, sigma in named]
+    return tuple(rows)
+
+
+def _verdict(poses: tuple[str, ...], i: int, sensor: int, name: str, value: float, sigma: float) -> Verdict:
+    if np.isfinite(sigma):
+        word = "by definition" if i == 0 and name == "heading" else "determined"
+        return Verdict(sensor, name, value, sigma, word, "")
+    return Verdict(sensor, name, value, sigma, "not identifiable", _remedy(poses, i, name))
+
+
+def _remedy(poses: tuple[str, ...], i: int, name: str) -> str:
+    if name.startswith("gyro"):
+        return "send rates (frames 0x180 + sensor)"
+    if i == 0:
+        motion = "motion of pin, rolling, flexure or universal joints"
+        return f"{motion}; until then the base sensor defines the azimuth" if "motion" not in poses else (
+            "larger motion, unless all joints are balls; the base sensor defines the azimuth"
+        )  # fmt: skip
+    missing = [pose for pose in ("straight", "tilted", "motion") if pose not in poses]
+    return {"tilted": "a pose tilted by about 30 deg", "motion": "30 s of motion"}.get(
+        missing[0] if missing else "", "a larger tilt, or more motion"
+    )
 
 
 # The file of a calibration: YAML or JSON in degrees, every wrong field named.

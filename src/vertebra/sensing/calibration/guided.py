@@ -11,10 +11,9 @@ import numpy as np
 from vertebra.errors import PoseError, PoseProblem
 from vertebra.robot.robot import Robot
 from vertebra.sensing import so3
-from vertebra.sensing.calibration.calibrate import LEAST_BEND
 from vertebra.sensing.calibration.moving import gaps
+from vertebra.sensing.calibration.problems import LEAST_BEND, heard_problems, moved_problems
 from vertebra.sensing.calibration.readings import Readings, read_readings
-from vertebra.sensing.calibration.rest import heard_problems, moved_problems
 from vertebra.sensing.wire.bus import receive
 from vertebra.sensing.wire.can import Frame
 

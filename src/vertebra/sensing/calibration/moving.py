@@ -13,8 +13,14 @@ from vertebra.robot.robot import Robot
 from vertebra.robot.tables import BALL, PIN, Floats
 from vertebra.sensing import so3
 from vertebra.sensing.calibration.readings import Flags, Readings
-from vertebra.sensing.calibration.rest import StaticPose
-from vertebra.sensing.calibration.unknowns import EACH, HEADING, Unknowns, correlation_length, far_heading
+from vertebra.sensing.calibration.rest import (
+    EACH,
+    HEADING,
+    StaticPose,
+    Unknowns,
+    correlation_length,
+    far_heading,
+)
 
 _SAME_AXIS = 1e-6
 
@@ -276,8 +282,8 @@ def _product(weights: Floats, left: Floats, right: Floats) -> Floats:
     return np.asarray(np.swapaxes(left * weights[..., None], -1, -2) @ right)
 
 
-_RELAXED, _ROUNDS = 1e-6, 3
-"""rad, rad/s; and the most steps: what is left is done in the next round, which starts here."""
+_RELAXED, _MOST_STEPS = 1e-6, 3
+"""rad, rad/s; and the most steps: what is left is done in the next iteration, which starts here."""
 _CHUNK = 1000
 
 
@@ -388,7 +394,7 @@ class RecordedMotion:
         R, w = self.rotations.copy(), self.rates.copy()
         for part in _blocks(R.shape[1], _CHUNK):
             motion = replace(self, rotations=R, rates=w)
-            for _ in range(_ROUNDS):
+            for _ in range(_MOST_STEPS):
                 change = state_change(motion.chain(unknowns, part))
                 R[:, part] = so3.exp(change[..., :3]) @ R[:, part]
                 w[:, part] += change[..., 3:]
