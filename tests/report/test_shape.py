@@ -336,9 +336,9 @@ def test_summary_says_what_is_wrong(straight: Shape) -> None:
 
 
 def test_loads(straight: Shape) -> None:
-    assert load_table(straight).rows == ()
+    assert load_table(straight.robot, straight.loads).rows == ()
     loaded = replace(straight, loads=(vb.Load(force=(0, 0, -1)), vb.Load(moment=(0, 1, 0), link=-2)))
-    assert load_table(loaded).rows == (
+    assert load_table(loaded.robot, loaded.loads).rows == (
         ("1", "the tip", "(0, 0, -1)", "(0, 0, 0)"),
         ("2", "link 10", "(0, 0, 0)", "(0, 1, 0)"),
     )

@@ -5,7 +5,7 @@ page, record, CSV.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -226,20 +226,22 @@ BAR = 9.0
 
 def tip_error_panel(run: HilRun) -> Panel:
     """Distance of the tip, every method on the same frames."""
-    series = (
-        curve(method, score.times, score.tip_errors * MM, *METHOD_STYLES[method])
-        for method, score in _worst_first(run)
-    )  # fmt: skip
-    return Panel("Tip: distance from the truth", TIME_AXIS, "error [mm]", tuple(series))
+    return _method_panel(run, "Tip: distance from the truth", "error [mm]", lambda score: score.tip_errors * MM)
 
 
 def turn_error_panel(run: HilRun) -> Panel:
     """Orientation of the last link, every method."""
+    title = "Last link: angle from the truth"
+    return _method_panel(run, title, "error [deg]", lambda score: np.degrees(score.platform_turns[:, -1]))
+
+
+def _method_panel(run: HilRun, title: str, axis: str, errors: Callable[[Score], Floats]) -> Panel:
+    """A curve per method; the best comes last and is drawn on top."""
     series = (
-        curve(method, score.times, np.degrees(score.platform_turns[:, -1]), *METHOD_STYLES[method])
-        for method, score in _worst_first(run)
+        curve(method, score.times, errors(score), *METHOD_STYLES[method])
+        for method, score in sorted(run.scores.items(), key=lambda item: -item[1].tip_mean)
     )
-    return Panel("Last link: angle from the truth", TIME_AXIS, "error [deg]", tuple(series))
+    return Panel(title, TIME_AXIS, axis, tuple(series))
 
 
 def joint_error_panel(run: HilRun) -> Panel:
@@ -274,11 +276,6 @@ def hil_panels(run: HilRun) -> Iterator[Panel]:
     health = health_panel(run)
     if health.series:
         yield health
-
-
-def _worst_first(run: HilRun) -> Iterator[tuple[str, Score]]:
-    """So that the best is drawn on top."""
-    yield from sorted(run.scores.items(), key=lambda item: -item[1].tip_mean)
 
 
 def _bars(times: Floats, states: Integers, state: SensorState, colour: str) -> Series | None:

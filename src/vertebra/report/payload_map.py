@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,11 +22,13 @@ from vertebra.report.payload import (
     case_scene,
     dead_load_table,
     force_text,
+    newtons,
     tensions_text,
     weakest_text,
 )
 from vertebra.report.robot import robot_tables
-from vertebra.report.scene import FORCE_COLOUR, MM, Scene, body_points, gravity_arrow, points_of, round_number_below
+from vertebra.report.scene import FORCE_COLOUR, MM, Scene, round_number_below
+from vertebra.report.shape import with_room
 from vertebra.robot.tables import Floats
 
 if TYPE_CHECKING:
@@ -222,13 +224,13 @@ def body_table(bodies: Sequence[Body], title: str = "Payload by loaded point") -
         rows.append(
             (
                 body.name,
-                _newton(float(body.payload[least])),
+                newtons(float(body.payload[least])),
                 vector(body.directions[least], ".2f"),
                 weakest_text(int(body.joint[least]), body.mode[least]),
-                _newton(float(np.median(body.payload))),
-                _newton(float(body.payload[_largest(body)])) if finite.any() else "-",
+                newtons(float(np.median(body.payload))),
+                newtons(float(body.payload[_largest(body)])) if finite.any() else "-",
                 f"{100 * float(np.mean(~finite)):.3g} %",
-                _newton(body.asked.force) if body.asked is not None else "",
+                newtons(body.asked.force) if body.asked is not None else "",
                 scale_text(body),
             )
         )
@@ -237,10 +239,6 @@ def body_table(bodies: Sequence[Body], title: str = "Payload by loaded point") -
     )  # fmt: skip
     kept = [i for i in range(len(headers)) if any(row[i] for row in rows)]
     return Facts(title, tuple(headers[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows))
-
-
-def _newton(force: float) -> str:
-    return f"{force:.4g}" if np.isfinite(force) else "-"
 
 
 def _largest(body: Body) -> int:
@@ -440,10 +438,7 @@ def map_picture(case: PayloadCase, bodies: Sequence[Body], tell_tensions: bool =
 def map_scene(case: PayloadCase, bodies: Sequence[Body], tell_tensions: bool = True) -> Scene:
     """The robot, and room for every body, mm."""
     scene = case_scene(case, tell_tensions)
-    robot = body_points(scene.links, scene.parts, scene.mount, scene.cables, scene.tip)
-    points = np.vstack([robot, points_of(scene.arrows, (), ()), *(body.drawn for body in bodies if body.scale > 0)])
-    arrow = gravity_arrow(case.gravity, points, scene.view)
-    return replace(scene, low=points.min(axis=0), high=points.max(axis=0), gravity=arrow)
+    return with_room(scene, case.gravity, *(body.drawn for body in bodies if body.scale > 0))
 
 
 def joint_colours(bodies: Sequence[Body]) -> dict[int, str]:

@@ -266,13 +266,12 @@ def straight_lengths(robot: Robot) -> Floats:
     return Pose(robot, np.zeros(robot.freedoms)).cable_lengths
 
 
-def load_table(shape: Shape | Shapes) -> Facts:
-    """One row a load."""
+def load_table(robot: Robot, loads: Sequence[Load], title: str = "Loads") -> Facts:
+    """One row per load."""
     rows = [
-        (str(i), place_text(shape.robot, load), vector(load.force), vector(load.moment))
-        for i, load in enumerate(shape.loads, 1)
+        (str(i), place_text(robot, load), vector(load.force), vector(load.moment)) for i, load in enumerate(loads, 1)
     ]
-    return Facts("Loads", ("load", "at", "force [N]", "moment [N*m]"), tuple(rows))
+    return Facts(title, ("load", "at", "force [N]", "moment [N*m]"), tuple(rows))
 
 
 # A plot of the tension along cables that rub, for the page of a shape.
@@ -318,39 +317,41 @@ def shape_scene(shape: Shape, ghosts: Sequence[Ghost] = (), marks: Sequence[Mark
 
     `ghosts` are other shapes of the robot for comparison, `marks` points such as a target.
     """
-    robot = shape.robot
-    scene = robot_scene(robot, shape.frames, shape.gravity)
+    scene = robot_scene(shape.robot, shape.frames, shape.gravity)
     size = float((scene.high - scene.low).max())
-    arrows = load_arrows(shape, size)
     ellipsoid = tip_ellipsoid(shape, size)
-    robot_points = body_points(scene.links, scene.parts, scene.mount, scene.cables, scene.tip)
-    around_tip = ellipsoid.mesh.vertices if ellipsoid is not None else np.zeros((0, 3))
-    points = np.vstack([robot_points, points_of(arrows, ghosts, marks), around_tip])
-    tensions = shape.tensions_at_base.tolist()
-    highest = max(tensions, default=0.0)
-    return replace(
+    drawn = replace(
         scene,
-        low=points.min(axis=0),
-        high=points.max(axis=0),
-        gravity=gravity_arrow(shape.gravity, points, scene.view),
-        cable_labels=tuple(_labels(shape, tensions)),
-        cable_widths=tuple(_width(tension, highest) for tension in tensions),
-        arrows=arrows,
+        cable_labels=tuple(_labels(shape)),
+        cable_widths=cable_widths(shape.tensions_at_base),
+        arrows=load_arrows(shape, size),
         ghosts=tuple(ghosts),
         marks=tuple(marks),
         ellipsoid=ellipsoid,
     )
+    return with_room(drawn, shape.gravity, *(() if ellipsoid is None else (ellipsoid.mesh.vertices,)))
 
 
-def _labels(shape: Shape, tensions: Sequence[float]) -> Iterator[str]:
-    """Names with tensions; of cables that rub, at both ends."""
-    for k, (tension, end) in enumerate(zip(tensions, tensions_at_end(shape), strict=True)):
+def with_room(scene: Scene, gravity: Floats, *more: Floats) -> Scene:
+    """The scene with a box around all that it shows and around further points (k, 3), mm, and gravity beside it."""
+    robot = body_points(scene.links, scene.parts, scene.mount, scene.cables, scene.tip)
+    points = np.vstack([robot, points_of(scene.arrows, scene.ghosts, scene.marks), *more])
+    arrow = gravity_arrow(gravity, points, scene.view)
+    return replace(scene, low=points.min(axis=0), high=points.max(axis=0), gravity=arrow)
+
+
+def cable_widths(tensions: Floats) -> tuple[float, ...]:
+    """The wider the tighter, in usual line widths."""
+    highest = float(tensions.max(initial=0.0))
+    share = tensions / highest if highest > 0 else np.zeros(len(tensions))
+    return tuple((THINNEST + (WIDEST - THINNEST) * share).tolist())
+
+
+def _labels(shape: Shape) -> Iterator[str]:
+    """Names with tensions; with friction, at both ends."""
+    for k, (tension, end) in enumerate(zip(shape.tensions_at_base.tolist(), tensions_at_end(shape), strict=True)):
         near, far = (f"{round(value, 9):.4g}" for value in (tension, end))
         yield f"{cable_label(shape.robot, k)}: {near if near == far else f'{near} to {far}'} N"
-
-
-def _width(tension: float, highest: float) -> float:
-    return THINNEST + (WIDEST - THINNEST) * tension / highest if highest > 0 else THINNEST
 
 
 # Shapes as reports.
@@ -447,7 +448,9 @@ def shape_sections(shape: Shape, ghosts: Sequence[Ghost] = (), marks: Sequence[M
 def shape_tables(shape: Shape, title: str) -> Iterator[Facts]:
     """Summary, loads, joints, cables."""
     yield shape_summary(shape, title)
-    yield from (table for table in (load_table(shape), joint_table(shape), cable_table(shape)) if table.rows)
+    yield from (
+        table for table in (load_table(shape.robot, shape.loads), joint_table(shape), cable_table(shape)) if table.rows
+    )
 
 
 def all_tables(shape: Shape, title: str) -> Iterator[Section]:
