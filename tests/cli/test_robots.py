@@ -92,7 +92,7 @@ def test_out_writes_a_picture(vertebra, tmp_path: Path, suffix: str) -> None:
 
 
 def test_a_pose_beyond_the_limit_is_noted(vertebra, tmp_path: Path) -> None:
-    path = str(tmp_path / "figure.svg")
+    path = str(tmp_path / "figure.html")
     assert "note" not in vertebra("robots", "show", "hu2023-planar", "--bend", "90 deg", "--out", path).err
     ran = vertebra("robots", "show", "hu2023-planar", "--bend", "10 deg,95 deg,0,0,-2", "--out", path)
     assert ran.code == 0

@@ -164,8 +164,9 @@ def test_ghost_runs_from_the_origin_to_its_tip(shape: Shape) -> None:
     np.testing.assert_allclose(line[-1], shape.tip * 1e3)
 
 
-@pytest.mark.parametrize("gravity", ["ground", "ceiling", "wall"])
-@pytest.mark.parametrize("name", ["hu2023-prototype", "hu2023-planar", "yang2023-c"])
+@pytest.mark.parametrize(
+    ("name", "gravity"), [("hu2023-prototype", "ground"), ("hu2023-planar", "ceiling"), ("yang2023-c", "wall")]
+)
 def test_png_of_any_shape(name: str, gravity: str, tmp_path: Path) -> None:
     robot = vb.load(name)
     tensions = np.linspace(2.0, 2.4, len(robot.cables))
