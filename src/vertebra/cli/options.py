@@ -42,7 +42,7 @@ LoadOption = Annotated[
     ),
 ]
 StartOption = Annotated[
-    str | None, typer.Option("--start", help='Joint angles to start from: "10 deg" for all, or one a joint.')
+    str | None, typer.Option("--start", help='Joint angles to start from: "10 deg" for all, or one per joint.')
 ]
 
 OutOption = Annotated[
@@ -111,7 +111,7 @@ def one_or_each(option: str, text: str, quantity: Quantity, count: int, owner: s
 
 
 def tensions(option: str, text: str, robot: Robot) -> list[float]:
-    """One a cable, N; cables cannot push."""
+    """One per cable, N; cables cannot push."""
     need_cables(option, robot)
     values = one_or_each(option, text, TENSION, len(robot.cables), "cable")
     for k, value in enumerate(values, 1):
@@ -121,7 +121,7 @@ def tensions(option: str, text: str, robot: Robot) -> list[float]:
 
 
 def lengths(option: str, text: str, robot: Robot) -> list[float]:
-    """One a cable, m; a forgotten unit is noticed, since no cable is that long."""
+    """One per cable, m; a forgotten unit is noticed, since no cable is that long."""
     need_cables(option, robot)
     values = one_or_each(option, text, LENGTH, len(robot.cables), "cable")
     notice_missing_unit(option, text, values, robot)
@@ -129,7 +129,7 @@ def lengths(option: str, text: str, robot: Robot) -> list[float]:
 
 
 def angles(option: str, text: str, robot: Robot) -> list[float]:
-    """One a joint coordinate, rad."""
+    """One per joint coordinate, rad."""
     values = one_or_each(option, text, ANGLE, robot.freedoms, "joint coordinate")
     for j, value in enumerate(values, 1):
         if abs(value) >= math.pi:
@@ -265,7 +265,7 @@ COEFFICIENT = Quantity("", "0.3", "coefficient")
 
 
 class ClosureName(StrEnum):
-    """How moments at a joint are balanced."""
+    """How torques at a joint are balanced."""
 
     VIRTUAL_WORK = "virtual-work"
     PAPER = "paper"
@@ -289,7 +289,7 @@ ClosureOption = Annotated[
     typer.Option(
         "--closure",
         metavar="RULE",
-        help="Balance of moments: virtual-work, or paper, as Yang 2023 prints it (flexures only).",
+        help="Balance of torques: virtual-work, or paper, as Yang 2023 prints it (flexures only).",
     ),
 ]
 
@@ -300,7 +300,7 @@ def friction_rules(friction: str, presliding: str | None, closure: ClosureName, 
 
 
 def _friction(text: str, presliding: str | None, robot: Robot) -> Any:
-    """None for the robot's own, a law for all cables, or one a cable."""
+    """None for the robot's own, a law for all cables, or one per cable."""
     word = text.strip().lower()
     if presliding is None:
         return None if word == FILE else 0.0 if word == NONE else _law(text)

@@ -29,7 +29,7 @@ def dbc(
     sensors: Annotated[int, typer.Option("--sensors", help="For sensors 0 to this number less one, at most 128.")] = 32,
     out: Annotated[Path | None, typer.Option("--out", help="Write a .dbc file instead of printing.")] = None,
 ) -> None:
-    """The DBC file of the network, for cantools, SavvyCAN, CANalyzer and the like.
+    """The DBC file of the network, for cantools, SavvyCAN, CANalyzer and other tools.
 
     vertebra sense dbc --out network.dbc
     """

@@ -43,7 +43,7 @@ def gateway(
     duration: DurationOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read a WitMotion sensor and answer every SYNC on the bus with its newest sample, as the board of a node does.
+    """Read a WitMotion sensor and answer every SYNC on the bus with its newest sample, as a node's board does.
 
     vertebra sense gateway --serial /dev/ttyUSB0 --node 3 --bus socketcan://can0
 
@@ -86,7 +86,7 @@ def _watch() -> Callable[[Heartbeat], None]:
             warning = "no orientation comes from the sensor; is the baud rate its own, is its output on?"
         elif heartbeat.rate < SLOWEST:
             warning = (
-                f"{heartbeat.rate} Hz from the sensor; below {SLOWEST} Hz samples are older than an answer can tell"
+                f"{heartbeat.rate} Hz from the sensor; below {SLOWEST} Hz samples are older than an answer can say"
             )
         if warning and warning != warned:
             say(f"warning: {warning}")

@@ -46,7 +46,7 @@ def record(
     overwrite: OverwriteOption = False,
     as_json: AsJson = False,
 ) -> None:
-    """Record every frame of a bus until Ctrl-C. The file is good at any moment, even after `kill -9`.
+    """Record every frame of a bus until Ctrl-C. The file is valid at any time, even after `kill -9`.
 
     vertebra sense record run.blf --bus socketcan://can0
 
@@ -95,7 +95,7 @@ def _record(wires: Any, writer: RawLogWriter, stop: threading.Event, limit: floa
 
 def _tell(writer: RawLogWriter, rate: float) -> None:
     if sys.stderr.isatty():
-        print(f"\r{writer.frames} frames, {rate:.0f} a second   ", end="", file=sys.stderr, flush=True)
+        print(f"\r{writer.frames} frames, {rate:.0f} per second   ", end="", file=sys.stderr, flush=True)
 
 
 def replay(
@@ -191,7 +191,7 @@ class Played:
 
 
 def play(file: Path, chosen: Sensing, speed: float | None, mcap: Path | None, out: Path | None) -> Played:
-    """Replay into files; a damaged place ends it and is kept, so that the files have what stands before it."""
+    """Replay into files; a damaged place ends it and is kept, so that the files have what is before it."""
     from vertebra.sensing.network import Replay
     from vertebra.sensing.recording import shape_log
 

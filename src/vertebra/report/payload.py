@@ -132,7 +132,7 @@ def payload_case(
     loads: Sequence[Load] = (),
     notes: Sequence[tuple[str, str]] = (),
 ) -> PayloadCase:
-    """The case with its frames; `tensions` in N, one or one a cable."""
+    """The case with its frames; `tensions` in N, one or one per cable."""
     pulled = np.broadcast_to(np.asarray(tensions, dtype=np.float64), (len(robot.cables),))
     at = None if point is None else np.asarray(point, dtype=np.float64)
     placed = Pose(robot, shape.coordinates).frames
@@ -212,7 +212,7 @@ def weakest_ball(case: PayloadCase, found: Payload) -> Mesh:
     return Mesh(ball.vertices + MM * found.contact.centers[i], ball.triangles)
 
 
-# The facts of a payload as text, as the command line and the pages print them. Units stand beside the numbers.
+# The facts of a payload as text, as the command line and the pages print them. Units are beside the numbers.
 
 FEW = 5
 """Joints in a short table."""
@@ -270,14 +270,14 @@ def warnings(found: Payload) -> Iterator[str]:
 def contact_table(found: Payload) -> Facts:
     """What the contact of the weakest joint carries at the payload; empty where nothing touches."""
     contact, i = found.contact, max(found.joint, 1) - 1
-    normal, rubbing = float(contact.normal_force[i]), float(contact.friction_force[i])
-    lean = math.degrees(math.atan2(rubbing, normal))
+    normal, friction = float(contact.normal_force[i]), float(contact.friction_force[i])
+    lean = math.degrees(math.atan2(friction, normal))
     use, twist = _percent(contact.sliding_use[i]), _percent(contact.torsion_use[i])
     at = "at the payload" if 0 < found.force < math.inf else "without load"
     rows = (
         ("normal force", f"{signless_zero(normal, '.4g')} N along {vector(contact.normal[i], '.3f')}"),
-        ("friction", f"{signless_zero(rubbing, '.4g')} N, {use} of what holds, {lean:.1f} deg off the normal"),
-        ("torsion", f"{signless_zero(1e3 * float(contact.torsion[i]), '.4g')} N*mm, {twist} of what holds"),
+        ("friction", f"{signless_zero(friction, '.4g')} N, {use} of the limit, {lean:.1f} deg off the normal"),
+        ("torsion", f"{signless_zero(1e3 * float(contact.torsion[i]), '.4g')} N*mm, {twist} of the limit"),
     )
     return Facts(f"Contact of joint {i + 1} {at}", ("", ""), rows if contact.normal[i].any() else ())
 
@@ -289,7 +289,7 @@ def _percent(share: float) -> str:
 
 
 def limit_table(case: PayloadCase, found: Payload, few: int | None = FEW) -> Facts:
-    """One row a joint: the `few` weakest in order of their limits, or all in order along the robot."""
+    """One row per joint: the `few` weakest in order of their limits, or all in order along the robot."""
     count = len(found.limits)
     order = np.arange(count)
     title = "Limit of each joint"
@@ -322,7 +322,7 @@ def dead_load_table(case: PayloadCase) -> Facts:
 
 
 def tension_table(case: PayloadCase, found: Payload) -> Facts:
-    """Tension of each cable across the first and the last joint it crosses; empty where cables do not rub."""
+    """Tension of each cable across the first and the last joint it crosses; empty without cable friction."""
     ends = case.robot.cables["last_link"].tolist()
     last = [float(found.tensions[k, end - 1]) for k, end in enumerate(ends)]
     if np.allclose(last, case.tensions, rtol=1e-12, atol=0.0):
@@ -331,7 +331,7 @@ def tension_table(case: PayloadCase, found: Payload) -> Facts:
         (str(k), f"{round(float(pulled), 9):.6g}", f"{end:.6g}")
         for k, (pulled, end) in enumerate(zip(case.tensions, last, strict=True), 1)
     ]
-    return Facts("Cables that rub", ("cable", "tension at the base [N]", "across its last joint [N]"), tuple(rows))
+    return Facts("Cables with friction", ("cable", "tension at the base [N]", "across its last joint [N]"), tuple(rows))
 
 
 def best_table(case: PayloadCase, found: BestTensions) -> Facts:

@@ -61,7 +61,7 @@ class Body:
     mode: tuple[str, ...]
     """(D,) how it gives way."""
     scale: float
-    """mm a N; 0 where there is nothing to draw."""
+    """mm per N; 0 where there is nothing to draw."""
     cap: float
     """N, largest payload that is drawn to scale; infinite where all are."""
     asked: Payload | None = None
@@ -122,7 +122,7 @@ def median_payload(payloads: Sequence[Floats]) -> float:
 
 
 def scale_and_cap(payloads: Sequence[Floats], size: float) -> tuple[float, float]:
-    """mm a N, a round number, and the cap in N, for bodies that are drawn alike; `size`: of the robot, mm."""
+    """mm per N, a round number, and the cap in N, for bodies that are drawn alike; `size`: of the robot, mm."""
     median = median_payload(payloads)
     if median <= 0:
         return 0.0, math.inf
@@ -217,7 +217,7 @@ def body_rows(body: Body) -> list[tuple[str, str]]:
 
 
 def body_table(bodies: Sequence[Body], title: str = "Payload by loaded point") -> Facts:
-    """One row a body, where there are several."""
+    """One row per body, where there are several."""
     rows = []
     for body in bodies:
         least, finite = int(np.argmin(body.payload)), np.isfinite(body.payload)
@@ -247,11 +247,11 @@ def _largest(body: Body) -> int:
 
 
 def scale_text(body: Body) -> str:
-    """Such as ``20 mm a N; 12 directions cut at 5.8 N``."""
+    """Such as ``20 mm per N; 12 directions cut at 5.8 N``."""
     if body.scale == 0:
         return "not at all: it holds nothing" if not body.payload.any() else "not at all: there is no limit"
     capped = int(body.capped.sum())
-    text = f"{body.scale:g} mm a N"
+    text = f"{body.scale:g} mm per N"
     if capped:
         text += f"; {capped} direction{'s' if capped > 1 else ''} cut at {force_text(body.cap)}"
     return text

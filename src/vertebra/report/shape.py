@@ -53,7 +53,7 @@ MM = 1e3
 
 
 def tensions_at_end(shape: Shape) -> Floats:
-    """(cables,) what each cable holds on to at its end, N."""
+    """(cables,) tension of each cable at its end, N."""
     rows = np.arange(len(shape.tensions))
     ends: Floats = shape.tensions[rows, shape.robot.cables["last_link"] - 1]
     return ends
@@ -105,7 +105,7 @@ def slip_text(shape: Shape, k: int) -> str:
 
 
 def tension_table(shape: Shape) -> Facts:
-    """Tension of every cable across every joint: how friction eats it up."""
+    """Tension of every cable across every joint: how friction reduces it."""
     last = shape.robot.cables["last_link"]
     rows = [("base", *(f"{value:.4f}" for value in shape.tensions_at_base))]
     rows += [
@@ -135,7 +135,7 @@ def _cable_names(shape: Shape) -> Iterator[str]:
     return (f"cable {k}" for k in range(1, len(shape.tensions) + 1))
 
 
-# The facts of a shape as text: what the command line and the pages print about it. Units stand beside the numbers.
+# The facts of a shape as text: what the command line and the pages print about it. Units are beside the numbers.
 
 
 def shape_summary(shape: Shape, title: str = "") -> Facts:
@@ -146,7 +146,7 @@ def shape_summary(shape: Shape, title: str = "") -> Facts:
         *_stiffness_rows(shape),
         *friction_rows(shape),
         ("energy", f"{number(shape.energy)} J"),
-        ("residual", f"{shape.residual:.2g} N*m, where moments are about {shape.moment_scale:.2g} N*m"),
+        ("residual", f"{shape.residual:.2g} N*m, where torques are about {shape.moment_scale:.2g} N*m"),
         ("iterations", str(shape.iterations)),
         ("gravity", f"{vector(shape.gravity)} m/s^2"),
     ]
@@ -215,7 +215,7 @@ def stiffness_text(value: float) -> str:
 
 
 def joint_table(shape: Shape) -> Facts:
-    """One row a joint."""
+    """One row per joint."""
     share = np.abs(shape.angles) / shape.robot.joints["limit"]
     force = np.linalg.norm(shape.forces, axis=1)
     cables = shape.tensions.sum(axis=0)
@@ -235,7 +235,7 @@ def joint_table(shape: Shape) -> Facts:
 
 
 def cable_table(shape: Shape) -> Facts:
-    """One row a cable; where cables rub, also what is left of the tension at the end, and which way they slip."""
+    """One row per cable; with friction, also what is left of the tension at the end, and which way they slip."""
     robot = shape.robot
     base, end = shape.tensions_at_base, tensions_at_end(shape)
     headers = ["cable", "azimuth [deg]", "end at link", "tension [N]", "length [mm]", "pulled in [mm]"]
@@ -274,7 +274,7 @@ def load_table(robot: Robot, loads: Sequence[Load], title: str = "Loads") -> Fac
     return Facts(title, ("load", "at", "force [N]", "moment [N*m]"), tuple(rows))
 
 
-# A plot of the tension along cables that rub, for the page of a shape.
+# A plot of the tension along cables with friction, for the page of a shape.
 
 CAPTION = (
     "What each cable carries in the base and across each joint. It falls toward the tip where the cable is drawn to "
@@ -294,7 +294,7 @@ def along_panel(shape: Shape) -> Panel:
 
 
 def alike_cables(values: Floats) -> dict[int, str]:
-    """First cable row and the name of all that share its values to 1 uN; `values` has a row a cable, N."""
+    """First cable row and the name of all that share its values to 1 uN; `values` has a row per cable, N."""
     groups: dict[bytes, list[int]] = {}
     for k, row in enumerate(np.round(values, 6) + 0.0):
         groups.setdefault(row.tobytes(), []).append(k)
@@ -434,7 +434,7 @@ def shape_title(shape: Shape, most: int = 12) -> str:
 
 
 def fault_words(shape: Shape) -> str:
-    """Behind the title of a picture, which travels without its page: that the shape does not hold."""
+    """Behind the title of a picture, which travels without its page: that the shape is no stable one."""
     return "" if shape.status == Status.SOLVED else f" ({shape.status.name.lower().replace('_', ' ')})"
 
 

@@ -72,11 +72,11 @@ def known_base(base: ArrayLike | None) -> Floats | None:
 
 
 def sensor_noise(robot: Robot, noise: ArrayLike | None) -> Floats:
-    """(sensors, 3) standard deviations about the world's axes, rad: the robot's, one for all, or one a sensor."""
+    """(sensors, 3) standard deviations about the world's axes, rad: the robot's, one for all, or one per sensor."""
     values = robot.sensor_noise if noise is None else numbers("noise", noise, "rad")
     count = len(robot.sensor_links)
     if values.shape not in ((3,), (count, 3)):
-        raise InputError("noise", f"must have shape (3,) or ({count}, 3), one row a sensor, not {values.shape}")
+        raise InputError("noise", f"must have shape (3,) or ({count}, 3), one row per sensor, not {values.shape}")
     if not (values >= LEAST_NOISE).all():
         raise InputError("noise", f"must be standard deviations of at least {LEAST_NOISE:.2g} rad")
     return np.ascontiguousarray(np.broadcast_to(values, (count, 3)))
@@ -150,7 +150,7 @@ METHODS: tuple[Method, ...] = ("chain", "pairwise", "paper")
 DISTURBED_TRUST = 1e-2
 """Factor on the information of a heading that its node calls disturbed."""
 BRIDGED = 0.25
-"""Of its limit: standard deviation of the bend of a joint that the sensors do not tell; assumed."""
+"""Of its limit: standard deviation of the bend of a joint that the sensors do not determine; assumed."""
 UNSETTLED_TRUST = 0.1
 """Factor on the information of a tilt that its node calls unsettled."""
 
@@ -158,7 +158,7 @@ UNSETTLED_TRUST = 0.1
 class ShapeEstimator:
     """Takes the samples of orientation sensors one by one, in any order, and answers with the shape of the robot.
 
-    ``chain`` fits all joints at once: each joint turns only as it can, plus a soft twist, and every sensor counts by
+    ``chain`` fits all joints together: each joint turns only as it can, plus a soft twist, and every sensor counts by
     its noise about each axis. ``pairwise`` takes each joint from its two links alone; ``paper`` is Lapusan et al. 2022
     as printed. Samples are brought to one time by the sensors' own rates; older ones count less, so that a sensor that
     falls silent is bridged by its neighbours and the covariance grows.
@@ -177,7 +177,7 @@ class ShapeEstimator:
         gate: float = 3.0,
         stale_after: float = 0.25,
     ) -> None:
-        """`base`: its orientation (3, 3) in the world when it is known; by default its own sensor tells it.
+        """`base`: its orientation (3, 3) in the world when it is known; by default its own sensor gives it.
         `noise` (3,) or (sensors, 3) and `twist` in rad: by default those of the robot file. `gyro`: use rates to bring
         samples to one time and to smooth tilts. `gate`: beyond so many standard deviations a sample loses weight.
         `stale_after` in s.
@@ -380,10 +380,10 @@ def shape_from_orientations(
     base: ArrayLike | None = None,
     gate: float = 3.0,
 ) -> SensedShape:
-    """The shape from one orientation a sensor, all taken at the same time.
+    """The shape from one orientation per sensor, all taken at the same time.
 
-    `rotations` (sensors, 3, 3) turn the axes of the links to those of the world, z up; one a link unless the robot file
-    says otherwise. For the rest see `ShapeEstimator`.
+    `rotations` (sensors, 3, 3) turn the axes of the links to those of the world, z up; one per link unless the robot
+    file says otherwise. For the rest see `ShapeEstimator`.
     """
     estimator = ShapeEstimator(robot, method, base=base, noise=noise, twist=twist, gyro=False, gate=gate)
     measured = read_rotations("rotations", rotations)

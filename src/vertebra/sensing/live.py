@@ -35,7 +35,7 @@ _FAR = 60.0
 
 
 class SessionStatistics(NamedTuple):
-    """How a session goes."""
+    """How a session is doing."""
 
     seconds: float
     """Since the start."""
@@ -121,7 +121,7 @@ class LiveSession:
 
     @property
     def statistics(self) -> SessionStatistics:
-        """How it goes."""
+        """How the session is doing."""
         seconds, frames, shapes = self._mark()
         began, old_frames, old_shapes = self._marks[0]
         span = max(seconds - (began - self._began), 1e-9)
@@ -191,7 +191,7 @@ class LiveSession:
             self._publish(Update(self.network.peek(), arrival, False), counted=True)
 
     def _publish(self, update: Update, counted: bool) -> None:
-        """Tell everybody; a shape whose cycle was shown before does not count for the latency again."""
+        """Call all listeners; a shape whose cycle was shown before does not count for the latency again."""
         self.latest = update
         for listener in self._listeners:
             listener(update)

@@ -205,7 +205,7 @@ class Replay:
 
 
 def replay(path: str | Path, estimator: ShapeEstimator, speed: float | None = None) -> Iterator[SensedShape]:
-    """Shapes of a recording (.blf, .log or .csv), one a cycle; see `Replay`.
+    """Shapes of a recording (.blf, .log or .csv), one per cycle; see `Replay`.
 
     Raises RecordingError at a damaged place, after the shapes before it.
     """
@@ -315,7 +315,7 @@ class SyncClock:
         return self.count + (ahead if ahead <= AHEAD else ahead - SYNCS_REMEMBERED)
 
     def time_of(self, count: int) -> float | None:
-        """When SYNC number `count` was sent, s; None when nobody knows: lost before the period was known."""
+        """When SYNC number `count` was sent, s; None when it is unknown: lost before the period was known."""
         if count < 0:
             return None
         slot = count % SYNCS_REMEMBERED

@@ -56,7 +56,7 @@ MOST_TIMES = 4000
 MOUNT_PRIOR = np.radians(30.0)
 HEADING_PRIOR = np.radians(30.0)
 BIAS_PRIOR = np.radians(10.0)
-"""rad and rad/s; so little is known beforehand that only what no data tell stays where it started."""
+"""rad and rad/s; so little is known beforehand that only what no data determine stays where it started."""
 _HELD = 1e-7
 """rad; standard deviation of what is held by definition."""
 _STEPS, _SETTLED = 15, 0.01
@@ -283,7 +283,7 @@ def relative_covariance(solution: Solution, i: int) -> Floats:
     return np.asarray(own + first - both - both.T)
 
 
-# What the recordings determine: posterior standard deviations, and the poses that would tell the rest.
+# What the recordings determine: posterior standard deviations, and the poses that would determine the rest.
 
 MOUNT_BLIND = np.radians(3.0)
 HEADING_BLIND = np.radians(5.0)
@@ -308,7 +308,7 @@ class Determined(NamedTuple):
 
 
 def azimuth_known(solution: Solution, up: Floats) -> bool:
-    """Whether the motion tells how any sensor is turned about the vertical of the straight pose against the joints."""
+    """Whether the motion shows how any sensor is turned about the vertical of the straight pose against the joints."""
     m = len(solution.unknowns.mounts)
     return any(up @ sensor_covariance(solution, i)[:3, :3] @ up < AZIMUTH_BLIND**2 for i in range(m))
 

@@ -30,8 +30,8 @@ class Calibration:
     """The constants of R_meas = Rz(heading) R_link mount and gyro_meas = mount^T omega_link + bias.
 
     What was not determined has the value of a perfect sensor (no rotation, no offset) and an infinite sigma. Headings
-    are relative to the first sensor, whose own is zero: nothing on the robot tells the azimuth of the world. Mounts are
-    against the joints where motion tells how these lie; otherwise the first sensor is taken not to be turned about the
+    are relative to the first sensor, whose own is zero: nothing on the robot shows the azimuth of the world. Mounts are
+    against the joints where motion shows how these lie; otherwise the first sensor is taken not to be turned about the
     vertical, its sigma about it is infinite, and the others are relative to it.
     """
 
@@ -159,7 +159,7 @@ SUFFIXES = (".yaml", ".yml", ".json")
 HEADER = """\
 # Calibration of orientation sensors: R_meas = Rz(heading) R_link mount, gyro_meas = mount^T omega_link + gyro_bias.
 # mount_deg: rotation vector from sensor axes to link axes, components along the link's x, y, z.
-# null in a sigma: the recordings do not determine this number; it is left at zero and stands for nothing.
+# null in a sigma: the recordings do not determine this number; it is left at zero and means nothing.
 """
 VECTORS = ("mount_deg", "mount_sigma_deg", "gyro_bias_deg_s", "gyro_bias_sigma_deg_s")
 NUMBERS = ("heading_deg", "heading_sigma_deg")
@@ -241,7 +241,7 @@ def read_record(data: object, origin: str) -> Calibration:
     rows = [fields.sensor(row, f"sensors[{i}]") for i, row in enumerate(fields.rows(top.get("sensors", ())))]
     numbers = [row["sensor"] for row in rows]
     if not fields.problems and numbers != sorted(set(numbers)):
-        fields.report("sensors", "each sensor must stand once, in rising order", numbers)
+        fields.report("sensors", "each sensor must be listed once, in rising order", numbers)
     fields.finish()
     column = {name: np.array([row[name] for row in rows]) for name in (*VECTORS, *NUMBERS)}
     return Calibration(
@@ -299,7 +299,7 @@ class _Fields:
         if isinstance(value, list) and value:
             return value
         if value != ():
-            self.report("sensors", "must be a list with one entry a sensor", value)
+            self.report("sensors", "must be a list with one entry per sensor", value)
         return []
 
     def sensor(self, row: object, path: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Recording the poses of a calibration from a live bus: wait for stillness, tell progress, repeat what went wrong."""
+"""Recording the poses of a calibration from a live bus: wait for stillness, report progress, repeat what went wrong."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _wait_for_rest(bus: BusABC, robot: Robot, pose: str, tell: Tell) -> None:
 
 
 def record_motion(bus: BusABC, robot: Robot, seconds: float, tell: Tell) -> list[Frame]:
-    """Free motion; tells every few seconds which joints have not moved enough yet."""
+    """Free motion; reports every few seconds which joints have not moved enough yet."""
     bent = BendRange(robot)
 
     def each_second(left: float, frames: list[Frame]) -> None:

@@ -79,10 +79,10 @@ def _free(joints: tuple[int, ...]) -> Gap:
     return Gap(joints, np.zeros((0, 3, 3)), np.zeros(0), np.zeros((0, 3)))
 
 
-# Residuals and slopes of a moving robot: what a sensor says of its link, what a joint forbids between two links.
+# Residuals and slopes of a moving robot: what a sensor measures of its link, what a joint forbids between two links.
 #
 # A link at one time has the state (R, omega), to world axes and in world axes; its change is (d, v): R -> exp(d) R,
-# omega -> omega + v. All functions work on K times at once.
+# omega -> omega + v. All functions work on K times in one call.
 
 
 class SensorRows(NamedTuple):
@@ -113,7 +113,7 @@ def sensor_rows(
     """Residuals log(R_meas (Rz(psi) R M)^T) and gyro - b - M^T R^T omega; all but mount and bias at K times.
 
     Both compare with what the sensor itself should say. In other axes a turn of the whole robot about the vertical,
-    which nothing tells, would turn the residuals, and Gauss-Newton would take that for information.
+    which nothing determines, would turn the residuals, and Gauss-Newton would take that for information.
     """
     turned = so3.about_z(heading) @ R
     off = so3.log(measured @ np.swapaxes(turned @ mount, 1, 2))
@@ -487,7 +487,7 @@ def noise_found(motion: RecordedMotion, unknowns: Unknowns) -> MotionNoise:
         return noise
     rate = max(excess, _STIFFEST[1])
     twist = min(math.sqrt(noise.twist), max(rate * _STAYS, _STIFFEST[0]))
-    # One thing that a joint forbids only ties headings together; two also tell of mounts, and memory counts.
+    # One thing that a joint forbids only ties headings together; two also determine mounts, and memory counts.
     repeats = memory if any(len(gap.constants) > 1 for gap in motion.gaps) else 1.0
     return replace(noise, twist=twist**2 * repeats, twist_rate=rate**2 * memory)
 

@@ -82,7 +82,7 @@ def _spread(means: Floats) -> float:
 
 
 def tilt_problems(first: StaticPose, second: StaticPose, sensors: Sequence[int]) -> Iterator[PoseProblem]:
-    """A tilt that is too small to tell mounts about the vertical, or that sensors do not share."""
+    """A tilt that is too small to determine mounts about the vertical, or that sensors do not share."""
     angles = tilt_of(first, second)
     middle = float(np.median(angles))
     if np.sin(middle) < np.sin(LEAST_TILT):
@@ -97,7 +97,7 @@ def tilt_problems(first: StaticPose, second: StaticPose, sensors: Sequence[int])
             yield PoseProblem(second.name, f"{found} deg; {remedy}", sensor)
 
 
-# Whether a motion is one that tells something, and whether it fits the robot.
+# Whether a motion determines anything, and whether it fits the robot.
 
 LEAST_MOTION, LEAST_MOTION_SAMPLES = 10.0, 500
 """s, and readings of each sensor."""

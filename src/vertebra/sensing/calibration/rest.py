@@ -39,16 +39,16 @@ class Unknowns:
         return 10 * len(self.mounts) - 3 + 3 * len(self.bases)
 
     def sensor(self, i: int) -> slice:
-        """Where the changes of sensor i stand."""
+        """Position of the changes of sensor i."""
         return slice(EACH * i, EACH * (i + 1))
 
     def fixed(self, i: int) -> slice:
-        """Where the changes of fixture i stand; that of the first link is none."""
+        """Position of the changes of fixture i; the first link has none."""
         start = EACH * len(self.mounts) + 3 * (i - 1)
         return slice(start, start + 3)
 
     def base(self, pose: int) -> slice:
-        """Where the changes of a pose's first link stand."""
+        """Position of the changes of a pose's first link."""
         start = 10 * len(self.mounts) - 3 + 3 * pose
         return slice(start, start + 3)
 

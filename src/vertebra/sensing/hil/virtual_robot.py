@@ -320,7 +320,7 @@ class TickClock:
 
 @dataclass(frozen=True)
 class Account:
-    """How the virtual robot fared as a real-time process."""
+    """How well the virtual robot kept real time."""
 
     sent: int
     """Frames that the sensor model made, lost ones included."""

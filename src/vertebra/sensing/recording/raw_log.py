@@ -298,7 +298,7 @@ class BlfReader:
             if isinstance(error, struct.error) and self.file.tell() == size:
                 self.complete = False
                 return
-            remedy = "what stands before it can be saved with `vertebra sense convert`"
+            remedy = "what is before it can be saved with `vertebra sense convert`"
             what = f"the file is damaged at byte {container}: {error or 'no object starts here'}; {remedy}"
             raise RecordingError(self.path, what, container) from None
 

@@ -114,7 +114,7 @@ class DerivedLogWriter:
     """Writes shapes to a new MCAP file; what was written is with the operating system within a quarter of a second.
 
     `contents`: as `robot_contents` gives it. A context manager. May be used by one thread at a time. Times of messages
-    are those of the SYNC clock, moved to Unix time by one offset, that of the first shape, which stands in the metadata
+    are those of the SYNC clock, moved to Unix time by one offset, that of the first shape, which is in the metadata
     `clock`.
     """
 
@@ -256,8 +256,8 @@ def _new_writer(stream: Any) -> Any:
 def _end_chunk(writer: Any) -> None:
     """Close the chunk that messages are collected in.
 
-    The MCAP library closes chunks by size only, and a chunk a message would make an index larger than the data; so this
-    calls what the library calls itself when a chunk is full.
+    The MCAP library closes chunks by size only, and a chunk per message would make an index larger than the data; so
+    this calls what the library calls itself when a chunk is full.
     """
     writer._Writer__finalize_chunk()
 
@@ -278,7 +278,7 @@ def robot_contents(robot: Robot, calibration: str | None = None) -> dict[str, An
 
 
 def joint_names(robot: Robot) -> list[str]:
-    """One name a freedom, as in the URDF of the robot: joint3, or joint3_a and joint3_b for two axes."""
+    """One name per freedom, as in the robot's URDF: joint3, or joint3_a and joint3_b for two axes."""
     names = []
     for number, count in enumerate(robot.joints["freedoms"].tolist(), 1):
         names += [f"joint{number}"] if count == 1 else [f"joint{number}_{axis}" for axis in "abc"[:count]]
@@ -387,7 +387,7 @@ def _json(value: dict[str, Any]) -> bytes:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no infinity: the spread of what no sensor tells is null."""
+    """JSON has no infinity: the spread of what no sensor determines is null."""
     if isinstance(value, list):
         return [_finite(item) for item in value]
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The beat of the network: SYNC frames at a steady rate."""
+"""The master of the network: SYNC frames at a steady rate."""
 
 from __future__ import annotations
 
