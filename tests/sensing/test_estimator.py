@@ -132,9 +132,9 @@ def with_matrix(matrix):
     ("rotations", "words"),
     [
         (STRAIGHT[:4], r"shape \(5, 3, 3\)"),
-        (with_matrix(MIRRORED), "matrix 2 is no rotation"),
-        (with_matrix(SCALED), "matrix 2 is no rotation"),
-        (with_matrix(SHEARED), "matrix 2 is no rotation"),
+        (with_matrix(MIRRORED), "matrix 2 is not a rotation"),
+        (with_matrix(SCALED), "matrix 2 is not a rotation"),
+        (with_matrix(SHEARED), "matrix 2 is not a rotation"),
         (with_matrix(NOT_A_NUMBER), "finite"),
         (with_matrix(np.inf), "finite"),
     ],

@@ -47,7 +47,7 @@ StartOption = Annotated[
 
 OutOption = Annotated[
     Path | None,
-    typer.Option("--out", help="Page to turn (.html), picture (.png, .svg), table (.csv) or .json in SI."),
+    typer.Option("--out", help="Interactive page (.html), picture (.png, .svg), table (.csv) or .json in SI."),
 ]
 
 _BARE = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
@@ -347,7 +347,7 @@ FillInertiaOption = Annotated[
 ]
 MotionOutOption = Annotated[
     Path | None,
-    typer.Option("--out", help="Page to play (.html), plots (.png, .svg), table (.csv), netCDF (.nc) or .json in SI."),
+    typer.Option("--out", help="Animated page (.html), plots (.png, .svg), table (.csv), netCDF (.nc) or .json in SI."),
 ]
 
 
@@ -464,7 +464,7 @@ def ball_shape(option: str, text: str, robot: Robot) -> NamedShape:
         return _ball_shape_from_words(option, form, rest.strip(), robot)
     if text.strip().lower().endswith(".csv") or Path(text).is_file():
         return _ball_shape_from_file(option, Path(text), robot)
-    raise CommandError(f"{option} {text!r}: is no shape; {BALL_ALLOWED}")
+    raise CommandError(f"{option} {text!r}: is not a shape; {BALL_ALLOWED}")
 
 
 def _ball_shape_from_words(option: str, form: str, rest: str, robot: Robot) -> NamedShape:

@@ -1,4 +1,4 @@
-"""`vertebra shape --path` and `vertebra tensions --tip-path`: a robot stepped from row to row, remembering its slip."""
+"""`vertebra shape --path` and `vertebra tensions --tip-path`: a robot stepped row by row, with slip history."""
 
 from __future__ import annotations
 

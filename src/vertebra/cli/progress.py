@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PATIENCE = 1.0
-"""Nothing is shown for work that ends within so many seconds."""
+"""Nothing is shown for work that ends within this many seconds."""
 
 
 @contextmanager

@@ -131,7 +131,7 @@ class Check:
     """One line about the robot; empty when the file is wrong."""
     error: DescriptionError | None
     notes: tuple[str, ...]
-    """What is allowed but may be a slip of the pen."""
+    """What is allowed but may be a mistake."""
 
     @property
     def ok(self) -> bool:

@@ -55,10 +55,10 @@ def calibrate(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """How each sensor sits on its link, how its heading is off, what its gyroscope says at rest.
+    """How each sensor sits on its link, how far its heading is off, what its gyroscope reads at rest.
 
     Needs a straight pose; with it alone, mounts about the vertical and headings are not identifiable, and are reported
-    so. Recordings that are no good are refused with the reason.
+    so. Recordings that cannot be used are refused with the reason.
 
     vertebra sense calibrate lapusan2022 --straight a.blf --tilted b.blf --motion c.blf --out calibration.yaml
 

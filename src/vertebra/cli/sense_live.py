@@ -64,7 +64,7 @@ def live(
     mcap: McapOption = None,
     duration: DurationOption = None,
     sync: Annotated[
-        float | None, typer.Option("--sync", help="Be the master of the bus too: SYNC at so many Hz.")
+        float | None, typer.Option("--sync", help="Also be the master of the bus: send SYNC at this rate, Hz.")
     ] = None,
     overwrite: OverwriteOption = False,
     as_json: AsJson = False,
@@ -153,7 +153,7 @@ def _ticks(session: LiveSession, stop: threading.Event, limit: float | None, eve
 
 
 def live_report(session: LiveSession, written: RecorderCounters | None, files: list[Path]) -> Report:
-    """How it went."""
+    """A summary of the run."""
     from vertebra.report.document import Report
     from vertebra.report.sensed import counters_record, sensed_record
 

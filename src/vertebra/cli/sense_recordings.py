@@ -131,7 +131,7 @@ def replay(
 
 
 class Played:
-    """What came of a replay."""
+    """The result of a replay."""
 
     def __init__(self, source: Replay, chosen: Sensing) -> None:
         self.replay, self.chosen = source, chosen
@@ -150,7 +150,7 @@ class Played:
         self.shapes += 1
 
     def report(self) -> Report:
-        """The last shape and how it went."""
+        """The last shape, and a summary of the replay."""
         from vertebra.report.document import Report
 
         complete = self.replay.reader.complete or self.fault is not None

@@ -26,7 +26,7 @@ from vertebra.cli.path import FromStateOption, SaveStateOption, answer_path, lea
 
 
 class Least(StrEnum):
-    """What is made small among the tensions that hold a shape."""
+    """What is minimised among the tensions that hold a shape."""
 
     NORM = "norm"
     SUM = "sum"

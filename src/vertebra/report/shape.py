@@ -434,7 +434,7 @@ def shape_title(shape: Shape, most: int = 12) -> str:
 
 
 def fault_words(shape: Shape) -> str:
-    """Behind the title of a picture, which travels without its page: that the shape is no stable one."""
+    """Behind the title of a picture, which travels without its page: that the shape is not stable."""
     return "" if shape.status == Status.SOLVED else f" ({shape.status.name.lower().replace('_', ' ')})"
 
 

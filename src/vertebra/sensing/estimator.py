@@ -61,7 +61,7 @@ def read_rotations(name: str, values: ArrayLike) -> Floats:
     left, sizes, right = np.linalg.svd(array)
     wrong = np.flatnonzero((np.abs(sizes - 1.0).max(axis=1) > ROUNDING) | (np.linalg.det(array) < 0.0))
     if wrong.size:
-        raise InputError(name, f"matrix {wrong[0]} is no rotation: its columns must be right-handed unit vectors")
+        raise InputError(name, f"matrix {wrong[0]} is not a rotation: its columns must be right-handed unit vectors")
     exact = np.abs(sizes - 1.0).max(axis=1) < 1e-12
     return np.where(exact[:, None, None], array, left @ right)
 
@@ -179,7 +179,7 @@ class ShapeEstimator:
     ) -> None:
         """`base`: its orientation (3, 3) in the world when it is known; by default its own sensor gives it.
         `noise` (3,) or (sensors, 3) and `twist` in rad: by default those of the robot file. `gyro`: use rates to bring
-        samples to one time and to smooth tilts. `gate`: beyond so many standard deviations a sample loses weight.
+        samples to one time and to smooth tilts. `gate`: beyond this many standard deviations a sample loses weight.
         `stale_after` in s.
         """
         require_robot(robot)
@@ -318,7 +318,7 @@ class ShapeEstimator:
         return math.inf if last.converged and abs(instant - last.time) < self.stale_after else fresh
 
     def _bridged(self, instant: float) -> Floats:
-        """(n,) 1/rad^2: joints between two links that are heard, with silent ones between them, want to be straight,
+        """(n,) 1/rad^2: joints between two links that are heard, with silent ones between them, tend to be straight,
         so that they share the bend evenly: with more than three freedoms the sensors do not say who bends how much."""
         heard = np.zeros(len(self.robot.links), dtype=bool)
         heard[self.robot.sensor_links] = instant - self._table["time"] <= self.stale_after

@@ -262,13 +262,13 @@ class Counters:
 SYNCS_REMEMBERED = 16
 """SYNCs that the 4 bits in an answer can tell apart."""
 AHEAD = 7
-"""An answer up to so many SYNCs ahead of the last one is to a SYNC that was lost; beyond, it is an old answer."""
+"""An answer up to this many SYNCs ahead of the last one is to a SYNC that was lost; beyond, it is an old answer."""
 LONGEST_PERIOD = 5.0
 """s."""
 AGREEING = 3
 """SYNCs that must agree with each other before the clock jumps: a single one may be damaged."""
 TOLERANCE = 0.5
-"""Of a period: by so much a SYNC may be early or late."""
+"""Of a period: how early or late a SYNC may be."""
 
 
 class SyncClock:
@@ -367,7 +367,7 @@ class SyncClock:
 
 
 PATIENCE = 25
-"""SYNCs: a sensor that has not answered for so long is no longer waited for."""
+"""SYNCs: a sensor that has not answered for this long is no longer waited for."""
 CYCLES_REMEMBERED = 64
 """SYNCs back, to tell a repeated answer from a late one."""
 

@@ -124,7 +124,7 @@ def require_universal(robot: Robot) -> None:
     others = np.flatnonzero(robot.joints["kind"] != UNIVERSAL)
     if others.size:
         raise InputError(
-            "method", f"'paper' is for universal joints and joint {others[0] + 1} is none; use 'chain' or 'pairwise'"
+            "method", f"'paper' is for universal joints and joint {others[0] + 1} is not one; use 'chain' or 'pairwise'"
         )
     if len(robot.sensor_links) < len(robot.links):
         raise InputError("method", "'paper' needs a sensor on every link; use 'chain' or 'pairwise'")

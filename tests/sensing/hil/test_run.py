@@ -62,7 +62,7 @@ def test_a_sensor_fails_while_robot_and_estimator_run(started):
 
 def test_a_process_that_fails_says_why(started):
     setup = small_setup(duration=0.5)
-    with pytest.raises(HilError, match=r"estimate process failed .*no bus"):
+    with pytest.raises(HilError, match=r"estimate process failed .*not a bus"):
         run_hil(replace(setup, url="carrier-pigeon://loft"))
 
 

@@ -237,7 +237,7 @@ def test_damaged_files_end_in_a_recording_error_or_cleanly(tmp_path):
 def test_what_is_no_recording_is_refused(tmp_path):
     path = tmp_path / "a.mcap"
     path.write_bytes(b"something else altogether")
-    with pytest.raises(RecordingError, match="is no MCAP recording; name the right file"):
+    with pytest.raises(RecordingError, match="is not an MCAP recording; name the right file"):
         read_shapes(path)
     with pytest.raises(RecordingError, match="cannot be read"):
         read_shapes(tmp_path / "none.mcap")

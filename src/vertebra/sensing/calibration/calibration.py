@@ -1,4 +1,4 @@
-"""`Calibration`: how each sensor sits on its link, how its heading is off, what its gyroscope says at rest; and its
+"""`Calibration`: how each sensor sits on its link, how its heading is off, what its gyroscope reads at rest; and its
 file.
 """
 
@@ -44,7 +44,7 @@ class Calibration:
     headings: Floats
     """(m,) offset about the vertical, rad."""
     gyro_biases: Floats
-    """(m, 3) what the gyroscope says at rest, sensor axes, rad/s."""
+    """(m, 3) what the gyroscope reads at rest, sensor axes, rad/s."""
     mount_sigmas: Floats
     """(m, 3) standard deviations about the link's x, y and z, rad; infinite where not determined."""
     heading_sigmas: Floats

@@ -29,7 +29,7 @@ Tell = Callable[[str], None]
 
 
 def record(bus: BusABC, seconds: float, each_second: Callable[[float, list[Frame]], None] | None = None) -> list[Frame]:
-    """Frames of so many seconds; `each_second` is told how many are left and the frames of the last second."""
+    """Frames of this many seconds; `each_second` gets the seconds left and the frames of the last second."""
     began = time.monotonic()
     frames, told, shown = list[Frame](), 0, 1.0
     while (passed := time.monotonic() - began) < seconds:

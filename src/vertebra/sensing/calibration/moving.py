@@ -445,7 +445,7 @@ def _filled(rotations: Floats, seen: Flags) -> Floats:
 
 
 def _blocks(K: int, length: float) -> tuple[slice, ...]:
-    """K times in blocks of about so many."""
+    """K times in blocks of about `length`."""
     edges = np.linspace(0, K, max(1, round(K / max(length, 1.0))) + 1).round().astype(int)
     return tuple(slice(int(start), int(stop)) for start, stop in pairwise(edges))
 
@@ -457,7 +457,7 @@ _SLOW = 2 * math.pi * 0.3
 _STIFFEST = math.radians(0.02), math.radians(0.005)
 """rad, rad/s; no joint is trusted to twist less."""
 _SHORTEST_MEMORY = 1.0
-"""s; headings of a moving robot are taken to repeat their errors for at least so long."""
+"""s; headings of a moving robot are taken to repeat their errors for at least this long."""
 _STAYS = 1.0
 """s; a joint that twists at some rate is taken to get as far as that rate carries it in this time."""
 

@@ -16,14 +16,14 @@ from vertebra.sensing.calibration.rest import StaticPose, Tolerances, Unknowns, 
 LEAST_REST, LEAST_SAMPLES = 3.0, 100
 """s, and readings of each sensor."""
 BIN = 0.25
-"""s; movement is looked for in means over so long."""
+"""s; movement is looked for in means over this time."""
 MOST_RATE = np.radians(0.5)
 """rad/s; a mean rate this far from that of the whole pose is a movement."""
 MOST_LEAN = np.radians(0.2)
 """rad; so is a vertical this far from that of the whole pose."""
 LEAST_TILT = np.radians(10.0)
 MOST_DISAGREEMENT = np.radians(0.5)
-"""rad; by so much the tilt that one sensor sees may differ from what most see."""
+"""rad; how much the tilt that one sensor sees may differ from what most see."""
 
 
 def heard_problems(
@@ -68,7 +68,7 @@ def movement(readings: Readings, i: int, slack: float = 1.0) -> str:
 
 
 def _bins(values: Floats, seen: Flags, width: int) -> Floats:
-    """Means over so many readings each, of bins that are at least half full."""
+    """Means over `width` readings each, of bins that are at least half full."""
     count = len(values) // width
     shaped, flags = values[: count * width].reshape(count, width, 3), seen[: count * width].reshape(count, width)
     full = flags.sum(axis=1) >= max(1, width // 2)

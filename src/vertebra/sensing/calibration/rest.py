@@ -86,10 +86,10 @@ class Tolerances:
 # Averages, and how much of what was averaged repeats itself.
 
 _FAR = 3.0
-"""Headings beyond so many robust standard deviations from the median do not count."""
+"""Headings beyond this many robust standard deviations from the median do not count."""
 _LEAST_SPREAD = np.radians(0.05)
 _NO_MEMORY = 0.05
-"""A correlation below this is none."""
+"""A correlation below this counts as none."""
 _ITERATIONS, _MOST_TAKEN = 4, 0.5
 
 
@@ -244,7 +244,7 @@ _LOSES_WEIGHT = 2.4
 
 
 def far_heading(off: Floats, spread: Floats | float) -> Floats:
-    """By how much the weight of a heading shrinks that is off by so much, rad: 1 for none."""
+    """The factor by which the weight of a heading that is off by `off` rad shrinks: 1 for none."""
     return np.asarray(1.0 + (off / (_LOSES_WEIGHT * spread)) ** 2)
 
 

@@ -140,7 +140,7 @@ _CANDUMP = re.compile(rb"\((\d{1,11})\.(\d{1,9})\) \S+ ([0-9A-Fa-f]+)#(\S*)(?: [
 _CSV = re.compile(rb"(\d{1,11})\.(\d{1,9}),([0-9A-Fa-f]+),([0-9A-Fa-f]*)\s*")
 _DATA = re.compile(rb"(?:[0-9A-Fa-f]{2}){0,8}")
 _LONGEST = 512
-"""Bytes; a longer line is none of a recording. (CAN FD lines have about 180.)"""
+"""Bytes; a longer line is not from a recording. (CAN FD lines have about 180.)"""
 
 
 class _Log(Protocol):
@@ -213,7 +213,8 @@ class TextLogReader:
     def _wrong(self, line: int) -> RecordingError:
         form = "1700000000.123456,100,0102030405060708" if self.csv else "(1700000000.123456) can0 100#0102030405060708"
         kind = "CSV table of frames" if self.csv else "candump log"
-        return RecordingError(self.path, f"line {line} is none of a {kind}; write {form}, or name the right file", line)
+        what = f"line {line} is not a line of a {kind}; write {form}, or name the right file"
+        return RecordingError(self.path, what, line)
 
 
 # BLF files are packed and read by python-can. Its own file has its date only once it is closed, and gets its frames
@@ -275,7 +276,7 @@ class BlfReader:
 
     def __iter__(self) -> Iterator[Frame]:
         if not b"LOGG".startswith(self.file.read(4)):
-            raise RecordingError(self.path, "is no BLF file (it does not start with LOGG); name the right file", 0)
+            raise RecordingError(self.path, "is not a BLF file (it does not start with LOGG); name the right file", 0)
         self.file.seek(0)
         can, size = _python_can(), os.fstat(self.file.fileno()).st_size
         container, messages = 0, 0
@@ -311,7 +312,7 @@ class _Memory(BytesIO):
 
 
 def _start(first: float) -> float:
-    """Start of a measurement whose first frame came at `first`, in s (Unix); 0 for times that are no dates.
+    """Start of a measurement whose first frame came at `first`, in s (Unix); 0 for times that are not dates.
 
     A second or two early, so that frames with slightly older stamps than the first have a time of their own.
     """

@@ -210,7 +210,7 @@ def _task(raw: str | Path | None, derived: str | Path | None, robot: Robot | Non
 def main() -> int:
     """The recording process: write what comes through its standard input until that closes; 0 if all is written.
 
-    So it finishes its files in whatever way the other process ends. Ctrl-C in the terminal is not meant for it.
+    So it finishes its files however the other process ends. Ctrl-C in the terminal is not meant for it.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # On a computer with little time left the estimator goes first: what is to be recorded can wait in memory.

@@ -172,14 +172,14 @@ class McapRecords:
         with file:
             magic = file.read(len(_MAGIC))
             if not _MAGIC.startswith(magic):
-                raise RecordingError(self.path, "is no MCAP recording; name the right file", 0)
+                raise RecordingError(self.path, "is not an MCAP recording; name the right file", 0)
             for opcode, content in _whole_records(file):
                 if opcode == _FOOTER:
                     self.complete = file.read() == _MAGIC
                     return
                 try:
                     records = parse(opcode, content)
-                except Exception as error:  # the MCAP library raises what it likes on damaged bytes
+                except Exception as error:  # the MCAP library raises various errors on damaged bytes
                     raise self._damaged(file.tell(), error) from None
                 for record in records:
                     yield type(record).__name__, record

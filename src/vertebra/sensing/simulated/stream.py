@@ -141,7 +141,7 @@ class SimulatedSensors:
 
     @property
     def due(self) -> float:
-        """s; when the next sensor wants to sample."""
+        """s; when the next sensor samples."""
         return float(self._due.min())
 
     def feed(self, time: float, rotations: Floats, rates: Floats) -> None:
