@@ -14,8 +14,7 @@ from benchmarks.report import Row
 from benchmarks.timing import medians
 from vertebra.mechanics.kernels.sensor_intake import UNKNOWN_RATE
 from vertebra.robot.robot import Robot
-from vertebra.sensing.estimator import ShapeEstimator
-from vertebra.sensing.fitting import ChainFit, Fitted
+from vertebra.sensing.estimator import ChainScratch, Fitted, ShapeEstimator
 from vertebra.sensing.network import SensorNetwork
 from vertebra.sensing.simulated.motion import Motion
 from vertebra.sensing.simulated.sensors import SensorModel
@@ -53,7 +52,7 @@ def both(modules: int) -> tuple[Callable[[], float], Callable[[], float]]:
     robot = of_size(modules)
     angles = snapshots(robot, SNAPSHOTS)
     rotations, frames, poses = literal_scratch(modules)
-    estimator, fit, found = ShapeEstimator(robot), ChainFit(robot), Fitted(modules)
+    estimator, fit, found = ShapeEstimator(robot), ChainScratch(robot), Fitted(modules)
     table = estimator._table
     table["time"] = 0.0
     least, soft = 1.0 / (UNKNOWN_RATE * estimator.stale_after) ** 2, estimator.twist**2

@@ -92,7 +92,7 @@ def test_out_writes_a_picture(vertebra, tmp_path: Path, suffix: str) -> None:
 
 
 def test_a_pose_beyond_the_limit_is_noted(vertebra, tmp_path: Path) -> None:
-    path = str(tmp_path / "figure.svg")
+    path = str(tmp_path / "figure.html")
     assert "note" not in vertebra("robots", "show", "hu2023-planar", "--bend", "90 deg", "--out", path).err
     ran = vertebra("robots", "show", "hu2023-planar", "--bend", "10 deg,95 deg,0,0,-2", "--out", path)
     assert ran.code == 0
@@ -128,6 +128,7 @@ def test_check_lists_all_problems(vertebra, wrong_file: str) -> None:
         assert path in ran.out
     assert "'20 kg'" in ran.out
     assert "ok: Robot 'cai2023'" in ran.out
+    assert ran.err == f"wrong: {wrong_file}\n"
 
 
 def test_check_as_json(vertebra, wrong_file: str) -> None:
@@ -155,7 +156,7 @@ def test_cables_in_one_hole_are_noted(vertebra, tmp_path: Path) -> None:
     ran = vertebra("robots", "check", str(path), "--json")
     assert ran.code == 0
     notes = ran.json[0]["notes"]
-    assert len(notes) == 2
+    assert len(notes) == ran.err.count(f"note: {path}: ") == 2
     assert "cables 1 and 3" in notes[0]
     assert "cables 2 and 4" in notes[1]
     assert vertebra("robots", "check", "hu2023-spatial", "--json").json[0]["notes"] == []

@@ -17,7 +17,7 @@ from tests.sensing.hil.offline import offline_run
 from tests.waiting import DEADLINE, wait_until
 
 from vertebra.sensing.hil import run as hil_run
-from vertebra.sensing.hil.setup import HilSetup
+from vertebra.sensing.hil.virtual_robot import HilSetup
 from vertebra.sensing.simulated.motion import tilted_base
 from vertebra.sensing.simulated.sensors import SensorModel
 

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import json
 import os
 import queue
 import signal
 import threading
-import time
 
 import pytest
 from tests.sensing.networks import go, network, sender
@@ -163,32 +161,3 @@ def test_what_cannot_be(arguments, words, vertebra, tmp_path, monkeypatch):
     ran = vertebra("sense", "live", *arguments)
     assert ran.code == 2
     assert words in ran.err
-
-
-def test_record_keeps_every_frame_until_it_is_told_to_end(tmp_path):
-    url, out = free_group(), tmp_path / "run.log"
-    simulation = network(ROBOT, 1.0, True)
-    with (
-        sender(simulation, url, tmp_path) as sending,
-        child(COMMAND, "sense", "record", str(out), "--bus", url, "--json") as process,
-    ):
-        assert "stop with Ctrl-C" in process.stderr.readline()
-        go(sending)
-        wait_until(lambda: sum(1 for _ in read_frames(out)) == len(simulation.frames), "all frames in the file")
-        process.send_signal(signal.SIGTERM)
-        found, _ = process.communicate(timeout=DEADLINE)
-    assert process.returncode == 0
-    assert json.loads(found)["frames"] == len(simulation.frames)
-    assert [(f.id, f.data) for f in read_frames(out)] == [(f.id, f.data) for f in simulation.frames]
-
-
-def test_record_ends_after_its_time_and_keeps_old_files(vertebra, tmp_path):
-    arguments = ("sense", "record", str(tmp_path / "a.blf"), "--bus", "virtual://quiet", "--duration", "0.3 s")
-    began = time.monotonic()
-    ran = vertebra(*arguments)
-    assert ran.code == 0
-    assert time.monotonic() - began >= 0.3
-    assert list(read_frames(tmp_path / "a.blf")) == []
-    again = vertebra(*arguments)
-    assert again.code == 2
-    assert "--overwrite" in again.err

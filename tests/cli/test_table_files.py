@@ -13,7 +13,7 @@ import pytest
 import vertebra as vb
 from vertebra.dynamics.motion_samples import read_trajectory
 from vertebra.robot.table_file import OURS
-from vertebra.sensing.recording.shape_record import ShapesCsv
+from vertebra.sensing.recording.shape_log import ShapesCsv
 
 ROBOT = "dantuono2023"
 MOVED = ("simulate", ROBOT, "-t", "20,19,20,21", "--duration", "20 ms", "--damping", "0.02")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.report.browser import visit
 from tests.report.looking import Reader, has_clean_border, page_of, picture_of
-from tests.report.test_follow import title_after_playing
 from tests.robots import turning_mix
 from tests.sensing.hil.offline import offline_run, small_setup
 
@@ -66,25 +66,23 @@ def test_still_picture(run: HilRun, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "Sensors that were not ok" not in picture_of(hil_report(run), tmp_path / "well.svg").read_text()
 
 
-PROBE = """
-<script>
-window.addEventListener("load", () => setTimeout(async () => {
-  const picture = document.getElementById("motion");
-  const lines = picture._fullData.filter(trace => trace.name && trace.name.startsWith("sensed"));
-  const places = () => JSON.stringify(picture._fullData.map(t => t.name && t.name.startsWith("sensed") ? t.z : 0));
-  const still = places();
-  await Plotly.animate("motion", ["9"], {mode: "immediate", frame: {duration: 0, redraw: true}});
-  document.title = ["seen", still !== places(), lines.length, document.querySelectorAll(".js-plotly-plot").length
-                   ].join("|");
-}, 300));
-</script>
-"""
+SENSED = """() => document.getElementById("motion")._fullData
+  .filter(trace => trace.name && trace.name.startsWith("sensed")).map(trace => Array.from(trace.z))"""
+PLAY = """() => Plotly.animate("motion", ["9"], {mode: "immediate", frame: {duration: 0, redraw: true}})
+  .then(() => 0)"""
 
 
 def test_the_sensed_lines_move_in_a_browser(page: str, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
-    file.write_text(page.replace("</body>", PROBE + "</body>"), encoding="utf-8")
-    assert title_after_playing(file, tmp_path) == "seen|true|3|6"
+    file.write_text(page, encoding="utf-8")
+    with visit(file, "light") as seen:
+        seen.show("motion")
+        still = seen.page.evaluate(SENSED)
+        seen.page.evaluate(PLAY)
+        moved = seen.page.evaluate(SENSED)
+    assert len(still) == len(moved) == 3
+    assert all(before != after for before, after in zip(still, moved, strict=True))
+    assert (seen.errors, seen.outside) == ([], [])
 
 
 def test_lines_over_the_robot_are_the_sensed_shapes(run: HilRun) -> None:

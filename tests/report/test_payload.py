@@ -170,10 +170,10 @@ def test_contact_of_the_weakest_joint(found: Payload) -> None:
     contact, i = found.contact, found.joint - 1
     assert rows["normal force"].startswith(f"{contact.normal_force[i]:.4g} N along (")
     lean = math.degrees(math.atan(case_friction := 0.58))
-    assert rows["friction"] == f"{contact.friction_force[i]:.4g} N, 100 % of what holds, {lean:.1f} deg off the normal"
+    assert rows["friction"] == f"{contact.friction_force[i]:.4g} N, 100 % of the limit, {lean:.1f} deg off the normal"
     most = case_friction * 5.5 * contact.normal_force[i]
     share = 1e5 * abs(contact.torsion[i]) / most
-    assert rows["torsion"] == f"{1e3 * contact.torsion[i]:.4g} N*mm, {share:.3g} % of what holds"
+    assert rows["torsion"] == f"{1e3 * contact.torsion[i]:.4g} N*mm, {share:.3g} % of the limit"
 
 
 def test_limits_of_all_joints_or_few(case: PayloadCase, found: Payload) -> None:

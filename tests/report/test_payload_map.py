@@ -93,7 +93,7 @@ def test_one_body_is_shown_at_a_time(figure: Any, bodies: tuple[Body, ...]) -> N
     np.testing.assert_array_equal(
         first[own], [bool(trace.visible) for trace in figure.data if trace.visible is not None]
     )
-    assert "10 mm a N" in figure.layout.annotations[0].text
+    assert "10 mm per N" in figure.layout.annotations[0].text
     assert scale_text(bodies[1]) in buttons[1].args[1]["annotations"][0]["text"]
 
 
@@ -190,7 +190,7 @@ def test_what_has_no_limit_is_counted_and_cut(bodies: tuple[Body, ...]) -> None:
                    mode=("unlimited",) * 7 + body.mode[7:])  # fmt: skip
     assert dict(body_rows(free))["no limit"] == "in 7 of 200 directions"
     cut = int((payload > 5).sum())
-    assert scale_text(free) == f"10 mm a N; {cut} directions cut at 5 N"
+    assert scale_text(free) == f"10 mm per N; {cut} directions cut at 5 N"
     assert ("-", "unlimited", "3.5 %", "-", "-") in weakest_table(free).rows
     assert body_table([free, body]).rows[0][6] == "3.5 %"
 

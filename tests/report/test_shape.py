@@ -164,8 +164,9 @@ def test_ghost_runs_from_the_origin_to_its_tip(shape: Shape) -> None:
     np.testing.assert_allclose(line[-1], shape.tip * 1e3)
 
 
-@pytest.mark.parametrize("gravity", ["ground", "ceiling", "wall"])
-@pytest.mark.parametrize("name", ["hu2023-prototype", "hu2023-planar", "yang2023-c"])
+@pytest.mark.parametrize(
+    ("name", "gravity"), [("hu2023-prototype", "ground"), ("hu2023-planar", "ceiling"), ("yang2023-c", "wall")]
+)
 def test_png_of_any_shape(name: str, gravity: str, tmp_path: Path) -> None:
     robot = vb.load(name)
     tensions = np.linspace(2.0, 2.4, len(robot.cables))
@@ -336,9 +337,9 @@ def test_summary_says_what_is_wrong(straight: Shape) -> None:
 
 
 def test_loads(straight: Shape) -> None:
-    assert load_table(straight).rows == ()
+    assert load_table(straight.robot, straight.loads).rows == ()
     loaded = replace(straight, loads=(vb.Load(force=(0, 0, -1)), vb.Load(moment=(0, 1, 0), link=-2)))
-    assert load_table(loaded).rows == (
+    assert load_table(loaded.robot, loaded.loads).rows == (
         ("1", "the tip", "(0, 0, -1)", "(0, 0, 0)"),
         ("2", "link 10", "(0, 0, 0)", "(0, 1, 0)"),
     )

@@ -15,7 +15,8 @@ from tests.sensing.networks import go, long_robot, network, sender
 from tests.sensing.wire.bench import free_group
 
 from vertebra.sensing.estimator import ShapeEstimator
-from vertebra.sensing.live import LiveSession, Update, replay
+from vertebra.sensing.live import LiveSession
+from vertebra.sensing.network import Update, replay
 from vertebra.sensing.recording.raw_log import read_frames
 from vertebra.sensing.recording.recorder import Recorder
 from vertebra.sensing.sensed_shape import SensedShape

@@ -28,7 +28,7 @@ from vertebra.sensing.wire.can import (
 WIRE = 2e-4
 """rad: what the resolution of the wire leaves."""
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
-FUZZED = 100_000 if SOAK else 10_000
+FUZZED = 100_000 if SOAK else 5_000
 
 
 @pytest.mark.parametrize("kinds", [(ANGLES,), (QUATERNION,), (ANGLES, GYRO), (GYRO, ANGLES)], ids=str)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 from tests import robots
@@ -26,6 +28,7 @@ from vertebra.mechanics.kernels.sensor_intake import (
 )
 from vertebra.sensing.estimator import ShapeEstimator
 
+SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
 ROBOT = universal(4)
 PIN = robots.robot("pins", robots.section(3, robots.PIN, azimuth=["0 deg"]))
 NOISE = ROBOT.sensor_noise
@@ -131,7 +134,7 @@ def test_a_still_robot_gets_quieter_with_its_gyros():
     _, _, rotations = still(ROBOT, 11)
     errors = {True: [], False: []}
     for smooth in errors:
-        for _ in range(40):
+        for _ in range(40 if SOAK else 16):
             estimator = ShapeEstimator(ROBOT, gyro=smooth)
             for step in range(30):
                 feed(estimator, disturbed(rotations, NOISE, rng), 0.01 * step, gyro=(0.0, 0.0, 0.0))

@@ -8,17 +8,15 @@ from tests.mechanics.test_kernels import assert_no_allocation_inside, read_only,
 from tests.sensing.cases import every_kind, universal, with_sensors
 
 import vertebra as vb
-from vertebra.sensing import estimator
-from vertebra.sensing import fitting as chain_fit
-from vertebra.sensing import fitting as pairwise
+from vertebra.sensing import estimator, pairwise
 from vertebra.sensing.estimator import ShapeEstimator, shape_from_orientations
 
 KERNELS = {
     "take_orientation": estimator,
     "take_rate": estimator,
     "bring_to": estimator,
-    "sense_chain": chain_fit,
-    "fit_chain": chain_fit,
+    "sense_chain": estimator,
+    "fit_chain": pairwise,
     "fill_pair_angles": pairwise,
     "place_sensed": pairwise,
 }

@@ -46,7 +46,8 @@ def answer(
     if out is not None:
         write(report, out)
     if as_json and report.fault is None:
-        print_json(report.record() | {name: str(file) for name, file in files.items()})
+        record = report.record()
+        print_json(record | {name: str(file) for name, file in files.items()} if files else record)
     else:
         if not as_json and (show or not files):
             print_report(report)

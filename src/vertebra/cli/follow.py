@@ -9,8 +9,7 @@ import typer
 
 from vertebra.cli import options as read
 from vertebra.cli.answer import AsJson, CommandError, answer, require_suffix
-from vertebra.cli.options import GravityOption
-from vertebra.cli.rows_file import read_rows
+from vertebra.cli.options import GravityOption, read_rows
 
 if TYPE_CHECKING:
     from vertebra.robot.robot import Robot

@@ -27,7 +27,7 @@ from vertebra.cli.tensions import tensions
 from vertebra.errors import VertebraError
 
 WRONG = 2
-"""Exit code for anything the user can put right."""
+"""Exit code for anything the user can correct."""
 
 app = typer.Typer(
     name="vertebra",

@@ -1,5 +1,5 @@
-"""Options that several commands share, and how they read what a person types: robots, tensions, lengths, angles,
-gravity, loads, friction and times.
+"""Options that several commands share, and how they read what a person types: tensions, lengths, angles, gravity,
+loads, friction, times, rows of CSV files and shapes of ball-joint robots.
 
 A number without a unit is SI (N, m, rad), as in the robot file. A unit behind the last number of a list is meant for
 all of them: "1, 2, 3 mm".
@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from vertebra.cli.answer import CommandError
+from vertebra.cli.answer import CommandError, say
+from vertebra.errors import MeasurementError
 
 if TYPE_CHECKING:
+    from vertebra.locked.ball_shape import BallShape
     from vertebra.robot.friction import FrictionLaw
     from vertebra.robot.robot import Robot
+    from vertebra.robot.table_file import Column, Table
 
 RobotArgument = Annotated[str, typer.Argument(metavar="ROBOT", help="Preset name or path of a robot file.")]
 GravityOption = Annotated[
@@ -38,12 +42,12 @@ LoadOption = Annotated[
     ),
 ]
 StartOption = Annotated[
-    str | None, typer.Option("--start", help='Joint angles to start from: "10 deg" for all, or one a joint.')
+    str | None, typer.Option("--start", help='Joint angles to start from: "10 deg" for all, or one per joint.')
 ]
 
 OutOption = Annotated[
     Path | None,
-    typer.Option("--out", help="Page to turn (.html), picture (.png, .svg), table (.csv) or .json in SI."),
+    typer.Option("--out", help="Interactive page (.html), picture (.png, .svg), table (.csv) or .json in SI."),
 ]
 
 _BARE = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
@@ -107,7 +111,7 @@ def one_or_each(option: str, text: str, quantity: Quantity, count: int, owner: s
 
 
 def tensions(option: str, text: str, robot: Robot) -> list[float]:
-    """One a cable, N; cables cannot push."""
+    """One per cable, N; cables cannot push."""
     need_cables(option, robot)
     values = one_or_each(option, text, TENSION, len(robot.cables), "cable")
     for k, value in enumerate(values, 1):
@@ -117,7 +121,7 @@ def tensions(option: str, text: str, robot: Robot) -> list[float]:
 
 
 def lengths(option: str, text: str, robot: Robot) -> list[float]:
-    """One a cable, m; a forgotten unit is noticed, since no cable is that long."""
+    """One per cable, m; a forgotten unit is noticed, since no cable is that long."""
     need_cables(option, robot)
     values = one_or_each(option, text, LENGTH, len(robot.cables), "cable")
     notice_missing_unit(option, text, values, robot)
@@ -125,7 +129,7 @@ def lengths(option: str, text: str, robot: Robot) -> list[float]:
 
 
 def angles(option: str, text: str, robot: Robot) -> list[float]:
-    """One a joint coordinate, rad."""
+    """One per joint coordinate, rad."""
     values = one_or_each(option, text, ANGLE, robot.freedoms, "joint coordinate")
     for j, value in enumerate(values, 1):
         if abs(value) >= math.pi:
@@ -261,7 +265,7 @@ COEFFICIENT = Quantity("", "0.3", "coefficient")
 
 
 class ClosureName(StrEnum):
-    """How moments at a joint are balanced."""
+    """How torques at a joint are balanced."""
 
     VIRTUAL_WORK = "virtual-work"
     PAPER = "paper"
@@ -285,7 +289,7 @@ ClosureOption = Annotated[
     typer.Option(
         "--closure",
         metavar="RULE",
-        help="Balance of moments: virtual-work, or paper, as Yang 2023 prints it (flexures only).",
+        help="Balance of torques: virtual-work, or paper, as Yang 2023 prints it (flexures only).",
     ),
 ]
 
@@ -296,9 +300,7 @@ def friction_rules(friction: str, presliding: str | None, closure: ClosureName, 
 
 
 def _friction(text: str, presliding: str | None, robot: Robot) -> Any:
-    """None for the robot's own, a law for all cables, or one a cable."""
-    from dataclasses import replace
-
+    """None for the robot's own, a law for all cables, or one per cable."""
     word = text.strip().lower()
     if presliding is None:
         return None if word == FILE else 0.0 if word == NONE else _law(text)
@@ -345,7 +347,7 @@ FillInertiaOption = Annotated[
 ]
 MotionOutOption = Annotated[
     Path | None,
-    typer.Option("--out", help="Page to play (.html), plots (.png, .svg), table (.csv), netCDF (.nc) or .json in SI."),
+    typer.Option("--out", help="Animated page (.html), plots (.png, .svg), table (.csv), netCDF (.nc) or .json in SI."),
 ]
 
 
@@ -382,3 +384,132 @@ def motion_notes(robot: Robot, filled: bool, loads: Sequence[Any]) -> Iterator[t
     for load in loads:
         moment = f" and {vector(load.moment)} N*m" if any(load.moment) else ""
         yield "load", f"{vector(load.force)} N{moment}, {place_text(robot, load)}"
+
+
+# CSV files of rows to follow: tensions or places of the tip, one row per step, units in the column names. A column name
+# without a unit is SI, as everywhere: `t1` is in N as `t1_N` is, and `x_mm` says that it is in mm.
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Numbers of a file, SI."""
+
+    file: Path
+    values: list[list[float]]
+    """One list per row, in the order of the columns asked for."""
+    lines: tuple[int, ...]
+    """Line of the file that each row is in, counted from 1."""
+
+    def name(self, row: int) -> str:
+        """How a row, counted from 0, is called in messages."""
+        return f"{self.file}, row {row + 1} (line {self.lines[row]})"
+
+
+def read_rows(option: str, file: Path, *columns: Column) -> Rows:
+    """Rows of these columns, which may be in any order and have others beside them."""
+    import numpy as np
+
+    table = read_columns(option, file, columns)
+    values = np.column_stack([table.values[column.name] for column in columns])
+    return Rows(file, values.tolist(), table.lines)
+
+
+def read_columns(option: str, file: Path, columns: Sequence[Column], per: str = "step") -> Table:
+    """The declared columns of a file that an option names; columns that are not used are noted on stderr."""
+    from vertebra.robot.table_file import read_table
+
+    try:
+        table = read_table(file, columns, per=per, origin=f"{option} {file}")
+    except MeasurementError as error:
+        raise CommandError(str(error)) from None
+    for note in table.notes:
+        say(f"note: {note}")
+    return table
+
+
+# The shape of a ball-joint robot: a CSV file, or a few words.
+
+BALL_FORMS = {
+    "straight": "straight",
+    "arc": "arc BEND [AZIMUTH]",
+    "s": "S BEND [AZIMUTH]",
+    "spiral": "spiral BEND [FROM TO]",
+}
+"""First word, in lower case, and what may follow."""
+BALL_ANGLES = {"straight": (0,), "arc": (1, 2), "s": (1, 2), "spiral": (1, 3)}
+"""How many angles each form takes."""
+BALL_ALLOWED = (
+    f'give {", ".join(BALL_FORMS.values())} with angles such as "2.85 deg", or a CSV file with the columns '
+    "bend_deg and azimuth_deg and a row per joint"
+)
+_GAP = re.compile(r"\s*,\s*|\s+(?=[+-]?\.?\d)")
+"""Between two angles: a comma, or a space before the next number."""
+
+
+class NamedShape(NamedTuple):
+    """A shape and how to call it."""
+
+    shape: BallShape
+    words: str
+
+
+def ball_shape(option: str, text: str, robot: Robot) -> NamedShape:
+    """Bends and azimuths from `text`; the robot must have ball joints."""
+    from vertebra.locked.ball_shape import require_balls
+
+    require_balls(robot)
+    word, _, rest = text.strip().partition(" ")
+    form = word.lower()
+    if form in BALL_FORMS and not (rest == "" and Path(text).is_file()):
+        return _ball_shape_from_words(option, form, rest.strip(), robot)
+    if text.strip().lower().endswith(".csv") or Path(text).is_file():
+        return _ball_shape_from_file(option, Path(text), robot)
+    raise CommandError(f"{option} {text!r}: is not a shape; {BALL_ALLOWED}")
+
+
+def _ball_shape_from_words(option: str, form: str, rest: str, robot: Robot) -> NamedShape:
+    from vertebra.locked.ball_shape import BallShape
+
+    angles = quantities(option, ",".join(_GAP.split(rest)), ANGLE) if rest else []
+    if len(angles) not in BALL_ANGLES[form]:
+        raise CommandError(f"{option} {form} {rest!r}: write {BALL_FORMS[form]} (found {len(angles)} angles)")
+    _notice_degrees(option, rest, angles[0] if angles else 0.0, robot)
+    if form == "straight":
+        return NamedShape(BallShape.straight(robot), "straight")
+    makers: dict[str, Callable[..., BallShape]] = {
+        "arc": BallShape.arc,
+        "s": BallShape.s_curve,
+        "spiral": BallShape.spiral,
+    }
+    return NamedShape(makers[form](robot, *angles), _ball_words(form, angles))
+
+
+def _ball_words(form: str, angles: list[float]) -> str:
+    bend, *azimuths = (f"{round(math.degrees(angle), 9):g} deg" for angle in angles)
+    name = form.upper() if form == "s" else form
+    if form == "spiral" and azimuths:
+        return f"{name} {bend}, azimuths from {azimuths[0]} to {azimuths[1]}"
+    return f"{name} {bend}" + (f" toward azimuth {azimuths[0]}" if azimuths else "")
+
+
+def _notice_degrees(option: str, text: str, bend: float, robot: Robot) -> None:
+    """A number without a unit that no joint can bend to was meant in degrees."""
+    limit = float(robot.joints["limit"].max())
+    if abs(bend) > limit and not re.search(r"[a-zA-Z°]", text.replace("e", "").replace("E", "")):
+        raise CommandError(
+            f"{option} {text!r}: a bend of {bend:g} rad is past the limit of every joint; degrees? write deg behind it"
+        )
+
+
+def _ball_shape_from_file(option: str, file: Path, robot: Robot) -> NamedShape:
+    from vertebra.locked.ball_shape import BallShape
+    from vertebra.robot.table_file import Column
+
+    bend = Column(name="bend", unit="rad", written="deg", bare=True)
+    table = read_columns(option, file, [bend, replace(bend, name="azimuth", needed=False)], per="joint")
+    if len(table) != len(robot.joints):
+        raise CommandError(
+            f"{option} {file}: has {len(table)} rows, but {robot.name} has {len(robot.joints)} joints; write one row "
+            "per joint, from the base on"
+        )
+    return NamedShape(BallShape.of(robot, table.values["bend"], table.get("azimuth", 0.0)), file.name)

@@ -1,4 +1,4 @@
-"""`vertebra shape --path` and `vertebra tensions --tip-path`: a robot stepped from row to row, remembering its slip."""
+"""`vertebra shape --path` and `vertebra tensions --tip-path`: a robot stepped row by row, with slip history."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from vertebra.cli import options as read
 from vertebra.cli.answer import CommandError, answer, say, write_text
-from vertebra.cli.rows_file import RowError, read_rows
+from vertebra.errors import VertebraError
 
 if TYPE_CHECKING:
     from vertebra.report.path import Walked
@@ -26,6 +26,17 @@ FromStateOption = Annotated[
 SaveStateOption = Annotated[
     Path | None, typer.Option("--save-state", help="Write where the path ends, with the history of its cables: .json.")
 ]
+
+
+class RowError(CommandError):
+    """A row that has no answer; `row` counts from 1, `cause` is the name of the solver's error."""
+
+    def __init__(self, name: str, row: int, error: VertebraError) -> None:
+        self.row, self.cause = row, type(error).__name__
+        joint = getattr(error, "joint", None)
+        if joint is not None:
+            self.joint = joint
+        super().__init__(f"{name}: {error}")
 
 
 def open_path(robot: Robot, rules: dict[str, Any], from_state: Path | None) -> ShapePath:
@@ -52,7 +63,6 @@ def answer_path(
 
 def walk_rows(path: ShapePath, rows: Sequence[dict[str, Any]], names: Sequence[str], substeps: int) -> Walked:
     """Step through arguments of `ShapePath.step`; a row without a shape is named."""
-    from vertebra.errors import VertebraError
     from vertebra.report.path import Walked
 
     before, pulls, shapes, works = path.friction_work, [], [], []
@@ -115,7 +125,7 @@ def places(robot: Robot, tip: str | None, file: Path | None) -> Iterator[tuple[s
         return
     from vertebra.robot.table_file import TIP
 
-    rows = read_rows("--tip-path", file, TIP)
+    rows = read.read_rows("--tip-path", file, TIP)
     for i, values in enumerate(rows.values):
         if max(map(abs, values)) > 3 * robot.length:
             raise CommandError(

@@ -12,14 +12,15 @@ import typer
 
 from vertebra.cli import options as read
 from vertebra.cli.answer import AsJson, CommandError, answer, require_suffix, write
-from vertebra.cli.ball_shape_text import NamedShape, ball_shape
 from vertebra.cli.options import (
     ClosureName,
     FrictionOption,
     GravityOption,
     LoadOption,
+    NamedShape,
     OutOption,
     RobotArgument,
+    ball_shape,
     friction_rules,
 )
 
@@ -42,7 +43,7 @@ ShapeOption = Annotated[
         "--shape",
         metavar="SHAPE",
         help='straight, "arc BEND [AZIMUTH]", "S BEND [AZIMUTH]", "spiral BEND [FROM TO]" with angles such as '
-        '"2.85 deg", or a CSV file: bend_deg,azimuth_deg, a row a joint.',
+        '"2.85 deg", or a CSV file: bend_deg,azimuth_deg, a row per joint.',
     ),
 ]
 DirectionOption = Annotated[
@@ -50,7 +51,7 @@ DirectionOption = Annotated[
     typer.Option(
         "--direction",
         metavar="X,Y,Z",
-        help="Of the load on the robot, in the world; or worst, the direction that holds least. Default: as gravity.",
+        help="Of the load on the robot, in the world; or worst, that of the least payload. Default: as gravity.",
     ),
 ]
 LinkOption = Annotated[
@@ -67,7 +68,7 @@ PointOption = Annotated[
 ]
 CoupleOption = Annotated[
     str | None,
-    typer.Option("--moment-per-force", help='Moment that comes with each N of load, N*m a N in the world: "0,5,0 mm".'),
+    typer.Option("--moment-per-force", help='Moment that comes with each N of load, N*m/N in the world: "0,5,0 mm".'),
 ]
 SocketOption = Annotated[
     str | None,
@@ -102,13 +103,14 @@ def payload(
         int, typer.Option("--guided", metavar="N", help="Joints 1 to N sit in a rigid guide and cannot slip.")
     ] = 0,
     best: Annotated[
-        bool, typer.Option("--best", help="Look for the tensions that hold most, from --lower to -t or --upper.")
+        bool,
+        typer.Option("--best", help="Find the tensions with the largest payload, from --lower to -t or --upper."),
     ] = False,
     lower: Annotated[
-        str | None, typer.Option("--lower", help="With --best, least tension in N: one for all, or one a cable.")
+        str | None, typer.Option("--lower", help="With --best, least tension in N: one for all, or one per cable.")
     ] = None,
     upper: Annotated[
-        str | None, typer.Option("--upper", help="With --best, largest tension in N: one for all, or one a cable.")
+        str | None, typer.Option("--upper", help="With --best, largest tension in N: one for all, or one per cable.")
     ] = None,
     map_: Annotated[
         Path | None,
@@ -121,7 +123,7 @@ def payload(
     out: OutOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """How much load until a link slips? For robots of ball joints that friction holds in a given shape.
+    """How much load until a link slips? For ball-joint robots that friction holds in a given shape.
 
     The largest load in a direction, the joint that gives way first and how. Numbers without a unit are SI.
 
@@ -284,7 +286,7 @@ def _direction(
         if not gravity.any():
             if of_a_map:
                 return None, ""
-            raise CommandError('--direction: there is no gravity to tell it; give "x,y,z" in the world, or worst')
+            raise CommandError('--direction: there is no gravity to take it from; give "x,y,z" in the world, or worst')
         x, y, z = gravity.tolist()
         return (x, y, z), "where gravity pulls"
     if text.strip().lower() == WORST:
@@ -333,7 +335,7 @@ def _couple(text: str | None, robot: Robot) -> tuple[float, float, float] | None
 
 
 def _socket_limit(text: str | None, robot: Robot) -> Any:
-    """One angle a joint, rad; none for the robot's own."""
+    """One angle per joint, rad; none for the robot's own."""
     if text is None:
         return None
     values = read.one_or_each("--socket-limit", text, read.ANGLE, len(robot.joints), "joint")
@@ -354,7 +356,7 @@ def _notes(rules: dict[str, Any], friction: str) -> Iterator[tuple[str, str]]:
     """What was asked for beside the usual, as rows of a table of facts."""
     if rules["moment_per_force"] is not None:
         x, y, z = (f"{1e3 * value:g}" for value in rules["moment_per_force"])
-        yield "with a moment", f"of ({x}, {y}, {z}) N*mm a N"
+        yield "with a moment", f"of ({x}, {y}, {z}) N*mm per N"
     if rules["socket_limit"] is not None:
         angles = sorted({round(math.degrees(angle), 9) for angle in rules["socket_limit"]})
         yield "rim of sockets", f"{angles[0]:g}{f' to {angles[-1]:g}' if len(angles) > 1 else ''} deg from the axis"

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PATIENCE = 1.0
-"""Nothing is shown for work that ends within so many seconds."""
+"""Nothing is shown for work that ends within this many seconds."""
 
 
 @contextmanager
 def progress_bar(words: str) -> Iterator[Callable[[int, int], None]]:
-    """A function to be told (done, all); from the second second on it draws a bar on stderr, if that is a terminal."""
+    """A function to be told (done, all); after the first second it draws a bar on stderr, if that is a terminal."""
     from vertebra.cli.answer import console
 
     screen = console(stderr=True)

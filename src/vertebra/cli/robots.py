@@ -10,20 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vertebra.cli.answer import (
-    AsJson,
-    CommandError,
-    answer,
-    console,
-    new_table,
-    plain,
-    print_json,
-    problem_records,
-    require_suffix,
-)
+from vertebra.cli.answer import AsJson, CommandError, answer, plain, problem_records, require_suffix
 from vertebra.errors import DescriptionError
 
 if TYPE_CHECKING:
+    from vertebra.report.document import Facts
     from vertebra.robot.robot import Robot
 
 app = typer.Typer(help="List the presets; show, check and draw robots.", invoke_without_command=True)
@@ -40,28 +31,13 @@ def list_presets(context: typer.Context, as_json: AsJson = False) -> None:
                 f"write --json after the command: vertebra robots {context.invoked_subcommand} ... --json"
             )
         return
-    from vertebra.report.robot import preset_record
+    from vertebra.report.document import Report
+    from vertebra.report.robot import preset_record, presets_table
     from vertebra.robot.robot import load, presets
 
     robots = [load(name) for name in presets()]
-    if as_json:
-        print_json([preset_record(robot) for robot in robots])
-    else:
-        _print_presets(robots)
-
-
-def _print_presets(robots: list[Robot]) -> None:
-    from vertebra.report.document import number
-    from vertebra.report.robot import joints_text, mass_text, short_source
-
-    right = ("cables", "length [mm]", "mass [g]")
-    table = new_table(("name", "joints", *right, "source"), right)
-    table.columns[0].no_wrap = True  # a name is there to be copied
-    for robot in robots:
-        length = number(round(robot.length * 1e3, 2))
-        row = (robot.name, joints_text(robot), str(len(robot.cables)), length, mass_text(robot))
-        table.add_row(*row, short_source(robot.source))
-    console().print(table)
+    records = [preset_record(robot) for robot in robots]
+    answer(Report("presets", lambda: records, tables=lambda: [presets_table(robots)]), None, as_json)
 
 
 @app.command()
@@ -130,14 +106,20 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Check robot files: every wrong field with its path, what is allowed and what was found."""
+    from vertebra.report.document import Report
+
     results = [check_file(file) for file in files]
-    if as_json:
-        print_json([result.record() for result in results])
-    else:
-        for result in results:
-            print_check(result)
-    if not all(result.ok for result in results):
-        raise typer.Exit(2)
+    good, wrong = [each for each in results if each.ok], [each for each in results if not each.ok]
+    summaries = "".join(f"ok: {plain(each.summary)}\n" for each in good)
+    report = Report(
+        "robot files",
+        record=lambda: [each.record() for each in results],
+        tables=lambda: [each.table() for each in wrong],
+        text=(lambda: summaries) if summaries else None,
+        notes=tuple(f"{each.file}: {note}" for each in good for note in each.notes),
+        failures=tuple(f"wrong: {each.file}" for each in wrong),
+    )
+    answer(report, None, as_json)
 
 
 @dataclass(frozen=True)
@@ -149,7 +131,7 @@ class Check:
     """One line about the robot; empty when the file is wrong."""
     error: DescriptionError | None
     notes: tuple[str, ...]
-    """What is allowed but may be a slip of the pen."""
+    """What is allowed but may be a mistake."""
 
     @property
     def ok(self) -> bool:
@@ -159,6 +141,14 @@ class Check:
         """The outcome as JSON."""
         problems = problem_records(self.error) if self.error else []
         return {"file": self.file, "ok": self.ok, "problems": problems, "notes": list(self.notes)}
+
+    def table(self) -> Facts:
+        """Every wrong field."""
+        from vertebra.report.document import Facts
+
+        rows = tuple((p["path"], p["message"], p["found"]) for p in self.record()["problems"])
+        count = f"{len(rows)} problem{'s' if len(rows) > 1 else ''}"
+        return Facts(f"{self.file}: {count}", ("path", "problem", "found"), rows)
 
 
 def check_file(file: str) -> Check:
@@ -186,22 +176,6 @@ def shared_holes(robot: Robot) -> Iterator[str]:
                     yield f"sections[{index}].cables: cables {first + a} and {first + b} share the hole at {where}"
                     break
         first += len(azimuths)
-
-
-def print_check(result: Check) -> None:
-    """One line for a good file, a table of problems for a wrong one."""
-    out = console()
-    if result.error is None:
-        out.print(plain(f"ok: {result.summary}"), soft_wrap=True)
-        for note in result.notes:
-            out.print(plain(f"note: {note}"), soft_wrap=True)
-        return
-    count = len(result.error.problems)
-    out.print(plain(f"wrong: {result.file}: {count} problem{'s' if count > 1 else ''}"), soft_wrap=True)
-    table = new_table(("path", "problem", "found"))
-    for problem in result.error.problems:
-        table.add_row(plain(problem.path), plain(problem.message), plain(problem.found))
-    out.print(table)
 
 
 @app.command()

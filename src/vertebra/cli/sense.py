@@ -9,12 +9,10 @@ import typer
 
 from vertebra.cli.answer import answer, require_suffix
 from vertebra.cli.sense_calibrate import calibrate
-from vertebra.cli.sense_convert import convert
 from vertebra.cli.sense_gateway import gateway
 from vertebra.cli.sense_hil import hil
 from vertebra.cli.sense_live import live
-from vertebra.cli.sense_record import record
-from vertebra.cli.sense_replay import replay
+from vertebra.cli.sense_recordings import convert, record, replay
 
 app = typer.Typer(help="Sense the shape of a robot with orientation sensors on a CAN bus.", no_args_is_help=True)
 app.command("calibrate")(calibrate)
@@ -26,17 +24,12 @@ app.command("replay")(replay)
 app.command("convert")(convert)
 
 
-@app.callback()
-def _options() -> None:
-    """Sense the shape of a robot with orientation sensors on a CAN bus."""
-
-
 @app.command()
 def dbc(
     sensors: Annotated[int, typer.Option("--sensors", help="For sensors 0 to this number less one, at most 128.")] = 32,
     out: Annotated[Path | None, typer.Option("--out", help="Write a .dbc file instead of printing.")] = None,
 ) -> None:
-    """The DBC file of the network, for cantools, SavvyCAN, CANalyzer and the like.
+    """The DBC file of the network, for cantools, SavvyCAN, CANalyzer and other tools.
 
     vertebra sense dbc --out network.dbc
     """

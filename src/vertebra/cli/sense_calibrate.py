@@ -14,7 +14,7 @@ from vertebra.errors import InputError
 
 if TYPE_CHECKING:
     from vertebra.robot.robot import Robot
-    from vertebra.sensing.calibration.unknowns import Tolerances
+    from vertebra.sensing.calibration.rest import Tolerances
     from vertebra.sensing.wire.can import Frame
 
 FILES = (".yaml", ".yml", ".json")
@@ -55,10 +55,10 @@ def calibrate(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """How each sensor sits on its link, how its heading is off, what its gyroscope says at rest.
+    """How each sensor sits on its link, how far its heading is off, what its gyroscope reads at rest.
 
     Needs a straight pose; with it alone, mounts about the vertical and headings are not identifiable, and are reported
-    so. Recordings that are no good are refused with the reason.
+    so. Recordings that cannot be used are refused with the reason.
 
     vertebra sense calibrate lapusan2022 --straight a.blf --tilted b.blf --motion c.blf --out calibration.yaml
 
@@ -94,7 +94,7 @@ def _require_one_source(files: dict[str, Path | None], bus: str | None, keep: Pa
 
 
 def _tolerances(fixture_deg: float, level_deg: float) -> Tolerances:
-    from vertebra.sensing.calibration.unknowns import Tolerances
+    from vertebra.sensing.calibration.rest import Tolerances
 
     for name, value in (("--fixture-deg", fixture_deg), ("--level-deg", level_deg)):
         if not 1e-6 <= value <= 10.0:

@@ -26,12 +26,12 @@ def gateway(
     serial: Annotated[str, typer.Option("--serial", help="Device of the sensor, such as /dev/ttyUSB0.")],
     node: Annotated[int, typer.Option("--node", help="Number of the sensor's link; 0 is the base.")],
     bus: BusOption,
-    baud: Annotated[int, typer.Option("--baud", min=1, help="Of the sensor's line.")] = 115200,
+    baud: Annotated[int, typer.Option("--baud", min=1, help="Baud rate of the sensor's serial line.")] = 115200,
     sync: Annotated[
-        float | None, typer.Option("--sync", help="Be the master of the bus too: SYNC at so many Hz.")
+        float | None, typer.Option("--sync", help="Also be the master of the bus: send SYNC at this rate, Hz.")
     ] = None,
     kinds: Annotated[
-        str, typer.Option("--send", help="Frames to send, of those that the sensor gives.")
+        str, typer.Option("--send", help="Frames to send, of those that the sensor provides.")
     ] = "angles,gyro,quaternion",
     field: Annotated[
         tuple[float, float] | None,
@@ -43,7 +43,7 @@ def gateway(
     duration: DurationOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read a WitMotion sensor and answer every SYNC on the bus with its newest sample, as the board of a node does.
+    """Read a WitMotion sensor and answer every SYNC on the bus with its newest sample, as a node's board does.
 
     vertebra sense gateway --serial /dev/ttyUSB0 --node 3 --bus socketcan://can0
 
@@ -86,7 +86,7 @@ def _watch() -> Callable[[Heartbeat], None]:
             warning = "no orientation comes from the sensor; is the baud rate its own, is its output on?"
         elif heartbeat.rate < SLOWEST:
             warning = (
-                f"{heartbeat.rate} Hz from the sensor; below {SLOWEST} Hz samples are older than an answer can tell"
+                f"{heartbeat.rate} Hz from the sensor; below {SLOWEST} Hz samples are older than an answer can say"
             )
         if warning and warning != warned:
             say(f"warning: {warning}")
@@ -96,7 +96,7 @@ def _watch() -> Callable[[Heartbeat], None]:
 
 
 def gateway_report(worker: Gateway) -> Report:
-    """How it went."""
+    """A summary of the run."""
     from vertebra.report.document import Report
 
     counters, board = worker.board.counters, worker.board

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from vertebra.robot.robot import Robot
     from vertebra.robot.tables import Floats
     from vertebra.sensing.hil.run import HilRun
-    from vertebra.sensing.hil.setup import HilSetup
+    from vertebra.sensing.hil.virtual_robot import HilSetup
     from vertebra.sensing.simulated.sensors import SensorModel
 
 SPEED = read.Quantity("rad/s", "30 deg/s", "speed")
@@ -28,7 +28,7 @@ _KILL = re.compile(r"\s*(\d+)\s*@\s*(.+)")
 
 
 class ProfileName(StrEnum):
-    """Sensors to begin with."""
+    """Sensor models to start from."""
 
     IDEAL = "ideal"
     DATASHEET = "datasheet"
@@ -42,7 +42,7 @@ def hil(
         str | None, typer.Option("--base", help='Tilt of the base from upright: "60 deg"; default: as in the file.')
     ] = None,
     method: MethodOption = MethodName.CHAIN,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of motion and sensor errors.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of motion and sensor errors.")] = 0,
     profile: Annotated[ProfileName, typer.Option("--profile", help="Sensors to simulate.")] = ProfileName.DATASHEET,
     noise: Annotated[
         str | None, typer.Option("--noise", help='Standard deviations of tilt and heading: "0.06, 1.5 deg".')
@@ -81,7 +81,7 @@ def hil(
     import vertebra
     from vertebra.report.hil import hil_report
     from vertebra.sensing.hil.run import local_url
-    from vertebra.sensing.hil.setup import HilSetup
+    from vertebra.sensing.hil.virtual_robot import HilSetup
     from vertebra.sensing.simulated.motion import Motion
 
     model = vertebra.load(robot)
@@ -147,7 +147,7 @@ def _failures(texts: list[str] | None, robot: Robot) -> dict[int, float]:
 
 
 def _base(text: str | None) -> Floats | None:
-    """(3, 3) a base tipped by so much from upright; None: as the robot's gravity says."""
+    """(3, 3) a base tipped from upright; None: as the robot's gravity says."""
     if text is None:
         return None
     from vertebra.sensing.simulated.motion import tilted_base

@@ -64,7 +64,7 @@ def live(
     mcap: McapOption = None,
     duration: DurationOption = None,
     sync: Annotated[
-        float | None, typer.Option("--sync", help="Be the master of the bus too: SYNC at so many Hz.")
+        float | None, typer.Option("--sync", help="Also be the master of the bus: send SYNC at this rate, Hz.")
     ] = None,
     overwrite: OverwriteOption = False,
     as_json: AsJson = False,
@@ -114,16 +114,16 @@ def _master(wires: BusABC, session: LiveSession, rate: float) -> SyncMaster:
 def _show(
     session: LiveSession, recorder: Recorder | None, stop: threading.Event, limit: float | None, title: str, quiet: bool
 ) -> None:
-    """Show how it goes until Ctrl-C, the end of `limit` s, or the end of the session."""
+    """Show the state until Ctrl-C, the end of `limit` s, or the end of the session."""
     if quiet or not sys.stdout.isatty():
-        for _ in _moments(session, stop, limit, LINE_EVERY):
+        for _ in _ticks(session, stop, limit, LINE_EVERY):
             if not quiet:
                 print(status_line(session, recorder), flush=True)
         return
     from rich.live import Live
 
     with Live(console=console(), auto_refresh=False) as screen:
-        for _ in _moments(session, stop, limit, FRAME_EVERY):
+        for _ in _ticks(session, stop, limit, FRAME_EVERY):
             screen.update(dashboard(session, recorder, title), refresh=True)
 
 
@@ -141,8 +141,8 @@ def _ready_for_frames() -> Iterator[None]:
         sys.setswitchinterval(before)
 
 
-def _moments(session: LiveSession, stop: threading.Event, limit: float | None, every: float) -> Iterator[None]:
-    """One after the other, `every` s, until the end."""
+def _ticks(session: LiveSession, stop: threading.Event, limit: float | None, every: float) -> Iterator[None]:
+    """Every `every` s until the end."""
     began = time.monotonic()
     while session.running and not stop.is_set():
         left = every if limit is None else min(every, began + limit - time.monotonic())
@@ -153,7 +153,7 @@ def _moments(session: LiveSession, stop: threading.Event, limit: float | None, e
 
 
 def live_report(session: LiveSession, written: RecorderCounters | None, files: list[Path]) -> Report:
-    """How it went."""
+    """A summary of the run."""
     from vertebra.report.document import Report
     from vertebra.report.sensed import counters_record, sensed_record
 
@@ -256,8 +256,8 @@ def _rates(session: LiveSession, recorder: Recorder | None, found: SessionStatis
     table.show_header = False
     counters = session.network.counters
     table.add_row("time", f"{found.seconds:.1f} s")
-    table.add_row("frames", f"{found.frame_rate:.0f} a second, {found.frames} in all, {found.waiting} waiting")
-    table.add_row("shapes", f"{found.shape_rate:.0f} a second, {found.previews} preliminary")
+    table.add_row("frames", f"{found.frame_rate:.0f} per second, {found.frames} in all, {found.waiting} waiting")
+    table.add_row("shapes", f"{found.shape_rate:.0f} per second, {found.previews} preliminary")
     table.add_row(
         "drops",
         f"lost {found.lost}, duplicates {counters.duplicates.sum()}, malformed {counters.malformed}, "
@@ -270,7 +270,7 @@ def _rates(session: LiveSession, recorder: Recorder | None, found: SessionStatis
 
 
 def _links(session: LiveSession, shape: SensedShape) -> Table:
-    """One row a link: the angles of its joint, and its sensor."""
+    """One row per link: the angles of its joint, and its sensor."""
     from rich.text import Text
 
     names = ("link", "joint, deg", "+-", "sensor", "age, ms", "heading, deg", "tilt, deg", "lost", "outliers")

@@ -39,10 +39,12 @@ CalibrationOption = Annotated[
 ]
 MethodOption = Annotated[
     MethodName,
-    typer.Option("--method", help="chain: all sensors at once; pairwise: joint by joint; paper: Lapusan 2022."),
+    typer.Option("--method", help="chain: all sensors together; pairwise: joint by joint; paper: Lapusan 2022."),
 ]
 McapOption = Annotated[Path | None, typer.Option("--mcap", help="Record shapes to this .mcap file (Foxglove).")]
-DurationOption = Annotated[str | None, typer.Option("--duration", help='End after so long, "60 s"; default: Ctrl-C.')]
+DurationOption = Annotated[
+    str | None, typer.Option("--duration", help='How long, such as "60 s"; default: until Ctrl-C.')
+]
 OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")]
 
 

@@ -158,10 +158,9 @@ def _rows(
     elif shortenings is not None:
         yield "--shortenings", {"shortenings": read.lengths("--shortenings", shortenings, robot), **elastic}
     elif path is not None:
-        from vertebra.cli.rows_file import read_rows
         from vertebra.robot.table_file import tension_columns
 
         read.need_cables("--path", robot)
-        rows = read_rows("--path", path, tension_columns(len(robot.cables)))
+        rows = read.read_rows("--path", path, tension_columns(len(robot.cables)))
         for i, values in enumerate(rows.values):
             yield rows.name(i), {"tensions": values}

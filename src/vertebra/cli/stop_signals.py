@@ -11,7 +11,7 @@ from types import FrameType
 
 @contextlib.contextmanager
 def stop_signals() -> Iterator[threading.Event]:
-    """An event that the first Ctrl-C or SIGTERM sets; the second interrupts at once."""
+    """An event that the first Ctrl-C or SIGTERM sets; the second interrupts immediately."""
     stop = threading.Event()
     names = (signal.SIGINT, signal.SIGTERM)
     before = [signal.getsignal(name) for name in names]

@@ -26,7 +26,7 @@ from vertebra.cli.path import FromStateOption, SaveStateOption, answer_path, lea
 
 
 class Least(StrEnum):
-    """What is made small among the tensions that hold a shape."""
+    """What is minimised among the tensions that hold a shape."""
 
     NORM = "norm"
     SUM = "sum"
@@ -35,15 +35,15 @@ class Least(StrEnum):
 def tensions(
     robot: RobotArgument,
     angles: Annotated[
-        str | None, typer.Option("--angles", help='The shape to hold: "10 deg" for all joints, or one a joint.')
+        str | None, typer.Option("--angles", help='The shape to hold: "10 deg" for all joints, or one per joint.')
     ] = None,
     tip: Annotated[
-        str | None, typer.Option("--tip", help='Where the tip shall be, in the world: "30, 0, 140 mm".')
+        str | None, typer.Option("--tip", help='Where the tip should be, in the world: "30, 0, 140 mm".')
     ] = None,
     tip_path: Annotated[
         Path | None,
         typer.Option(
-            "--tip-path", help="CSV with a place x_mm,y_mm,z_mm a row: lead the tip along them; slip has a history."
+            "--tip-path", help="CSV with a place x_mm,y_mm,z_mm per row: the tip goes along them; slip has a history."
         ),
     ] = None,
     from_state: FromStateOption = None,
@@ -53,10 +53,10 @@ def tensions(
         typer.Option("--stiffness", help='With --tip: stiffness wanted there, "dx,dy,dz:N/m", such as "1,0,0:20".'),
     ] = None,
     lower: Annotated[
-        str | None, typer.Option("--lower", help="Least tension in N: one for all, or one a cable.")
+        str | None, typer.Option("--lower", help="Least tension in N: one for all, or one per cable.")
     ] = None,
     upper: Annotated[
-        str | None, typer.Option("--upper", help="Largest tension in N: one for all, or one a cable.")
+        str | None, typer.Option("--upper", help="Largest tension in N: one for all, or one per cable.")
     ] = None,
     tolerance: Annotated[
         str | None, typer.Option("--tolerance", help='With --tip: distance that counts as reached; default "1 um".')
@@ -75,7 +75,7 @@ def tensions(
 ) -> None:
     """Which tensions hold this shape, or bring the tip there?
 
-    Few cables cannot hold every shape of many joints: what misses is named, and the exit code is 2.
+    Few cables cannot hold every shape of many joints: the difference is listed, and the exit code is 2.
 
     vertebra tensions hu2023-prototype --angles "5 deg" --lower 0.5
 

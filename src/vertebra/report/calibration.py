@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 from vertebra.report.document import Facts, Report
-from vertebra.sensing.calibration.calibration import Calibration
-from vertebra.sensing.calibration.solve import verdicts
+from vertebra.sensing.calibration.calibration import Calibration, verdicts
 
 
 def calibration_report(calibration: Calibration) -> Report:
@@ -36,7 +35,9 @@ def calibration_tables(calibration: Calibration) -> tuple[Facts, ...]:
     ]
     lost = tuple((str(row.sensor), row.parameter, row.remedy) for row in rows if row.word == "not identifiable")
     if lost:
-        parts.append(Facts("Not identifiable from these recordings", ("sensor", "what", "would be told by"), lost))
+        parts.append(
+            Facts("Not identifiable from these recordings", ("sensor", "what", "would be determined by"), lost)
+        )
     numbers = tuple((name, f"{value:.4g}") for name, value in calibration.quality.items())
     parts.append(Facts("Data", ("", ""), numbers))
     return tuple(parts)

@@ -136,8 +136,8 @@ class Report:
     asked for is made."""
 
     title: str
-    record: Callable[[], dict[str, Any]]
-    """Everything as JSON, SI."""
+    record: Callable[[], Any]
+    """Everything as JSON, SI: a mapping, or a list where the answer is one."""
     tables: Callable[[], Iterable[Facts | Sentences | Listing]] = _no_tables
     """What a terminal shows."""
     notes: tuple[str, ...] = ()

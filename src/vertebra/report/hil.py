@@ -5,7 +5,7 @@ page, record, CSV.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -91,7 +91,7 @@ def method_table(run: HilRun, brief: bool = False) -> Facts:
 
 
 def platform_table(score: Score, brief: bool = False) -> Facts:
-    """One row a platform: the far face of a link."""
+    """One row per platform: the far face of a link."""
     rows = [
         (
             str(link),
@@ -122,7 +122,7 @@ def _errors(places: Floats, turns: Floats, angles: Floats, brief: bool) -> list[
 
 
 def joint_table(score: Score) -> Facts:
-    """One row a relative angle of a joint."""
+    """One row per relative angle of a joint."""
     mean, worst = np.abs(score.angle_errors).mean(axis=0), np.abs(score.angle_errors).max(axis=0)
     spans = np.ptp(score.true_angles, axis=0)
     rows = [
@@ -167,7 +167,7 @@ def frame_table(run: HilRun) -> Facts:
 
 
 def sensor_table(run: HilRun) -> Facts:
-    """One row a sensor: what came of it, and how it was judged while it was live."""
+    """One row per sensor: what came of it, and how it was judged while it was live."""
     states, counters = run.live.states, run.counters
     names = [state for state in SensorState if (states == state).any()]
     rows = [
@@ -195,7 +195,7 @@ def sensor_model_table(run: HilRun) -> Facts:
         ("gyro", f"{math.degrees(model.gyro_noise):.3g} deg/s, bias {math.degrees(model.gyro_bias):.3g} deg/s"),
         ("transport", f"{model.latency * MS:.3g} ms on average, jitter {model.jitter * MS:.3g} ms, "
          f"{100 * model.drops:.3g} % of the frames lost"),
-        ("mounts, headings off by", f"{math.degrees(model.mount):.3g} deg an axis, "
+        ("mounts, headings off by", f"{math.degrees(model.mount):.3g} deg per axis, "
          f"{math.degrees(model.heading_bias):.3g} deg"),
         ("twist of each joint", f"{math.degrees(model.twist):.3g} deg (root mean square)"),
     ]  # fmt: skip
@@ -226,20 +226,22 @@ BAR = 9.0
 
 def tip_error_panel(run: HilRun) -> Panel:
     """Distance of the tip, every method on the same frames."""
-    series = (
-        curve(method, score.times, score.tip_errors * MM, *METHOD_STYLES[method])
-        for method, score in _worst_first(run)
-    )  # fmt: skip
-    return Panel("Tip: distance from the truth", TIME_AXIS, "error [mm]", tuple(series))
+    return _method_panel(run, "Tip: distance from the truth", "error [mm]", lambda score: score.tip_errors * MM)
 
 
 def turn_error_panel(run: HilRun) -> Panel:
     """Orientation of the last link, every method."""
+    title = "Last link: angle from the truth"
+    return _method_panel(run, title, "error [deg]", lambda score: np.degrees(score.platform_turns[:, -1]))
+
+
+def _method_panel(run: HilRun, title: str, axis: str, errors: Callable[[Score], Floats]) -> Panel:
+    """A curve per method; the best comes last and is drawn on top."""
     series = (
-        curve(method, score.times, np.degrees(score.platform_turns[:, -1]), *METHOD_STYLES[method])
-        for method, score in _worst_first(run)
+        curve(method, score.times, errors(score), *METHOD_STYLES[method])
+        for method, score in sorted(run.scores.items(), key=lambda item: -item[1].tip_mean)
     )
-    return Panel("Last link: angle from the truth", TIME_AXIS, "error [deg]", tuple(series))
+    return Panel(title, TIME_AXIS, axis, tuple(series))
 
 
 def joint_error_panel(run: HilRun) -> Panel:
@@ -276,11 +278,6 @@ def hil_panels(run: HilRun) -> Iterator[Panel]:
         yield health
 
 
-def _worst_first(run: HilRun) -> Iterator[tuple[str, Score]]:
-    """So that the best is drawn on top."""
-    yield from sorted(run.scores.items(), key=lambda item: -item[1].tip_mean)
-
-
 def _bars(times: Floats, states: Integers, state: SensorState, colour: str) -> Series | None:
     """A bar for every stretch of time in which a sensor was in a state; gaps between them."""
     x: list[float] = []
@@ -296,7 +293,7 @@ def _bars(times: Floats, states: Integers, state: SensorState, colour: str) -> S
 
 # The true robot as it moved, with the sensed shapes as lines over it, to be played.
 
-MOST_MOMENTS, LEAST_MOMENTS = 400, 40
+MOST_INSTANTS, LEAST_INSTANTS = 400, 40
 WIDTH = 7
 
 
@@ -306,7 +303,7 @@ def hil_picture(run: HilRun) -> tuple[Any, float]:
 
     robot, truth = run.setup.robot, run.truth
     in_real_time = round(run.setup.duration / (FRAME_MILLISECONDS * 1e-3))
-    kept = spread(len(truth.times), min(max(in_real_time, LEAST_MOMENTS), MOST_MOMENTS))
+    kept = spread(len(truth.times), min(max(in_real_time, LEAST_INSTANTS), MOST_INSTANTS))
     times, frames = truth.times[kept], truth.frames_in_base[kept]
     gravity = np.asarray(run.setup.base).T @ (0.0, 0.0, -1.0)
     tips = frames[:, -1, :3, 3] + frames[:, -1, :3, :3] @ robot.tip_point
@@ -319,14 +316,14 @@ def hil_picture(run: HilRun) -> tuple[Any, float]:
 
 
 def _backbones(score: Score, times: Floats) -> Floats:
-    """(moments, links + 1, 3) base, platforms and tip as sensed at the shapes nearest to `times`, mm."""
+    """(instants, links + 1, 3) base, platforms and tip as sensed at the shapes nearest to `times`, mm."""
     rows = np.clip(np.searchsorted(score.times, times), 0, len(score.times) - 1)
     line = np.concatenate([platforms(score.robot, score.frames[rows]), score.tips[rows][:, None]], axis=1)
     return line * MM
 
 
 def _add_lines(figure: Any, lines: dict[Any, Floats]) -> None:
-    """One trace a method, moved by every frame of the figure."""
+    """One trace per method, moved by every frame of the figure."""
     import plotly.graph_objects as go
 
     from vertebra.report.plotly import line_trace
@@ -335,8 +332,8 @@ def _add_lines(figure: Any, lines: dict[Any, Floats]) -> None:
     for method, line in lines.items():
         colour, dash = METHOD_STYLES[method]
         figure.add_trace(line_trace(line[-1], colour, WIDTH, f"sensed, {method}", True, dash))
-    for moment, frame in enumerate(figure.frames):
-        moved = [line[moment].T.astype(np.float32) for line in lines.values()]
+    for k, frame in enumerate(figure.frames):
+        moved = [line[k].T.astype(np.float32) for line in lines.values()]
         frame.data = [*frame.data, *(go.Scatter3d(x=x, y=y, z=z) for x, y, z in moved)]
         frame.traces = [*frame.traces, *range(first, first + len(lines))]
 
@@ -461,7 +458,7 @@ def _columns(score: Score) -> list[str]:
 
 
 def _table(score: Score) -> Any:
-    """One row a shape of the live method, axes of the base."""
+    """One row per shape of the live method, axes of the base."""
     columns = (
         score.times[:, None], np.degrees(score.true_angles), 1e3 * score.true_tips, np.degrees(score.angles),
         1e3 * score.tips, 1e3 * score.tip_errors[:, None], np.degrees(score.platform_turns[:, -1:]),

@@ -54,7 +54,7 @@ def widest_gap(walk: Walk) -> Gap | None:
         for i in kept:
             apart = np.linalg.norm(walk.tip[kept] - walk.tip[i], axis=1)
             j = int(np.argmax(apart))
-            # A closed loop repeats its gaps but for round-off: the first pair of rows is told.
+            # A closed loop repeats its gaps but for round-off: the first pair of rows is reported.
             if widest is None or apart[j] > widest.distance * (1.0 + 1e-9):
                 other = int(kept[j]) if kept[j] != i else int(rows[-1])
                 widest = Gap(float(apart[j]), (min(int(i), other) + 1, max(int(i), other) + 1))
@@ -183,7 +183,7 @@ def work_panel(walk: Walk) -> Panel:
 
 
 def loop_panel(walk: Walk) -> Panel:
-    """The coordinate of the tip that moves most against the tension that changes most: a loop where cables rub."""
+    """The coordinate of the tip that moves most against the tension that changes most: a loop with friction."""
     k, i = int(np.argmax(np.ptp(walk.tensions, axis=0))), int(np.argmax(np.ptp(walk.tip, axis=0)))
     line = Series(
         f"tip {'xyz'[i]} against cable {k + 1}", walk.tensions[:, k], walk.tip[:, i] * MM, cable_style(k)[0],

@@ -36,14 +36,11 @@ from vertebra.report.scene import (
     Arrow,
     Mark,
     Scene,
-    body_points,
     cable_label,
-    gravity_arrow,
     place_text,
-    points_of,
     robot_scene,
 )
-from vertebra.report.shape import THINNEST, WIDEST, load_records
+from vertebra.report.shape import cable_widths, load_records, load_table, with_room
 from vertebra.robot.arguments import link_index, link_point
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
@@ -135,7 +132,7 @@ def payload_case(
     loads: Sequence[Load] = (),
     notes: Sequence[tuple[str, str]] = (),
 ) -> PayloadCase:
-    """The case with its frames; `tensions` in N, one or one a cable."""
+    """The case with its frames; `tensions` in N, one or one per cable."""
     pulled = np.broadcast_to(np.asarray(tensions, dtype=np.float64), (len(robot.cables),))
     at = None if point is None else np.asarray(point, dtype=np.float64)
     placed = Pose(robot, shape.coordinates).frames
@@ -149,15 +146,10 @@ def case_scene(case: PayloadCase, tell_tensions: bool = True) -> Scene:
     arrows = tuple(_load_arrows(case, float((scene.high - scene.low).max())))
     if not tell_tensions:
         return replace(scene, arrows=arrows)
-    highest = float(case.tensions.max(initial=0.0))
-    share = case.tensions / highest if highest > 0 else np.zeros(len(case.tensions))
     labels = (f"{cable_label(case.robot, k)}: {round(float(t), 9):.4g} N" for k, t in enumerate(case.tensions))
     return replace(
-        scene,
-        cable_labels=tuple(labels),
-        cable_widths=tuple(float(THINNEST + (WIDEST - THINNEST) * part) for part in share),
-        arrows=arrows,
-    )
+        scene, cable_labels=tuple(labels), cable_widths=cable_widths(case.tensions), arrows=arrows
+    )  # fmt: skip
 
 
 def _load_arrows(case: PayloadCase, size: float) -> Iterator[Arrow]:
@@ -201,16 +193,7 @@ def payload_scene(case: PayloadCase, found: Payload) -> Scene:
         end = point + NORMAL_SHARE * ARROW_SHARE * size * normal
         arrows.append(Arrow(point, end, WEAKEST_COLOUR, f"contact normal of joint {found.joint}"))
         marks.append(Mark(point, WEAKEST_COLOUR, f"contact: {weakest_text(found.joint, found.mode)}"))
-    robot = body_points(scene.links, scene.parts, scene.mount, scene.cables, scene.tip)
-    points = np.vstack([robot, points_of(arrows, (), marks)])
-    return replace(
-        scene,
-        low=points.min(axis=0),
-        high=points.max(axis=0),
-        gravity=gravity_arrow(case.gravity, points, scene.view),
-        arrows=tuple(arrows),
-        marks=tuple(marks),
-    )
+    return with_room(replace(scene, arrows=tuple(arrows), marks=tuple(marks)), case.gravity)
 
 
 def contact_point(case: PayloadCase, found: Payload) -> Floats:
@@ -229,7 +212,7 @@ def weakest_ball(case: PayloadCase, found: Payload) -> Mesh:
     return Mesh(ball.vertices + MM * found.contact.centers[i], ball.triangles)
 
 
-# The facts of a payload as text, as the command line and the pages print them. Units stand beside the numbers.
+# The facts of a payload as text, as the command line and the pages print them. Units are beside the numbers.
 
 FEW = 5
 """Joints in a short table."""
@@ -287,14 +270,14 @@ def warnings(found: Payload) -> Iterator[str]:
 def contact_table(found: Payload) -> Facts:
     """What the contact of the weakest joint carries at the payload; empty where nothing touches."""
     contact, i = found.contact, max(found.joint, 1) - 1
-    normal, rubbing = float(contact.normal_force[i]), float(contact.friction_force[i])
-    lean = math.degrees(math.atan2(rubbing, normal))
+    normal, friction = float(contact.normal_force[i]), float(contact.friction_force[i])
+    lean = math.degrees(math.atan2(friction, normal))
     use, twist = _percent(contact.sliding_use[i]), _percent(contact.torsion_use[i])
     at = "at the payload" if 0 < found.force < math.inf else "without load"
     rows = (
         ("normal force", f"{signless_zero(normal, '.4g')} N along {vector(contact.normal[i], '.3f')}"),
-        ("friction", f"{signless_zero(rubbing, '.4g')} N, {use} of what holds, {lean:.1f} deg off the normal"),
-        ("torsion", f"{signless_zero(1e3 * float(contact.torsion[i]), '.4g')} N*mm, {twist} of what holds"),
+        ("friction", f"{signless_zero(friction, '.4g')} N, {use} of the limit, {lean:.1f} deg off the normal"),
+        ("torsion", f"{signless_zero(1e3 * float(contact.torsion[i]), '.4g')} N*mm, {twist} of the limit"),
     )
     return Facts(f"Contact of joint {i + 1} {at}", ("", ""), rows if contact.normal[i].any() else ())
 
@@ -306,7 +289,7 @@ def _percent(share: float) -> str:
 
 
 def limit_table(case: PayloadCase, found: Payload, few: int | None = FEW) -> Facts:
-    """One row a joint: the `few` weakest in order of their limits, or all in order along the robot."""
+    """One row per joint: the `few` weakest in order of their limits, or all in order along the robot."""
     count = len(found.limits)
     order = np.arange(count)
     title = "Limit of each joint"
@@ -318,7 +301,7 @@ def limit_table(case: PayloadCase, found: Payload, few: int | None = FEW) -> Fac
             str(i + 1),
             signless_zero(math.degrees(case.shape.bends[i]), ".2f"),
             signless_zero(math.degrees(case.shape.azimuths[i]), ".2f"),
-            _limit(float(found.limits[i])),
+            newtons(float(found.limits[i])),
             found.modes[i],
             _use(found.contact.sliding_use[i]),
             _use(found.contact.torsion_use[i]),
@@ -335,15 +318,11 @@ def _use(share: float) -> str:
 
 def dead_load_table(case: PayloadCase) -> Facts:
     """One row for each load that acts all the time."""
-    rows = [
-        (str(i), place_text(case.robot, load), vector(load.force), vector(load.moment))
-        for i, load in enumerate(case.loads, 1)
-    ]
-    return Facts("Loads that act all the time", ("load", "at", "force [N]", "moment [N*m]"), tuple(rows))
+    return load_table(case.robot, case.loads, "Loads that act all the time")
 
 
 def tension_table(case: PayloadCase, found: Payload) -> Facts:
-    """Tension of each cable across the first and the last joint it crosses; empty where cables do not rub."""
+    """Tension of each cable across the first and the last joint it crosses; empty without cable friction."""
     ends = case.robot.cables["last_link"].tolist()
     last = [float(found.tensions[k, end - 1]) for k, end in enumerate(ends)]
     if np.allclose(last, case.tensions, rtol=1e-12, atol=0.0):
@@ -352,7 +331,7 @@ def tension_table(case: PayloadCase, found: Payload) -> Facts:
         (str(k), f"{round(float(pulled), 9):.6g}", f"{end:.6g}")
         for k, (pulled, end) in enumerate(zip(case.tensions, last, strict=True), 1)
     ]
-    return Facts("Cables that rub", ("cable", "tension at the base [N]", "across its last joint [N]"), tuple(rows))
+    return Facts("Cables with friction", ("cable", "tension at the base [N]", "across its last joint [N]"), tuple(rows))
 
 
 def best_table(case: PayloadCase, found: BestTensions) -> Facts:
@@ -363,7 +342,7 @@ def best_table(case: PayloadCase, found: BestTensions) -> Facts:
         (f"cable {k}, {math.degrees(azimuths[k - 1]):g} deg", _tension(best), _tension(equal))
         for k, (best, equal) in enumerate(both, 1)
     ]
-    rows.append(("payload", _limit(found.payload.force), _limit(found.equal.force)))
+    rows.append(("payload", newtons(found.payload.force), newtons(found.equal.force)))
     gain = f"{100 * found.gain:+.1f} %" if math.isfinite(found.gain) else "from nothing"
     return Facts(f"Best tensions, {gain} over equal ones", ("[N]", "best", "equal"), tuple(rows))
 
@@ -372,7 +351,8 @@ def _tension(tension: float) -> str:
     return f"{round(tension, 9):.5g}"
 
 
-def _limit(force: float) -> str:
+def newtons(force: float) -> str:
+    """Four digits for a column in N; a dash where there is no limit."""
     return f"{force:.4g}" if math.isfinite(force) else "-"
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,11 +22,13 @@ from vertebra.report.payload import (
     case_scene,
     dead_load_table,
     force_text,
+    newtons,
     tensions_text,
     weakest_text,
 )
 from vertebra.report.robot import robot_tables
-from vertebra.report.scene import FORCE_COLOUR, MM, Scene, body_points, gravity_arrow, points_of, round_number_below
+from vertebra.report.scene import FORCE_COLOUR, MM, Scene, round_number_below
+from vertebra.report.shape import with_room
 from vertebra.robot.tables import Floats
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ class Body:
     mode: tuple[str, ...]
     """(D,) how it gives way."""
     scale: float
-    """mm a N; 0 where there is nothing to draw."""
+    """mm per N; 0 where there is nothing to draw."""
     cap: float
     """N, largest payload that is drawn to scale; infinite where all are."""
     asked: Payload | None = None
@@ -120,7 +122,7 @@ def median_payload(payloads: Sequence[Floats]) -> float:
 
 
 def scale_and_cap(payloads: Sequence[Floats], size: float) -> tuple[float, float]:
-    """mm a N, a round number, and the cap in N, for bodies that are drawn alike; `size`: of the robot, mm."""
+    """mm per N, a round number, and the cap in N, for bodies that are drawn alike; `size`: of the robot, mm."""
     median = median_payload(payloads)
     if median <= 0:
         return 0.0, math.inf
@@ -215,20 +217,20 @@ def body_rows(body: Body) -> list[tuple[str, str]]:
 
 
 def body_table(bodies: Sequence[Body], title: str = "Payload by loaded point") -> Facts:
-    """One row a body, where there are several."""
+    """One row per body, where there are several."""
     rows = []
     for body in bodies:
         least, finite = int(np.argmin(body.payload)), np.isfinite(body.payload)
         rows.append(
             (
                 body.name,
-                _newton(float(body.payload[least])),
+                newtons(float(body.payload[least])),
                 vector(body.directions[least], ".2f"),
                 weakest_text(int(body.joint[least]), body.mode[least]),
-                _newton(float(np.median(body.payload))),
-                _newton(float(body.payload[_largest(body)])) if finite.any() else "-",
+                newtons(float(np.median(body.payload))),
+                newtons(float(body.payload[_largest(body)])) if finite.any() else "-",
                 f"{100 * float(np.mean(~finite)):.3g} %",
-                _newton(body.asked.force) if body.asked is not None else "",
+                newtons(body.asked.force) if body.asked is not None else "",
                 scale_text(body),
             )
         )
@@ -239,21 +241,17 @@ def body_table(bodies: Sequence[Body], title: str = "Payload by loaded point") -
     return Facts(title, tuple(headers[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows))
 
 
-def _newton(force: float) -> str:
-    return f"{force:.4g}" if np.isfinite(force) else "-"
-
-
 def _largest(body: Body) -> int:
     """Direction of the largest payload that has a limit."""
     return int(np.argmax(np.where(np.isfinite(body.payload), body.payload, -1.0)))
 
 
 def scale_text(body: Body) -> str:
-    """Such as ``20 mm a N; 12 directions cut at 5.8 N``."""
+    """Such as ``20 mm per N; 12 directions cut at 5.8 N``."""
     if body.scale == 0:
         return "not at all: it holds nothing" if not body.payload.any() else "not at all: there is no limit"
     capped = int(body.capped.sum())
-    text = f"{body.scale:g} mm a N"
+    text = f"{body.scale:g} mm per N"
     if capped:
         text += f"; {capped} direction{'s' if capped > 1 else ''} cut at {force_text(body.cap)}"
     return text
@@ -440,10 +438,7 @@ def map_picture(case: PayloadCase, bodies: Sequence[Body], tell_tensions: bool =
 def map_scene(case: PayloadCase, bodies: Sequence[Body], tell_tensions: bool = True) -> Scene:
     """The robot, and room for every body, mm."""
     scene = case_scene(case, tell_tensions)
-    robot = body_points(scene.links, scene.parts, scene.mount, scene.cables, scene.tip)
-    points = np.vstack([robot, points_of(scene.arrows, (), ()), *(body.drawn for body in bodies if body.scale > 0)])
-    arrow = gravity_arrow(case.gravity, points, scene.view)
-    return replace(scene, low=points.min(axis=0), high=points.max(axis=0), gravity=arrow)
+    return with_room(scene, case.gravity, *(body.drawn for body in bodies if body.scale > 0))
 
 
 def joint_colours(bodies: Sequence[Body]) -> dict[int, str]:

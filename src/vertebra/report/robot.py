@@ -95,6 +95,16 @@ def totals(robot: Robot) -> dict[str, Any]:
     }
 
 
+def presets_table(robots: Sequence[Robot]) -> Facts:
+    """One row per robot."""
+    rows = tuple(
+        (robot.name, joints_text(robot), str(len(robot.cables)), number(round(robot.length * 1e3, 2)),
+         mass_text(robot), short_source(robot.source))
+        for robot in robots
+    )  # fmt: skip
+    return Facts("Presets", ("name", "joints", "cables", "length [mm]", "mass [g]", "source"), rows)
+
+
 def preset_record(robot: Robot) -> dict[str, Any]:
     """One line of a list of robots."""
     kinds = list(dict.fromkeys(section.joint.kind for section in robot.description.sections))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from vertebra.sensing.sensed_shape import SensedShape
 
 MOST_ANGLES = 12
-"""Angles that stand in a line."""
+"""Angles that are shown in a line."""
 
 
 def tip_text(shape: SensedShape) -> str:

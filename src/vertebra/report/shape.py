@@ -53,7 +53,7 @@ MM = 1e3
 
 
 def tensions_at_end(shape: Shape) -> Floats:
-    """(cables,) what each cable holds on to at its end, N."""
+    """(cables,) tension of each cable at its end, N."""
     rows = np.arange(len(shape.tensions))
     ends: Floats = shape.tensions[rows, shape.robot.cables["last_link"] - 1]
     return ends
@@ -105,7 +105,7 @@ def slip_text(shape: Shape, k: int) -> str:
 
 
 def tension_table(shape: Shape) -> Facts:
-    """Tension of every cable across every joint: how friction eats it up."""
+    """Tension of every cable across every joint: how friction reduces it."""
     last = shape.robot.cables["last_link"]
     rows = [("base", *(f"{value:.4f}" for value in shape.tensions_at_base))]
     rows += [
@@ -135,7 +135,7 @@ def _cable_names(shape: Shape) -> Iterator[str]:
     return (f"cable {k}" for k in range(1, len(shape.tensions) + 1))
 
 
-# The facts of a shape as text: what the command line and the pages print about it. Units stand beside the numbers.
+# The facts of a shape as text: what the command line and the pages print about it. Units are beside the numbers.
 
 
 def shape_summary(shape: Shape, title: str = "") -> Facts:
@@ -146,7 +146,7 @@ def shape_summary(shape: Shape, title: str = "") -> Facts:
         *_stiffness_rows(shape),
         *friction_rows(shape),
         ("energy", f"{number(shape.energy)} J"),
-        ("residual", f"{shape.residual:.2g} N*m, where moments are about {shape.moment_scale:.2g} N*m"),
+        ("residual", f"{shape.residual:.2g} N*m, where torques are about {shape.moment_scale:.2g} N*m"),
         ("iterations", str(shape.iterations)),
         ("gravity", f"{vector(shape.gravity)} m/s^2"),
     ]
@@ -215,7 +215,7 @@ def stiffness_text(value: float) -> str:
 
 
 def joint_table(shape: Shape) -> Facts:
-    """One row a joint."""
+    """One row per joint."""
     share = np.abs(shape.angles) / shape.robot.joints["limit"]
     force = np.linalg.norm(shape.forces, axis=1)
     cables = shape.tensions.sum(axis=0)
@@ -235,7 +235,7 @@ def joint_table(shape: Shape) -> Facts:
 
 
 def cable_table(shape: Shape) -> Facts:
-    """One row a cable; where cables rub, also what is left of the tension at the end, and which way they slip."""
+    """One row per cable; with friction, also what is left of the tension at the end, and which way they slip."""
     robot = shape.robot
     base, end = shape.tensions_at_base, tensions_at_end(shape)
     headers = ["cable", "azimuth [deg]", "end at link", "tension [N]", "length [mm]", "pulled in [mm]"]
@@ -266,16 +266,15 @@ def straight_lengths(robot: Robot) -> Floats:
     return Pose(robot, np.zeros(robot.freedoms)).cable_lengths
 
 
-def load_table(shape: Shape | Shapes) -> Facts:
-    """One row a load."""
+def load_table(robot: Robot, loads: Sequence[Load], title: str = "Loads") -> Facts:
+    """One row per load."""
     rows = [
-        (str(i), place_text(shape.robot, load), vector(load.force), vector(load.moment))
-        for i, load in enumerate(shape.loads, 1)
+        (str(i), place_text(robot, load), vector(load.force), vector(load.moment)) for i, load in enumerate(loads, 1)
     ]
-    return Facts("Loads", ("load", "at", "force [N]", "moment [N*m]"), tuple(rows))
+    return Facts(title, ("load", "at", "force [N]", "moment [N*m]"), tuple(rows))
 
 
-# A plot of the tension along cables that rub, for the page of a shape.
+# A plot of the tension along cables with friction, for the page of a shape.
 
 CAPTION = (
     "What each cable carries in the base and across each joint. It falls toward the tip where the cable is drawn to "
@@ -295,7 +294,7 @@ def along_panel(shape: Shape) -> Panel:
 
 
 def alike_cables(values: Floats) -> dict[int, str]:
-    """First cable row and the name of all that share its values to 1 uN; `values` has a row a cable, N."""
+    """First cable row and the name of all that share its values to 1 uN; `values` has a row per cable, N."""
     groups: dict[bytes, list[int]] = {}
     for k, row in enumerate(np.round(values, 6) + 0.0):
         groups.setdefault(row.tobytes(), []).append(k)
@@ -318,39 +317,41 @@ def shape_scene(shape: Shape, ghosts: Sequence[Ghost] = (), marks: Sequence[Mark
 
     `ghosts` are other shapes of the robot for comparison, `marks` points such as a target.
     """
-    robot = shape.robot
-    scene = robot_scene(robot, shape.frames, shape.gravity)
+    scene = robot_scene(shape.robot, shape.frames, shape.gravity)
     size = float((scene.high - scene.low).max())
-    arrows = load_arrows(shape, size)
     ellipsoid = tip_ellipsoid(shape, size)
-    robot_points = body_points(scene.links, scene.parts, scene.mount, scene.cables, scene.tip)
-    around_tip = ellipsoid.mesh.vertices if ellipsoid is not None else np.zeros((0, 3))
-    points = np.vstack([robot_points, points_of(arrows, ghosts, marks), around_tip])
-    tensions = shape.tensions_at_base.tolist()
-    highest = max(tensions, default=0.0)
-    return replace(
+    drawn = replace(
         scene,
-        low=points.min(axis=0),
-        high=points.max(axis=0),
-        gravity=gravity_arrow(shape.gravity, points, scene.view),
-        cable_labels=tuple(_labels(shape, tensions)),
-        cable_widths=tuple(_width(tension, highest) for tension in tensions),
-        arrows=arrows,
+        cable_labels=tuple(_labels(shape)),
+        cable_widths=cable_widths(shape.tensions_at_base),
+        arrows=load_arrows(shape, size),
         ghosts=tuple(ghosts),
         marks=tuple(marks),
         ellipsoid=ellipsoid,
     )
+    return with_room(drawn, shape.gravity, *(() if ellipsoid is None else (ellipsoid.mesh.vertices,)))
 
 
-def _labels(shape: Shape, tensions: Sequence[float]) -> Iterator[str]:
-    """Names with tensions; of cables that rub, at both ends."""
-    for k, (tension, end) in enumerate(zip(tensions, tensions_at_end(shape), strict=True)):
+def with_room(scene: Scene, gravity: Floats, *more: Floats) -> Scene:
+    """The scene with a box around all that it shows and around further points (k, 3), mm, and gravity beside it."""
+    robot = body_points(scene.links, scene.parts, scene.mount, scene.cables, scene.tip)
+    points = np.vstack([robot, points_of(scene.arrows, scene.ghosts, scene.marks), *more])
+    arrow = gravity_arrow(gravity, points, scene.view)
+    return replace(scene, low=points.min(axis=0), high=points.max(axis=0), gravity=arrow)
+
+
+def cable_widths(tensions: Floats) -> tuple[float, ...]:
+    """The wider the tighter, in usual line widths."""
+    highest = float(tensions.max(initial=0.0))
+    share = tensions / highest if highest > 0 else np.zeros(len(tensions))
+    return tuple((THINNEST + (WIDEST - THINNEST) * share).tolist())
+
+
+def _labels(shape: Shape) -> Iterator[str]:
+    """Names with tensions; with friction, at both ends."""
+    for k, (tension, end) in enumerate(zip(shape.tensions_at_base.tolist(), tensions_at_end(shape), strict=True)):
         near, far = (f"{round(value, 9):.4g}" for value in (tension, end))
         yield f"{cable_label(shape.robot, k)}: {near if near == far else f'{near} to {far}'} N"
-
-
-def _width(tension: float, highest: float) -> float:
-    return THINNEST + (WIDEST - THINNEST) * tension / highest if highest > 0 else THINNEST
 
 
 # Shapes as reports.
@@ -433,7 +434,7 @@ def shape_title(shape: Shape, most: int = 12) -> str:
 
 
 def fault_words(shape: Shape) -> str:
-    """Behind the title of a picture, which travels without its page: that the shape does not hold."""
+    """Behind the title of a picture, which travels without its page: that the shape is not stable."""
     return "" if shape.status == Status.SOLVED else f" ({shape.status.name.lower().replace('_', ' ')})"
 
 
@@ -447,7 +448,9 @@ def shape_sections(shape: Shape, ghosts: Sequence[Ghost] = (), marks: Sequence[M
 def shape_tables(shape: Shape, title: str) -> Iterator[Facts]:
     """Summary, loads, joints, cables."""
     yield shape_summary(shape, title)
-    yield from (table for table in (load_table(shape), joint_table(shape), cable_table(shape)) if table.rows)
+    yield from (
+        table for table in (load_table(shape.robot, shape.loads), joint_table(shape), cable_table(shape)) if table.rows
+    )
 
 
 def all_tables(shape: Shape, title: str) -> Iterator[Section]:

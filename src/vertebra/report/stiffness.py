@@ -47,7 +47,7 @@ def stiffness_report(curve: StiffnessCurve) -> Report:
 
     def page() -> Iterator[Section]:
         yield big_picture(curve_picture(curve, buckling_tension(curve)), CAPTION)
-        tables = (conditions(curve), load_table(curve.shapes), curve_table(curve))
+        tables = (conditions(curve), load_table(curve.shapes.robot, curve.shapes.loads), curve_table(curve))
         yield from (table for table in tables if table.rows)
         yield from robot_tables(robot)
 

@@ -5,7 +5,7 @@ from vertebra.sensing.calibration.calibration import load_calibration as load_ca
 from vertebra.sensing.hil.estimate import sense_frames as sense_frames
 from vertebra.sensing.hil.score import score as score
 from vertebra.sensing.live import LiveSession as LiveSession
-from vertebra.sensing.live import replay as replay
+from vertebra.sensing.network import replay as replay
 from vertebra.sensing.recording.raw_log import LogReader as LogReader
 from vertebra.sensing.recording.raw_log import RawLogWriter as RawLogWriter
 from vertebra.sensing.recording.recorder import Recorder as Recorder

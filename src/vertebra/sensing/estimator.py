@@ -16,15 +16,16 @@ from vertebra.mechanics.kernels.sensor_intake import (
     QUATERNION,
     UNKNOWN_RATE,
     bring_to,
+    sense_chain,
     take_orientation,
     take_rate,
 )
-from vertebra.mechanics.layout import SENSOR
+from vertebra.mechanics.layout import FACTOR_WIDTH, SENSOR
 from vertebra.robot.arguments import numbers, positive, require_robot, vector
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats, Table
 from vertebra.sensing.calibration.calibration import Calibration
-from vertebra.sensing.fitting import ChainFit, Fitted, pairwise_fit, paper_fit, require_universal
+from vertebra.sensing.pairwise import pairwise_fit, paper_fit, require_universal
 from vertebra.sensing.sensed_shape import SensedShape, SensorState
 
 ROUNDING = 1e-3
@@ -60,7 +61,7 @@ def read_rotations(name: str, values: ArrayLike) -> Floats:
     left, sizes, right = np.linalg.svd(array)
     wrong = np.flatnonzero((np.abs(sizes - 1.0).max(axis=1) > ROUNDING) | (np.linalg.det(array) < 0.0))
     if wrong.size:
-        raise InputError(name, f"matrix {wrong[0]} is no rotation: its columns must be right-handed unit vectors")
+        raise InputError(name, f"matrix {wrong[0]} is not a rotation: its columns must be right-handed unit vectors")
     exact = np.abs(sizes - 1.0).max(axis=1) < 1e-12
     return np.where(exact[:, None, None], array, left @ right)
 
@@ -71,11 +72,11 @@ def known_base(base: ArrayLike | None) -> Floats | None:
 
 
 def sensor_noise(robot: Robot, noise: ArrayLike | None) -> Floats:
-    """(sensors, 3) standard deviations about the world's axes, rad: the robot's, one for all, or one a sensor."""
+    """(sensors, 3) standard deviations about the world's axes, rad: the robot's, one for all, or one per sensor."""
     values = robot.sensor_noise if noise is None else numbers("noise", noise, "rad")
     count = len(robot.sensor_links)
     if values.shape not in ((3,), (count, 3)):
-        raise InputError("noise", f"must have shape (3,) or ({count}, 3), one row a sensor, not {values.shape}")
+        raise InputError("noise", f"must have shape (3,) or ({count}, 3), one row per sensor, not {values.shape}")
     if not (values >= LEAST_NOISE).all():
         raise InputError("noise", f"must be standard deviations of at least {LEAST_NOISE:.2g} rad")
     return np.ascontiguousarray(np.broadcast_to(values, (count, 3)))
@@ -117,7 +118,31 @@ def _calibrate(table: Table, robot: Robot, calibration: Calibration) -> None:
     table["heading_cos"], table["heading_sin"] = np.cos(headings), np.sin(headings)
 
 
-# From orientations of links to the shape of the robot, for a stream of samples or for one snapshot.
+# What every fit works in, and what it fills.
+
+
+class ChainScratch:
+    """Arrays of a robot that every fit works in."""
+
+    def __init__(self, robot: Robot) -> None:
+        n = len(robot.joints)
+        self.robot = robot
+        self.points = robot.links["reach"].copy()
+        """(n+1,) where along each link its platform is, m."""
+        self.measured, self.information = np.zeros((n + 1, 3, 3)), np.zeros((n + 1, 3))
+        self.axes = np.zeros((robot.freedoms, 6))
+        self.factors, self.scratch = np.zeros((n + 1, FACTOR_WIDTH)), np.zeros((3, 3, 6))
+
+
+class Fitted:
+    """What a fit found, in arrays of its own."""
+
+    def __init__(self, joints: int) -> None:
+        self.steps = 0
+        self.frames = np.empty((joints + 1, 4, 4))
+        self.residuals, self.weights = np.zeros((joints + 1, 3)), np.ones((joints + 1, 2))
+        self.variances, self.covariances = np.zeros((joints, 3)), np.zeros((joints + 1, 6, 6))
+
 
 Method = Literal["chain", "pairwise", "paper"]
 METHODS: tuple[Method, ...] = ("chain", "pairwise", "paper")
@@ -125,7 +150,7 @@ METHODS: tuple[Method, ...] = ("chain", "pairwise", "paper")
 DISTURBED_TRUST = 1e-2
 """Factor on the information of a heading that its node calls disturbed."""
 BRIDGED = 0.25
-"""Of its limit: standard deviation of the bend of a joint that the sensors do not tell; assumed."""
+"""Of its limit: standard deviation of the bend of a joint that the sensors do not determine; assumed."""
 UNSETTLED_TRUST = 0.1
 """Factor on the information of a tilt that its node calls unsettled."""
 
@@ -133,7 +158,7 @@ UNSETTLED_TRUST = 0.1
 class ShapeEstimator:
     """Takes the samples of orientation sensors one by one, in any order, and answers with the shape of the robot.
 
-    ``chain`` fits all joints at once: each joint turns only as it can, plus a soft twist, and every sensor counts by
+    ``chain`` fits all joints together: each joint turns only as it can, plus a soft twist, and every sensor counts by
     its noise about each axis. ``pairwise`` takes each joint from its two links alone; ``paper`` is Lapusan et al. 2022
     as printed. Samples are brought to one time by the sensors' own rates; older ones count less, so that a sensor that
     falls silent is bridged by its neighbours and the covariance grows.
@@ -152,9 +177,9 @@ class ShapeEstimator:
         gate: float = 3.0,
         stale_after: float = 0.25,
     ) -> None:
-        """`base`: its orientation (3, 3) in the world when it is known; by default its own sensor tells it.
+        """`base`: its orientation (3, 3) in the world when it is known; by default its own sensor gives it.
         `noise` (3,) or (sensors, 3) and `twist` in rad: by default those of the robot file. `gyro`: use rates to bring
-        samples to one time and to smooth tilts. `gate`: beyond so many standard deviations a sample loses weight.
+        samples to one time and to smooth tilts. `gate`: beyond this many standard deviations a sample loses weight.
         `stale_after` in s.
         """
         require_robot(robot)
@@ -174,7 +199,7 @@ class ShapeEstimator:
         self._rows = {int(link): row for row, link in enumerate(robot.sensor_links)}
         self._table = sensor_table(robot, self._noise, calibration)
         self._faulty = np.zeros(len(self._table), dtype=bool)
-        self._fit, self._scratch = ChainFit(robot), np.empty((2, 3, 3))
+        self._fit, self._scratch = ChainScratch(robot), np.empty((2, 3, 3))
         self._angles, self._twists = np.zeros(robot.freedoms), np.zeros(len(robot.joints))
         self._base = np.eye(3) if self._known_base is None else self._known_base
         self._shape: SensedShape | None = None
@@ -203,14 +228,14 @@ class ShapeEstimator:
         """
         row = self._row(sensor)
         form, values = read_orientation(orientation)
-        moment = _moment(time)
+        instant = _instant(time)
         if gyro is not None:
-            take_rate(self._table, row, vector("gyro", gyro, "rad/s"), moment)
-        return self.file(row, form, values, moment, disturbed, unsettled) == ACCEPTED
+            take_rate(self._table, row, vector("gyro", gyro, "rad/s"), instant)
+        return self.file(row, form, values, instant, disturbed, unsettled) == ACCEPTED
 
     def update_gyro(self, sensor: int, rate: ArrayLike, time: float) -> bool:
         """File an angular velocity (3,) rad/s in the axes of the sensor on link `sensor`; False for an old one."""
-        return self.file_rate(self._row(sensor), vector("rate", rate, "rad/s"), _moment(time))
+        return self.file_rate(self._row(sensor), vector("rate", rate, "rad/s"), _instant(time))
 
     def file(
         self, row: int, form: int, values: Floats, time: float, disturbed: bool = False, unsettled: bool = False
@@ -262,24 +287,27 @@ class ShapeEstimator:
         return row
 
     def _answer(self, time: float | None, q: Floats, twist: Floats, base: Floats) -> SensedShape:
-        table = self._table
+        robot, fit, table, base_known = self.robot, self._fit, self._table, self._known_base is not None
         if not table["samples"].any():
             raise InputError("time", "no sensor has been heard yet; give samples with `update` first")
-        moment = self.time if time is None else _moment(time)
+        instant = self.time if time is None else _instant(time)
         fresh = 1.0 / (UNKNOWN_RATE * self.stale_after) ** 2
+        found = Fitted(len(robot.joints))
         if self.method == "chain":
-            found = self._fit.whole(
-                table, moment, self.gyro, self.stale_after, self._start_from(moment, fresh), self.gate, self.twist,
-                self._bridged(moment), self._known_base is not None, base, q, twist,
+            found.steps = sense_chain(
+                robot.joints, robot.links, robot.origin, fit.points, table, instant, self.gyro, self.stale_after,
+                self._start_from(instant, fresh), self.gate, self.twist**2, self._bridged(instant), base_known, base, q,
+                twist, fit.measured, fit.information, found.frames, fit.axes, fit.factors, fit.scratch,
+                found.residuals, found.weights, found.variances, found.covariances,
             )  # fmt: skip
-            variances = found.variances[np.arange(3) < self.robot.joints["freedoms"][:, None]]
+            variances = found.variances[np.arange(3) < robot.joints["freedoms"][:, None]]
         else:
-            bring_to(moment, table, self.gyro, self.stale_after, self._fit.measured, self._fit.information)
+            bring_to(instant, table, self.gyro, self.stale_after, fit.measured, fit.information)
             by_pairs = paper_fit if self.method == "paper" else pairwise_fit
-            found, variances = by_pairs(self._fit, fresh, self._link_noise(), self._known_base is not None, base, q)
-        return self._shape_from(found, variances, moment, q, twist, base)
+            variances = by_pairs(fit, found, fresh, self._link_noise(), base_known, base, q)
+        return self._shape_from(found, variances, instant, q, twist, base)
 
-    def _start_from(self, moment: float, fresh: float) -> float:
+    def _start_from(self, instant: float, fresh: float) -> float:
         """From what information on (1/rad^2) the fit starts at what the pairs say, rather than at the last angles.
 
         The last shape is the better start, because a disturbed heading cannot move it.
@@ -287,13 +315,13 @@ class ShapeEstimator:
         last = self._shape
         if last is None:
             return 0.0
-        return math.inf if last.converged and abs(moment - last.time) < self.stale_after else fresh
+        return math.inf if last.converged and abs(instant - last.time) < self.stale_after else fresh
 
-    def _bridged(self, moment: float) -> Floats:
-        """(n,) 1/rad^2: joints between two links that are heard, with silent ones between them, want to be straight,
+    def _bridged(self, instant: float) -> Floats:
+        """(n,) 1/rad^2: joints between two links that are heard, with silent ones between them, tend to be straight,
         so that they share the bend evenly: with more than three freedoms the sensors do not say who bends how much."""
         heard = np.zeros(len(self.robot.links), dtype=bool)
-        heard[self.robot.sensor_links] = moment - self._table["time"] <= self.stale_after
+        heard[self.robot.sensor_links] = instant - self._table["time"] <= self.stale_after
         heard[0] |= self._known_base is not None
         joints, straight = self.robot.joints, np.zeros(len(self.robot.joints))
         known = np.flatnonzero(heard)
@@ -352,10 +380,10 @@ def shape_from_orientations(
     base: ArrayLike | None = None,
     gate: float = 3.0,
 ) -> SensedShape:
-    """The shape from one orientation a sensor, all taken at the same time.
+    """The shape from one orientation per sensor, all taken at the same time.
 
-    `rotations` (sensors, 3, 3) turn the axes of the links to those of the world, z up; one a link unless the robot file
-    says otherwise. For the rest see `ShapeEstimator`.
+    `rotations` (sensors, 3, 3) turn the axes of the links to those of the world, z up; one per link unless the robot
+    file says otherwise. For the rest see `ShapeEstimator`.
     """
     estimator = ShapeEstimator(robot, method, base=base, noise=noise, twist=twist, gyro=False, gate=gate)
     measured = read_rotations("rotations", rotations)
@@ -376,7 +404,7 @@ def _moved(covariance: Floats, by: Floats) -> Floats:
     return np.asarray(change @ covariance @ change.T)
 
 
-def _moment(time: float) -> float:
+def _instant(time: float) -> float:
     value = numbers("time", time, "s")
     if value.shape != ():
         raise InputError("time", "must be one number in s")

@@ -1,4 +1,4 @@
-"""A running network: frames from a bus, or a recording, through one `SensorNetwork` to whoever listens."""
+"""A live session: frames from a bus through a `SensorNetwork` to listeners and a recorder, on two threads."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from vertebra.errors import InputError, VertebraError
-from vertebra.sensing.network import SensorNetwork
-from vertebra.sensing.recording.raw_log import LogReader
+from vertebra.errors import VertebraError
+from vertebra.sensing.network import SensorNetwork, Update
 from vertebra.sensing.wire.bus import receive
 from vertebra.sensing.wire.can import ANGLES, QUATERNION, Frame, kind_and_node
 
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 
     from vertebra.sensing.estimator import ShapeEstimator
     from vertebra.sensing.recording.recorder import Recorder
-    from vertebra.sensing.sensed_shape import SensedShape
 
 PEEK_AFTER = 0.002
 """s that an incomplete cycle waits for the next frame before a preliminary shape is shown."""
@@ -37,18 +34,8 @@ _FAR = 60.0
 """s."""
 
 
-class Update(NamedTuple):
-    """What listeners get."""
-
-    shape: SensedShape
-    arrival: float
-    """s (Unix) when the newest frame in it came."""
-    final: bool
-    """False: a sensor has not answered yet; the final shape of this cycle will follow."""
-
-
 class SessionStatistics(NamedTuple):
-    """How a session goes."""
+    """How a session is doing."""
 
     seconds: float
     """Since the start."""
@@ -134,7 +121,7 @@ class LiveSession:
 
     @property
     def statistics(self) -> SessionStatistics:
-        """How it goes."""
+        """How the session is doing."""
         seconds, frames, shapes = self._mark()
         began, old_frames, old_shapes = self._marks[0]
         span = max(seconds - (began - self._began), 1e-9)
@@ -204,7 +191,7 @@ class LiveSession:
             self._publish(Update(self.network.peek(), arrival, False), counted=True)
 
     def _publish(self, update: Update, counted: bool) -> None:
-        """Tell everybody; a shape whose cycle was shown before does not count for the latency again."""
+        """Call all listeners; a shape whose cycle was shown before does not count for the latency again."""
         self.latest = update
         for listener in self._listeners:
             listener(update)
@@ -236,50 +223,6 @@ def on_host_clock(frame: Frame) -> Frame:
     """The frame with its arrival in Unix time; some adapters stamp frames by a clock of their own, that is not used."""
     now = time.time()
     return frame if abs(frame.time - now) < _FAR else frame._replace(time=now)
-
-
-class Replay:
-    """Final shapes of a recording: the same frames give the same shapes as on the live bus, bit for bit. Iterate once.
-
-    `speed`: 1 for as fast as it was recorded, 2 for twice as fast; None for as fast as possible. `estimator` should be
-    new: what it has seen before changes what it says.
-    """
-
-    def __init__(
-        self,
-        path: str | Path,
-        estimator: ShapeEstimator,
-        speed: float | None = None,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        if speed is not None and not (math.isfinite(speed) and speed > 0):
-            raise InputError("speed", f"must be a positive number, or None for as fast as possible, not {speed!r}")
-        self.reader = LogReader(path)
-        """Says after the last shape whether the recording was cut off."""
-        self.network = SensorNetwork(estimator)
-        self._speed, self._clock, self._sleep = speed, clock, sleep
-
-    def __iter__(self) -> Iterator[Update]:
-        began, first = self._clock(), None
-        for frame in self.reader:
-            if self._speed is not None:
-                first = frame.time if first is None else first
-                ahead = (frame.time - first) / self._speed - (self._clock() - began)
-                if ahead > 0:
-                    self._sleep(ahead)
-            shape = self.network.receive(frame)
-            if shape is not None:
-                yield Update(shape, frame.time, True)
-
-
-def replay(path: str | Path, estimator: ShapeEstimator, speed: float | None = None) -> Iterator[SensedShape]:
-    """Shapes of a recording (.blf, .log or .csv), one a cycle; see `Replay`.
-
-    Raises RecordingError at a damaged place, after the shapes before it.
-    """
-    return (update.shape for update in Replay(path, estimator, speed))
 
 
 SHORTEST = 1e-5

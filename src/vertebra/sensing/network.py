@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+from vertebra.errors import InputError
 from vertebra.mechanics.kernels.sensor_intake import ACCEPTED, OUTLIER
 from vertebra.mechanics.kernels.sensor_intake import ANGLES as ANGLE_FORM
 from vertebra.mechanics.kernels.sensor_intake import QUATERNION as QUATERNION_FORM
 from vertebra.sensing.estimator import ShapeEstimator
+from vertebra.sensing.recording.raw_log import LogReader
 from vertebra.sensing.sensed_shape import Integers, SensedShape
 from vertebra.sensing.wire.can import (
     ANGLES,
@@ -151,6 +158,60 @@ class SensorNetwork:
         return self.estimator.solve()
 
 
+class Update(NamedTuple):
+    """A shape as it is handed on."""
+
+    shape: SensedShape
+    arrival: float
+    """s (Unix) when the newest frame in it came."""
+    final: bool
+    """False: a sensor has not answered yet; the final shape of this cycle will follow."""
+
+
+class Replay:
+    """Final shapes of a recording: the same frames give the same shapes as on the live bus, bit for bit. Iterate once.
+
+    `speed`: 1 for as fast as it was recorded, 2 for twice as fast; None for as fast as possible. `estimator` should be
+    new: what it has seen before changes what it says.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        estimator: ShapeEstimator,
+        speed: float | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        if speed is not None and not (math.isfinite(speed) and speed > 0):
+            raise InputError("speed", f"must be a positive number, or None for as fast as possible, not {speed!r}")
+        self.reader = LogReader(path)
+        """Says after the last shape whether the recording was cut off."""
+        self.network = SensorNetwork(estimator)
+        self._speed, self._clock, self._sleep = speed, clock, sleep
+
+    def __iter__(self) -> Iterator[Update]:
+        began, first = self._clock(), None
+        for frame in self.reader:
+            if self._speed is not None:
+                first = frame.time if first is None else first
+                ahead = (frame.time - first) / self._speed - (self._clock() - began)
+                if ahead > 0:
+                    self._sleep(ahead)
+            shape = self.network.receive(frame)
+            if shape is not None:
+                yield Update(shape, frame.time, True)
+
+
+def replay(path: str | Path, estimator: ShapeEstimator, speed: float | None = None) -> Iterator[SensedShape]:
+    """Shapes of a recording (.blf, .log or .csv), one per cycle; see `Replay`.
+
+    Raises RecordingError at a damaged place, after the shapes before it.
+    """
+    return (update.shape for update in Replay(path, estimator, speed))
+
+
 @dataclass(eq=False)
 class Counters:
     """Frames by kind, and per sensor what became of its answers. Grow while frames come."""
@@ -201,13 +262,13 @@ class Counters:
 SYNCS_REMEMBERED = 16
 """SYNCs that the 4 bits in an answer can tell apart."""
 AHEAD = 7
-"""An answer up to so many SYNCs ahead of the last one is to a SYNC that was lost; beyond, it is an old answer."""
+"""An answer up to this many SYNCs ahead of the last one is to a SYNC that was lost; beyond, it is an old answer."""
 LONGEST_PERIOD = 5.0
 """s."""
 AGREEING = 3
 """SYNCs that must agree with each other before the clock jumps: a single one may be damaged."""
 TOLERANCE = 0.5
-"""Of a period: by so much a SYNC may be early or late."""
+"""Of a period: how early or late a SYNC may be."""
 
 
 class SyncClock:
@@ -254,7 +315,7 @@ class SyncClock:
         return self.count + (ahead if ahead <= AHEAD else ahead - SYNCS_REMEMBERED)
 
     def time_of(self, count: int) -> float | None:
-        """When SYNC number `count` was sent, s; None when nobody knows: lost before the period was known."""
+        """When SYNC number `count` was sent, s; None when it is unknown: lost before the period was known."""
         if count < 0:
             return None
         slot = count % SYNCS_REMEMBERED
@@ -306,7 +367,7 @@ class SyncClock:
 
 
 PATIENCE = 25
-"""SYNCs: a sensor that has not answered for so long is no longer waited for."""
+"""SYNCs: a sensor that has not answered for this long is no longer waited for."""
 CYCLES_REMEMBERED = 64
 """SYNCs back, to tell a repeated answer from a late one."""
 

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 import vertebra as vb
 from vertebra.sensing import so3
 from vertebra.sensing.calibration.calibrate import calibrate
-from vertebra.sensing.calibration.unknowns import Tolerances
+from vertebra.sensing.calibration.rest import Tolerances
 from vertebra.sensing.simulated.motion import Motion, SensorTruth, base_rotation
 from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import Simulation, simulated_frames

@@ -9,7 +9,7 @@ from tests.sensing.calibration.recordings import EXACT, calibrated, lapusan, mou
 
 import vertebra as vb
 from vertebra.sensing.calibration.calibrate import calibrate
-from vertebra.sensing.calibration.solve import verdicts
+from vertebra.sensing.calibration.calibration import verdicts
 from vertebra.sensing.estimator import ShapeEstimator
 from vertebra.sensing.network import SensorNetwork
 from vertebra.sensing.simulated.sensors import SensorModel

@@ -19,8 +19,7 @@ from vertebra.sensing.calibration.moving import (
     sensor_rows,
     state_change,
 )
-from vertebra.sensing.calibration.rest import StaticPose, static_equations
-from vertebra.sensing.calibration.unknowns import Tolerances, Unknowns
+from vertebra.sensing.calibration.rest import StaticPose, Tolerances, Unknowns, static_equations
 
 STEP = 1e-6
 

@@ -6,7 +6,7 @@ import pytest
 import vertebra as vb
 from vertebra.sensing import so3
 from vertebra.sensing.calibration.readings import read_readings
-from vertebra.sensing.calibration.unknowns import correlation_length
+from vertebra.sensing.calibration.rest import correlation_length
 from vertebra.sensing.simulated.motion import Motion
 from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import simulated_frames

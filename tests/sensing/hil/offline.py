@@ -8,7 +8,7 @@ import vertebra as vb
 from vertebra.sensing.hil.estimate import SensedRun, sense_frames
 from vertebra.sensing.hil.run import HilRun, methods_for
 from vertebra.sensing.hil.score import score
-from vertebra.sensing.hil.setup import Account, HilSetup
+from vertebra.sensing.hil.virtual_robot import Account, HilSetup
 from vertebra.sensing.simulated.motion import Motion
 from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import simulated_frames

@@ -15,9 +15,18 @@ from vertebra.sensing import so3
 from vertebra.sensing.hil import virtual_robot
 from vertebra.sensing.hil.estimate import sense_frames
 from vertebra.sensing.hil.score import score
-from vertebra.sensing.hil.virtual_robot import TickClock, VirtualBody, VirtualRobot
+from vertebra.sensing.hil.virtual_robot import (
+    Account,
+    HilSetup,
+    TickClock,
+    VirtualBody,
+    VirtualRobot,
+    load_truth,
+    save_truth,
+)
 from vertebra.sensing.simulated.motion import Motion, tilted_base
 from vertebra.sensing.simulated.sensors import SensorModel
+from vertebra.sensing.simulated.stream import simulated_frames
 from vertebra.sensing.wire.can import ANGLES, SYNC, decode_sync, kind_and_node
 
 LAPUSAN = vb.load("lapusan2022")
@@ -151,3 +160,33 @@ def test_pace_is_kept_from_the_start_and_lateness_is_counted(monkeypatch):
     assert begun == pytest.approx(wanted, abs=1e-9)
     assert ticking.overruns == 3
     assert ticking.worst == pytest.approx(0.017)
+
+
+def test_a_setup_survives_its_file():
+    setup = small_setup(model=SensorModel.uncalibrated(twist=0.01), base=tilted_base(1.0), silent={2: 1.5}, seed=4)
+    again = HilSetup.from_text(setup.to_text())
+    assert (again.robot, again.model, again.silent, again.seed) == (setup.robot, setup.model, {2: 1.5}, 4)
+    assert (again.base == setup.base).all()
+    assert (again.motion.angles(1.7) == setup.motion.angles(1.7)).all()
+    assert again.to_text() == setup.to_text()
+
+
+@pytest.mark.parametrize("wrong", [{"duration": 0.0}, {"method": "guess"}, {"sync_rate": 5000.0}])
+def test_a_setup_refuses(wrong):
+    with pytest.raises(vb.InputError, match=next(iter(wrong))):
+        small_setup(**wrong)
+
+
+def test_the_truth_survives_its_file(tmp_path):
+    setup = small_setup(model=SensorModel.uncalibrated(), duration=0.1)
+    run = simulated_frames(setup.robot, setup.motion, setup.model, 0.1)
+    account = Account(10, 2, 1, 100, 3, 0.004)
+    save_truth(tmp_path / "truth.npz", run.truth, run.sensors, account)
+    truth, sensors, found = load_truth(tmp_path / "truth.npz", setup.robot)
+    assert found == account
+    assert found.on_bus == 8
+    for name in ("times", "angles", "twists", "frames", "base"):
+        assert (getattr(truth, name) == getattr(run.truth, name)).all()
+    assert sensors.sensors == run.sensors.sensors
+    assert (sensors.mounts == run.sensors.mounts).all()
+    assert [file.name for file in tmp_path.iterdir()] == ["truth.npz"]

@@ -20,9 +20,8 @@ from tests.waiting import wait_until
 import vertebra as vb
 from vertebra.errors import RecordingError
 from vertebra.sensing.recording import shape_log
-from vertebra.sensing.recording.shape_log import DerivedLogWriter, robot_contents
+from vertebra.sensing.recording.shape_log import DerivedLogWriter, ShapeRecord, record, robot_contents
 from vertebra.sensing.recording.shape_reader import copy_mcap, read_shapes
-from vertebra.sensing.recording.shape_record import ShapeRecord, record
 from vertebra.sensing.sensed_shape import SensorState
 
 CASES = 300 if os.environ.get("VERTEBRA_SOAK") == "1" else 12
@@ -238,7 +237,7 @@ def test_damaged_files_end_in_a_recording_error_or_cleanly(tmp_path):
 def test_what_is_no_recording_is_refused(tmp_path):
     path = tmp_path / "a.mcap"
     path.write_bytes(b"something else altogether")
-    with pytest.raises(RecordingError, match="is no MCAP recording; name the right file"):
+    with pytest.raises(RecordingError, match="is not an MCAP recording; name the right file"):
         read_shapes(path)
     with pytest.raises(RecordingError, match="cannot be read"):
         read_shapes(tmp_path / "none.mcap")

@@ -218,7 +218,7 @@ def test_options_of_the_call_win() -> None:
         ("slcan:///dev/ttyACM0?bitrate=fast", "bitrate='fast'"),
         ("slcan:///dev/ttyACM0?speed=1", "no option 'speed'; it has bitrate"),
         ("virtual://a?receive_own_messages=perhaps", "yes/no"),
-        ("udp_multicast://192.168.1.1", "no multicast group"),
+        ("udp_multicast://192.168.1.1", "not a multicast group"),
         ("udp_multicast://somewhere", "write udp_multicast://239.74.163.2:43113"),
         ("udp_multicast://239.1.1.1:99999", "write udp_multicast://"),
         ("udp_multicast://239.1.1.1?hop_limit=300", "hop_limit"),

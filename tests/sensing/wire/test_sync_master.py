@@ -40,6 +40,15 @@ def test_beats_by_a_clock_of_ours() -> None:
     assert (master.sent, master.missed) == (6, 3)
 
 
+def test_who_does_not_hear_the_bus_is_told_before_any_answer_can_come() -> None:
+    url, before = f"virtual://{uuid.uuid4()}", list[Frame | None]()
+    with open_bus(url) as bus, open_bus(url) as node:
+        master = SyncMaster(bus, 100, on_sync=lambda _: before.append(receive(node, 0)))
+        assert master.beat() is not None
+        assert before == [None]
+        assert receive(node, 0) is not None
+
+
 def test_a_real_clock_keeps_the_rate_in_the_long_run() -> None:
     url = f"virtual://{uuid.uuid4()}"
     with open_bus(url) as bus, open_bus(url) as ear:

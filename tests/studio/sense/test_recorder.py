@@ -12,9 +12,8 @@ from vertebra.errors import RecordingError, StudioError
 from vertebra.sensing.estimator import ShapeEstimator
 from vertebra.sensing.network import SensorNetwork
 from vertebra.sensing.recording.raw_log import read_frames
-from vertebra.sensing.recording.shape_log import DerivedLogWriter, robot_contents
+from vertebra.sensing.recording.shape_log import DerivedLogWriter, record, robot_contents
 from vertebra.sensing.recording.shape_reader import McapRecords, read_shapes
-from vertebra.sensing.recording.shape_record import record
 from vertebra.sensing.simulated.motion import Motion
 from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import simulated_frames

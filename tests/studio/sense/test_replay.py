@@ -8,10 +8,9 @@ import pytest
 import vertebra as vb
 from vertebra.errors import RecordingError, StudioError, VertebraError
 from vertebra.sensing.estimator import ShapeEstimator
-from vertebra.sensing.live import Replay
+from vertebra.sensing.network import Replay
 from vertebra.sensing.recording.raw_log import RawLogWriter
-from vertebra.sensing.recording.shape_log import DerivedLogWriter, robot_contents
-from vertebra.sensing.recording.shape_record import record
+from vertebra.sensing.recording.shape_log import DerivedLogWriter, record, robot_contents
 from vertebra.sensing.simulated.motion import Motion
 from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import simulated_frames

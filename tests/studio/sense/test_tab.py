@@ -145,7 +145,7 @@ def test_a_link_names_a_bus_but_only_the_button_opens_it(tmp_path):
         made.do(made.tab._go)
         assert soon(lambda: sensing_threads() == [])
         made.restore(source="Live bus", bus="nonsense")
-        assert "is no bus" in made.told
+        assert "is not a bus" in made.told
         made.restore(source="Live bus", bus="socketcan://nothere")
         made.do(made.tab._go)
         assert soon(lambda: "no interface nothere" in made.told), made.told

@@ -1,8 +1,12 @@
-"""`calibrate`: from recordings of a straight pose, a tilted pose and free motion to the constants of every sensor."""
+"""`calibrate`: from recordings of a straight pose, a tilted pose and free motion to the constants of every sensor, by
+Gauss-Newton on all recordings together.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,52 +19,50 @@ from vertebra.sensing.calibration.moving import (
     RecordedMotion,
     gaps,
     heading_residuals,
+    noise_found,
     noise_stated,
     tilt_residuals,
     twisting,
 )
-from vertebra.sensing.calibration.readings import Readings, read_readings
-from vertebra.sensing.calibration.rest import (
-    StaticPose,
-    first_at_rest,
+from vertebra.sensing.calibration.problems import (
+    LEAST_MOTION,
+    LEAST_MOTION_SAMPLES,
+    base_problems,
+    bend_problems,
+    bends,
     heard_problems,
+    motion_problems,
     moved_problems,
-    movement,
-    static_headings_off,
-    static_pose,
-    tilt_of,
+    rest_problems,
     tilt_problems,
 )
-from vertebra.sensing.calibration.solve import (
-    Progress,
-    Solution,
-    azimuth_known,
-    determined,
-    relative_covariance,
-    solve,
-    start,
+from vertebra.sensing.calibration.readings import Readings, read_readings
+from vertebra.sensing.calibration.rest import (
+    BIAS,
+    EACH,
+    HEADING,
+    StaticPose,
+    Tolerances,
+    Unknowns,
+    first_at_rest,
+    static_equations,
+    static_pose,
+    tilt_of,
 )
-from vertebra.sensing.calibration.unknowns import Tolerances, Unknowns
 from vertebra.sensing.wire.can import Frame
 
 MOST_TIMES = 4000
 """SYNCs of the motion that are used; longer recordings are thinned."""
-LEAST_MOTION, LEAST_SAMPLES = 10.0, 500
-"""s, and readings of each sensor."""
-LEAST_BEND = np.radians(6.0)
-"""rad; from one side to the other, without the outermost tenth of the readings."""
-FAR = 4.0
-"""Standard deviations of a heading beyond which it is disturbed."""
-MOST_DISTURBED = 0.3
-"""Share of the headings of a sensor."""
-MOST_TILT = 3.0
-"""Root mean square of the tilt residuals of a sensor, in standard deviations."""
-MOST_TWIST = np.radians(3.0)
-"""rad/s, root mean square of what a joint should not do."""
-SHAKING = 5.0
-"""Times as much as at rest a base may shake while the robot on it moves."""
-MOST_FIXTURE = np.radians(0.5)
-CHECK_ROBOT = "check kind, order and azimuth of the joints in the robot file, and which sensor is on which link"
+MOUNT_PRIOR = np.radians(30.0)
+HEADING_PRIOR = np.radians(30.0)
+BIAS_PRIOR = np.radians(10.0)
+"""rad and rad/s; so little is known beforehand that only what no data determine stays where it started."""
+_HELD = 1e-7
+"""rad; standard deviation of what is held by definition."""
+_STEPS, _SETTLED = 15, 0.01
+"""A step that moves nothing by more than a hundredth of its standard deviation is the last."""
+_DOUBTING = 6
+"""Steps after which it is settled which headings are disturbed: to ask again and again may not end."""
 
 
 def calibrate(
@@ -70,7 +72,6 @@ def calibrate(
     motion: Iterable[Frame] | None = None,
     *,
     tolerances: Tolerances | None = None,
-    watch: Progress | None = None,
 ) -> Calibration:
     """Mount, heading offset and gyro bias of every sensor, each with its standard deviation.
 
@@ -91,12 +92,15 @@ def calibrate(
     begin = start(poses, up)
     moving = _motion(robot, read.get("motion"), poses[0], begin)
     solution, held = solve(begin, poses, None, up, tolerances, hold_first=True), True
-    _require_none(rest_problems(solution, poses, sensors, float(robot.sensor_noise[2])))
+    _require_none(rest_problems(solution.unknowns, poses, sensors, float(robot.sensor_noise[2])))
+    _require_settled(solution, "straight", "the poses at rest")
     if moving is not None:
-        solution, held = solve(begin, poses, moving, up, tolerances, hold_first=False, watch=watch), False
+        solution, held = solve(begin, poses, moving, up, tolerances, hold_first=False), False
         if not azimuth_known(solution, up):
-            solution, held = solve(begin, poses, moving, up, tolerances, hold_first=True, watch=watch), True
-        _require_none(motion_problems(solution, sensors, tolerances))
+            solution, held = solve(begin, poses, moving, up, tolerances, hold_first=True), True
+        if solution.motion is not None:
+            _require_none(motion_problems(solution.unknowns, solution.motion, sensors, tolerances))
+        _require_settled(solution, "motion", "the motion")
     found = determined(solution, up, held)
     return Calibration(
         robot.name, np.array(sensors), found.mounts, found.headings, found.biases,
@@ -111,6 +115,11 @@ def _require_none(problems: Iterable[PoseProblem]) -> None:
         raise PoseError(found)
 
 
+def _require_settled(solution: Solution, pose: str, recorded: str) -> None:
+    if not solution.converged:
+        raise PoseError([PoseProblem(pose, f"the fit does not converge; record {recorded} again")])
+
+
 def level_up(robot: Robot) -> Floats:
     """(3,) the vertical in base axes when the robot stands as its file says; along the robot without gravity."""
     strength = float(np.linalg.norm(robot.gravity))
@@ -119,7 +128,7 @@ def level_up(robot: Robot) -> Floats:
 
 def _raw_problems(robot: Robot, read: dict[str, Readings]) -> Iterable[PoseProblem]:
     for name, readings in read.items():
-        least = (LEAST_MOTION, LEAST_SAMPLES) if name == "motion" else ()
+        least = (LEAST_MOTION, LEAST_MOTION_SAMPLES) if name == "motion" else ()
         unheard = list(heard_problems(name, readings, robot.name, *least))
         yield from unheard
         if name != "motion" and not unheard:
@@ -137,92 +146,6 @@ def _motion(robot: Robot, readings: Readings | None, pose: StaticPose, begin: Un
     moving = RecordedMotion.start(readings, gaps(robot), noise, begin)
     _require_none(bend_problems(moving))
     return moving
-
-
-def base_problems(readings: Readings) -> Iterator[PoseProblem]:
-    """A base that moved along."""
-    found = movement(readings, 0, SHAKING)
-    if found:
-        yield PoseProblem("motion", f"the base {found}; fix it while the joints move", readings.sensors[0])
-
-
-def bend_problems(motion: RecordedMotion) -> Iterator[PoseProblem]:
-    """Joints that hardly moved."""
-    for gap, spans in zip(motion.gaps, bends(motion), strict=True):
-        for axis, span in zip(gap.axes, spans, strict=True):
-            if span < LEAST_BEND:
-                about = f"({axis[0]:.2g}, {axis[1]:.2g}, 0)"
-                found = f"bent by only {np.degrees(span):.1f} deg about {about} from one side to the other"
-                yield PoseProblem("motion", f"{found}; move it by 20 deg or more", joint=gap.joints[0])
-
-
-def bends(motion: RecordedMotion) -> tuple[Floats, ...]:
-    """For each gap, how far it bent about each of its axes, rad; empty where everything is possible."""
-    found = list[Floats]()
-    for i, gap in enumerate(motion.gaps):
-        both = motion.readings.seen[i] & motion.readings.seen[i + 1]
-        turns = so3.log(np.swapaxes(motion.rotations[i, both], 1, 2) @ motion.rotations[i + 1, both]) @ gap.axes.T
-        found.append(np.diff(np.percentile(turns, [5, 95], axis=0), axis=0)[0] if len(turns) else np.zeros(0))
-    return tuple(found)
-
-
-def rest_problems(
-    solution: Solution, poses: Sequence[StaticPose], sensors: Sequence[int], heading: float
-) -> Iterator[PoseProblem]:
-    """Headings that differ from pose to pose; `heading` is their stated standard deviation, rad."""
-    for number, pose in enumerate(poses):
-        for sensor, off in zip(sensors, static_headings_off(solution.unknowns, pose, number), strict=True):
-            if abs(off) > FAR * heading:
-                found = f"its heading is {np.degrees(off):+.1f} deg off what the other poses say"
-                remedy = "take magnets and iron away from it, or mark it as disturbed, and record again"
-                yield PoseProblem(pose.name, f"{found}; {remedy}", sensor)
-    if not solution.converged:
-        yield PoseProblem("straight", "the fit does not settle; record the poses at rest again")
-
-
-def motion_problems(solution: Solution, sensors: Sequence[int], tolerances: Tolerances) -> list[PoseProblem]:
-    """What in the motion does not fit: the joints, or else the sensors, or else the fixture, which is blamed last."""
-    motion = solution.motion
-    if motion is None:
-        return []
-    problems = list(_forbidden(solution, motion)) or list(_misfits(solution, motion, sensors))
-    problems = problems or list(_fixture(solution, sensors, tolerances))
-    if not problems and not solution.converged:
-        problems.append(PoseProblem("motion", "the fit does not settle; record the motion again"))
-    return problems
-
-
-def _forbidden(solution: Solution, motion: RecordedMotion) -> Iterator[PoseProblem]:
-    data = motion.readings
-    for i, rates in enumerate(motion.twist_rates(solution.unknowns)):
-        both = data.gyro_seen[i] & data.seen[i] & data.gyro_seen[i + 1] & data.seen[i + 1]
-        rms = float(np.sqrt((rates[:, both] ** 2).mean())) if rates.size and both.any() else 0.0
-        if rms > MOST_TWIST:
-            found = f"does at {np.degrees(rms):.2g} deg/s what its kind forbids"
-            yield PoseProblem("motion", f"{found}; {CHECK_ROBOT}", joint=motion.gaps[i].joints[0])
-
-
-def _misfits(solution: Solution, motion: RecordedMotion, sensors: Sequence[int]) -> Iterator[PoseProblem]:
-    data = motion.readings
-    tilts, headings = tilt_residuals(motion, solution.unknowns), heading_residuals(motion, solution.unknowns)
-    for i, sensor in enumerate(sensors):
-        rms = float(np.sqrt((tilts[i][data.seen[i]] ** 2).mean()))
-        if rms > MOST_TILT * np.sqrt(motion.noise.tilt):
-            found = f"its tilt does not fit the joints: {np.degrees(rms):.2g} deg in the mean"
-            yield PoseProblem("motion", f"{found}; check that it is tight on its link; {CHECK_ROBOT}", sensor)
-        used = data.seen[i] & data.heading_seen[i]
-        far = float((np.abs(headings[i][used]) > FAR * np.sqrt(motion.noise.heading)).mean()) if used.any() else 0.0
-        if far > MOST_DISTURBED:
-            found = f"{100 * far:.0f} % of its headings are disturbed"
-            yield PoseProblem("motion", f"{found}; take magnets and iron away from it", sensor)
-
-
-def _fixture(solution: Solution, sensors: Sequence[int], tolerances: Tolerances) -> Iterator[PoseProblem]:
-    most = max(MOST_FIXTURE, 6 * tolerances.fixture)
-    for sensor, turn in zip(sensors, np.linalg.norm(so3.log(solution.unknowns.fixture), axis=1), strict=True):
-        if turn > most:
-            found = f"motion and fixture disagree by {np.degrees(turn):.2f} deg on how its link lies"
-            yield PoseProblem("straight", f"{found}; check that the fixture holds all links parallel", sensor)
 
 
 def _quality(read: dict[str, Readings], poses: list[StaticPose], solution: Solution, up: Floats) -> dict[str, float]:
@@ -252,3 +175,182 @@ def _motion_quality(solution: Solution, motion: RecordedMotion) -> dict[str, flo
         "least_bend_deg": min(spans, default=0.0),
     }
     return {name: float(np.degrees(value)) for name, value in found.items()}
+
+
+# Gauss-Newton: where to start, and when to stop.
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Unknowns with the least misfit."""
+
+    unknowns: Unknowns
+    covariance: Floats
+    """(size, size) of their changes."""
+    motion: RecordedMotion | None
+    """With the states of the links."""
+    steps: int
+    converged: bool
+
+
+def start(poses: Sequence[StaticPose], up: Floats) -> Unknowns:
+    """From the verticals alone: exact for the mounts when there are two poses, without a turn about `up` for one."""
+    m = len(poses[0].rotations)
+    first = so3.shortest_turn(poses[0].ups[0], up)
+    mounts = np.stack([first] + [so3.shortest_turn(one, up) for one in poses[0].ups[1:]])
+    if len(poses) > 1:
+        leaning = first @ poses[1].ups[0]
+        for i in range(1, m):
+            matrix = np.outer(up, poses[0].ups[i]) + np.outer(leaning, poses[1].ups[i])
+            mounts[i] = so3.nearest_rotation(matrix)
+    said = poses[0].rotations @ np.swapaxes(mounts, 1, 2)
+    headings = so3.log(said @ said[0].T)[:, 2]
+    bases = np.stack([pose.rotations[0] @ first.T for pose in poses])
+    biases = np.mean([pose.gyros for pose in poses], axis=0)
+    return Unknowns(mounts, headings, biases, np.tile(np.eye(3), (m, 1, 1)), bases)
+
+
+def solve(
+    begin: Unknowns,
+    poses: Sequence[StaticPose],
+    motion: RecordedMotion | None,
+    up: Floats,
+    tolerances: Tolerances,
+    hold_first: bool,
+) -> Solution:
+    """Fit; `hold_first` defines the azimuth of the base by its sensor: its mount does not turn about `up`."""
+    unknowns, learned = begin, False
+    for step in range(_STEPS):
+        if motion is not None:
+            motion = motion.relaxed(unknowns)
+            if step < _DOUBTING:
+                motion = motion.doubted(unknowns)
+            if step and not learned:
+                motion, learned = replace(motion, noise=noise_found(motion, unknowns)), True
+        information, slope = static_equations(unknowns, poses, up, tolerances)
+        _add_prior(unknowns, begin, up, hold_first, information, slope)
+        if motion is not None:
+            more, steeper, wander = motion.normal_equations(unknowns)
+            information[: len(more), : len(more)] += more
+            slope[: len(more)] += steeper
+        covariance = _inverse(information)
+        change = -covariance @ slope
+        unknowns = unknowns.changed(change)
+        if motion is not None:
+            motion = motion.wandered(wander, change[: EACH * len(unknowns.mounts)])
+        size = float(np.max(np.abs(change) / np.sqrt(np.diag(covariance))))
+        if size < _SETTLED and (learned or motion is None):
+            return Solution(unknowns, covariance, motion, step + 1, True)
+    return Solution(unknowns, covariance, motion, _STEPS, False)
+
+
+def _inverse(information: Floats) -> Floats:
+    # Unknowns in rad and rad/s differ by orders of magnitude in what is known of them.
+    scale = 1.0 / np.sqrt(np.diag(information))
+    inverse = np.linalg.inv(information * np.outer(scale, scale))
+    return np.asarray(0.5 * (inverse + inverse.T) * np.outer(scale, scale))
+
+
+def _add_prior(
+    unknowns: Unknowns, begin: Unknowns, up: Floats, hold_first: bool, information: Floats, slope: Floats
+) -> None:
+    """What is known beforehand, about the start; the first heading is zero by definition."""
+    turned = so3.log(unknowns.mounts @ np.swapaxes(begin.mounts, 1, 2))
+    for i in range(len(unknowns.mounts)):
+        at = unknowns.sensor(i)
+        trust = np.repeat([MOUNT_PRIOR, HEADING_PRIOR, BIAS_PRIOR], [3, 1, 3]) ** -2.0
+        turn = unknowns.headings[i] - begin.headings[i]
+        off = np.concatenate([turned[i], [turn], unknowns.biases[i] - begin.biases[i]])
+        if i == 0:
+            trust[HEADING] = _HELD**-2.0
+        information[at, at] += np.diag(trust)
+        slope[at] += trust * off
+    if hold_first:
+        information[:3, :3] += np.outer(up, up) / _HELD**2
+        slope[:3] += up * (up @ turned[0]) / _HELD**2
+
+
+def sensor_covariance(solution: Solution, i: int) -> Floats:
+    """(7, 7) of mount, heading and bias of sensor i."""
+    at = solution.unknowns.sensor(i)
+    return np.array(solution.covariance[at, at])
+
+
+def relative_covariance(solution: Solution, i: int) -> Floats:
+    """(3, 3) of the mount of sensor i against that of the first."""
+    at, cov = EACH * i, solution.covariance
+    own, first, both = cov[at : at + 3, at : at + 3], cov[:3, :3], cov[at : at + 3, :3]
+    return np.asarray(own + first - both - both.T)
+
+
+# What the recordings determine: posterior standard deviations, and the poses that would determine the rest.
+
+MOUNT_BLIND = np.radians(3.0)
+HEADING_BLIND = np.radians(5.0)
+BIAS_BLIND = np.radians(0.5)
+"""rad and rad/s; what is less sure than this is not determined. Beforehand, it is ten times as unsure or more."""
+AZIMUTH_BLIND = np.radians(1.0)
+"""rad; the azimuth of the joints is only worth fitting if it is known better than a sensor can be glued on."""
+_SAME = 0.995
+_PART = 0.1
+"""An axis with more than this part of an undetermined direction is not determined."""
+
+
+class Determined(NamedTuple):
+    """Constants with what is not determined taken out."""
+
+    mounts: Floats
+    headings: Floats
+    biases: Floats
+    mount_sigmas: Floats
+    heading_sigmas: Floats
+    bias_sigmas: Floats
+
+
+def azimuth_known(solution: Solution, up: Floats) -> bool:
+    """Whether the motion shows how any sensor is turned about the vertical of the straight pose against the joints."""
+    m = len(solution.unknowns.mounts)
+    return any(up @ sensor_covariance(solution, i)[:3, :3] @ up < AZIMUTH_BLIND**2 for i in range(m))
+
+
+def determined(solution: Solution, up: Floats, first_held: bool) -> Determined:
+    """Values and standard deviations; infinite, and the value of a perfect sensor, where nothing is known."""
+    unknowns = solution.unknowns
+    m = len(unknowns.mounts)
+    mounts, headings, biases = unknowns.mounts.copy(), unknowns.headings.copy(), unknowns.biases.copy()
+    mount_sigmas, heading_sigmas, bias_sigmas = np.empty((m, 3)), np.empty(m), np.empty((m, 3))
+    for i in range(m):
+        covariance = sensor_covariance(solution, i)
+        blind = [up] if i == 0 and first_held else []
+        mount_sigmas[i], lost = _axes(covariance[:3, :3], blind, up)
+        mounts[i] = _without(mounts[i], lost)
+        heading_sigmas[i] = np.sqrt(covariance[HEADING, HEADING]) if i else 0.0
+        bias_sigmas[i] = np.sqrt(np.diag(covariance)[BIAS])
+    heading_sigmas[heading_sigmas > HEADING_BLIND] = np.inf
+    headings[np.isinf(heading_sigmas)] = headings[0] = 0.0
+    bias_sigmas[bias_sigmas > BIAS_BLIND] = np.inf
+    biases[np.isinf(bias_sigmas)] = 0.0
+    return Determined(mounts, headings, biases, mount_sigmas, heading_sigmas, bias_sigmas)
+
+
+def _axes(covariance: Floats, blind: list[Floats], up: Floats) -> tuple[Floats, list[Floats]]:
+    """Standard deviations about x, y, z, infinite along undetermined directions; and those directions."""
+    values, directions = np.linalg.eigh(covariance)
+    found = directions.T[values > MOUNT_BLIND**2]
+    # What a single pose leaves open is the turn about the vertical; noise tips the direction by a little.
+    lost = [*blind, *(up if abs(direction @ up) > _SAME else direction for direction in found)]
+    known = values <= MOUNT_BLIND**2
+    sigmas = np.sqrt((directions[:, known] ** 2 * values[known]).sum(axis=1))
+    for direction in lost:
+        sigmas[np.abs(direction) > _PART] = np.inf
+    return sigmas, lost
+
+
+def _without(mount: Floats, lost: list[Floats]) -> Floats:
+    """The mount without its turn about an undetermined direction; nothing is left of one with several."""
+    if not lost:
+        return mount
+    if len(lost) > 1:
+        return np.eye(3)
+    w, xyz = so3.quaternion(mount)
+    return np.asarray(so3.exp(-2.0 * np.arctan2(xyz @ lost[0], w) * lost[0]) @ mount)

@@ -1,4 +1,4 @@
-"""`Calibration`: how each sensor sits on its link, how its heading is off, what its gyroscope says at rest; and its
+"""`Calibration`: how each sensor sits on its link, how its heading is off, what its gyroscope reads at rest; and its
 file.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import yaml
@@ -30,8 +30,8 @@ class Calibration:
     """The constants of R_meas = Rz(heading) R_link mount and gyro_meas = mount^T omega_link + bias.
 
     What was not determined has the value of a perfect sensor (no rotation, no offset) and an infinite sigma. Headings
-    are relative to the first sensor, whose own is zero: nothing on the robot tells the azimuth of the world. Mounts are
-    against the joints where motion tells how these lie; otherwise the first sensor is taken not to be turned about the
+    are relative to the first sensor, whose own is zero: nothing on the robot shows the azimuth of the world. Mounts are
+    against the joints where motion shows how these lie; otherwise the first sensor is taken not to be turned about the
     vertical, its sigma about it is infinite, and the others are relative to it.
     """
 
@@ -44,7 +44,7 @@ class Calibration:
     headings: Floats
     """(m,) offset about the vertical, rad."""
     gyro_biases: Floats
-    """(m, 3) what the gyroscope says at rest, sensor axes, rad/s."""
+    """(m, 3) what the gyroscope reads at rest, sensor axes, rad/s."""
     mount_sigmas: Floats
     """(m, 3) standard deviations about the link's x, y and z, rad; infinite where not determined."""
     heading_sigmas: Floats
@@ -97,6 +97,61 @@ class Calibration:
         )
 
 
+# What is determined, and what would determine the rest.
+
+
+class Verdict(NamedTuple):
+    """Of one number of a calibration."""
+
+    sensor: int
+    parameter: str
+    """``mount x``, ``mount y``, ``mount z``, ``heading``, ``gyro bias x``, ..."""
+    value: float
+    """rad or rad/s."""
+    sigma: float
+    """rad or rad/s; infinite when not identifiable."""
+    word: str
+    """``determined``, ``by definition`` or ``not identifiable``."""
+    remedy: str
+    """What would determine it."""
+
+
+def verdicts(calibration: Calibration) -> tuple[Verdict, ...]:
+    """One for each number, sensor by sensor."""
+    rows = list[Verdict]()
+    for i, sensor in enumerate(calibration.sensors.tolist()):
+        turns = so3.log(calibration.mounts[i])
+        named = [(f"mount {axis}", turns[k], calibration.mount_sigmas[i, k]) for k, axis in enumerate("xyz")]
+        named.append(("heading", calibration.headings[i], calibration.heading_sigmas[i]))
+        named += [
+            (f"gyro bias {axis}", calibration.gyro_biases[i, k], calibration.gyro_bias_sigmas[i, k])
+            for k, axis in enumerate("xyz")
+        ]
+        rows += [_verdict(calibration.poses, i, sensor, name, float(v), float(sigma)) for name, v, sigma in named]
+    return tuple(rows)
+
+
+def _verdict(poses: tuple[str, ...], i: int, sensor: int, name: str, value: float, sigma: float) -> Verdict:
+    if np.isfinite(sigma):
+        word = "by definition" if i == 0 and name == "heading" else "determined"
+        return Verdict(sensor, name, value, sigma, word, "")
+    return Verdict(sensor, name, value, sigma, "not identifiable", _remedy(poses, i, name))
+
+
+def _remedy(poses: tuple[str, ...], i: int, name: str) -> str:
+    if name.startswith("gyro"):
+        return "send rates (frames 0x180 + sensor)"
+    if i == 0:
+        motion = "motion of pin, rolling, flexure or universal joints"
+        return f"{motion}; until then the base sensor defines the azimuth" if "motion" not in poses else (
+            "larger motion, unless all joints are balls; the base sensor defines the azimuth"
+        )  # fmt: skip
+    missing = [pose for pose in ("straight", "tilted", "motion") if pose not in poses]
+    return {"tilted": "a pose tilted by about 30 deg", "motion": "30 s of motion"}.get(
+        missing[0] if missing else "", "a larger tilt, or more motion"
+    )
+
+
 # The file of a calibration: YAML or JSON in degrees, every wrong field named.
 
 VERSION = 1
@@ -104,7 +159,7 @@ SUFFIXES = (".yaml", ".yml", ".json")
 HEADER = """\
 # Calibration of orientation sensors: R_meas = Rz(heading) R_link mount, gyro_meas = mount^T omega_link + gyro_bias.
 # mount_deg: rotation vector from sensor axes to link axes, components along the link's x, y, z.
-# null in a sigma: the recordings do not determine this number; it is left at zero and stands for nothing.
+# null in a sigma: the recordings do not determine this number; it is left at zero and means nothing.
 """
 VECTORS = ("mount_deg", "mount_sigma_deg", "gyro_bias_deg_s", "gyro_bias_sigma_deg_s")
 NUMBERS = ("heading_deg", "heading_sigma_deg")
@@ -186,7 +241,7 @@ def read_record(data: object, origin: str) -> Calibration:
     rows = [fields.sensor(row, f"sensors[{i}]") for i, row in enumerate(fields.rows(top.get("sensors", ())))]
     numbers = [row["sensor"] for row in rows]
     if not fields.problems and numbers != sorted(set(numbers)):
-        fields.report("sensors", "each sensor must stand once, in rising order", numbers)
+        fields.report("sensors", "each sensor must be listed once, in rising order", numbers)
     fields.finish()
     column = {name: np.array([row[name] for row in rows]) for name in (*VECTORS, *NUMBERS)}
     return Calibration(
@@ -244,7 +299,7 @@ class _Fields:
         if isinstance(value, list) and value:
             return value
         if value != ():
-            self.report("sensors", "must be a list with one entry a sensor", value)
+            self.report("sensors", "must be a list with one entry per sensor", value)
         return []
 
     def sensor(self, row: object, path: str) -> dict[str, Any]:

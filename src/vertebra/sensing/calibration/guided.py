@@ -1,4 +1,4 @@
-"""Recording the poses of a calibration from a live bus: wait for stillness, tell progress, repeat what went wrong."""
+"""Recording the poses of a calibration from a live bus: wait for stillness, report progress, repeat what went wrong."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import numpy as np
 from vertebra.errors import PoseError, PoseProblem
 from vertebra.robot.robot import Robot
 from vertebra.sensing import so3
-from vertebra.sensing.calibration.calibrate import LEAST_BEND
 from vertebra.sensing.calibration.moving import gaps
+from vertebra.sensing.calibration.problems import LEAST_BEND, heard_problems, moved_problems
 from vertebra.sensing.calibration.readings import Readings, read_readings
-from vertebra.sensing.calibration.rest import heard_problems, moved_problems
 from vertebra.sensing.wire.bus import receive
 from vertebra.sensing.wire.can import Frame
 
@@ -30,7 +29,7 @@ Tell = Callable[[str], None]
 
 
 def record(bus: BusABC, seconds: float, each_second: Callable[[float, list[Frame]], None] | None = None) -> list[Frame]:
-    """Frames of so many seconds; `each_second` is told how many are left and the frames of the last second."""
+    """Frames of this many seconds; `each_second` gets the seconds left and the frames of the last second."""
     began = time.monotonic()
     frames, told, shown = list[Frame](), 0, 1.0
     while (passed := time.monotonic() - began) < seconds:
@@ -74,7 +73,7 @@ def _wait_for_rest(bus: BusABC, robot: Robot, pose: str, tell: Tell) -> None:
 
 
 def record_motion(bus: BusABC, robot: Robot, seconds: float, tell: Tell) -> list[Frame]:
-    """Free motion; tells every few seconds which joints have not moved enough yet."""
+    """Free motion; reports every few seconds which joints have not moved enough yet."""
     bent = BendRange(robot)
 
     def each_second(left: float, frames: list[Frame]) -> None:

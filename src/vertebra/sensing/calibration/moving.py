@@ -13,8 +13,14 @@ from vertebra.robot.robot import Robot
 from vertebra.robot.tables import BALL, PIN, Floats
 from vertebra.sensing import so3
 from vertebra.sensing.calibration.readings import Flags, Readings
-from vertebra.sensing.calibration.rest import StaticPose
-from vertebra.sensing.calibration.unknowns import EACH, HEADING, Unknowns, correlation_length, far_heading
+from vertebra.sensing.calibration.rest import (
+    EACH,
+    HEADING,
+    StaticPose,
+    Unknowns,
+    correlation_length,
+    far_heading,
+)
 
 _SAME_AXIS = 1e-6
 
@@ -73,10 +79,10 @@ def _free(joints: tuple[int, ...]) -> Gap:
     return Gap(joints, np.zeros((0, 3, 3)), np.zeros(0), np.zeros((0, 3)))
 
 
-# Residuals and slopes of a moving robot: what a sensor says of its link, what a joint forbids between two links.
+# Residuals and slopes of a moving robot: what a sensor measures of its link, what a joint forbids between two links.
 #
 # A link at one time has the state (R, omega), to world axes and in world axes; its change is (d, v): R -> exp(d) R,
-# omega -> omega + v. All functions work on K times at once.
+# omega -> omega + v. All functions work on K times in one call.
 
 
 class SensorRows(NamedTuple):
@@ -107,7 +113,7 @@ def sensor_rows(
     """Residuals log(R_meas (Rz(psi) R M)^T) and gyro - b - M^T R^T omega; all but mount and bias at K times.
 
     Both compare with what the sensor itself should say. In other axes a turn of the whole robot about the vertical,
-    which nothing tells, would turn the residuals, and Gauss-Newton would take that for information.
+    which nothing determines, would turn the residuals, and Gauss-Newton would take that for information.
     """
     turned = so3.about_z(heading) @ R
     off = so3.log(measured @ np.swapaxes(turned @ mount, 1, 2))
@@ -276,8 +282,8 @@ def _product(weights: Floats, left: Floats, right: Floats) -> Floats:
     return np.asarray(np.swapaxes(left * weights[..., None], -1, -2) @ right)
 
 
-_RELAXED, _ROUNDS = 1e-6, 3
-"""rad, rad/s; and the most steps: what is left is done in the next round, which starts here."""
+_RELAXED, _MOST_STEPS = 1e-6, 3
+"""rad, rad/s; and the most steps: what is left is done in the next iteration, which starts here."""
 _CHUNK = 1000
 
 
@@ -388,7 +394,7 @@ class RecordedMotion:
         R, w = self.rotations.copy(), self.rates.copy()
         for part in _blocks(R.shape[1], _CHUNK):
             motion = replace(self, rotations=R, rates=w)
-            for _ in range(_ROUNDS):
+            for _ in range(_MOST_STEPS):
                 change = state_change(motion.chain(unknowns, part))
                 R[:, part] = so3.exp(change[..., :3]) @ R[:, part]
                 w[:, part] += change[..., 3:]
@@ -439,7 +445,7 @@ def _filled(rotations: Floats, seen: Flags) -> Floats:
 
 
 def _blocks(K: int, length: float) -> tuple[slice, ...]:
-    """K times in blocks of about so many."""
+    """K times in blocks of about `length`."""
     edges = np.linspace(0, K, max(1, round(K / max(length, 1.0))) + 1).round().astype(int)
     return tuple(slice(int(start), int(stop)) for start, stop in pairwise(edges))
 
@@ -451,7 +457,7 @@ _SLOW = 2 * math.pi * 0.3
 _STIFFEST = math.radians(0.02), math.radians(0.005)
 """rad, rad/s; no joint is trusted to twist less."""
 _SHORTEST_MEMORY = 1.0
-"""s; headings of a moving robot are taken to repeat their errors for at least so long."""
+"""s; headings of a moving robot are taken to repeat their errors for at least this long."""
 _STAYS = 1.0
 """s; a joint that twists at some rate is taken to get as far as that rate carries it in this time."""
 
@@ -481,7 +487,7 @@ def noise_found(motion: RecordedMotion, unknowns: Unknowns) -> MotionNoise:
         return noise
     rate = max(excess, _STIFFEST[1])
     twist = min(math.sqrt(noise.twist), max(rate * _STAYS, _STIFFEST[0]))
-    # One thing that a joint forbids only ties headings together; two also tell of mounts, and memory counts.
+    # One thing that a joint forbids only ties headings together; two also determine mounts, and memory counts.
     repeats = memory if any(len(gap.constants) > 1 for gap in motion.gaps) else 1.0
     return replace(noise, twist=twist**2 * repeats, twist_rate=rate**2 * memory)
 

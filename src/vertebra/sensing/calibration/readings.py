@@ -28,7 +28,7 @@ from vertebra.sensing.wire.can import (
 )
 
 NEIGHBOURS = 1.6
-"""Rates are interpolated between samples that are at most so many periods apart."""
+"""Rates are interpolated between samples that are at most this many periods apart."""
 
 Flags = NDArray[np.bool_]
 
@@ -76,7 +76,7 @@ class Readings:
         return self._cut(slice(i, i + 1), slice(None))
 
     def thinned(self, most: int) -> Readings:
-        """At most so many SYNCs, evenly spread."""
+        """At most `most` SYNCs, evenly spread."""
         step = -(-len(self.times) // most)
         if step <= 1:
             return self

@@ -1,21 +1,96 @@
-"""Poses at rest: what each sensor says on average, whether the robot was still, and its normal equations."""
+"""Poses at rest: what each sensor says on average, and the normal equations of that in the unknowns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vertebra.errors import PoseProblem
 from vertebra.robot.tables import Floats
 from vertebra.sensing import so3
 from vertebra.sensing.calibration.readings import Flags, Readings
-from vertebra.sensing.calibration.unknowns import HEADING, Tolerances, Unknowns, correlation_length, far_heading
+
+EACH = 7
+"""Changes of one sensor: mount about link x, y, z; heading; gyro bias x, y, z."""
+HEADING = 3
+BIAS = slice(4, 7)
+
+
+@dataclass(frozen=True, eq=False)
+class Unknowns:
+    """Constants of m sensors, and what must be found along with them."""
+
+    mounts: Floats
+    """(m, 3, 3); a change turns link axes: exp(change) M."""
+    headings: Floats
+    """(m,) rad."""
+    biases: Floats
+    """(m, 3) rad/s."""
+    fixture: Floats
+    """(m, 3, 3) how the fixture holds each link against the first: a straight robot has identities."""
+    bases: Floats
+    """(poses, 3, 3) the first link in each pose at rest, to world axes; a change turns world axes."""
+
+    @property
+    def size(self) -> int:
+        """Length of the vector of changes."""
+        return 10 * len(self.mounts) - 3 + 3 * len(self.bases)
+
+    def sensor(self, i: int) -> slice:
+        """Position of the changes of sensor i."""
+        return slice(EACH * i, EACH * (i + 1))
+
+    def fixed(self, i: int) -> slice:
+        """Position of the changes of fixture i; the first link has none."""
+        start = EACH * len(self.mounts) + 3 * (i - 1)
+        return slice(start, start + 3)
+
+    def base(self, pose: int) -> slice:
+        """Position of the changes of a pose's first link."""
+        start = 10 * len(self.mounts) - 3 + 3 * pose
+        return slice(start, start + 3)
+
+    def changed(self, change: Floats) -> Unknowns:
+        """After a small change."""
+        m = len(self.mounts)
+        own = change[: EACH * m].reshape(m, EACH)
+        fixture = np.concatenate([np.zeros((1, 3)), change[EACH * m : 10 * m - 3].reshape(m - 1, 3)])
+        return Unknowns(
+            so3.exp(own[:, :3]) @ self.mounts,
+            self.headings + own[:, HEADING],
+            self.biases + own[:, BIAS],
+            so3.exp(fixture) @ self.fixture,
+            so3.exp(change[10 * m - 3 :].reshape(-1, 3)) @ self.bases,
+        )
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """What no recording can tell: how good the fixture is and what averaging does not remove. Rad, standard deviations.
+
+    Defaults are assumed for a careful bench, not measured.
+    """
+
+    fixture: float = math.radians(0.05)
+    """How parallel the fixture holds the platforms, about each axis."""
+    level: float = math.radians(0.1)
+    """How level the base stands in the straight pose."""
+    tilt: float = math.radians(0.02)
+    """Part of a sensor's tilt error that stays for a whole pose."""
+    heading: float = math.radians(0.5)
+    """Part of a sensor's heading error that stays for a whole pose."""
+
+
+# Averages, and how much of what was averaged repeats itself.
 
 _FAR = 3.0
-"""Headings beyond so many robust standard deviations from the median do not count."""
+"""Headings beyond this many robust standard deviations from the median do not count."""
 _LEAST_SPREAD = np.radians(0.05)
+_NO_MEMORY = 0.05
+"""A correlation below this counts as none."""
+_ITERATIONS, _MOST_TAKEN = 4, 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,96 +196,56 @@ def first_at_rest(readings: Readings) -> Readings:
     return replace(readings, rotations=rotations, gyros=gyros, ages=ages)
 
 
-# Whether a recording at rest is one: sensors heard, long enough, nothing moved, tilted enough.
-
-LEAST_REST, LEAST_SAMPLES = 3.0, 100
-"""s, and readings of each sensor."""
-BIN = 0.25
-"""s; movement is looked for in means over so long."""
-MOST_RATE = np.radians(0.5)
-"""rad/s; a mean rate this far from that of the whole pose is a movement."""
-MOST_LEAN = np.radians(0.2)
-"""rad; so is a vertical this far from that of the whole pose."""
-LEAST_TILT = np.radians(10.0)
-MOST_DISAGREEMENT = np.radians(0.5)
-"""rad; by so much the tilt that one sensor sees may differ from what most see."""
-
-
-def heard_problems(
-    pose: str, readings: Readings, robot: str, least: float = LEAST_REST, samples: int = LEAST_SAMPLES
-) -> Iterator[PoseProblem]:
-    """Sensors that are silent or said too little, and recordings that are too short."""
-    counts = readings.seen.sum(axis=1)
-    if not len(readings.times):
-        yield PoseProblem(pose, "no answer of any sensor to a SYNC; record the bus with ids 0x080 and 0x100 to 0x27F")
-        return
-    others = f"; the recording has {_listed(readings.strangers)} instead" if readings.strangers else ""
-    for sensor, count in zip(readings.sensors, counts, strict=True):
-        if not count:
-            remedy = f"check its node and cable, or whether this recording is of {robot}{others}"
-            yield PoseProblem(pose, f"silent in the whole recording; {remedy}", sensor)
-        elif count < samples:
-            yield PoseProblem(pose, f"only {count} readings, {samples} are needed; record longer", sensor)
-    if readings.duration < least:
-        yield PoseProblem(pose, f"only {readings.duration:.3g} s long; record {least:g} s at least")
-
-
-def _listed(sensors: Sequence[int]) -> str:
-    return f"sensor{'s' if len(sensors) > 1 else ''} {', '.join(map(str, sensors))}"
-
-
-def moved_problems(pose: str, readings: Readings) -> Iterator[PoseProblem]:
-    """Sensors that turned during a pose at rest, by their rates or by the vertical."""
-    for i, sensor in enumerate(readings.sensors):
-        found = movement(readings, i)
-        if found:
-            yield PoseProblem(pose, f"{found} during a pose at rest; hold the robot still and record again", sensor)
-
-
-def movement(readings: Readings, i: int, slack: float = 1.0) -> str:
-    """How sensor i moved, in words; empty when it did not by more than `slack` times what is allowed at rest."""
-    width = max(1, round(BIN / readings.period))
-    rate = _spread(_bins(readings.gyros[i], readings.gyro_seen[i], width))
-    lean = _spread(_bins(readings.rotations[i, :, 2], readings.seen[i], width))
-    if rate > slack * MOST_RATE:
-        return f"turned at {np.degrees(rate):.2g} deg/s"
-    return f"leant by {np.degrees(lean):.2g} deg" if lean > slack * MOST_LEAN else ""
-
-
-def _bins(values: Floats, seen: Flags, width: int) -> Floats:
-    """Means over so many readings each, of bins that are at least half full."""
-    count = len(values) // width
-    shaped, flags = values[: count * width].reshape(count, width, 3), seen[: count * width].reshape(count, width)
-    full = flags.sum(axis=1) >= max(1, width // 2)
-    total = np.where(flags[..., None], shaped, 0.0).sum(axis=1)
-    return np.asarray(total[full] / flags.sum(axis=1)[full, None])
-
-
-def _spread(means: Floats) -> float:
-    """How far the farthest mean is from the middle one."""
-    return float(np.linalg.norm(means - np.median(means, axis=0), axis=1).max()) if len(means) else 0.0
-
-
 def tilt_of(first: StaticPose, second: StaticPose) -> Floats:
     """(m,) angle between the verticals of two poses, as each sensor sees it, rad."""
     sines = np.linalg.norm(np.cross(first.ups, second.ups), axis=1)
     return np.asarray(np.arctan2(sines, (first.ups * second.ups).sum(axis=1)))
 
 
-def tilt_problems(first: StaticPose, second: StaticPose, sensors: Sequence[int]) -> Iterator[PoseProblem]:
-    """A tilt that is too small to tell mounts about the vertical, or that sensors do not share."""
-    angles = tilt_of(first, second)
-    middle = float(np.median(angles))
-    if np.sin(middle) < np.sin(LEAST_TILT):
-        found = f"the base is tilted by only {np.degrees(middle):.1f} deg from the straight pose"
-        yield PoseProblem(second.name, f"{found}; tilt it by about 30 deg, 10 deg is the least")
-    for sensor, angle in zip(sensors, angles, strict=True):
-        if abs(angle - middle) > MOST_DISAGREEMENT:
-            found = (
-                f"turned by {np.degrees(angle):.2f} deg against gravity where most turned by {np.degrees(middle):.2f}"
-            )
-            remedy = "keep the robot in its fixture for both poses and the sensor tight on its link"
-            yield PoseProblem(second.name, f"{found} deg; {remedy}", sensor)
+def correlation_length(series: Floats, seen: Flags) -> float:
+    """Samples that count as one: 1 for white noise. Pools rows of (rows, K), each about its own mean.
+
+    That mean takes part of a slow wander away: a correlation found about it is too small by (1 - rho) length / count,
+    which is put back until the length stays.
+    """
+    count = seen.sum(axis=1, keepdims=True)
+    mean = np.where(seen, series, 0.0).sum(axis=1, keepdims=True) / np.maximum(count, 1)
+    centred = np.where(seen, series - mean, 0.0)
+    # A burst is not what memory is about.
+    spread = 1.5 * np.median(np.abs(centred[seen])) if seen.any() else 0.0
+    centred = np.clip(centred, -3 * spread, 3 * spread)
+    most, length = float(count.mean()), 1.0
+    for _ in range(_ITERATIONS):
+        length = _summed(centred, seen, min(length / max(most, 1.0), _MOST_TAKEN))
+    return length
+
+
+def _summed(centred: Floats, seen: Flags, taken: float) -> float:
+    """1 + 2 sum of correlations, of which the share `taken` of their distance from 1 was lost."""
+    power = (centred**2).sum() / max(int(seen.sum()), 1)
+    total, lag = 1.0, 1
+    while power > 0.0 and lag < centred.shape[1] // 3:
+        pairs = int((seen[:, lag:] & seen[:, :-lag]).sum())
+        rho = (centred[:, lag:] * centred[:, :-lag]).sum() / max(pairs, 1) / power
+        rho += taken * (1.0 - rho)
+        if rho < _NO_MEMORY + taken:
+            break
+        # Long memories are walked in growing strides.
+        stride = max(1, lag // 8)
+        total += 2 * stride * rho
+        lag += stride
+    return float(total)
+
+
+# Normal equations.
+
+_LOSES_WEIGHT = 2.4
+"""A heading off by more standard deviations than this loses most of its weight (Cauchy)."""
+
+
+def far_heading(off: Floats, spread: Floats | float) -> Floats:
+    """The factor by which the weight of a heading that is off by `off` rad shrinks: 1 for none."""
+    return np.asarray(1.0 + (off / (_LOSES_WEIGHT * spread)) ** 2)
 
 
 def static_equations(

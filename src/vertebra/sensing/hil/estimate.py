@@ -20,7 +20,7 @@ from vertebra.errors import InputError
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.sensing.estimator import Method, ShapeEstimator
-from vertebra.sensing.hil.setup import HilSetup
+from vertebra.sensing.hil.virtual_robot import HilSetup
 from vertebra.sensing.network import Counters, SensorNetwork
 from vertebra.sensing.recording.raw_log import RawLogWriter
 from vertebra.sensing.sensed_shape import Integers, SensedShape

@@ -23,7 +23,7 @@ from vertebra.robot.tables import UNIVERSAL, Floats
 from vertebra.sensing.estimator import METHODS, Method
 from vertebra.sensing.hil.estimate import QUIET, READY, SensedRun, sense_frames
 from vertebra.sensing.hil.score import Score, score
-from vertebra.sensing.hil.setup import Account, HilSetup, load_truth
+from vertebra.sensing.hil.virtual_robot import Account, HilSetup, load_truth
 from vertebra.sensing.network import Counters
 from vertebra.sensing.recording.raw_log import read_frames
 from vertebra.sensing.simulated.motion import SensorTruth, Truth
@@ -57,7 +57,7 @@ def methods_for(robot: Robot) -> tuple[Method, ...]:
 
 
 def local_url() -> str:
-    """A bus that stays on this computer, on a port that nobody uses now."""
+    """A bus that stays on this computer, on a port that is free now."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("", 0))
         port = probe.getsockname()[1]
@@ -185,7 +185,7 @@ class HilProcess:
             self._look(deadline)
 
     def wait(self, limit: float, look: Callable[[], None] = lambda: None) -> None:
-        """Until it has ended well, at most `limit` s; `look` is called again and again meanwhile."""
+        """Until it has ended without a fault, at most `limit` s; `look` is called repeatedly meanwhile."""
         deadline = time.monotonic() + limit
         while self._process.poll() is None:
             look()

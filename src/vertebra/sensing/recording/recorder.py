@@ -26,8 +26,14 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self, cast
 
 from vertebra.errors import InputError, RecordingError, VertebraError
 from vertebra.sensing.recording.raw_log import RawLogWriter, raw_suffix
-from vertebra.sensing.recording.shape_log import DerivedLogWriter, foxglove_messages, robot_contents
-from vertebra.sensing.recording.shape_record import Layout, packed, unpacked
+from vertebra.sensing.recording.shape_log import (
+    DerivedLogWriter,
+    Layout,
+    foxglove_messages,
+    packed,
+    robot_contents,
+    unpacked,
+)
 from vertebra.sensing.wire.can import Frame
 
 if TYPE_CHECKING:
@@ -42,11 +48,11 @@ ENDED = "the recording process has ended early; the file holds what came until t
 
 
 class RecorderCounters(NamedTuple):
-    """How a recording stands."""
+    """The state of a recording."""
 
     frames_given: int
     frames_written: int
-    """By the last word of the recording process."""
+    """As the recording process last reported."""
     shapes_given: int
     shapes_written: int
     waiting: int
@@ -99,20 +105,20 @@ class Recorder:
         return self._process.pid
 
     def frame(self, frame: Frame) -> None:
-        """Record a frame; returns at once."""
+        """Record a frame; returns immediately."""
         if self._keeps_frames:
             self._frames.append(frame)
             self._given["frames"] += 1
 
     def shape(self, shape: SensedShape, arrival: float) -> None:
-        """Record a shape; `arrival` in s (Unix) of the frame that made it. Returns at once."""
+        """Record a shape; `arrival` in s (Unix) of the frame that made it. Returns immediately."""
         if self._keeps_shapes:
             self._shapes.append((shape, arrival))
             self._given["shapes"] += 1
 
     @property
     def counters(self) -> RecorderCounters:
-        """How the recording stands."""
+        """The state of the recording."""
         return RecorderCounters(
             self._given["frames"], self._told["frames"], self._given["shapes"], self._told["shapes"],
             len(self._frames) + len(self._shapes) + self._in_hand, self._told["fault"],
@@ -146,7 +152,7 @@ class Recorder:
             _send(pipe, block(END))
         except OSError:
             self._told["fault"] = self._told["fault"] or ENDED
-            # Nobody will ever fetch what comes now.
+            # Nothing will ever read what comes now.
             self._keeps_frames = self._keeps_shapes = False
         finally:
             with contextlib.suppress(OSError):
@@ -184,7 +190,7 @@ class Recorder:
 
 
 def _task(raw: str | Path | None, derived: str | Path | None, robot: Robot | None, calibration: str | None) -> bytes:
-    """What the recording process shall write; faults of the names are found here, before it starts."""
+    """What the recording process is to write; wrong names are found here, before it starts."""
     if raw is None and derived is None:
         raise InputError("raw, derived", "name at least one file to record to")
     if raw is not None:
@@ -204,7 +210,7 @@ def _task(raw: str | Path | None, derived: str | Path | None, robot: Robot | Non
 def main() -> int:
     """The recording process: write what comes through its standard input until that closes; 0 if all is written.
 
-    So it finishes its files in whatever way the other process ends. Ctrl-C in the terminal is not meant for it.
+    So it finishes its files however the other process ends. Ctrl-C in the terminal is not meant for it.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # On a computer with little time left the estimator goes first: what is to be recorded can wait in memory.
@@ -240,7 +246,7 @@ def _record(pipe: BinaryIO, files: _Files) -> None:
 
 
 def _tell(counters: dict[str, Any]) -> None:
-    # Nobody may be left to hear it: the files still want to be finished.
+    # The other process may be gone: the files must be finished all the same.
     with contextlib.suppress(OSError):
         print(json.dumps(counters), flush=True)
 
@@ -256,7 +262,7 @@ class _Files:
         self.fault = ""
 
     def take(self, kind: bytes, content: bytes) -> None:
-        """Write what a block holds; a fault is kept, and told."""
+        """Write what a block holds; a fault is kept and reported."""
         if kind == FRAMES and self.raw is not None:
             for frame in frames_from_bytes(content):
                 try:

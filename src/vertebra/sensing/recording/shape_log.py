@@ -1,6 +1,7 @@
-"""Recordings of shapes: MCAP files with Foxglove's messages, readable after a kill of the writer.
+"""Recordings of shapes: what they keep of a shape, as MCAP files with Foxglove's messages, and as CSV tables.
 
-Topics: /tf (world to link0, link1, ..., tip), /joints, /tip, /estimate (angles, spreads, residuals), /health and /log.
+An MCAP file is readable after a kill of its writer. Its topics: /tf (world to link0, link1, ..., tip), /joints, /tip,
+/estimate (angles, spreads, residuals), /health and /log.
 """
 
 from __future__ import annotations
@@ -9,33 +10,111 @@ import json
 import math
 import platform
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TextIO
+
+import numpy as np
 
 from vertebra.errors import InputError, RecordingError
+from vertebra.robot.table_file import TIME, TIP, angle_columns, column_names, spread_columns
+from vertebra.robot.tables import Floats
 from vertebra.sensing.recording.files import TimedFlush, WholeFile, from_ns, to_ns
-from vertebra.sensing.recording.shape_record import Layout, ShapeRecord
-from vertebra.sensing.sensed_shape import SensorHealth
+from vertebra.sensing.sensed_shape import SensorHealth, sensor_health
 from vertebra.sensing.so3 import quaternion
 
 if TYPE_CHECKING:
     from vertebra.robot.robot import Robot
+    from vertebra.sensing.sensed_shape import SensedShape
 
 HEALTH_EVERY = 1.0
 """s between states of the sensors when nothing changes."""
 _LARGEST_CHUNK = 1 << 18
 """Bytes of messages after which a chunk is written without waiting for the clock."""
-WORLD, TIP = "world", "tip"
+WORLD = "world"
+
+
+class Layout(NamedTuple):
+    """What the numbers of a robot's shapes belong to."""
+
+    freedoms: int
+    links: int
+    """Base included."""
+    sensors: tuple[int, ...]
+    """Their links."""
+
+    @classmethod
+    def of(cls, robot: Robot) -> Layout:
+        """That of a robot."""
+        return cls(robot.freedoms, len(robot.joints) + 1, tuple(robot.sensor_links.tolist()))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ShapeRecord:
+    """A sensed shape as recordings keep it; world axes, SI."""
+
+    time: float
+    """s of the SYNC clock."""
+    arrival: float
+    """s (Unix) when the frame came that made this shape."""
+    angles: Floats
+    """(freedoms,) rad."""
+    angle_sigmas: Floats
+    """(freedoms,) rad."""
+    frames: Floats
+    """(links, 4, 4)"""
+    tip_frame: Floats
+    """(4, 4)"""
+    covariance: Floats
+    """(6, 6) of the tip: m^2, m rad, rad^2."""
+    heading_residuals: Floats
+    """(sensors,) rad."""
+    tilt_residuals: Floats
+    """(sensors,) rad."""
+    health: tuple[SensorHealth, ...]
+
+    def __repr__(self) -> str:
+        return f"ShapeRecord(t = {self.time:.3f} s, tip {np.round(self.tip_frame[:3, 3] * 1e3, 2)} mm)"
+
+
+def packed(shape: SensedShape, arrival: float) -> bytes:
+    """A shape as float64 numbers in the order of the fields of ShapeRecord; `arrival` in s (Unix)."""
+    parts = (
+        (shape.time, arrival), shape.angles, shape.angle_sigmas, shape.frames, shape.tip_frame, shape.covariance,
+        shape.heading_residuals, shape.tilt_residuals, shape.states, shape.ages, shape.samples, shape.outliers,
+        shape.weights,
+    )  # fmt: skip
+    return np.concatenate([np.asarray(part, dtype=np.float64).ravel() for part in parts]).tobytes()
+
+
+def unpacked(data: bytes, layout: Layout) -> ShapeRecord:
+    """The reverse of `packed`."""
+    freedoms, links, sensors = layout.freedoms, layout.links, len(layout.sensors)
+    shapes = (
+        (2,), (freedoms,), (freedoms,), (links, 4, 4), (4, 4), (6, 6), (sensors,), (sensors,),
+        (sensors,), (sensors,), (sensors,), (sensors,), (sensors, 2),
+    )  # fmt: skip
+    ends = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
+    parts = [part.reshape(shape) for part, shape in zip(np.split(np.frombuffer(data), ends), shapes, strict=True)]
+    (time, arrival), angles, sigmas, frames, tip, covariance, headings, tilts, *health = (parts[0].tolist(), *parts[1:])
+    return ShapeRecord(
+        time, arrival, angles, sigmas, frames, tip, covariance, headings, tilts, sensor_health(layout.sensors, *health)
+    )
+
+
+def record(shape: SensedShape, arrival: float) -> ShapeRecord:
+    """A shape as recordings keep it; `arrival` in s (Unix)."""
+    return unpacked(packed(shape, arrival), Layout.of(shape.robot))
 
 
 class DerivedLogWriter:
     """Writes shapes to a new MCAP file; what was written is with the operating system within a quarter of a second.
 
     `contents`: as `robot_contents` gives it. A context manager. May be used by one thread at a time. Times of messages
-    are those of the SYNC clock, moved to Unix time by one offset, that of the first shape, which stands in the metadata
+    are those of the SYNC clock, moved to Unix time by one offset, that of the first shape, which is in the metadata
     `clock`.
     """
 
@@ -177,8 +256,8 @@ def _new_writer(stream: Any) -> Any:
 def _end_chunk(writer: Any) -> None:
     """Close the chunk that messages are collected in.
 
-    The MCAP library closes chunks by size only, and a chunk a message would make an index larger than the data; so this
-    calls what the library calls itself when a chunk is full.
+    The MCAP library closes chunks by size only, and a chunk per message would make an index larger than the data; so
+    this calls what the library calls itself when a chunk is full.
     """
     writer._Writer__finalize_chunk()
 
@@ -199,7 +278,7 @@ def robot_contents(robot: Robot, calibration: str | None = None) -> dict[str, An
 
 
 def joint_names(robot: Robot) -> list[str]:
-    """One name a freedom, as in the URDF of the robot: joint3, or joint3_a and joint3_b for two axes."""
+    """One name per freedom, as in the robot's URDF: joint3, or joint3_a and joint3_b for two axes."""
     names = []
     for number, count in enumerate(robot.joints["freedoms"].tolist(), 1):
         names += [f"joint{number}"] if count == 1 else [f"joint{number}_{axis}" for axis in "abc"[:count]]
@@ -227,7 +306,7 @@ class MessageMaker:
     def transforms(self, shape: ShapeRecord, ns: int) -> bytes:
         """World to every link and to the tip."""
         foxglove, stamp = self._foxglove, self._stamp(ns)
-        names = [*(f"link{i}" for i in range(len(shape.frames))), TIP]
+        names = [*(f"link{i}" for i in range(len(shape.frames))), "tip"]
         w, xyz = quaternion(shape.frames[:, :3, :3])
         tip_w, tip_xyz = quaternion(shape.tip_frame[:3, :3])
         places = [*shape.frames[:, :3, 3].tolist(), shape.tip_frame[:3, 3].tolist()]
@@ -308,7 +387,7 @@ def _json(value: dict[str, Any]) -> bytes:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no infinity: the spread of what no sensor tells is null."""
+    """JSON has no infinity: the spread of what no sensor determines is null."""
     if isinstance(value, list):
         return [_finite(item) for item in value]
     if isinstance(value, dict):
@@ -362,3 +441,31 @@ JSON_SCHEMAS = {
     ),
 }
 """Topic: name of the message, JSON schema."""
+
+
+# The same as a CSV table: the time, angles in degrees, the tip in mm, and their standard deviations.
+
+
+class ShapesCsv:
+    """A table that grows by a row per shape; a context manager."""
+
+    def __init__(self, path: str | Path, freedoms: int) -> None:
+        """`time_s` is the SYNC clock, the tip is in world axes."""
+        self._file: TextIO = open(path, "w", encoding="utf-8", newline="\n")  # noqa: SIM115
+        angles = angle_columns(freedoms)
+        self._write(column_names(TIME, angles, TIP, spread_columns(TIP), spread_columns(angles)))
+
+    def add(self, time: float, angles: Floats, sigmas: Floats, tip: Floats, covariance: Floats) -> None:
+        """Add a shape, SI. An unknown spread is left empty."""
+        spread = np.sqrt(np.diagonal(covariance)[:3]) * 1e3
+        numbers = [*np.degrees(angles), *tip * 1e3, *spread, *np.degrees(sigmas)]
+        self._write([f"{time:.6f}", *(f"{value:.9g}" if np.isfinite(value) else "" for value in numbers)])
+
+    def _write(self, cells: Iterable[str]) -> None:
+        self._file.write(",".join(cells) + "\n")
+
+    def __enter__(self) -> ShapesCsv:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()

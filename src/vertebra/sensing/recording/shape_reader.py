@@ -20,7 +20,7 @@ from vertebra.sensing.recording.shape_log import missing
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RecordedShapes:
-    """Shapes of a recording, one row a shape; NaN where the estimator had no finite number."""
+    """Shapes of a recording, one row per shape; NaN where the estimator had no finite number."""
 
     robot: dict[str, Any]
     """The robot file as a mapping; `vertebra.load` takes it. Empty if the recording does not have it."""
@@ -97,7 +97,7 @@ class Copied(NamedTuple):
     complete: bool
     """False: the source was cut off."""
     fault: RecordingError | None
-    """Where the source is damaged; what stands before it was copied."""
+    """Where the source is damaged; what is before it was copied."""
 
 
 def copy_mcap(source: str | Path, target: str | Path) -> Copied:
@@ -172,20 +172,20 @@ class McapRecords:
         with file:
             magic = file.read(len(_MAGIC))
             if not _MAGIC.startswith(magic):
-                raise RecordingError(self.path, "is no MCAP recording; name the right file", 0)
+                raise RecordingError(self.path, "is not an MCAP recording; name the right file", 0)
             for opcode, content in _whole_records(file):
                 if opcode == _FOOTER:
                     self.complete = file.read() == _MAGIC
                     return
                 try:
                     records = parse(opcode, content)
-                except Exception as error:  # the MCAP library raises what it likes on damaged bytes
+                except Exception as error:  # the MCAP library raises various errors on damaged bytes
                     raise self._damaged(file.tell(), error) from None
                 for record in records:
                     yield type(record).__name__, record
 
     def _damaged(self, position: int, error: Exception) -> RecordingError:
-        remedy = "what stands before it can be saved with `vertebra sense convert`"
+        remedy = "what is before it can be saved with `vertebra sense convert`"
         what = f"is damaged before byte {position} ({str(error) or type(error).__name__})"
         return RecordingError(self.path, f"{what}; {remedy}", position)
 

@@ -1,1 +1,1 @@
-"""Simulated sensors: what a network would send while a robot moves as told."""
+"""Simulated sensors: what a network would send while a robot moves as commanded."""

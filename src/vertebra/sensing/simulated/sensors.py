@@ -21,7 +21,7 @@ _DEGREE = math.pi / 180
 
 @dataclass(frozen=True)
 class SensorModel:
-    """A network of orientation sensors (AHRS), SI and rad. As it stands: white noise and nothing else.
+    """A network of orientation sensors (AHRS), SI and rad. By default: white noise and nothing else.
 
     Noise of a Gauss-Markov process has the given standard deviation and loses its memory over the correlation time.
     """
@@ -262,7 +262,7 @@ def _wandering(rng: np.random.Generator, shape: tuple[int, ...], step: float, me
 
 
 Payloads = list[tuple[int, list[bytes]]]
-"""For each kind of frame (ANGLES, ...), one payload a sample."""
+"""For each kind of frame (ANGLES, ...), one payload per sample."""
 
 
 def payloads(model: SensorModel, measured: Measured, counters: Sequence[int], ages: Floats) -> Payloads:

@@ -1,4 +1,4 @@
-"""Frames of a simulated sensor network: a whole run at once, or step by step behind somebody else's robot."""
+"""Frames of a simulated sensor network: a whole run, or step by step for a robot that is simulated elsewhere."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vertebra.sensing.simulated.sensors import Measured, SensorErrors, SensorMod
 from vertebra.sensing.wire.can import HEARTBEAT, SYNC, Frame, heartbeat_data, sync_data
 
 START = 1.7e9
-"""s (Unix); arrival time of a simulated run's beginning. Far from the master's clock, so that nobody mixes the two."""
+"""s (Unix); arrival time of a simulated run's beginning. Far from the master's clock, so that the two differ."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,9 +109,9 @@ def _truth(robot: Robot, motion: Motion, twisting: Motion, times: Floats, base: 
 
 
 class SimulatedSensors:
-    """The sensors of somebody else's robot, step by step for at most `duration` s: true rotations in, CAN frames out.
+    """The sensors of a robot that is simulated elsewhere, for at most `duration` s: rotations in, CAN frames out.
 
-    Feed the truth whenever `due` has come, call `sync` with the beat of the master, and put the frames on a bus at
+    Feed the truth whenever `due` has come, call `sync` when the master sends one, and put the frames on a bus at
     their times. All times are in s of the master's clock, those of the frames too.
     """
 
@@ -141,7 +141,7 @@ class SimulatedSensors:
 
     @property
     def due(self) -> float:
-        """s; when the next sensor wants to sample."""
+        """s; when the next sensor samples."""
         return float(self._due.min())
 
     def feed(self, time: float, rotations: Floats, rates: Floats) -> None:

@@ -35,7 +35,7 @@ FLOOD = 0.05
 
 
 class BusAddress(NamedTuple):
-    """A bus as python-can wants it."""
+    """A bus as python-can takes it."""
 
     url: str
     interface: str
@@ -54,7 +54,7 @@ class Skipped:
     extended: int = 0
     """Frames with 29-bit ids or of CAN FD; none of this network."""
     undecodable: int = 0
-    """Datagrams or lines that are no CAN frame."""
+    """Datagrams or lines that are not CAN frames."""
 
     @property
     def total(self) -> int:
@@ -207,7 +207,7 @@ def parse_bus_url(url: str, options: Mapping[str, Any] | None = None) -> BusAddr
     scheme, colon, rest = url.partition("://")
     if not colon or scheme not in _OPTIONS:
         known = ", ".join(f"{name}://" for name in _OPTIONS)
-        raise InputError("bus", f"{url!r} is no bus; it must begin with one of {known}")
+        raise InputError("bus", f"{url!r} is not a bus; it must begin with one of {known}")
     channel, _, query = rest.partition("?")
     found = _options(url, scheme, query) | dict(options or {})
     unknown = sorted(set(found) - set(_OPTIONS[scheme]))
@@ -237,7 +237,7 @@ def _group_and_port(url: str, channel: str) -> tuple[str, int]:
         parts = urlsplit(f"//{channel}")
         group, port = parts.hostname or MULTICAST_GROUP, parts.port or MULTICAST_PORT
         if not ipaddress.ip_address(group).is_multicast:
-            raise InputError("bus", f"{url!r}: {group} is no multicast group; take 239.0.0.0 to 239.255.255.255")
+            raise InputError("bus", f"{url!r}: {group} is not a multicast group; take 239.0.0.0 to 239.255.255.255")
     except InputError:
         raise
     except ValueError as error:
@@ -270,7 +270,7 @@ def require_usable(address: BusAddress) -> None:
 
 
 def require_device(where: str, device: str) -> None:
-    """Complain when a serial device is not there or not ours to open; names that are no path (COM3) pass."""
+    """Complain when a serial device is not there or not ours to open; names that are not paths (COM3) pass."""
     if not device.startswith("/"):
         return
     if not Path(device).exists():

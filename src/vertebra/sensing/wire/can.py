@@ -37,7 +37,7 @@ QUATERNION_STEP = 1 / (math.sqrt(2) * 16383)
 AGE_STEPS = 10_000
 """Counts of an age in a second."""
 OLDEST_AGE = 255 / AGE_STEPS
-"""s; this age stands for anything older too."""
+"""s; this age means anything older too."""
 SYNC_RANGE = (1 << 48) / 1e6
 """s; the master's clock must stay below: 8.9 years, so it counts from its own start and not from 1970."""
 
@@ -46,7 +46,7 @@ _LARGEST_SUM = 0.7501
 
 
 class Frame(NamedTuple):
-    """One CAN frame as it stands on the bus."""
+    """One CAN frame as it is on the bus."""
 
     id: int
     data: bytes
@@ -64,7 +64,7 @@ class Sample(NamedTuple):
     status: int
     """DISTURBED | UNSETTLED | FAULT."""
     age: float
-    """s between the sample and the SYNC; 25.5 ms stands for anything older too."""
+    """s between the sample and the SYNC; 25.5 ms means anything older too."""
 
 
 class Sync(NamedTuple):

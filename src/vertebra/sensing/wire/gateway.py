@@ -1,6 +1,6 @@
 """A sensor node as a program: a WitMotion sensor on a serial line, answering on a CAN bus.
 
-Does on a computer what the board of a node does in the robot, for a bench without boards and for proving boards.
+Does on a computer what a node's board does in the robot, for a bench without boards and for testing boards.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Gateway:
 
 
 class NodeBoard:
-    """What the board of a node thinks: keeps the newest sample of each kind and answers SYNC with it.
+    """The logic of a node's board: keeps the newest sample of each kind and answers SYNC with it.
 
     No clock, no line and no bus of its own: times are passed in, so that a recording gives the same answers again.
 

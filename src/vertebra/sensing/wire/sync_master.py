@@ -1,4 +1,4 @@
-"""The beat of the network: SYNC frames at a steady rate."""
+"""The master of the network: SYNC frames at a steady rate."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ FASTEST = 2000.0
 
 
 class SyncMaster:
-    """Sends SYNC `rate` times a second, in a thread of its own: ``with SyncMaster(bus, 100): ...``.
+    """Sends SYNC `rate` times per second, in a thread of its own: ``with SyncMaster(bus, 100): ...``.
 
     Beats are paced from the start, so that lateness does not add up; a beat that is missed by a whole period is left
     out and counted in `missed`. The time in a SYNC is that of its sending on the master's clock, which starts at 0.
-    `on_sync` is called with every SYNC sent, for a bus that does not hear itself.
+    `on_sync` is called with every SYNC just before it is sent, for a bus that does not hear itself.
     """
 
     def __init__(
@@ -59,9 +59,10 @@ class SyncMaster:
         self.missed += late
         self._slot += late + 1
         frame = Frame(SYNC, sync_data(self.sent, now - self._started))
+        # First those who do not hear it on the bus: no answer may reach them before it.
+        self._on_sync(frame)
         send(self._bus, frame)
         self.sent += 1
-        self._on_sync(frame)
         return frame
 
     def close(self) -> None:

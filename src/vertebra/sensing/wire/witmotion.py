@@ -165,7 +165,7 @@ def raw_packet(kind: int, counts: Sequence[int]) -> bytes:
 
 
 def most_samples_per_second(baud: int, packets: int = 1) -> float:
-    """Hz; how many samples of so many packets each a serial line can carry: 87 of one at 9600 baud, 1047 at 115200."""
+    """Hz; how many samples of `packets` packets a serial line can carry: 87 of one at 9600 baud, 1047 at 115200."""
     if baud <= 0 or packets <= 0:
         raise InputError("baud, packets", f"need numbers above zero, not {baud} and {packets}")
     return baud / (BITS_PER_BYTE * PACKET * packets)

@@ -20,8 +20,7 @@ from vertebra.report.panels import spread
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.sensing.recording.files import to_ns
-from vertebra.sensing.recording.shape_log import MessageMaker, missing, robot_contents
-from vertebra.sensing.recording.shape_record import ShapeRecord
+from vertebra.sensing.recording.shape_log import MessageMaker, ShapeRecord, missing, robot_contents
 
 
 class Peak(NamedTuple):

@@ -21,7 +21,7 @@ from vertebra.studio.sense.run import WINDOW, Sensed
 from vertebra.studio.sense.snapshot import NOT_KNOWN, Snapshot, Snapshots, snapshot_of
 
 if TYPE_CHECKING:
-    from vertebra.sensing.live import Replay
+    from vertebra.sensing.network import Replay
     from vertebra.studio.studio import Studio
 
 MOST_SNAPSHOTS = 8000
@@ -87,7 +87,7 @@ def _replayed(
 ) -> Recorded:
     from vertebra.sensing.calibration.calibration import load_calibration
     from vertebra.sensing.estimator import ShapeEstimator
-    from vertebra.sensing.live import Replay
+    from vertebra.sensing.network import Replay
 
     known = None if calibration is None else load_calibration(calibration)
     source = Replay(path, ShapeEstimator(robot, method, calibration=known))  # type: ignore[arg-type]

@@ -17,7 +17,8 @@ from vertebra.studio.sense.snapshot import Snapshot, errors_of, snapshot_of
 
 if TYPE_CHECKING:
     from vertebra.sensing.estimator import ShapeEstimator
-    from vertebra.sensing.live import LiveSession, SessionStatistics, Update
+    from vertebra.sensing.live import LiveSession, SessionStatistics
+    from vertebra.sensing.network import Update
     from vertebra.sensing.sensed_shape import Integers
     from vertebra.studio.sense.recorder import RecorderSwitch
     from vertebra.studio.sense.sources import Source

@@ -10,7 +10,7 @@ from pydantic import Field
 from vertebra.errors import InputError
 from vertebra.robot.robot import Robot
 from vertebra.sensing.estimator import METHODS
-from vertebra.sensing.fitting import require_universal
+from vertebra.sensing.pairwise import require_universal
 from vertebra.studio.form import Check, Choice, FileChoice, Number, Slider, Text
 from vertebra.studio.tab import Settings
 

@@ -1,105 +1,46 @@
-"""Joint angles fitted to orientations of links: along the whole chain, or pair by pair, and what that does to
-errors.
+"""Joint angles from the orientations of neighbouring links, pair by pair, and what that does to errors.
+
+`pairwise` takes the rotation between two links in the axes of the first; `paper` is equations 1 to 9 of Lapusan et al.
+2022 as printed, which take it in world axes and put the joint's two rotations in the other order.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vertebra.errors import InputError
 from vertebra.mechanics.kernels.sensed_chain import fit_chain
-from vertebra.mechanics.kernels.sensor_intake import fill_pair_angles, place_sensed, sense_chain
-from vertebra.mechanics.layout import FACTOR_WIDTH
+from vertebra.mechanics.kernels.sensor_intake import fill_pair_angles, place_sensed
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import BALL, UNIVERSAL, Floats, Table
+from vertebra.robot.tables import BALL, UNIVERSAL, Floats
 from vertebra.sensing.so3 import tilt_and_heading
 
-
-@dataclass(eq=False)
-class ChainFit:
-    """Scratch arrays of a robot, reused by every fit; fresh arrays for what a result keeps."""
-
-    robot: Robot
-    points: Floats = field(init=False)
-    """(n+1,) where along each link its platform is, m."""
-
-    def __post_init__(self) -> None:
-        n = len(self.robot.joints)
-        self.points = self.robot.links["reach"].copy()
-        self.measured, self.information = np.zeros((n + 1, 3, 3)), np.zeros((n + 1, 3))
-        self.axes = np.zeros((self.robot.freedoms, 6))
-        self.factors, self.scratch = np.zeros((n + 1, FACTOR_WIDTH)), np.zeros((3, 3, 6))
-
-    def whole(
-        self, table: Table, time: float, use_rates: bool, stale_after: float, least: float, gate: float,
-        twist_sigma: float, straight: Floats, base_known: bool, base: Floats, q: Floats, twist: Floats,
-    ) -> Fitted:  # fmt: skip
-        """Fit all joints to what the sensors have said; q, twist and base are changed to the answer."""
-        robot = self.robot
-        n = len(robot.joints)
-        found = Fitted(n)
-        found.steps = sense_chain(
-            robot.joints, robot.links, robot.origin, self.points, table, time, use_rates, stale_after, least, gate,
-            twist_sigma**2, straight, base_known, base, q, twist, self.measured, self.information, found.frames,
-            self.axes, self.factors, self.scratch, found.residuals, found.weights, found.variances, found.covariances,
-        )  # fmt: skip
-        return found
-
-    def span(self, first: int, last: int, measured: Floats, q: Floats, frames: Floats) -> None:
-        """Angles between two links of known orientation, as near to those in q as possible; q is changed."""
-        part, ends = slice(first, last), slice(first, last + 1)
-        information = np.zeros((last - first + 1, 3))
-        information[-1] = 1e6
-        twist, residuals, weights = (
-            np.zeros(last - first),
-            np.zeros((last - first + 1, 3)),
-            np.zeros((last - first + 1, 2)),
-        )
-        frames[first, :3, :3] = measured[first]
-        fit_chain(
-            self.robot.joints[part], self.robot.links[ends], measured[ends], information, math.inf, 0.0,
-            np.zeros(last - first), True, q, twist, frames[ends], self.axes, self.factors[ends], residuals, weights,
-        )  # fmt: skip
-
-
-class Fitted:
-    """What a fit found, in arrays of its own."""
-
-    def __init__(self, joints: int) -> None:
-        self.steps = 0
-        self.frames = np.empty((joints + 1, 4, 4))
-        self.residuals, self.weights = np.zeros((joints + 1, 3)), np.ones((joints + 1, 2))
-        self.variances, self.covariances = np.zeros((joints, 3)), np.zeros((joints + 1, 6, 6))
-
-
-# Joint angles from the orientations of neighbouring links, pair by pair, and what that does to errors.
-#
-# `pairwise` takes the rotation between two links in the axes of the first; `paper` is equations 1 to 9 of Lapusan et
-# al. 2022 as printed, which take it in world axes and put the joint's two rotations in the other order.
+if TYPE_CHECKING:
+    from vertebra.sensing.estimator import ChainScratch, Fitted
 
 
 def pairwise_fit(
-    fit: ChainFit, fresh: float, noise: Floats, base_known: bool, base: Floats, q: Floats
-) -> tuple[Fitted, Floats]:
-    """Shape from the pairs of links known by more than `fresh` 1/rad^2, and the variances (freedoms,) of the angles.
+    fit: ChainScratch, found: Fitted, fresh: float, noise: Floats, base_known: bool, base: Floats, q: Floats
+) -> Floats:
+    """Shape from the pairs of links known by more than `fresh` 1/rad^2; returns the angle variances (freedoms,).
 
-    `fit` holds what was measured; q is changed to the angles, base to its orientation unless it is known.
+    `fit` holds what was measured; `found` is filled in, q becomes the angles, and base, unless known, its orientation.
     """
     known, measured = fit.information[:, 0] > fresh, fit.measured.copy()
     if base_known:
         known[0], measured[0] = True, base
     frames = pairwise_frames(fit, measured, known, base_known, base, q)
-    return _judged(fit, frames, known, noise)
+    return _assess(fit, found, frames, known, noise)
 
 
 def paper_fit(
-    fit: ChainFit, fresh: float, noise: Floats, base_known: bool, base: Floats, q: Floats
-) -> tuple[Fitted, Floats]:
+    fit: ChainScratch, found: Fitted, fresh: float, noise: Floats, base_known: bool, base: Floats, q: Floats
+) -> Floats:
     """The same by the published equations, which take what came last, however old (`fresh` is not used)."""
     heard = fit.information[:, 0] > 0.0
     measured = np.where(heard[:, None, None], fit.measured, np.eye(3))
@@ -108,21 +49,21 @@ def paper_fit(
     base[:] = measured[0]
     frames = paper_frames(fit.robot, measured, base, q)
     fit.axes[:] = _universal_axes(fit.robot, frames)
-    return _judged(fit, frames, heard, noise)
+    return _assess(fit, found, frames, heard, noise)
 
 
-def _judged(fit: ChainFit, frames: Floats, known: NDArray[np.bool_], noise: Floats) -> tuple[Fitted, Floats]:
-    """What was found, with residuals and covariances."""
-    found, heard = Fitted(len(fit.robot.joints)), fit.information[:, 0] > 0.0
+def _assess(fit: ChainScratch, found: Fitted, frames: Floats, known: NDArray[np.bool_], noise: Floats) -> Floats:
+    """Fill `found` with frames, residuals and covariances; returns the angle variances (freedoms,)."""
+    heard = fit.information[:, 0] > 0.0
     found.frames, found.steps = frames, 1
     variances, found.covariances = pair_covariances(fit, frames, known, noise)
     errors = fit.measured[heard] @ frames[heard, :3, :3].transpose(0, 2, 1)
     found.residuals[heard] = tilt_and_heading(errors)
-    return found, variances
+    return variances
 
 
 def pairwise_frames(
-    fit: ChainFit, measured: Floats, known: NDArray[np.bool_], base_known: bool, base: Floats, q: Floats
+    fit: ChainScratch, measured: Floats, known: NDArray[np.bool_], base_known: bool, base: Floats, q: Floats
 ) -> Floats:
     """Frames (n+1, 4, 4) of all links; q is changed to the angles, and base, unless it is known, so that the first
     measured link has the orientation that was measured. `known` (n+1,) says which links are measured.
@@ -139,13 +80,26 @@ def pairwise_frames(
     q[loose] = kept[loose]
     for first, last in pairwise(links):
         if last - first > 1:
-            fit.span(int(first), int(last), measured, q, frames)
+            _fit_span(fit, int(first), int(last), measured, q, frames)
     stiff = np.zeros(len(robot.joints))
     if not base_known and links.size:
         place_sensed(robot.joints, robot.links, robot.origin, np.eye(3), q, stiff, frames, fit.axes)
         base[:] = measured[links[0]] @ frames[links[0], :3, :3].T
     place_sensed(robot.joints, robot.links, robot.origin, base, q, stiff, frames, fit.axes)
     return frames
+
+
+def _fit_span(fit: ChainScratch, first: int, last: int, measured: Floats, q: Floats, frames: Floats) -> None:
+    """Angles between two links of known orientation, as near to those in q as possible; q is changed."""
+    count, part, ends = last - first, slice(first, last), slice(first, last + 1)
+    information = np.zeros((count + 1, 3))
+    information[-1] = 1e6
+    twist, residuals, weights = np.zeros(count), np.zeros((count + 1, 3)), np.zeros((count + 1, 2))
+    frames[first, :3, :3] = measured[first]
+    fit_chain(
+        fit.robot.joints[part], fit.robot.links[ends], measured[ends], information, math.inf, 0.0, np.zeros(count),
+        True, q, twist, frames[ends], fit.axes, fit.factors[ends], residuals, weights,
+    )  # fmt: skip
 
 
 def paper_frames(robot: Robot, measured: Floats, base: Floats, q: Floats) -> Floats:
@@ -170,13 +124,15 @@ def require_universal(robot: Robot) -> None:
     others = np.flatnonzero(robot.joints["kind"] != UNIVERSAL)
     if others.size:
         raise InputError(
-            "method", f"'paper' is for universal joints and joint {others[0] + 1} is none; use 'chain' or 'pairwise'"
+            "method", f"'paper' is for universal joints and joint {others[0] + 1} is not one; use 'chain' or 'pairwise'"
         )
     if len(robot.sensor_links) < len(robot.links):
         raise InputError("method", "'paper' needs a sensor on every link; use 'chain' or 'pairwise'")
 
 
-def pair_covariances(fit: ChainFit, frames: Floats, known: NDArray[np.bool_], noise: Floats) -> tuple[Floats, Floats]:
+def pair_covariances(
+    fit: ChainScratch, frames: Floats, known: NDArray[np.bool_], noise: Floats
+) -> tuple[Floats, Floats]:
     """Variances (freedoms,) of the angles, rad^2, and covariances (n+1, 6, 6) of the platforms, world axes, for angles
     that each depend on the two links of a pair; noise (n+1, 3) standard deviations of the sensors, rad.
 

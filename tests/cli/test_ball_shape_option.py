@@ -10,7 +10,7 @@ import pytest
 
 import vertebra as vb
 from vertebra.cli.answer import CommandError
-from vertebra.cli.ball_shape_text import ball_shape
+from vertebra.cli.options import ball_shape
 
 ROBOT = "cai2023"
 DEG = math.pi / 180
@@ -94,5 +94,5 @@ def test_a_word_is_no_file_and_a_file_is_no_word(robot: vb.Robot, tmp_path: Path
     monkeypatch.chdir(tmp_path)
     Path("straight").write_text("bend_deg\n" + "4\n" * 19)
     assert ball_shape("--shape", "straight", robot).shape.bends[0] == pytest.approx(4 * DEG)
-    with pytest.raises(CommandError, match="is no shape"):
+    with pytest.raises(CommandError, match="is not a shape"):
         ball_shape("--shape", "straighten", robot)

@@ -1,4 +1,4 @@
-"""The DBC file on the command line."""
+"""`vertebra sense dbc`."""
 
 from __future__ import annotations
 
