@@ -305,7 +305,7 @@ def test_a_force_beyond_all_bounds_is_brought_back(page: Running, force: float) 
 
 def test_back_from_another_tab_the_last_shape_is_in_the_scene(page: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also when what is set has no equilibrium by then."""
-    from vertebra.studio.scene.stage import Picture
+    from vertebra.studio.scene import Picture
     from vertebra.studio.shape import tab as shape_tab
 
     tab, stage = page.studio.tabs["shape"], page.studio.stage

@@ -9,8 +9,16 @@ import pytest
 import vertebra as vb
 from vertebra.dynamics.simulate import energy_imbalance
 from vertebra.errors import InputError, MeasurementError, StudioError
-from vertebra.studio.motion.jobs import chosen_step, plan_motion, simulate_motion
-from vertebra.studio.motion.model import completed, lacks, moving_robot, pulls, start_from
+from vertebra.studio.motion.model import (
+    chosen_step,
+    completed,
+    lacks,
+    moving_robot,
+    plan_motion,
+    pulls,
+    simulate_motion,
+    start_from,
+)
 from vertebra.studio.motion.settings import MotionSettings, usual_damping
 
 SWAY = Path(__file__).parents[3] / "examples" / "sway.csv"

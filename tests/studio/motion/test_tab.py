@@ -12,8 +12,7 @@ from tests.studio.whole_studio import Acting
 
 import vertebra as vb
 from vertebra.errors import StudioError
-from vertebra.studio.motion.jobs import simulate_motion
-from vertebra.studio.motion.model import start_from
+from vertebra.studio.motion.model import simulate_motion, start_from
 from vertebra.studio.motion.settings import MotionSettings
 
 pytest.importorskip("viser")

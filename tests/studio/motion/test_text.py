@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.studio.motion.samples import planned, simulated
 
-from vertebra.studio.motion.text import Curves, motion_curves, motion_text, now_text
+from vertebra.studio.motion.motion import Curves, motion_curves, motion_text, now_text
 
 
 def values(html):

@@ -10,7 +10,7 @@ import numpy as np
 from tests.studio.windows import StudioProcess, Window, chromium, studio
 
 import vertebra as vb
-from vertebra.studio.readout import number
+from vertebra.report.document import fixed
 
 SWAY = Path(__file__).parents[3] / "examples" / "sway.csv"
 ROBOT = "dantuono2023"
@@ -49,15 +49,15 @@ def simulated(window: Window) -> None:
     window.press("Pause")
     window.page.get_by_role("button", name="Play", exact=True).wait_for()
     window.slide("Time (s)", 0.5)
-    window.wait("motion-time", number(0.5, 3, "s"))
+    window.wait("motion-time", fixed(0.5, 3, "s"))
     pulled = [held[0], held[1] + 30.0, held[2], held[3]]
     start = vb.shape_from_tensions(robot, held)
     run = vb.simulate(robot, pulled, duration=1.0, dt=1e-3, q0=start.angles, damping=0.02)
     row = int(np.argmin(np.abs(run.time.to_numpy() - 0.5)))
     for i, axis in enumerate("xyz"):
-        window.wait(f"motion-tip-{axis}", number(1e3 * float(run.tip[row, i]), 2, "mm"))
+        window.wait(f"motion-tip-{axis}", fixed(1e3 * float(run.tip[row, i]), 2, "mm"))
     for k in range(4):
-        window.wait(f"motion-tension-{k + 1}", number(pulled[k], 3, "N"))
+        window.wait(f"motion-tension-{k + 1}", fixed(pulled[k], 3, "N"))
     window.picture("motion")
 
 

@@ -19,9 +19,9 @@ from vertebra.papers.paper import Verdict, paper
 from vertebra.papers.printed import fixed
 from vertebra.papers.yang2023.cases import case_numbered, in_paper_axes
 from vertebra.papers.yang2023.cases import solve as yang_solve
+from vertebra.report.document import fixed as number
 from vertebra.studio.papers.model import checked
 from vertebra.studio.papers.tab import LABELS
-from vertebra.studio.readout import number
 
 Page = tuple[StudioProcess, Window, Any]
 

@@ -14,8 +14,8 @@ from vertebra.sensing.simulated.motion import Motion, base_rotation
 from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import START, simulated_frames
 from vertebra.sensing.wire.can import Frame
+from vertebra.studio.sense.run import errors_of, snapshot_of
 from vertebra.studio.sense.settings import TILTS_DEG, SenseSettings
-from vertebra.studio.sense.snapshot import errors_of, snapshot_of
 from vertebra.studio.sense.sources import SensorFault, VirtualNetwork, checked_url, fault_of, virtual_network
 
 ROBOT = vb.load("lapusan2022")

@@ -16,15 +16,17 @@ from vertebra.robot.description import MOUNTS
 from vertebra.statics.path import ShapePath
 from vertebra.statics.shape import Shape, Status
 from vertebra.studio.shape.model import (
+    answer_text,
     gravity_of,
     has_statics,
     loads_of,
+    margin_text,
     pose,
+    pose_text,
     solve,
     straight_lengths,
 )
 from vertebra.studio.shape.settings import LoadSetting, ShapeSettings, first_tensions, most_tensions, usual_tension
-from vertebra.studio.shape.text import answer_text, margin_text, pose_text
 
 PULLED = [name for name in vb.presets() if has_statics(vb.load(name))]
 POSED = [name for name in vb.presets() if name not in PULLED]

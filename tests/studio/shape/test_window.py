@@ -12,9 +12,9 @@ import pytest
 from tests.studio.windows import StudioProcess, Window, chromium, studio
 
 import vertebra as vb
+from vertebra.report.document import fixed
 from vertebra.statics import Shape
-from vertebra.studio.readout import number
-from vertebra.studio.shape.text import margin_text
+from vertebra.studio.shape.model import margin_text
 
 ROBOT = "hu2023-prototype"
 
@@ -30,13 +30,13 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[StudioProce
 def expect(window: Window, shape: Shape) -> None:
     """The page says what `shape` says, to the shown digits."""
     for axis, value in zip("xyz", shape.tip, strict=True):
-        window.wait(f"shape-tip-{axis}", number(1e3 * float(value), 3, "mm"))
-    window.wait("shape-angle", number(np.degrees(np.abs(shape.angles).max()), 2, "deg"))
+        window.wait(f"shape-tip-{axis}", fixed(1e3 * float(value), 3, "mm"))
+    window.wait("shape-angle", fixed(np.degrees(np.abs(shape.angles).max()), 2, "deg"))
     soft = shape.stiffness().stiffness[0]
     window.until(lambda: window.text("shape-stiffness").startswith(f"{soft:.4g}, "))
     window.wait("shape-margin", margin_text(*shape.tension_margin()))
     for k, tension in enumerate(shape.tensions_at_base):
-        window.wait(f"shape-cable-{k}-1", number(float(tension), 3, "N"))
+        window.wait(f"shape-cable-{k}-1", fixed(float(tension), 3, "N"))
 
 
 def test_a_walk_through_the_tab(page: tuple[StudioProcess, Window, Any]) -> None:
@@ -66,7 +66,7 @@ def test_a_walk_through_the_tab(page: tuple[StudioProcess, Window, Any]) -> None
     window.choose("Pull by", "lengths")
     shortenings = [window.slider_value(f"Cable {k} shorter by (mm)") for k in range(1, 5)]
     shape = vb.shape_from_lengths(robot, shortenings=1e-3 * np.array(shortenings), check=False)
-    window.wait("shape-tip-x", number(1e3 * float(shape.tip[0]), 3, "mm"))
+    window.wait("shape-tip-x", fixed(1e3 * float(shape.tip[0]), 3, "mm"))
     window.choose("Pull by", "tensions")
 
     for k in range(4):
@@ -158,7 +158,7 @@ def test_robot_files_good_and_bad(page: tuple[StudioProcess, Window, Any], tmp_p
     path.step(tensions)
     window.slide("Cable 1 (N)", 40)
     shape = path.step([40, *tensions[1:]])
-    window.wait("shape-tip-x", number(1e3 * float(shape.tip[0]), 3, "mm"))
+    window.wait("shape-tip-x", fixed(1e3 * float(shape.tip[0]), 3, "mm"))
     window.wait("shape-steps", "2")
     window.press("Forget the history")
     window.wait("shape-steps", "1")

@@ -11,14 +11,12 @@ from vertebra.errors import StudioError
 from vertebra.mechanics.kinematics import Pose
 from vertebra.statics.shape import Status
 from vertebra.studio.form import Form
-from vertebra.studio.motion.jobs import plan_motion, simulate_motion
-from vertebra.studio.motion.model import Start, lacks, start_from
-from vertebra.studio.motion.motion import Motion, motion_recording
+from vertebra.studio.motion.model import Start, lacks, plan_motion, simulate_motion, start_from
+from vertebra.studio.motion.motion import Motion, MotionPlots, motion_recording, motion_text, now_text
 from vertebra.studio.motion.settings import MotionSettings
-from vertebra.studio.motion.text import MotionPlots, motion_text, now_text
 from vertebra.studio.player import Playback
 from vertebra.studio.readout import light, notes
-from vertebra.studio.scene.stage import Picture
+from vertebra.studio.scene import Picture
 from vertebra.studio.shape.model import has_statics, solve
 from vertebra.studio.shape.tab import ShapeTab
 from vertebra.studio.tab import Tab

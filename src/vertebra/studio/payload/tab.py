@@ -11,9 +11,19 @@ from vertebra.mechanics.kinematics import Pose
 from vertebra.report.payload import axis_top
 from vertebra.robot.tables import Floats
 from vertebra.studio.form import Form, put
-from vertebra.studio.payload import text
-from vertebra.studio.payload.journey_panel import JourneyPanel
-from vertebra.studio.payload.model import PayloadAnswer, check, find_best, has_balls, solve
+from vertebra.studio.payload.journey import JourneyPanel
+from vertebra.studio.payload.model import (
+    PayloadAnswer,
+    answer_text,
+    best_sentence,
+    best_text,
+    body_text,
+    check,
+    find_best,
+    has_balls,
+    other_joints_text,
+    solve,
+)
 from vertebra.studio.payload.settings import (
     AS_IN_SHAPE,
     TIP,
@@ -24,7 +34,7 @@ from vertebra.studio.payload.settings import (
 )
 from vertebra.studio.payload.view import PayloadView
 from vertebra.studio.readout import Plot
-from vertebra.studio.scene.stage import Picture
+from vertebra.studio.scene import Picture
 from vertebra.studio.shape.model import gravity_of
 from vertebra.studio.shape.settings import ShapeSettings
 from vertebra.studio.tab import Tab
@@ -45,7 +55,7 @@ class PayloadTab(Tab[PayloadSettings]):
         robot, gui = self.studio.robot, self.gui
         self.answer, self.form, self._best = None, None, ""
         if not has_balls(robot):
-            gui.add_html(text.other_joints_text(robot))
+            gui.add_html(other_joints_text(robot))
             return
         count, self._most = len(robot.cables), most_tension(robot)
         form = self.form = Form(self.studio, PayloadSettings, "tabs.payload", lambda name: self._changed())
@@ -67,7 +77,7 @@ class PayloadTab(Tab[PayloadSettings]):
     def results(self) -> None:
         self._text = self.gui.add_html("")
         if self.form is None:
-            self._text.content = text.other_joints_text(self.studio.robot)
+            self._text.content = other_joints_text(self.studio.robot)
             return
         self._plot = Plot(self.gui, "What each joint would hold", "joint", "limit (N)")
         self._legend = self.gui.add_html("")
@@ -118,10 +128,10 @@ class PayloadTab(Tab[PayloadSettings]):
             picture = Picture(answer.case.frames, answer.found.tensions, self._most, gravity)
             self.studio.stage.draw(picture)
             self._view.draw(answer)
-            self._text.content = self._best + text.answer_text(answer, self._most)
+            self._text.content = self._best + answer_text(answer, self._most)
             self._text.visible = True
             self._show_limits(answer)
-            self._legend.content = text.body_text(answer.body, self._view.colours) if answer.body is not None else ""
+            self._legend.content = body_text(answer.body, self._view.colours) if answer.body is not None else ""
             self._legend.visible = answer.body is not None
 
     def _show_limits(self, answer: PayloadAnswer) -> None:
@@ -162,10 +172,10 @@ class PayloadTab(Tab[PayloadSettings]):
 
     def _best_found(self, found: BestTensions, goal: str) -> None:
         self._pull(tuple(found.tensions.tolist()))
-        self._best = text.best_text(found, goal)
+        self._best = best_text(found, goal)
         self._show()
         self.studio.status.working(None)
-        self.studio.status.say(text.best_sentence(found))
+        self.studio.status.say(best_sentence(found))
         self.studio.share.changed()
 
     # Follow the leader ----------------------------------------------------------------------------------------------

@@ -10,17 +10,16 @@ import numpy as np
 from vertebra.locked.chain import sphere_grid
 from vertebra.locked.payload import Payload
 from vertebra.report.meshes import Ints, Mesh
-from vertebra.report.payload import NORMAL_SHARE, RING_SIZE, contact_point, force_text
+from vertebra.report.payload import COLOURS, NORMAL_SHARE, RING_SIZE, contact_point, force_text
 from vertebra.report.payload_map import CUT, Body, skin
-from vertebra.report.scene import ARROW_SHARE, MM
+from vertebra.report.scene import ARROW_SHARE, MM, rgb
 from vertebra.robot.tables import Floats
+from vertebra.studio import palette
 from vertebra.studio.form import change
 from vertebra.studio.payload.model import PayloadAnswer
-from vertebra.studio.readout import COLOURS
-from vertebra.studio.scene import palette
 
 if TYPE_CHECKING:
-    from vertebra.studio.scene.stage import Stage
+    from vertebra.studio.scene import Stage
 
 
 class SphereNet(NamedTuple):
@@ -70,8 +69,6 @@ def body_meshes(body: Body) -> dict[int, Mesh]:
 # What the Payload tab adds to the scene: the load, the weakest joint and its contact, the body of payloads.
 
 OPACITY = 0.55
-FREE = "#B5B5B5"
-"""Where no joint gives way."""
 _THIN: dict[str, Any] = {"shaft_radius": 0.008, "head_radius": 0.02, "head_length": 0.05}
 _PLAIN: dict[str, Any] = {"side": "double", "cast_shadow": False, "receive_shadow": False, "visible": False}
 
@@ -144,7 +141,7 @@ class PayloadView:
             node = self._skins[place]
             node.vertices = (self._stage.scale / MM * mesh.vertices).astype(np.float32)
             node.faces = mesh.triangles.astype(np.uint32)
-            colour = palette.rgb(self.colours[joint])
+            colour = rgb(self.colours[joint])
             if tuple(node.color) != colour:
                 node.color = colour
             change(node, "visible", True)
@@ -162,13 +159,13 @@ def joint_colours(body: Body, before: dict[int, str]) -> dict[int, str]:
     colours get steps of one scale, base to tip; none is grey."""
     joints, counts = np.unique(body.joint[body.joint > 0], return_counts=True)
     order = joints[np.argsort(-counts, kind="stable")].tolist()
-    if len(order) > len(COLOURS) - 1:
+    if len(order) > len(palette.LINES) - 1:
         steps = palette.tension_colours(np.arange(1.0, len(joints) + 1), len(joints))
         colours = {
             joint: f"#{r:02x}{g:02x}{b:02x}" for joint, (r, g, b) in zip(joints.tolist(), steps.tolist(), strict=True)
         }
     else:
-        colours = {joint: before[joint] for joint in order if before.get(joint) in COLOURS[:-1]}
-        free = [colour for colour in COLOURS[:-1] if colour not in colours.values()]
+        colours = {joint: before[joint] for joint in order if before.get(joint) in palette.LINES[:-1]}
+        free = [colour for colour in palette.LINES[:-1] if colour not in colours.values()]
         colours |= dict(zip((joint for joint in order if joint not in colours), free, strict=False))
-    return colours | {0: FREE}
+    return colours | {0: COLOURS["unlimited"]}

@@ -17,8 +17,7 @@ from vertebra.robot.tables import Floats
 from vertebra.sensing.recording.shape_reader import McapRecords, RecordedShapes, read_shapes
 from vertebra.sensing.sensed_shape import SensorState
 from vertebra.studio.player import Player
-from vertebra.studio.sense.run import WINDOW, Sensed
-from vertebra.studio.sense.snapshot import NOT_KNOWN, Snapshot, Snapshots, snapshot_of
+from vertebra.studio.sense.run import NOT_KNOWN, WINDOW, Sensed, Snapshot, Snapshots, snapshot_of
 
 if TYPE_CHECKING:
     from vertebra.sensing.live import Replay

@@ -12,7 +12,7 @@ from vertebra.errors import StudioError
 from vertebra.mechanics.kinematics import Pose
 from vertebra.studio.form import Form, change
 from vertebra.studio.readout import light, notes
-from vertebra.studio.scene.stage import Picture
+from vertebra.studio.scene import Picture
 from vertebra.studio.sense.recorder import LIMITS, NOTHING, RecorderSwitch, RecordingControls
 from vertebra.studio.sense.replay import RecordingPlayer
 from vertebra.studio.sense.run import Sensed, SenseRun

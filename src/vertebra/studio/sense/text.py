@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vertebra.report.meshes import Mesh, revolved
+from vertebra.report.document import fixed
+from vertebra.report.meshes import Mesh, quaternions, revolved
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.sensing.recording.shape_log import joint_names
 from vertebra.sensing.sensed_shape import SensorState
 from vertebra.studio.form import change
-from vertebra.studio.readout import Plot, Value, grid, light, notes, number, readout
-from vertebra.studio.scene.robot_view import quaternions
-from vertebra.studio.scene.stage import Picture
-from vertebra.studio.sense.run import Sensed
-from vertebra.studio.sense.snapshot import NOT_KNOWN, Snapshot, measured_turns
+from vertebra.studio.readout import Plot, Value, grid, light, notes, readout
+from vertebra.studio.scene import Picture
+from vertebra.studio.sense.run import NOT_KNOWN, Sensed, Snapshot, measured_turns
 
 if TYPE_CHECKING:
     from vertebra.studio.studio import Studio
@@ -46,7 +45,7 @@ def _tip(snapshot: Snapshot) -> list[Value]:
     spread = float(np.sqrt(np.sum(snapshot.sigmas**2)))
     return [
         *(
-            Value(f"sense-tip-{axis}", f"tip {axis}", f"{number(1e3 * float(place), 2, '')} ± {_mm(float(sigma))}")
+            Value(f"sense-tip-{axis}", f"tip {axis}", f"{fixed(1e3 * float(place), 2, '')} ± {_mm(float(sigma))}")
             for axis, place, sigma in zip("xyz", snapshot.tip, snapshot.sigmas, strict=True)
         ),
         Value("sense-sigma", "spread of the tip (sigma)", _mm(spread)),
@@ -58,10 +57,10 @@ def _errors(sensed: Sensed, means: tuple[float, float] | None) -> list[Value]:
         return []
     values = [
         Value("sense-tip-error", "tip error, true to sensed", _mm(sensed.tip_error)),
-        Value("sense-turn-error", "orientation error of the tip", number(math.degrees(sensed.turn_error), 2, "deg")),
+        Value("sense-turn-error", "orientation error of the tip", fixed(math.degrees(sensed.turn_error), 2, "deg")),
     ]
     if means is not None:
-        text = f"{_mm(means[0])}, {number(math.degrees(means[1]), 2, 'deg')}"
+        text = f"{_mm(means[0])}, {fixed(math.degrees(means[1]), 2, 'deg')}"
         values.append(Value("sense-mean-errors", "mean of the last 20 s", text))
     return values
 
@@ -116,7 +115,7 @@ def _health(robot: Robot, snapshot: Snapshot, rates: Floats) -> str:
             f"{rates[row]:.0f}",
             _milliseconds(float(snapshot.ages[row])),
             "-" if snapshot.lost[row] == NOT_KNOWN else str(snapshot.lost[row]),
-            number(math.degrees(snapshot.headings[row]), 1, ""),
+            fixed(math.degrees(snapshot.headings[row]), 1),
         )
         for row, link in enumerate(robot.sensor_links.tolist())
     ]
@@ -127,7 +126,7 @@ def _health(robot: Robot, snapshot: Snapshot, rates: Floats) -> str:
 def _joints(robot: Robot, snapshot: Snapshot) -> str:
     names: Sequence[str] = joint_names(robot)
     rows = [
-        (name.removeprefix("joint").replace("_", " "), number(math.degrees(angle), 2, ""), _degrees(float(sigma)))
+        (name.removeprefix("joint").replace("_", " "), fixed(math.degrees(angle), 2), _degrees(float(sigma)))
         for name, angle, sigma in zip(names, snapshot.angles.tolist(), snapshot.angle_sigmas.tolist(), strict=True)
     ]
     table = grid("Joint angles", ("joint", "angle (deg)", "sigma (deg)"), rows[:MOST_ROWS], "sense-joint")
@@ -135,11 +134,11 @@ def _joints(robot: Robot, snapshot: Snapshot) -> str:
 
 
 def _mm(metres: float) -> str:
-    return number(1e3 * metres, 2, "mm") if math.isfinite(metres) else "not known"
+    return fixed(1e3 * metres, 2, "mm") if math.isfinite(metres) else "not known"
 
 
 def _degrees(radians: float) -> str:
-    return number(math.degrees(radians), 2, "") if math.isfinite(radians) else "not known"
+    return fixed(math.degrees(radians), 2) if math.isfinite(radians) else "not known"
 
 
 def _milliseconds(seconds: float) -> str:

@@ -12,7 +12,7 @@ from vertebra.mechanics.problem import Load
 from vertebra.report.scene import acts_at, round_number_below
 from vertebra.robot.tables import Floats
 from vertebra.statics.shape import Shape
-from vertebra.studio.scene import palette
+from vertebra.studio import palette
 from vertebra.studio.shape.settings import MOST_LOADS, LoadSetting
 
 if TYPE_CHECKING:

@@ -11,13 +11,21 @@ from vertebra.robot.tables import BALL
 from vertebra.statics.path import ShapePath
 from vertebra.statics.shape import Shape, Status
 from vertebra.studio.form import Form
+from vertebra.studio.palette import brightest
 from vertebra.studio.readout import Plot, notes
-from vertebra.studio.scene.palette import brightest
-from vertebra.studio.scene.stage import Picture
+from vertebra.studio.scene import Picture
 from vertebra.studio.shape.loads import Loads
-from vertebra.studio.shape.model import Answer, gravity_of, has_statics, pose, solve, straight_lengths
+from vertebra.studio.shape.model import (
+    Answer,
+    answer_text,
+    gravity_of,
+    has_statics,
+    pose,
+    pose_text,
+    solve,
+    straight_lengths,
+)
 from vertebra.studio.shape.settings import ShapeSettings, rubs
-from vertebra.studio.shape.text import answer_text, pose_text
 from vertebra.studio.tab import Tab
 
 
