@@ -1,4 +1,4 @@
-"""What shows results on the page: tables of numbers, lamps, legends, plots, and the status line."""
+"""What shows results on the page: tables of numbers, lights, legends, plots, and the status line."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def grid(title: str, headers: Sequence[str], rows: Iterable[Sequence[str]], key:
 
 
 def light(key: str, good: bool | None, text: str) -> str:
-    """A lamp with words, since a colour alone says nothing to some: a tick, a cross or a question mark."""
+    """A light with words, since not everyone sees its colour: a tick, a cross or a question mark."""
     kind, sign = {True: ("good", "\u2713"), False: ("bad", "\u2717"), None: ("open", "?")}[good]
     return (
         f'<p class="vb-light vb-{kind}" data-value="{escape(key)}" data-state="{kind}">'
@@ -125,7 +125,7 @@ class Status:
         change(self._handle, "content", html)
 
 
-# Plots on the page: lines over a common axis, both with units, in colours that everyone tells apart.
+# Plots on the page: lines over a common axis, both with units, in colours that everyone can tell apart.
 
 MOST_POINTS = 600
 HEIGHT = 190
@@ -164,7 +164,7 @@ class Plot:
     def _pin(self, low: float, high: float) -> None:
         """State what x spans: by itself a plot keeps the span of the first data that it was drawn with.
 
-        Each new span draws the plot anew, so one that grows by a little gets room to grow on.
+        Each new span redraws the whole plot, so one that grows a little gets room to grow further.
         """
         if high <= low:
             low, high = low - 0.5, high + 0.5

@@ -30,12 +30,12 @@ CABLE_THICKNESS = 0.006
 
 
 class RobotView:
-    """One robot; made anew for another one."""
+    """One robot; another robot gets another view."""
 
     def __init__(self, scene: viser.SceneApi, robot: Robot, name: str = "/robot", opacity: float | None = None) -> None:
         self.robot = robot
         self.scale = 1.0 / float(robot.length)
-        """Viewer lengths a metre."""
+        """Viewer lengths per metre."""
         self._scene, self._name, self._opacity = scene, name, opacity
         self._root = scene.add_frame(name, show_axes=False)
         self._paths = CablePaths(robot)
@@ -225,7 +225,7 @@ class Stage:
 
     @property
     def scale(self) -> float:
-        """Viewer lengths a metre."""
+        """Viewer lengths per metre."""
         assert self.view is not None
         return self.view.scale
 
@@ -239,7 +239,7 @@ class Stage:
         self._darken()
 
     def choose_robot(self, robot: Robot) -> None:
-        """Another robot: everything of the last one goes."""
+        """Another robot: remove everything of the last one."""
         for view in (self.view, self._ghost):
             if view is not None:
                 view.remove()

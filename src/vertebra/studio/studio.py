@@ -77,7 +77,7 @@ class Studio:
         self.address.stop()
 
     def _leave(self) -> None:
-        """Every tab lets go of what it holds: threads, buses, files."""
+        """Every tab releases its threads, buses and files."""
         self._hide()
         for name in self._built:
             self.tabs[name].removed()
@@ -99,21 +99,21 @@ class Studio:
         return handle
 
     def act(self, act: Callable[[], None], handle: Any = None) -> None:
-        """Do what a person asks for; what went wrong before is off the page then."""
+        """Do what a person asks for; an earlier error message is cleared first."""
         self.status.clear()
         if handle is not None:
             keep_in_range(handle)
         act()
-        self.server.flush()  # the answer leaves at once, not with the next window of messages
+        self.server.flush()  # send the answer now, not with the next batch of messages
         self.share.changed()
 
     def fail(self, error: Exception) -> None:
-        """Show an error; one that is nobody's fault but ours also goes to the log, with its traceback."""
+        """Show an error; one that is our own fault is also logged with its traceback."""
         if isinstance(error, VertebraError):
             self.status.error(str(error))
         else:
             LOG.error("".join(traceback.format_exception(error)))
-            self.status.error(f"Something failed inside: {type(error).__name__}: {error}. The page goes on.")
+            self.status.error(f"Internal error: {type(error).__name__}: {error}. The page keeps working.")
 
     # The page -------------------------------------------------------------------------------------------------------
 
@@ -179,7 +179,7 @@ class Studio:
         )
 
     def choose_robot(self, robot: Robot, source: RobotSource) -> None:
-        """Take another robot: all controls that depend on it are made anew. When that fails, the one before stays."""
+        """Take another robot: all controls that depend on it are rebuilt. If that fails, the previous robot stays."""
         before = (self.robot, self.source) if self._built else None
         try:
             self._choose_robot(robot, source)
@@ -230,7 +230,7 @@ class Studio:
         return State(robot=self.source, mode=self.mode, view=self.stage.settings(), tabs=tabs)
 
     def restore(self, state: State) -> None:
-        """Set everything as a state says, or nothing: what does not fit its robot puts all back as it was."""
+        """Set everything as a state says, or nothing: if something does not fit its robot, everything is restored."""
         if state.mode not in self.tabs:
             raise StudioError("mode", f"must be one of {', '.join(self.tabs)}, not {state.mode!r}")
         chosen = {name: _checked(self.tabs, name, settings) for name, settings in state.tabs.items()}
@@ -299,7 +299,7 @@ class Share:
         more.on_click(self._recording)
 
     def changed(self) -> None:
-        """Make the link anew."""
+        """Update the link."""
         try:
             packed = states.to_link(self._studio.state())
         except StudioError as error:
@@ -314,7 +314,7 @@ class Share:
         html = f'<p class="vb-note">{html}</p>'
         change(self._link, "content", html)
 
-    # These run on threads of the viewer, one a click: a picture waits for the window that draws it.
+    # These run on threads of the viewer, one per click: a picture waits for the window that draws it.
 
     def _picture(self, event: Any) -> None:
         import imageio.v3

@@ -150,7 +150,7 @@ def test_a_plan_is_that_of_allocate_tensions(robot, start, method):
     assert motion.plan.broken == int((~found.feasible).sum())
     assert motion.plan.most_tension.value == pytest.approx(found.tensions.max())
     assert motion.plan.contact.value == pytest.approx(found.contacts.normal.min())
-    assert motion.plan.most_moment.value == pytest.approx(np.abs(found.tau).max())
+    assert motion.plan.most_torque.value == pytest.approx(np.abs(found.tau).max())
     if method == "per_link":
         np.testing.assert_allclose(motion.along, found.tensions, atol=1e-9)
         assert motion.plan.worst == ""
@@ -175,7 +175,7 @@ def test_a_trajectory_file_is_played(robot, start):
     motion = plan_motion(robot, start, MotionSettings(source="file", file=SWAY.name), SWAY, report=quiet)
     assert motion.kind == "planned"
     assert SWAY.name in motion.words
-    assert len(motion.time) == motion.plan.moments
+    assert len(motion.time) == motion.plan.instants
 
 
 def test_a_wrong_trajectory_file_is_named_without_its_folder(tmp_path, robot, start):

@@ -12,11 +12,11 @@ from vertebra.errors import DescriptionError, InputError
 from vertebra.studio.payload.journey import (
     MOST_FRAMES,
     carried,
+    chosen_pictures,
     example_inner,
     example_path,
     follow,
     journey_text,
-    pictures,
 )
 from vertebra.studio.payload.model import find_best
 from vertebra.studio.payload.settings import EXAMPLE_PATHS, SAME_INNER, PayloadSettings
@@ -60,15 +60,15 @@ def test_journey_of_examples(robot):
     assert journey.states == expected.states
     forces = [None if found is None else found.force for found in expected.holdings]
     assert [None if found is None else found.force for found in journey.holdings] == forces
-    assert played.moments[0].step == 0
-    assert played.moments[-1].step == len(journey.steps)
+    assert played.pictures[0].step == 0
+    assert played.pictures[-1].step == len(journey.steps)
     steps, ((name, loads), (_, wanted)) = carried(journey)
     assert steps.tolist() == [step for step, force in enumerate(forces, 1) if force is not None]
     finite = [force for force in forces if force is not None and math.isfinite(force)]
     assert [load for load in loads if load <= max(finite)] == finite
     assert ("no limit" in name) == (len(finite) < len(loads))
     assert set(wanted) == {0.3}
-    moment = next(moment for moment in played.moments if moment.step == journey.weakest + 1)
+    moment = next(moment for moment in played.pictures if moment.step == journey.weakest + 1)
     page = journey_text(journey, moment)
     assert f'data-value="payload-carries">{journey.holdings[journey.weakest].force:.4g} N<' in page
     assert 'data-state="good"' in page
@@ -85,7 +85,7 @@ def test_journey_goes_on_where_nothing_holds(robot):
     settings = PayloadSettings(tensions=(0.5,) * 3, inner=SAME_INNER, inner_tension=0.5)
     played = follow(robot, settings, robot.gravity, None, None, report=quiet)
     assert not played.journey.holds
-    moment = next(moment for moment in played.moments if moment.step == played.journey.weakest + 1)
+    moment = next(moment for moment in played.pictures if moment.step == played.journey.weakest + 1)
     assert 'data-state="bad"' in journey_text(played.journey, moment)
 
 
@@ -101,8 +101,8 @@ def test_pictures_are_thinned(robot, monkeypatch):
     settings = PayloadSettings(tensions=PULL, inner_tension=70.0)
     journey = follow(robot, settings, robot.gravity, None, None, report=quiet).journey
     links = len(journey.pair.outer.links) + len(journey.pair.inner.links)
-    assert len(pictures(journey)) * links <= MOST_FRAMES
+    assert len(chosen_pictures(journey)) * links <= MOST_FRAMES
     monkeypatch.setattr("vertebra.studio.payload.journey.MOST_FRAMES", 50 * links)
-    few = pictures(journey)
+    few = chosen_pictures(journey)
     assert len(few) == 50
     assert (few[0].step, few[-1].step) == (0, len(journey.steps))

@@ -59,7 +59,7 @@ def test_what_is_played_comes_back_while_it_records_and_after(tmp_path):
             assert [kind for kind, _ in McapRecords(path)].count("Attachment") == 2
         (tmp_path / "run.blf").write_bytes(recording.frames())
         assert list(read_frames(tmp_path / "run.blf")) == RUN.frames
-        assert "Recorded" in recording.told
+        assert "Recorded" in recording.summary
         assert not recording.running
         play(switch)  # goes nowhere
     finally:
@@ -94,7 +94,7 @@ def test_a_recording_ends_at_its_limits(monkeypatch):
     try:
         assert recording.join(30)
         assert recording.full
-        assert "limit" in recording.told
+        assert "limit" in recording.summary
     finally:
         recording.discard()
 

@@ -79,7 +79,7 @@ def bench(folder, robot: str = "lapusan2022") -> Iterator[Bench]:
     made = Bench(folder, robot)
     try:
         yield made
-        assert "Something failed inside" not in made.told
+        assert "Internal error" not in made.told
     finally:
         made.do(made.tab.hidden)
         made.studio.close()
@@ -178,7 +178,7 @@ def test_a_recording_is_made_downloaded_and_kept_in_the_folder(tmp_path):
             made.tab.recording()
         assert soon(lambda: made.snapshot is not None)
         made.record(True)
-        assert soon(lambda: "Recording:" in made.tab._recorder.told.content)
+        assert soon(lambda: "Recording:" in made.tab._recorder.note.content)
         assert soon(lambda: made.tab._recorder._recording._size() > 20_000)
         name, content = made.tab.recording()
         made.record(False)

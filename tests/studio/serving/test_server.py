@@ -60,7 +60,7 @@ def test_without_a_port_the_next_free_one(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("port", [-1, 65536])
 def test_no_port(port: int) -> None:
-    with pytest.raises(StudioError, match=r"^port: .* is no port"):
+    with pytest.raises(StudioError, match=r"^port: .* is not a port"):
         listening_socket("127.0.0.1", port)
 
 

@@ -223,5 +223,5 @@ def test_every_end_of_a_shape_has_its_words(name: str) -> None:
 
 
 def test_margins_in_words() -> None:
-    assert margin_text(0.423, math.inf) == "holds down to 42.3 %, at any more of these tensions"
-    assert margin_text(0.0, 9.47) == "holds even slack, up to 947 % of these tensions"
+    assert margin_text(0.423, math.inf) == "stable above 42.3 % of these tensions"
+    assert margin_text(0.0, 9.47) == "stable from slack to 947 % of these tensions"

@@ -48,11 +48,11 @@ def test_a_walk_through_the_tab(page: tuple[StudioProcess, Window, Any]) -> None
     expect(window, vb.shape_from_tensions(robot, tensions))
 
     window.open_folder("Mount")
-    window.choose("Stands on", "ceiling")
-    window.slide("Tilted by (deg)", 90)
+    window.choose("Mounted on", "ceiling")
+    window.slide("Tilt (deg)", 90)
     expect(window, vb.shape_from_tensions(robot, tensions, gravity=[9.8, 0, 0]))
-    window.slide("Tilted by (deg)", 0)
-    window.choose("Stands on", "as in the file")
+    window.slide("Tilt (deg)", 0)
+    window.choose("Mounted on", "as in the file")
 
     window.open_folder("Loads")
     window.press("Add a load at the tip")
@@ -63,11 +63,11 @@ def test_a_walk_through_the_tab(page: tuple[StudioProcess, Window, Any]) -> None
     window.press("Remove load 1")
     expect(window, vb.shape_from_tensions(robot, tensions))
 
-    window.choose("Pull by", "lengths")
-    shortenings = [window.slider_value(f"Cable {k} shorter by (mm)") for k in range(1, 5)]
+    window.choose("Control by", "lengths")
+    shortenings = [window.slider_value(f"Shorten cable {k} by (mm)") for k in range(1, 5)]
     shape = vb.shape_from_lengths(robot, shortenings=1e-3 * np.array(shortenings), check=False)
     window.wait("shape-tip-x", fixed(1e3 * float(shape.tip[0]), 3, "mm"))
-    window.choose("Pull by", "tensions")
+    window.choose("Control by", "tensions")
 
     for k in range(4):
         window.slide(f"Cable {k + 1} (N)", 0)

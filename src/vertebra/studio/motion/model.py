@@ -43,8 +43,8 @@ class Start:
     gravity: Floats
     """(3,) m/s^2."""
     loads: tuple[Load, ...]
-    rubs: bool
-    """Whether cables rub in their holes, by the laws of the robot file."""
+    friction: bool
+    """Whether cables have friction in their holes, by the laws of the robot file."""
     words: str
 
     def same(self, other: Start | None) -> bool:
@@ -54,14 +54,14 @@ class Start:
             and np.array_equal(self.angles, other.angles)
             and np.array_equal(self.tensions, other.tensions)
             and np.array_equal(self.gravity, other.gravity)
-            and (self.loads, self.rubs) == (other.loads, other.rubs)
+            and (self.loads, self.friction) == (other.loads, other.friction)
         )
 
 
 def start_from(shape: Shape | None, robot: Robot) -> Start:
     """Of a solved shape; without one the straight robot."""
     if shape is None:
-        words = "straight, at rest: the Shape tab has no shape that holds"
+        words = "straight, at rest: the Shape tab has no stable shape"
         return Start(np.zeros(robot.freedoms), np.zeros(len(robot.cables)), robot.gravity.copy(), (), True, words)
     words = "the shape of the Shape tab, at rest"
     return Start(shape.angles, shape.tensions_at_base, shape.gravity, shape.loads, bool(shape.friction), words)
@@ -91,7 +91,7 @@ def lacks(robot: Robot, fill: bool) -> str:
 
 
 def completed(settings: MotionSettings, robot: Robot, start: Start) -> MotionSettings:
-    """The settings with the studio's own choices for what nobody has set."""
+    """The settings with the studio's own choices for what is not set."""
     own = {
         "tensions": settings.tensions or tuple(start.tensions.tolist()),
         "amplitude": usual_step(robot) if settings.amplitude is None else settings.amplitude,
@@ -163,13 +163,13 @@ def simulate_motion(robot: Robot, start: Start, settings: MotionSettings, *, rep
     try:
         run = simulate(
             moving, tensions if len(base) else None, duration=settings.duration, dt=dt, q0=start.angles,
-            damping=damping, gravity=start.gravity, loads=start.loads, friction=None if start.rubs else 0.0,
+            damping=damping, gravity=start.gravity, loads=start.loads, friction=None if start.friction else 0.0,
             every=max(1, steps // kept), progress=lambda done, whole: report(done / whole),
         )  # fmt: skip
     except VertebraError as error:
         run, fault = _so_far(error), str(error)
     facts = _run_facts(moving, run, start, settings, dt, fault, (model.frequencies[0], model.frequencies[-1]))
-    notes = (*_notes(robot, settings), *_rubbing(robot, start), *_slack(settings, base))
+    notes = (*_notes(robot, settings), *_friction_note(robot, start), *_slack(settings, base))
     return Motion(
         "simulated", moving, run["time"].to_numpy(), run["q"].to_numpy(), run["tip"].to_numpy(),
         run["tensions"].to_numpy(), None, start.gravity, f"From {start.words}.", notes, run=facts,
@@ -188,7 +188,7 @@ def plan_motion(robot: Robot, start: Start, settings: MotionSettings, path: Path
     moving = moving_robot(robot, settings.fill_inertia)
     settings = completed(settings, moving, start)
     report(0.0)
-    motion, told = (sway(moving, settings), ()) if path is None else _read(path, moving)
+    motion, remarks = (sway(moving, settings), ()) if path is None else _read(path, moving)
     limits = moving.cables["max_tension"]
     found = allocate_tensions(
         moving, motion.q, motion.qd, motion.qdd, start.gravity, start.loads, method=settings.method,
@@ -200,7 +200,7 @@ def plan_motion(robot: Robot, start: Start, settings: MotionSettings, path: Path
     along = found.tensions[rows] if found.tensions.ndim == 3 else None
     return Motion(
         "planned", moving, motion.time[rows], found.q[rows], case.tip[rows], found.base_tensions[rows], along,
-        start.gravity, words, (*_notes(robot, settings), *told), plan=_plan_facts(case, rows),
+        start.gravity, words, (*_notes(robot, settings), *remarks), plan=_plan_facts(case, rows),
     )  # fmt: skip
 
 
@@ -213,7 +213,7 @@ def _read(path: Path, robot: Robot) -> tuple[SampledMotion, tuple[str, ...]]:
 
 
 def _so_far(error: VertebraError) -> xarray.Dataset:
-    """What a run had until it ended early; any other error goes on."""
+    """What a run had until it ended early; any other error is raised."""
     import xarray
 
     run = getattr(error, "result", None)
@@ -244,13 +244,13 @@ def _run_facts(
 def _notes(robot: Robot, settings: MotionSettings) -> list[str]:
     if not settings.fill_inertia or has_inertia(robot):
         return []
-    return ["Links whose inertia the robot file does not give are taken for solid cylinders."]
+    return ["Links whose inertia the robot file does not give are treated as solid cylinders."]
 
 
-def _rubbing(robot: Robot, start: Start) -> list[str]:
-    if not start.rubs or all(law.is_none for law in robot.friction_laws):
+def _friction_note(robot: Robot, start: Start) -> list[str]:
+    if not start.friction or all(law.is_none for law in robot.friction_laws):
         return []
-    return ["Cables rub in their holes: tensions are those at the base, and fall towards the tip."]
+    return ["Cables have friction in their holes: tensions shown are those at the base; they fall towards the tip."]
 
 
 def _slack(settings: MotionSettings, base: Floats) -> list[str]:
@@ -264,10 +264,10 @@ def _slack(settings: MotionSettings, base: Floats) -> list[str]:
 def _plan_facts(case: DynamicsCase, rows: np.ndarray) -> PlanFacts:
     found: Allocation = case.allocation
     pulls_at = found.tensions if case.along is None else found.tensions.max(axis=2)
-    moment, contact = case.worst(np.abs(found.tau)), case.least_contact()
+    torque, contact = case.worst(np.abs(found.tau)), case.least_contact()
     return PlanFacts(
         found.method, case.feasible[rows], int((~case.feasible).sum()), len(case.time), _worst_text(case),
-        _peak(case.worst(pulls_at)), _peak(moment), None if contact is None else _peak(contact),
+        _peak(case.worst(pulls_at)), _peak(torque), None if contact is None else _peak(contact),
     )  # fmt: skip
 
 

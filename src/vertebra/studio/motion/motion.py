@@ -71,19 +71,19 @@ class PlanFacts:
     feasible: NDArray[np.bool_]
     """(N,) whether all constraints hold."""
     broken: int
-    """Moments at which some constraint does not hold, of `moments`."""
-    moments: int
+    """Instants at which some constraint does not hold, of `instants`."""
+    instants: int
     worst: str
     """Which joint, by how much, when; empty when feasible."""
     most_tension: Peak
     """N"""
-    most_moment: Peak
-    """N*m, of the moments that the motion needs."""
+    most_torque: Peak
+    """N*m, of the torques that the motion needs."""
     contact: Peak | None
     """N, the least force between two links; None for robots without contact points."""
 
     def __repr__(self) -> str:
-        held = f"not feasible at {self.broken} of {self.moments} moments" if self.broken else "feasible"
+        held = f"not feasible at {self.broken} of {self.instants} instants" if self.broken else "feasible"
         return f"PlanFacts({self.method}, {held}, up to {self.most_tension.value:.4g} N)"
 
 
@@ -145,7 +145,7 @@ class Motion:
 # Times are those of the motion. Every channel says that nothing in it was measured.
 
 RECORDED_ROWS_A_SECOND, MOST_RECORDED_ROWS, MOST_RECORDED_FRAMES = 60, 1200, 12_000
-"""Moments of a recording, and frames of links in all of them together: more takes longer than a click should."""
+"""Instants of a recording, and frames of links in all of them together: more takes longer than a click should."""
 _NUMBERS = {"type": "array", "items": {"type": "number"}}
 _TENSIONS = {
     "title": "vertebra.Tensions",
@@ -251,7 +251,7 @@ def motion_text(motion: Motion) -> str:
 
 
 def now_text(motion: Motion, row: int) -> str:
-    """HTML of one moment."""
+    """HTML of one instant."""
     x, y, z = (1e3 * motion.tips[row]).tolist()
     angles = motion.angles[row]
     most = int(np.abs(angles).argmax())
@@ -294,22 +294,22 @@ def _run_values(run: RunFacts) -> list[Value]:
     low, high = run.frequencies
     return [
         Value("motion-balance", "balance error", f"{run.imbalance:.2g} J ({run.share:.1g} of the largest)"),
-        Value("motion-step", "step" + (", chosen" if run.chosen else ""), significant(1e3 * run.dt, "ms", 3)),
+        Value("motion-step", "time step" + (", automatic" if run.chosen else ""), significant(1e3 * run.dt, "ms", 3)),
         Value("motion-frequencies", "natural frequencies", f"{low:.3g} to {high:.3g} Hz"),
     ]
 
 
 def _plan_light(plan: PlanFacts) -> str:
     if not plan.broken:
-        return light("motion-status", True, "Feasible at every moment")
-    share = "at any moment" if plan.broken == plan.moments else f"at {plan.broken} of {plan.moments} moments"
+        return light("motion-status", True, "Feasible at every instant")
+    share = "at any instant" if plan.broken == plan.instants else f"at {plan.broken} of {plan.instants} instants"
     return light("motion-status", False, f"Not feasible {share}") + notes([f"Worst: {plan.worst}."])
 
 
 def _plan_values(plan: PlanFacts) -> list[Value]:
     values = [
         Value("motion-most-tension", "largest tension", _peak(plan.most_tension, "N", "cable")),
-        Value("motion-most-moment", "largest moment needed", _peak(plan.most_moment, "N m", "joint")),
+        Value("motion-most-torque", "largest torque needed", _peak(plan.most_torque, "N m", "joint")),
     ]
     if plan.contact is not None:
         parts = ": the links part" if plan.contact.value < 0 else ""
@@ -324,7 +324,7 @@ def _peak(peak: Peak, unit: str, owner: str) -> str:
 # Plots of a motion over time, with a line at the instant that is shown.
 
 MOST_POINTS = 500
-"""Of one curve: all of it goes to every window a few times a second."""
+"""Of one curve: all of it is sent to every window a few times a second."""
 MOST_CABLES = 12
 TIME, NOW = "time (s)", "now"
 

@@ -102,13 +102,13 @@ class PlayedJourney:
     """A journey and its pictures."""
 
     journey: Journey
-    moments: tuple[Moment, ...]
+    pictures: tuple[Moment, ...]
 
 
 def follow(
     outer: Robot, settings: PayloadSettings, gravity: Floats, inner: Path | None, path: Path | None, *, report: Report
 ) -> PlayedJourney:
-    """`vertebra.follow_the_leader` of the robot around an inner snake; goes on where the rigid snake does not hold.
+    """`vertebra.follow_the_leader` of the robot around an inner snake; continues where the rigid snake does not hold.
 
     `inner`, `path`: files; None for the example that the settings name.
     """
@@ -119,7 +119,7 @@ def follow(
         tip_load=settings.tip_load * direction_of(settings, gravity), come_back=settings.come_back, check=False,
     )  # fmt: skip
     report(0.7)
-    return PlayedJourney(journey, pictures(journey))
+    return PlayedJourney(journey, chosen_pictures(journey))
 
 
 def _inner(outer: Robot, settings: PayloadSettings, file: Path | None) -> Robot:
@@ -128,7 +128,7 @@ def _inner(outer: Robot, settings: PayloadSettings, file: Path | None) -> Robot:
     return outer if settings.inner == SAME_INNER else example_inner(outer)
 
 
-def pictures(journey: Journey) -> tuple[Moment, ...]:
+def chosen_pictures(journey: Journey) -> tuple[Moment, ...]:
     """As many pictures as can be kept: fewer of each step, then not of every step."""
     links = len(journey.pair.outer.links) + len(journey.pair.inner.links)
     room = max(MOST_FRAMES // links, 2)
@@ -145,13 +145,13 @@ HEADROOM = 1.2
 
 
 def journey_text(journey: Journey, moment: Moment) -> str:
-    """HTML of what holds now, and of the journey as a whole."""
+    """HTML of the present step and of the journey as a whole."""
     found = journey.holdings[moment.step - 1] if moment.step else None
     outer, inner = moment.links_out
     values = [
         Value("payload-step", "step", moment.label),
         Value("payload-lock", "now", str(moment.lock)),
-        Value("payload-out", "links out", f"{outer} outer, {inner} inner"),
+        Value("payload-out", "links outside", f"{outer} outer, {inner} inner"),
         *_holding(found),
     ]
     whole = [Value(f"payload-journey-{label.replace(' ', '-')}", label, text) for label, text in _rows(journey)]
@@ -184,7 +184,7 @@ def _holding(found: Holding | None) -> list[Value]:
     texts = ("-", "-", "-")
     if found is not None:
         texts = force_text(found.force), force_text(found.margin), weakest_text(found.joint, found.payload.mode)
-    labels = (("carries", "carries at the tip"), ("margin", "beyond the tip load"), ("gives", "gives way"))
+    labels = (("carries", "carries at the tip"), ("margin", "margin above the tip load"), ("gives", "gives way"))
     return [Value(f"payload-{key}", label, text) for (key, label), text in zip(labels, texts, strict=True)]
 
 
@@ -195,8 +195,8 @@ def _rows(journey: Journey) -> list[tuple[str, str]]:
 # In the scene and on the page.
 
 SECTORS = 16
-WAY = rgb(palette.LINES[3])
-"""Of the line that the tip has gone; seen on light and on dark."""
+PATH_COLOUR = rgb(palette.LINES[3])
+"""Of the tip's path; seen on light and on dark."""
 LOOSE = {Snake.OUTER: Lock.OUTER_LOOSE, Snake.INNER: Lock.INNER_LOOSE}
 _PLAIN: dict[str, Any] = {"cast_shadow": False, "receive_shadow": False}
 
@@ -215,7 +215,7 @@ class Snakes:
                 "/journey/guide", (self._scale * guide.vertices).astype(np.float32), guide.triangles.astype(np.uint32),
                 color=rgb(GUIDE_COLOUR), opacity=0.3, side="double", **_PLAIN,
             ),
-            self._line("way", longest_body(journey), WAY),
+            self._line("way", longest_body(journey), PATH_COLOUR),
         ]  # fmt: skip
         if journey.plan is not None:
             self._nodes.append(self._line("wanted", journey.plan.path, palette.GHOST))
@@ -279,7 +279,7 @@ PICTURE_TIME = 0.05
 
 class JourneyPanel:
     """Controls, scene and results of a journey: `asked` is called to start one, `begun` before it is shown, `left` when
-    a person wants it no more."""
+    a person leaves it."""
 
     def __init__(
         self, studio: Studio, form: Form[PayloadSettings], asked: Callable[[], None], begun: Callable[[], None],
@@ -311,10 +311,10 @@ class JourneyPanel:
         studio, folder = self._studio, self._studio.folder
         inner = None if settings.inner in (EXAMPLE_INNER, SAME_INNER) else folder.read_path(settings.inner)
         path = None if settings.path in EXAMPLE_PATHS else folder.read_path(settings.path)
-        studio.status.working(0.0, "The snakes set out ...")
+        studio.status.working(0.0, "Computing the journey ...")
         studio.jobs.start(
             follow, studio.robot, settings, gravity, inner, path, done=self._ready, failed=studio.fail,
-            progress=lambda share: studio.status.working(share, "The snakes set out ..."),
+            progress=lambda share: studio.status.working(share, "Computing the journey ..."),
         )  # fmt: skip
 
     def _ready(self, played: PlayedJourney) -> None:
@@ -332,12 +332,12 @@ class JourneyPanel:
             steps, lines = carried(played.journey)
             if len(steps):
                 self._plot.show(steps, lines)
-        self._player.load(np.arange(float(len(played.moments))) * PICTURE_TIME)
+        self._player.load(np.arange(float(len(played.pictures))) * PICTURE_TIME)
         self._show(0)
         self._player.play()
 
     def leave(self) -> None:
-        """Take the journey out of the scene, and the robot back."""
+        """Remove the journey from the scene and show the robot again."""
         self._player.pause()
         self.played = None
         if self._snakes is None:
@@ -358,8 +358,8 @@ class JourneyPanel:
     def _show(self, row: int) -> None:
         if self.played is None or self._snakes is None:
             return
-        moment = self.played.moments[row]
-        changed = moment.step != self.played.moments[self._row % len(self.played.moments)].step or row == 0
+        moment = self.played.pictures[row]
+        changed = moment.step != self.played.pictures[self._row % len(self.played.pictures)].step or row == 0
         self._row = row
         with self._studio.server.atomic():
             self._snakes.draw(moment)
@@ -368,7 +368,7 @@ class JourneyPanel:
 
     def _moved(self, time: float) -> None:
         if self.played is not None:
-            self._step.value = self.played.moments[self._row].step
+            self._step.value = self.played.pictures[self._row].step
 
     def _ended(self) -> None:
         self._play.label = "Play"
@@ -382,10 +382,10 @@ class JourneyPanel:
             self._play.label = "Pause"
 
     def _step_chosen(self) -> None:
-        """Stand at the end of a step."""
+        """Show the end of a step."""
         if self.played is None:
             return
         self._player.pause()
         self._play.label = "Play"
-        rows = [row for row, moment in enumerate(self.played.moments) if moment.step <= int(self._step.value)]
+        rows = [row for row, moment in enumerate(self.played.pictures) if moment.step <= int(self._step.value)]
         self._player.seek(PICTURE_TIME * rows[-1])

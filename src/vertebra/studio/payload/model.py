@@ -22,7 +22,7 @@ from vertebra.studio.payload.settings import TIP, PayloadSettings
 from vertebra.studio.readout import Value, grid, light, notes, readout, swatches, tension_scale
 
 Report = Callable[[float], None]
-"""Told the share of a computation that is done, 0 to 1."""
+"""Called with the share of a computation that is done, 0 to 1."""
 MOST_DIRECTIONS, FEWEST_DIRECTIONS, WORK = 500, 100, 20_000
 """Directions of the body; joints times directions that are computed between two frames, in some 10 ms."""
 SMALLER = 0.5
@@ -139,7 +139,7 @@ def other_joints_text(robot: Robot) -> str:
     """Why there is no payload for a robot."""
     return notes(
         [
-            f"Payload limits are for robots of ball joints held by friction; this one has {joint_kinds(robot)} joints. "
+            f"Payload limits are for ball-joint robots held by friction; this one has {joint_kinds(robot)} joints. "
             "See Shape for stiffness and buckling."
         ]
     )
@@ -159,22 +159,22 @@ def _light(found: Payload) -> str:
     if found.slips_unloaded:
         return light("payload-status", False, f"Slips under no load: {weakest_text(found.joint, found.mode)}")
     if not found.joint:
-        return light("payload-status", True, "Holds any load this way")
+        return light("payload-status", True, "Holds any load in this direction")
     return light("payload-status", True, f"Holds itself; with more load {weakest_text(found.joint, found.mode)} first")
 
 
 def _payload(answer: PayloadAnswer) -> Iterator[Value]:
     found = answer.found
     yield Value("payload-limit", f"at {answer.case.where(found.link)}", force_text(found.force))
-    yield Value("payload-mass", "weighs as much as", mass_text(found.force))
+    yield Value("payload-mass", "equivalent mass", mass_text(found.force))
     yield Value("payload-weakest", "weakest", weakest_text(found.joint, found.mode))
     direction = ", ".join(f"{part + 0.0:.2f}" for part in np.round(found.direction, 2))
-    yield Value("payload-direction", "toward x, y, z", direction)
+    yield Value("payload-direction", "direction x, y, z", direction)
     if answer.body is not None:
         low = int(np.argmin(answer.body.payload))
         toward = ", ".join(f"{part + 0.0:.2f}" for part in np.round(answer.body.directions[low], 2))
-        yield Value("payload-least", "least of all directions", force_text(float(answer.body.payload[low])))
-        yield Value("payload-least-toward", "that is toward", toward)
+        yield Value("payload-least", "lowest of all directions", force_text(float(answer.body.payload[low])))
+        yield Value("payload-least-toward", "in direction x, y, z", toward)
 
 
 def mass_text(force: float) -> str:
@@ -193,9 +193,9 @@ def _contact(found: Payload) -> Iterator[Value]:
     contact, i = found.contact, found.joint - 1
     yield Value("payload-normal", "normal force", significant(float(contact.normal_force[i]), "N"))
     friction = significant(float(contact.friction_force[i]), "N")
-    yield Value("payload-friction", "friction", f"{friction}, {_percent(contact.sliding_use[i])} of what holds")
+    yield Value("payload-friction", "friction", f"{friction}, {_percent(contact.sliding_use[i])} of its limit")
     torsion = significant(1e3 * float(contact.torsion[i]) + 0.0, "N mm")
-    yield Value("payload-torsion", "torsion", f"{torsion}, {_percent(contact.torsion_use[i])} of what holds")
+    yield Value("payload-torsion", "torsion", f"{torsion}, {_percent(contact.torsion_use[i])} of its limit")
 
 
 def _percent(share: float) -> str:
@@ -226,14 +226,17 @@ def _sentences(texts: Iterator[str]) -> Iterator[str]:
 def body_text(body: Body, colours: dict[int, str]) -> str:
     """HTML legend of the body."""
     counts = {joint: int((body.joint == joint).sum()) for joint in colours}
-    intro = f"Distance of the skin from {body.name}: the payload that way, {scale_text(body)}. Colour: what gives way."
+    intro = (
+        f"Distance of the surface from {body.name}: the payload in that direction, {scale_text(body)}. "
+        "Colour: the joint that gives way."
+    )
     there = sorted((joint for joint in colours if counts[joint]), key=lambda joint: -counts[joint])
     total = len(body.joint)
     legend = swatches(
         (colours[joint], f"{_patch_name(joint)}: {100 * counts[joint] / total:.3g} % of directions")
         for joint in there[:MOST_NAMES]
     )
-    more = [f"And {len(there) - MOST_NAMES} joints more."] if len(there) > MOST_NAMES else []
+    more = [f"And {len(there) - MOST_NAMES} more joints."] if len(there) > MOST_NAMES else []
     return notes([intro]) + legend + notes(more)
 
 

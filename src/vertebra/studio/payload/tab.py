@@ -1,4 +1,4 @@
-"""Payload: how much load until a link of a robot slips that friction holds in its shape, and which joint gives way."""
+"""Payload: how much load until a link of a friction-locked robot slips, and which joint gives way."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class PayloadTab(Tab[PayloadSettings]):
         if self.form is None:
             self._text.content = other_joints_text(self.studio.robot)
             return
-        self._plot = Plot(self.gui, "What each joint would hold", "joint", "limit (N)")
+        self._plot = Plot(self.gui, "Limit of each joint", "joint", "limit (N)")
         self._legend = self.gui.add_html("")
         self._journey.results()
 
@@ -108,14 +108,14 @@ class PayloadTab(Tab[PayloadSettings]):
             self._view.remove()
 
     def _changed(self) -> None:
-        """A person has changed something: what was found for something else goes."""
+        """A person has changed something: earlier results no longer apply."""
         self._stop()
         self._best = ""
         self._journey.leave()
         self._show()
 
     def _stop(self) -> None:
-        """End what is computed: it is about other settings."""
+        """End what is computed for other settings."""
         if self.studio.jobs.busy:
             self.studio.jobs.cancel()
             self.studio.status.clear()
@@ -164,7 +164,7 @@ class PayloadTab(Tab[PayloadSettings]):
     def _best_asked(self) -> None:
         settings, studio = self.settings(), self.studio
         self._journey.leave()
-        studio.status.working(0.0, "Looking for the best tensions ...")
+        studio.status.working(0.0, "Finding the best tensions ...")
         studio.jobs.start(
             find_best, studio.robot, settings, self._gravity(settings),
             done=lambda found: self._best_found(found, settings.goal), failed=studio.fail,

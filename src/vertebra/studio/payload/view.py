@@ -35,7 +35,7 @@ class SphereNet(NamedTuple):
 
 @lru_cache(maxsize=4)
 def sphere_net(count: int) -> SphereNet:
-    """Of so many directions; they are the same for every body."""
+    """Of `count` directions; they are the same for every body."""
     triangles = skin(sphere_grid(count))
     ends = np.sort(np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2), axis=2).reshape(-1, 2)
     edges, numbers = np.unique(ends, axis=0, return_inverse=True)
@@ -74,7 +74,7 @@ _PLAIN: dict[str, Any] = {"side": "double", "cast_shadow": False, "receive_shado
 
 
 class PayloadView:
-    """Nodes that are kept and updated in place; made anew for another robot."""
+    """Nodes that are kept and updated in place; made for one robot."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage, scene = stage, stage.scene
@@ -87,7 +87,7 @@ class PayloadView:
         self._label = scene.add_label("/payload/label", "", visible=False)
         self._skins: list[Any] = []
         self.colours: dict[int, str] = {}
-        """Of the weakest joints of the body; kept from one body to the next, so that a slider makes none jump."""
+        """Of the weakest joints of the body; a joint keeps its colour from one body to the next."""
 
     def draw(self, answer: PayloadAnswer) -> None:
         """Show everything of an answer. Call within the server's `atomic()`."""

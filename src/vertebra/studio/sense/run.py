@@ -1,4 +1,4 @@
-"""What is sensed at one instant, and the run that senses it off the studio's thread until it is told to stop."""
+"""What is sensed at one instant, and the run that senses it off the studio's thread until it is stopped."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Snapshot:
     tip: Floats
     """(3,) m."""
     covariance: Floats
-    """(3, 3) of the tip's place, m^2; not finite where no sensor tells."""
+    """(3, 3) of the tip's place, m^2; not finite where no sensor determines it."""
     angles: Floats
     """(freedoms,) rad."""
     angle_sigmas: Floats
-    """(freedoms,) rad; not finite where no sensor tells."""
+    """(freedoms,) rad; not finite where no sensor determines it."""
     headings: Floats
     """(sensors,) measured less estimated heading, rad."""
     states: Integers
@@ -72,7 +72,7 @@ class Snapshot:
         return np.asarray(self.base.T @ [0.0, 0.0, -9.80665])
 
     def __repr__(self) -> str:
-        return f"Look(t = {self.time:.3f} s, tip {np.round(1e3 * self.tip, 2)} mm)"
+        return f"Snapshot(t = {self.time:.3f} s, tip {np.round(1e3 * self.tip, 2)} mm)"
 
 
 def snapshot_of(shape: SensedShape, lost: Integers) -> Snapshot:
@@ -87,7 +87,7 @@ def snapshot_of(shape: SensedShape, lost: Integers) -> Snapshot:
 
 
 class Snapshots:
-    """Looks one after the other, as arrays: small to send between processes."""
+    """Snapshots in order of time, as arrays: small to send between processes."""
 
     def __init__(self, snapshots: Sequence[Snapshot]) -> None:
         self._columns = {
@@ -103,7 +103,7 @@ class Snapshots:
 
     @property
     def times(self) -> Floats:
-        """(K,) s since the first, never falling, also where the master of the bus was started anew."""
+        """(K,) s since the first, never falling, even if the bus master was restarted."""
         times = self._columns["time"]
         return np.asarray(np.maximum.accumulate(times) - times[0])
 
@@ -113,7 +113,7 @@ class Snapshots:
         return self._columns["tip"]
 
     def rates(self, row: int, window: float) -> Floats:
-        """(sensors,) samples a second over the last `window` s."""
+        """(sensors,) samples per second over the last `window` s."""
         times, samples = self.times, self._columns["samples"]
         first = int(np.searchsorted(times, times[row] - window))
         span = float(times[row] - times[first])
@@ -123,7 +123,7 @@ class Snapshots:
 def measured_turns(robot: Robot, snapshot: Snapshot) -> Floats:
     """(sensors, 4, 4) frames of the links with sensors, turned about the vertical as their headings say, m.
 
-    Tilts are as estimated: they are off by far less than anybody could see.
+    Tilts are as estimated: their errors are too small to see.
     """
     frames = snapshot.frames[robot.sensor_links].copy()
     about_up = snapshot.base.T @ so3.about_z(snapshot.headings) @ snapshot.base
@@ -141,14 +141,14 @@ def errors_of(robot: Robot, snapshot: Snapshot, true_frames: Floats) -> tuple[fl
 # One source at work.
 
 EVERY = 0.05
-"""s between two snapshots: the page gets at most 20 a second."""
+"""s between two snapshots: the page gets at most 20 per second."""
 WINDOW = 1.0
 """s over which the rates of sensors are taken."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sensed:
-    """What a run sees at one moment."""
+    """What a run senses at one instant."""
 
     statistics: SessionStatistics | None
     """None for a recording."""
@@ -156,17 +156,17 @@ class Sensed:
     """Why there is no shape; empty when there is one."""
     snapshot: Snapshot | None = None
     truth: Floats | None = None
-    """(n+1, 4, 4) true frames in the base; None when nobody knows them."""
+    """(n+1, 4, 4) true frames in the base; None when unknown."""
     tip_error: float = 0.0
     """m; 0 without truth."""
     turn_error: float = 0.0
     """rad; 0 without truth."""
     rates: Floats | None = None
-    """(sensors,) samples a second."""
+    """(sensors,) samples per second."""
 
 
 class SenseRun:
-    """Runs in a thread of its own; `after` is the run before it, which must have let go of its bus first."""
+    """Runs in a thread of its own; `after` is the run before it, which must have released its bus first."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ class SenseRun:
         self._thread.start()
 
     def stop(self) -> None:
-        """End soon; returns at once."""
+        """End soon; does not wait."""
         self._stop.set()
         if self.switch.recording is not None:
             self.switch.recording.stop()
@@ -244,9 +244,9 @@ def hint(session: LiveSession) -> str:
     """Why no shape has come yet."""
     counters = session.network.counters
     if not counters.frames:
-        return "No frames have come yet: is the bus the right one, do the nodes have power?"
+        return "No frames yet: is it the right bus, and do the nodes have power?"
     if not counters.sync:
-        return "Frames come, but no SYNC (id 080): if no other master sends it, set SYNC to 100 Hz."
+        return "Frames arrive, but no SYNC (id 080): if no other master sends it, set SYNC to 100 Hz."
     if not (counters.angles or counters.quaternion):
-        return "SYNCs come, but no orientations: do the nodes answer, and are their numbers those of the links?"
+        return "SYNCs arrive, but no orientations: do the nodes answer, and do their numbers match the links?"
     return "Waiting for the first shape."

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 SLOW = 0.25
 """s between two changes of tables and plots; the robot itself moves with every snapshot."""
 HISTORY = 20.0
-"""s that plots show."""
+"""s shown in the plots."""
 
 
 FAULT = ("sensor", "silent", "magnet", "magnet_deg")
@@ -54,9 +54,9 @@ SIMULATED = (
 )
 LABELS = {VIRTUAL: ("Start", "Stop"), BUS: ("Connect", "Disconnect"), RECORDING: ("Play", "Pause")}
 WAITING = {
-    VIRTUAL: "The virtual robot starts.",
+    VIRTUAL: "The virtual robot is starting.",
     BUS: "Not connected: name the bus and press Connect.",
-    RECORDING: "No recording is open: .blf, .log and .csv (frames) and .mcap (shapes) of the folder can be chosen.",
+    RECORDING: "No recording is open: choose a file of frames (.blf, .log, .csv) or of shapes (.mcap) in the folder.",
 }
 
 
@@ -89,7 +89,7 @@ class SenseTab(Tab[SenseSettings]):
         form.add("source", "method")
         form.show_when(gui.add_html(notes([SIMULATED])), is_virtual)
         form.add("model", "base", "bend_deg", "speed_deg_s", *FAULT, "bus", "sync_hz", "file", "calibration")
-        again = self.when(gui.add_button("Look into the folder again"), form.list_files)
+        again = self.when(gui.add_button("Refresh the file list"), form.list_files)
         form.show_when(again, lambda s: not is_virtual(s))
         self._time = self.when(gui.add_slider("Time (s)", 0.0, 1.0, 0.01, 0.0), self._seek)
         form.show_when(self._time, is_recording)
@@ -98,7 +98,7 @@ class SenseTab(Tab[SenseSettings]):
         self._go_button = self.when(gui.add_button("Stop"), self._go)
         record = self.when(gui.add_checkbox("Record", False, hint=LIMITS), self._record)
         form.show_when(record, lambda s: not is_recording(s))
-        keep = self.when(gui.add_button("Keep the recording in the folder", visible=False), self._keep)
+        keep = self.when(gui.add_button("Save the recording to the folder", visible=False), self._keep)
         self._recorder = RecordingControls(self.studio, record, keep, gui.add_html(""))
         form.arrange()
 
@@ -110,7 +110,7 @@ class SenseTab(Tab[SenseSettings]):
         self.studio.stage.draw(Picture(Pose(robot, np.zeros(robot.freedoms)).frames, gravity=robot.gravity))
         if self.form is not None:
             self.form.list_files()
-            self._anew()
+            self._restart()
 
     def hidden(self) -> None:
         self._halt()
@@ -130,7 +130,7 @@ class SenseTab(Tab[SenseSettings]):
 
     # Sources --------------------------------------------------------------------------------------------------------
 
-    def _anew(self) -> None:
+    def _restart(self) -> None:
         """Another source, or another way to use it. A bus is opened by its button alone: a link must not open one."""
         self._halt()
         self._playback.forget()
@@ -173,7 +173,7 @@ class SenseTab(Tab[SenseSettings]):
         return str(self.studio.folder.read_path(settings.calibration)) if used else None
 
     def _halt(self) -> None:
-        """Stop what runs; returns at once. A recording ends with what was recorded."""
+        """Stop what runs, without waiting. A recording ends with what was recorded."""
         self._mark = object()
         self._playback.halt()
         if self.run is not None:
@@ -211,7 +211,7 @@ class SenseTab(Tab[SenseSettings]):
         elif name == "play_speed":
             self._speed()
         else:
-            self._anew()
+            self._restart()
 
     def _set_fault(self) -> None:
         if self.run is not None and isinstance(self.run.source, VirtualSource):
@@ -237,7 +237,7 @@ class SenseTab(Tab[SenseSettings]):
     # What is seen ---------------------------------------------------------------------------------------------------
 
     def _take(self, mark: object, sensed: Sensed) -> None:
-        """What a run sees; one that has been stopped says no more."""
+        """What a run senses; ignored once it has been stopped."""
         if mark is not self._mark:
             return
         snapshot, past = sensed.snapshot, self._past
@@ -263,13 +263,13 @@ class SenseTab(Tab[SenseSettings]):
             self._results.draw(self.sensed, self.form.value("sensor_frames"))
 
     def _played_to(self, at: float) -> None:
-        """Move the slider of time, unless a person has moved it: what they want comes next."""
+        """Move the time slider, unless a person has just moved it."""
         if self.form is not None and self._time.value == self._told_time:
             self._time.value = min(at, float(self._time.max))
             self._told_time = self._time.value
 
     def _label(self) -> None:
-        """What the button would do, and how the recording stands."""
+        """What the button would do, and the state of the recording."""
         if self.form is None:
             return
         source, playback = self.form.value("source"), self._playback
@@ -278,4 +278,4 @@ class SenseTab(Tab[SenseSettings]):
             change(self._time, "max", max(round(playback.duration, 2), 0.01))
         change(self._go_button, "label", LABELS[source][playback.playing if recorded else self._running])
         change(self._go_button, "disabled", recorded and not playback.loaded)
-        self._recorder.tell(live=not recorded)
+        self._recorder.update(live=not recorded)

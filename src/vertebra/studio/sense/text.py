@@ -48,7 +48,7 @@ def _tip(snapshot: Snapshot) -> list[Value]:
             Value(f"sense-tip-{axis}", f"tip {axis}", f"{fixed(1e3 * float(place), 2, '')} ± {_mm(float(sigma))}")
             for axis, place, sigma in zip("xyz", snapshot.tip, snapshot.sigmas, strict=True)
         ),
-        Value("sense-sigma", "spread of the tip (sigma)", _mm(spread)),
+        Value("sense-sigma", "tip uncertainty (sigma)", _mm(spread)),
     ]
 
 
@@ -56,7 +56,7 @@ def _errors(sensed: Sensed, means: tuple[float, float] | None) -> list[Value]:
     if sensed.truth is None:
         return []
     values = [
-        Value("sense-tip-error", "tip error, true to sensed", _mm(sensed.tip_error)),
+        Value("sense-tip-error", "tip error", _mm(sensed.tip_error)),
         Value("sense-turn-error", "orientation error of the tip", fixed(math.degrees(sensed.turn_error), 2, "deg")),
     ]
     if means is not None:
@@ -71,9 +71,9 @@ def _session(sensed: Sensed) -> str:
         return ""
     latency = f"{1e3 * found.latency_p50:.1f} ms (99 %: {1e3 * found.latency_p99:.1f} ms)"
     values = [
-        Value("sense-frame-rate", "frames", f"{found.frame_rate:.0f} a second"),
-        Value("sense-shape-rate", "shapes", f"{found.shape_rate:.0f} a second"),
-        Value("sense-latency", "last frame to shape", latency),
+        Value("sense-frame-rate", "frames", f"{found.frame_rate:.0f} per second"),
+        Value("sense-shape-rate", "shapes", f"{found.shape_rate:.0f} per second"),
+        Value("sense-latency", "latency, last frame to shape", latency),
         Value("sense-lost", "answers lost", str(found.lost)),
     ]
     return readout("Network", values)
@@ -86,7 +86,7 @@ def _summary(robot: Robot, snapshot: Snapshot) -> str:
         if snapshot.states[row] != SensorState.OK
     ]
     if not poor:
-        return light("sense-status", True, f"All {len(snapshot.states)} sensors are well.")
+        return light("sense-status", True, f"All {len(snapshot.states)} sensors are OK.")
     rest = f", and {len(poor) - 3} more" if len(poor) > 3 else ""
     text = "; ".join(poor[:3]) + rest
     return light("sense-status", False, text[0].upper() + text[1:] + ".")
@@ -158,7 +158,7 @@ _BALL = revolved([(math.sin(step), -math.cos(step)) for step in _STEPS], sectors
 
 
 class Results:
-    """Made anew for every robot."""
+    """Made for one robot."""
 
     def __init__(self, studio: Studio) -> None:
         self._studio, self._robot = studio, studio.robot
@@ -193,7 +193,7 @@ class Results:
             self._place.show(past[:, 0], [(f"{axis} (mm)", 1e3 * past[:, 1 + i]) for i, axis in enumerate("xyz")])
 
     def draw(self, sensed: Sensed, sensor_frames: bool) -> None:
-        """The sensed robot, the true one as a ghost, how sure the tip is, and frames of the sensors if wanted."""
+        """The sensed robot, the true one as a ghost, how certain the tip is, and frames of the sensors if wanted."""
         snapshot = sensed.snapshot
         if snapshot is None:
             return
@@ -216,7 +216,7 @@ class Results:
 
 
 def tip_ellipsoid(snapshot: Snapshot) -> Mesh | None:
-    """Where the tip is, to three standard deviations, m; None when no sensor tells."""
+    """Where the tip is, to three standard deviations, m; None when no sensor determines it."""
     if not np.isfinite(snapshot.covariance).all():
         return None
     variances, axes = np.linalg.eigh(snapshot.covariance)

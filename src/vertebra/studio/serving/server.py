@@ -1,4 +1,4 @@
-"""Opens the studio's page: on this machine alone unless asked otherwise, and then only for who has the token."""
+"""Opens the studio's page: on this machine alone unless asked otherwise, and then only for those who have the token."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def listening_socket(host: str, port: int | None) -> socket.socket:
     family, address = resolved(host)
     if port is not None:
         if not 0 <= port <= 65535:
-            raise StudioError("port", f"{port} is no port; use 1 to 65535, or 0 for any free one")
+            raise StudioError("port", f"{port} is not a port; use 1 to 65535, or 0 for any free one")
         return _listen(family, address, port)
     for candidate in range(FIRST_PORT, FIRST_PORT + PORTS_TRIED):
         try:

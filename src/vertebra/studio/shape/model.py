@@ -129,20 +129,20 @@ def pose_text(robot: Robot, settings: ShapeSettings, frames: Floats) -> str:
         (str(k), fixed(1e3 * length, 3, "mm"), fixed(1e3 * less, 3, "mm"))
         for k, (length, less) in enumerate(zip(lengths.tolist(), shorter.tolist(), strict=True), 1)
     ]
-    table = grid("Cables", ("cable", "length", "shorter by"), rows, "shape-cable") if rows else ""
+    table = grid("Cables", ("cable", "length", "shortened by"), rows, "shape-cable") if rows else ""
     values = [*_place(tip), Value("shape-angle", "largest joint angle", fixed(_most(angles), 2, "deg"))]
     return readout("Tip and joints", values) + table
 
 
 def _light(shape: Shape) -> str:
     if shape.status == Status.SOLVED:
-        parted = f", but joint {shape.separated[0]} would have to pull: a real one parts" if shape.separated else ""
+        parted = f", but joint {shape.separated[0]} would have to pull: its links separate" if shape.separated else ""
         return light("shape-status", not shape.separated, f"Stable{parted}")
     where = f" (joint {shape.weakest})" if shape.weakest else ""
     word = {
         Status.UNSTABLE: f"Unstable: it buckles{where}",
         Status.OUT_OF_RANGE: f"Joint {shape.out_of_range[0] if shape.out_of_range else 0} would pass its limit",
-        Status.NO_EQUILIBRIUM: f"No equilibrium found{where}; the last shape stays",
+        Status.NO_EQUILIBRIUM: f"No equilibrium found{where}; still showing the last shape",
     }[shape.status]
     return light("shape-status", False, word) + notes([shape.status.sentence.split("; ")[-1].capitalize() + "."])
 
@@ -168,12 +168,12 @@ def _tip(answer: Answer, path: ShapePath | None) -> list[Value]:
 
 
 def margin_text(low: float, high: float) -> str:
-    """Such as ``holds down to 60 % of these tensions``."""
+    """Such as ``stable from 60.0 % to 250 % of these tensions``."""
     if not low <= 1.0 <= high:
-        return "none: it is cable friction that holds it"
-    down = f"down to {100 * low:.1f} %" if low > 0 else "even slack"
-    up = f"up to {100 * high:.0f} %" if math.isfinite(high) else "at any more"
-    return f"holds {down}, {up} of these tensions"
+        return "none: only cable friction keeps it stable"
+    if not math.isfinite(high):
+        return f"stable above {100 * low:.1f} % of these tensions" if low > 0 else "stable at any tension"
+    return f"stable {f'from {100 * low:.1f} %' if low > 0 else 'from slack'} to {100 * high:.0f} % of these tensions"
 
 
 def _cables(shape: Shape) -> str:
@@ -188,7 +188,7 @@ def _cables(shape: Shape) -> str:
         )
         for k in range(len(shape.lengths))
     ]
-    return grid("Cables", ("cable", "at base", "at end", "shorter by"), rows, "shape-cable")
+    return grid("Cables", ("cable", "at base", "at end", "shortened by"), rows, "shape-cable")
 
 
 def _place(tip: Floats) -> list[Value]:

@@ -1,4 +1,4 @@
-"""Shape: pull cables, tilt the mount, hang loads on the robot, and see which shape that gives and how firm it is."""
+"""Shape: pull cables, tilt the mount, hang loads on the robot, and see which shape that gives and how stiff it is."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from vertebra.studio.shape.model import (
     solve,
     straight_lengths,
 )
-from vertebra.studio.shape.settings import ShapeSettings, rubs
+from vertebra.studio.shape.settings import ShapeSettings, has_friction
 from vertebra.studio.tab import Tab
 
 
@@ -35,7 +35,7 @@ class ShapeTab(Tab[ShapeSettings]):
     name, title, settings_type = "shape", "Shape", ShapeSettings
 
     answer: Answer | None = None
-    """The last one; its shape may say that it is none."""
+    """The last one; its shape may not be an equilibrium."""
     _path: ShapePath | None = None
     _loads: Loads | None = None
 
@@ -58,13 +58,13 @@ class ShapeTab(Tab[ShapeSettings]):
         form = self.form = Form(self.studio, ShapeSettings, "tabs.shape", self._changed)
         if self._statics:
             form.add("drive", "tensions", "shortenings_mm")
-            with form.folder("Cable friction", expanded=rubs(robot)):
+            with form.folder("Cable friction", expanded=has_friction(robot)):
                 form.add("friction", "history")
-                self.when(gui.add_button("Forget the history", disabled=not rubs(robot)), self._anew)
+                self.when(gui.add_button("Forget the history", disabled=not has_friction(robot)), self._forget_history)
         else:
             ball = (robot.joints["kind"] == BALL).any()
-            why = "Ball joints are held by friction" if ball else "Universal joints stand where their drives put them"
-            gui.add_html(notes([f"{why}: no cable decides this robot's shape. Set its joints by hand."]))
+            why = "Friction holds ball joints" if ball else "Universal joints have drives of their own"
+            gui.add_html(notes([f"{why}: cables do not determine this robot's shape. Set its joints by hand."]))
             form.add("angles_deg")
         with form.folder("Mount", expanded=False):
             form.add("mount", "tilt_deg", "toward_deg")
@@ -96,8 +96,7 @@ class ShapeTab(Tab[ShapeSettings]):
         elif shape is not None:
             self.form.set("tensions", shape.tensions_at_base)
 
-    def _anew(self) -> None:
-        """The history is to be forgotten."""
+    def _forget_history(self) -> None:
         self._path = None
         self.shown()
 
