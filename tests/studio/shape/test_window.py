@@ -93,9 +93,9 @@ def test_keyboard_view_and_pages_that_are_dark_or_narrow(page: tuple[StudioProce
         window.tick(label, not window._control(label).is_checked())
     window.tick("Dark page")
     window.page.wait_for_selector('[data-mantine-color-scheme="dark"]')
-    window.picture("shape-tablet-dark", (820, 1180), dark=True)
     tablet = Window(browser, process.url, (820, 1180))
     tablet.page.wait_for_selector("text=Results")
+    tablet.picture("shape-tablet-dark", dark=True)
     assert tablet.page.locator('[data-dock-region-collapse="right"]').count() == 0  # folded away
     tablet.close()
     window.tick("Dark page", False)
@@ -129,7 +129,8 @@ def test_windows_stay_in_step_and_links_and_files_restore_the_state(
     file.write_bytes(content)
     window.upload(file)
     window.wait("shape-tip-x", tip)
-    name, content = window.save("Picture of the view (PNG)")
+    with window.drawing():
+        name, content = window.save("Picture of the view (PNG)")
     assert name == f"{ROBOT}.png"
     assert content.startswith(b"\x89PNG")
     assert len(content) > 10_000
