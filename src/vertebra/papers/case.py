@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -28,6 +29,8 @@ class Axis(NamedTuple):
     label: str
     options: tuple[str, ...]
     default: str
+    formerly: Mapping[str, str] = MappingProxyType({})
+    """The present option for each text that an option had before: saved states and links still carry those."""
 
 
 class Line(NamedTuple):

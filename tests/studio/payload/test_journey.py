@@ -9,6 +9,7 @@ import pytest
 
 import vertebra as vb
 from vertebra.errors import DescriptionError, InputError
+from vertebra.locked.best import WORST
 from vertebra.studio.payload.journey import (
     MOST_FRAMES,
     carried,
@@ -34,13 +35,23 @@ def robot():
     return vb.load("cai2023")
 
 
-@pytest.mark.parametrize(("goal", "aim"), [("this direction", (0, -1, 0)), ("worst direction", "worst")])
-def test_best_tensions(robot, goal, aim):
-    settings = PayloadSettings(form="arc", bend_deg=4.0, tensions=PULL, goal=goal, least=5.0, most=40.0, link=12)
-    found = pickle.loads(pickle.dumps(find_best(robot, settings, robot.gravity, report=quiet)))
-    expected = vb.best_tensions(robot, vb.BallShape.arc(robot, math.radians(4.0)), aim, (5.0, 40.0), 12)
+BEST = PayloadSettings(form="arc", bend_deg=4.0, tensions=PULL, least=5.0, most=40.0, link=12)
+
+
+def test_best_tensions(robot):
+    found = pickle.loads(pickle.dumps(find_best(robot, BEST, robot.gravity, report=quiet)))
+    expected = vb.best_tensions(robot, vb.BallShape.arc(robot, math.radians(4.0)), (0, -1, 0), (5.0, 40.0), 12)
     assert np.array_equal(found.tensions, expected.tensions)
     assert (found.payload.force, found.gain) == (expected.payload.force, expected.gain)
+
+
+@pytest.mark.parametrize(("goal", "aim"), [("this direction", [0.0, -1.0, 0.0]), ("worst direction", WORST)])
+def test_what_the_best_tensions_are_asked_to_hold(robot, monkeypatch, goal, aim):
+    asked = []
+    monkeypatch.setattr("vertebra.studio.payload.model.best_tensions", lambda *what, **more: asked.append(what[2:]))
+    find_best(robot, BEST.model_copy(update={"goal": goal}), robot.gravity, report=quiet)
+    ((direction, bounds, link),) = asked
+    assert (np.asarray(direction).tolist(), bounds, link) == (aim, (5.0, 40.0), 12)
 
 
 def test_best_tensions_between_wrong_bounds(robot):

@@ -41,7 +41,7 @@ from vertebra.papers.paper import Verdict, unless_explained
 from vertebra.papers.printed import fixed
 from vertebra.report.panels import spread
 
-METHOD_NAMES: dict[str, Method] = {"link by link": "per_link", "one a cable": "shared"}
+METHOD_NAMES: dict[str, Method] = {"link by link": "per_link", "one tension per cable": "shared"}
 NO_TENSION = (
     "The paper prints no tension and no dimension of its robot: it draws tensions and tells what to see in them. Ours"
     " are those of an assumed robot; what depends on that is said."
@@ -54,7 +54,7 @@ def axes() -> tuple[Axis, ...]:
     """Motion, method and reading."""
     return (
         Axis("Motion", tuple(CASES), "pan"),
-        Axis("Tensions", tuple(METHOD_NAMES), "link by link"),
+        Axis("Tensions", tuple(METHOD_NAMES), "link by link", {"one a cable": "one tension per cable"}),
         Axis("Text read", tuple(READINGS), STATED.name),
     )
 

@@ -25,10 +25,11 @@ def checked(name: str, choice: Sequence[str]) -> Choice:
         return tuple(axis.default for axis in axes)
     if len(choice) != len(axes):
         raise StudioError("tabs.papers.choice", f"must have {len(axes)} texts for {name}, not {len(choice)}")
-    for axis, option in zip(axes, choice, strict=True):
+    present = tuple(axis.formerly.get(option, option) for axis, option in zip(axes, choice, strict=True))
+    for axis, option in zip(axes, present, strict=True):
         if option not in axis.options:
             raise StudioError("tabs.papers.choice", f"{axis.label} of {name} has no {option!r}")
-    return tuple(choice)
+    return present
 
 
 def source_of(name: str, choice: Choice) -> RobotSource:
