@@ -181,7 +181,7 @@ def test_joint_parts(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["yang2023-a", "yang2023-c"])
-def test_all_rods_at_once_are_the_same_meshes(name: str) -> None:
+def test_all_rods_together_are_the_same_meshes(name: str) -> None:
     robot = vb.load(name)
     assert FlexureRods.serves(robot)
     assert not FlexureRods.serves(vb.load("hu2023-prototype"))

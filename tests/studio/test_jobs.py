@@ -89,7 +89,7 @@ def test_the_newest_takes_the_place_of_the_one_that_waits(watched: Watched) -> N
     assert watched.done == [2, "frame"]
 
 
-def test_errors_are_told_and_the_loop_lives(watched: Watched) -> None:
+def test_errors_are_reported_and_the_loop_continues(watched: Watched) -> None:
     watched.loop.post("bad", lambda: 1 // 0)  # type: ignore[arg-type, return-value]
     watched.post("good", 1)
     assert watched.loop.settle(LOOP_PATIENCE)
@@ -246,7 +246,7 @@ def test_values_come_back(office: Office) -> None:
     assert office.answer(samples.size, b"x" * 3_000_000) == 3_000_000
 
 
-def test_progress_is_told_in_order_and_before_the_answer(office: Office) -> None:
+def test_progress_is_reported_in_order_and_before_the_answer(office: Office) -> None:
     told = office.start(samples.steps, 8, 0.06)
     assert told.ended.wait(PATIENCE)
     assert told.answers == [8]
@@ -276,18 +276,18 @@ def test_an_error_with_cargo_that_does_not_pass_keeps_its_words(office: Office) 
     assert "the fifth joint is stuck" in str(error)
 
 
-def test_a_bug_is_told_with_its_name(office: Office) -> None:
+def test_a_bug_is_reported_with_its_name(office: Office) -> None:
     error = office.answer(samples.bug)
     assert isinstance(error, StudioError)
     assert "ZeroDivisionError: a bug" in str(error)
 
 
-def test_memory_that_ran_out_is_told(office: Office) -> None:
+def test_running_out_of_memory_is_reported(office: Office) -> None:
     assert "memory" in str(office.answer(samples.out_of_memory))
 
 
 @pytest.mark.parametrize("crash", [samples.exits, samples.killed, samples.wants_out], ids=lambda job: job.__name__)
-def test_a_crash_is_told_and_the_next_job_works_at_once(office: Office, crash: Callable[..., Any]) -> None:
+def test_a_crash_is_reported_and_the_next_job_works(office: Office, crash: Callable[..., Any]) -> None:
     for _ in range(3):
         error = office.answer(crash)
         assert isinstance(error, StudioError)

@@ -222,7 +222,7 @@ def test_loading_stops_and_stands_at_the_first(stepped: Screen) -> None:
     assert stepped.player.duration == 1.0
 
 
-def test_one_moment_ends_at_once(screen: Screen) -> None:
+def test_a_motion_of_one_instant_ends_immediately(screen: Screen) -> None:
     screen.player.load(np.array([7.0]))
     screen.player.play()
     assert screen.ended.wait(PATIENCE)

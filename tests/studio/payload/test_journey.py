@@ -92,7 +92,7 @@ def test_journey_from_files(robot):
     assert (journey.pair.inner.name, len(journey.commands)) == ("harp-inner", 18)
 
 
-def test_journey_goes_on_where_nothing_holds(robot):
+def test_journey_continues_where_nothing_holds(robot):
     settings = PayloadSettings(tensions=(0.5,) * 3, inner=SAME_INNER, inner_tension=0.5)
     played = follow(robot, settings, robot.gravity, None, None, report=quiet)
     assert not played.journey.holds
@@ -100,7 +100,7 @@ def test_journey_goes_on_where_nothing_holds(robot):
     assert 'data-state="bad"' in journey_text(played.journey, moment)
 
 
-def test_a_bad_robot_file_is_told_by_its_name(robot, tmp_path):
+def test_a_bad_robot_file_is_reported_by_name(robot, tmp_path):
     file = tmp_path / "inner.yaml"
     file.write_text("vertebra: 1\nname: x\n")
     with pytest.raises(DescriptionError, match=r"inner\.yaml") as error:

@@ -122,7 +122,7 @@ def test_best_tensions_set_the_sliders(running: Running) -> None:
     assert "payload-best" not in running.text  # it was about other settings
 
 
-def test_best_tensions_that_cannot_be_are_told(running: Running) -> None:
+def test_impossible_best_tensions_are_reported(running: Running) -> None:
     running.set(PayloadSettings(form="arc", bend_deg=most_bend(running.studio.robot), least=1.0, most=0.5))
     running.do(running.tab._best_asked)
     running.until(lambda: "vb-error" in running.status)

@@ -100,7 +100,7 @@ def test_a_recording_ends_at_its_limits(monkeypatch):
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts file descriptors by /proc")
-def test_a_tape_that_is_thrown_away_at_once_leaves_nothing():
+def test_a_recording_discarded_immediately_leaves_nothing():
     before = len(os.listdir("/proc/self/fd"))
     recordings = [Recording(ROBOT, pytest.fail) for _ in range(2)]
     for recording in recordings:
@@ -111,7 +111,7 @@ def test_a_tape_that_is_thrown_away_at_once_leaves_nothing():
     assert soon(lambda: len(os.listdir("/proc/self/fd")) == before)
 
 
-def test_a_recording_that_cannot_be_written_is_told(monkeypatch):
+def test_a_recording_that_cannot_be_written_is_reported(monkeypatch):
     monkeypatch.setattr(sense_recorder, "FRAMES", "nowhere/frames.blf")
     errors: list[Exception] = []
     recording = Recording(ROBOT, errors.append)

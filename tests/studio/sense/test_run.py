@@ -130,7 +130,7 @@ def test_the_studio_can_be_the_master_of_the_bus():
     assert running.errors == []
 
 
-def test_a_bus_that_is_not_there_is_told_with_a_remedy():
+def test_a_missing_bus_is_reported_with_a_remedy():
     running = Running(BusSource("socketcan://nothere", 0.0))
     assert soon(lambda: bool(running.errors))
     running.end()

@@ -89,7 +89,7 @@ def sensing_threads() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread.name in SENSING]
 
 
-def test_every_preset_is_sensed_at_once_and_another_robot_or_tab_ends_the_one_before(tmp_path):
+def test_every_preset_is_sensed_immediately_and_another_robot_or_tab_ends_the_run(tmp_path):
     with bench(tmp_path) as made:
         for name in presets():
             robot = vb.load(name)
@@ -152,7 +152,7 @@ def test_a_link_names_a_bus_but_only_the_button_opens_it(tmp_path):
         assert made.tab._go_button.label == "Connect"
 
 
-def test_a_recording_plays_seeks_and_pauses_and_a_broken_one_is_told(tmp_path):
+def test_a_recording_plays_seeks_and_pauses_and_a_broken_one_is_reported(tmp_path):
     robot = vb.load("lapusan2022")
     with RawLogWriter(tmp_path / "run.csv") as log:
         for frame in simulated_frames(robot, Motion.wander(robot), SensorModel(), 2.0).frames:

@@ -143,7 +143,7 @@ def test_an_upload_without_a_button(studio: Studio) -> None:
         assert eventually(lambda: studio.server.dropped == {"upload without a button": 1})
 
 
-def test_who_is_told_about_a_refused_upload() -> None:
+def test_the_window_learns_of_its_refused_upload() -> None:
     told: list[tuple[int | None, str]] = []
 
     def tell(number: int | None, reason: str) -> None:

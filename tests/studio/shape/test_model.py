@@ -115,8 +115,8 @@ def test_friction_can_be_switched_off() -> None:
     robot, settings = set_for("yang2023-b", friction=False)
     answer = solve(robot, settings)
     same(answer.shape, vb.shape_from_tensions(robot, settings.tensions, friction=0.0, check=False))
-    rubbing = solve(robot, settings.model_copy(update={"friction": True})).shape
-    assert np.abs(answer.shape.angles - rubbing.angles).max() > 1e-3
+    with_friction = solve(robot, settings.model_copy(update={"friction": True})).shape
+    assert np.abs(answer.shape.angles - with_friction.angles).max() > 1e-3
 
 
 def test_with_a_history_it_is_the_library_s_path() -> None:
