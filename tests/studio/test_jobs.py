@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 
 import pytest
 from tests.studio import job_samples as samples
+from tests.waiting import wait_until
 
 from vertebra.errors import InputError, StudioError
 from vertebra.studio.jobs import Jobs, Loop
@@ -235,10 +235,7 @@ def children() -> set[int]:
 
 
 def wait_for(path: Path) -> None:
-    end = time.monotonic() + PATIENCE
-    while not path.exists():
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    wait_until(path.exists)
 
 
 def test_values_come_back(office: Office) -> None:
@@ -356,10 +353,7 @@ def test_what_has_finished_but_is_not_told_yet_is_cancelled_too(office: Office) 
     office.loop.post("hold", hold)
     assert begun.wait(PATIENCE)
     told = office.start(samples.add, 1, 2)
-    end = time.monotonic() + PATIENCE
-    while len(office.loop._waiting) == 0:
-        assert time.monotonic() < end
-        time.sleep(0.005)
+    wait_until(lambda: len(office.loop._waiting) > 0)
     office.jobs.cancel()
     gate.set()
     assert office.loop.settle(PATIENCE)
@@ -416,10 +410,7 @@ def test_close_leaves_no_process_and_no_thread(tmp_path: Path, monkeypatch: pyte
     wait_for(tmp_path / "begun")
     office.close()
     assert children() == before
-    end = time.monotonic() + PATIENCE
-    while set(threading.enumerate()) - threads:
-        assert time.monotonic() < end, threading.enumerate()
-        time.sleep(0.01)
+    wait_until(lambda: not set(threading.enumerate()) - threads, "the end of its threads")
     assert told.answers == []
     assert not office.jobs.busy
     office.start(samples.add, 1, 1)

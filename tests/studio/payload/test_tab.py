@@ -87,7 +87,7 @@ def test_every_preset_is_drawn(running: Running) -> None:
         if name == "cai2023":
             assert "payload-limit" in running.text
         else:
-            assert "Payload limits are for robots of ball joints" in running.text
+            assert "Payload limits are for ball-joint robots" in running.text
             assert running.do(running.tab.settings) == PayloadSettings()
             assert isinstance(running.do(lambda: running.tab.restore(FULL)), StudioError)
     running.choose(vb.load("cai2023"), "cai2023")

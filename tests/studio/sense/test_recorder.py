@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ from vertebra.sensing.simulated.stream import simulated_frames
 from vertebra.studio.sense import recorder as sense_recorder
 from vertebra.studio.sense.recorder import RecorderSwitch, Recording, completed
 
-soon = partial(visitors.eventually, seconds=60.0)
+soon = visitors.eventually
 ROBOT = vb.load("lapusan2022")
 RUN = simulated_frames(ROBOT, Motion.wander(ROBOT), SensorModel.datasheet(), 0.5)
 

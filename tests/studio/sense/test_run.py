@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import threading
-from functools import partial
 from uuid import uuid4
 
 import numpy as np
@@ -24,7 +23,7 @@ from vertebra.studio.sense.run import Sensed, SenseRun
 from vertebra.studio.sense.settings import SenseSettings
 from vertebra.studio.sense.sources import BusSource, VirtualSource, make_estimator, why_not
 
-soon = partial(visitors.eventually, seconds=60.0)
+soon = visitors.eventually
 ROBOT = vb.load("lapusan2022")
 FIELDS = ("time", "angles", "base", "frames", "tip_frame", "covariance", "angle_sigmas", "states", "ages", "weights")
 

@@ -96,7 +96,7 @@ def test_a_url_that_names_no_bus_is_refused(url):
     "url", ["slcan:///etc/passwd", "serial:///dev/../etc/passwd", "slcan://socket://host:80", "serial://spy:///dev/x"]
 )
 def test_a_page_opens_neither_files_nor_other_hosts_as_a_serial_line(url):
-    with pytest.raises(StudioError, match="no device"):
+    with pytest.raises(StudioError, match="is not a device"):
         checked_url(url)
 
 

@@ -256,5 +256,5 @@ def test_two_hundred_windows_leave_nothing_behind(studio: Studio) -> None:
     for number in range(200):
         come_and_go(number)
     assert eventually(lambda: not any(left_behind())), left_behind()
-    assert eventually(lambda: objects() <= 4, 5), objects()
+    assert eventually(lambda: objects() <= 4), objects()
     assert server.dropped == {}
