@@ -143,14 +143,15 @@ def test_an_upload_without_a_button(studio: Studio) -> None:
         assert eventually(lambda: studio.server.dropped == {"upload without a button": 1})
 
 
-def test_the_window_learns_of_its_refused_upload() -> None:
-    told: list[tuple[int | None, str]] = []
+def test_the_window_learns_of_its_refused_upload(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[int, str]] = []
 
-    def tell(number: int | None, reason: str) -> None:
-        told.append((number, reason))
+    def notify(client: viser.ClientHandle, title: str, body: str, **look: str) -> None:
+        told.append((client.client_id, body))
         raise RuntimeError("telling failed")
 
-    with open_server(Access(port=0), label="x", on_refused=tell, upload_limit=100) as server:
+    monkeypatch.setattr(viser.ClientHandle, "add_notification", notify)
+    with open_server(Access(port=0), label="x", upload_limit=100) as server:
         studio = Studio(server)
         with window(server), window(server) as second:
             second.send(packed(CAMERA))

@@ -39,7 +39,7 @@ class Peak(NamedTuple):
     """s"""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class RunFacts:
     """Of a simulated motion."""
 
@@ -58,12 +58,8 @@ class RunFacts:
     frequencies: tuple[float, float]
     """Hz, lowest and highest of the natural frequencies at the start."""
 
-    def __repr__(self) -> str:
-        end = f"ended early: {self.fault}" if self.fault else "to the end"
-        return f"RunFacts({end}, steps of {1e3 * self.dt:.3g} ms, energy off by {self.imbalance:.2g} J)"
 
-
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class PlanFacts:
     """Of a planned motion."""
 
@@ -82,12 +78,8 @@ class PlanFacts:
     contact: Peak | None
     """N, the least force between two links; None for robots without contact points."""
 
-    def __repr__(self) -> str:
-        held = f"not feasible at {self.broken} of {self.instants} instants" if self.broken else "feasible"
-        return f"PlanFacts({self.method}, {held}, up to {self.most_tension.value:.4g} N)"
 
-
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Motion:
     """One row per instant, SI, world axes."""
 
@@ -111,10 +103,6 @@ class Motion:
     """What else is to be known."""
     run: RunFacts | None = None
     plan: PlanFacts | None = None
-
-    def __repr__(self) -> str:
-        facts = self.run if self.run is not None else self.plan
-        return f"Motion({self.kind}, {self.robot.name}, {len(self.time)} rows to {self.time[-1]:.4g} s, {facts})"
 
     @property
     def highest(self) -> float:

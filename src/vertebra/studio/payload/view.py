@@ -66,8 +66,6 @@ def body_meshes(body: Body) -> dict[int, Mesh]:
     return found
 
 
-# What the Payload tab adds to the scene: the load, the weakest joint and its contact, the body of payloads.
-
 OPACITY = 0.55
 _THIN: dict[str, Any] = {"shaft_radius": 0.008, "head_radius": 0.02, "head_length": 0.05}
 _PLAIN: dict[str, Any] = {"side": "double", "cast_shadow": False, "receive_shadow": False, "visible": False}

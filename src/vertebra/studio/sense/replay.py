@@ -147,7 +147,7 @@ def checked_shapes(name: str, robot: Robot, angles: int, sensors: int, recorded:
 # Recordings of shapes (MCAP) for the page: nothing is estimated again.
 
 _UNHEARD: dict[str, Any] = {
-    "state": "silent", "age": None, "samples": 0, "outliers": 0, "tilt_weight": 1.0, "heading_weight": 1.0
+    "state": "silent", "age": None, "samples": 0, "tilt_weight": 1.0, "heading_weight": 1.0
 }  # fmt: skip
 
 
@@ -178,7 +178,6 @@ def _snapshot(robot: Robot, shapes: RecordedShapes, row: int, health: list[dict[
         angle_sigmas=shapes.angle_sigmas[row], headings=shapes.heading_residuals[row],
         states=np.array([SensorState[str(item["state"]).upper()] for item in rows], np.int64),
         ages=_column(rows, "age"), samples=_column(rows, "samples").astype(np.int64),
-        outliers=_column(rows, "outliers").astype(np.int64),
         weights=np.column_stack([_column(rows, "tilt_weight"), _column(rows, "heading_weight")]),
         lost=np.full(len(rows), NOT_KNOWN, np.int64),
     )  # fmt: skip
@@ -212,9 +211,6 @@ def _health(path: str, sensors: int) -> dict[int, list[dict[str, Any]]]:
     except (ValueError, KeyError, TypeError) as error:
         raise RecordingError(Path(path).name, f"has states of sensors that cannot be read ({error})") from None
     return found
-
-
-# Recordings in the Sense tab: loaded in a process of its own, then played, paused and sought.
 
 
 class RecordingPlayer:

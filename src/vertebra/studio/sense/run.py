@@ -54,8 +54,6 @@ class Snapshot:
     """(sensors,) s since the last accepted sample; infinite before the first."""
     samples: Integers
     """(sensors,) accepted so far."""
-    outliers: Integers
-    """(sensors,) refused so far."""
     weights: Floats
     """(sensors, 2) of tilt and heading in the fit, 0 to 1."""
     lost: Integers
@@ -71,9 +69,6 @@ class Snapshot:
         """(3,) m/s^2 as the sensed base stands."""
         return np.asarray(self.base.T @ [0.0, 0.0, -9.80665])
 
-    def __repr__(self) -> str:
-        return f"Snapshot(t = {self.time:.3f} s, tip {np.round(1e3 * self.tip, 2)} mm)"
-
 
 def snapshot_of(shape: SensedShape, lost: Integers) -> Snapshot:
     """What the page shows of a shape."""
@@ -82,7 +77,7 @@ def snapshot_of(shape: SensedShape, lost: Integers) -> Snapshot:
         time=shape.time, frames=shape.frames_in_base, base=shape.base, tip=shape.tip_in_base,
         covariance=turn @ shape.covariance[:3, :3] @ turn.T, angles=shape.angles, angle_sigmas=shape.angle_sigmas,
         headings=shape.heading_residuals, states=shape.states, ages=shape.ages, samples=shape.samples,
-        outliers=shape.outliers, weights=shape.weights, lost=lost.copy(),
+        weights=shape.weights, lost=lost.copy(),
     )  # fmt: skip
 
 

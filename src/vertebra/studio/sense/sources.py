@@ -109,8 +109,6 @@ class VirtualNetwork:
         return [Frame(ids[i], data[i], at) for i, at in zip(arriving.tolist(), arrivals.tolist(), strict=True)]
 
 
-# Where the Sense tab gets its frames from while it runs: a virtual robot, or a bus.
-
 TOO_LATE = 0.5
 """s behind the clock after which the virtual robot drops the missed time, rather than catch up."""
 

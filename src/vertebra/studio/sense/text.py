@@ -96,13 +96,13 @@ def _word(snapshot: Snapshot, row: int) -> str:
     """The state of a sensor in words."""
     tilt, heading = snapshot.weights[row]
     age = float(snapshot.ages[row])
-    disturbed = f"its heading counts {_percent(float(heading))}" if heading < 1.0 else "as its node says"
+    disturbed = f"its heading counts {_percent(float(heading))}" if heading < 1.0 else "reported by its node"
     return {
         SensorState.OK: "ok",
         SensorState.DISTURBED: f"disturbed, {disturbed}",
         SensorState.OUTLIER: f"gated, its tilt counts {_percent(float(tilt))}",
         SensorState.STALE: f"not heard for {age:.1f} s" if math.isfinite(age) else "not heard lately",
-        SensorState.FAULT: "faulty, as its node says",
+        SensorState.FAULT: "faulty, reported by its node",
         SensorState.SILENT: "not heard yet",
     }[SensorState(int(snapshot.states[row]))]
 
