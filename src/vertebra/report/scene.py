@@ -138,7 +138,7 @@ class CablePaths:
     def _corners(self, frames: Floats) -> Floats:
         rotation = np.where((self._links < 0)[:, None, None], np.eye(3), frames[self._links, :3, :3])
         origin = np.where((self._links < 0)[:, None], 0.0, frames[self._links, :3, 3])
-        return np.asarray(np.einsum("mij,mj->mi", rotation, self._points) + origin)
+        return np.asarray((rotation @ self._points[:, :, None])[:, :, 0] + origin)
 
 
 # What a picture shows beside the robot itself: load arrows, pale lines of other shapes, marks, the tip's compliance.
