@@ -246,7 +246,7 @@ def ghost(robot: Robot, frames: Floats, name: str, number: int = 0) -> Ghost:
 
 
 def tip_ellipsoid(shape: Shape, size: float) -> Ellipsoid | None:
-    """The tip's compliance drawn to scale for a round force; none when the shape is no stable equilibrium.
+    """The tip's compliance drawn to scale for a round force; None unless the shape is a stable equilibrium.
 
     Displacement is C f with C the linear part of the compliance: half axes are its eigenvalues times the force.
     """
@@ -279,8 +279,6 @@ def points_of(arrows: Sequence[Arrow], ghosts: Sequence[Ghost], marks: Sequence[
     return np.concatenate([np.asarray(part, dtype=np.float64) for part in parts]) if parts else np.zeros((0, 3))
 
 
-# Everything that a picture of a robot shows, in the world and in mm, ready for any plotting library.
-
 # Okabe and Ito's colours, which people with any colour vision tell apart.
 CABLE_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#8C6D1F")
 CABLE_DASHES = ("solid", "dash", "dot")
@@ -300,13 +298,13 @@ class Scene:
     """A robot at one pose; all lengths in mm, world frame."""
 
     links: tuple[Mesh, ...]
-    """One body a link, from the base on."""
+    """One body per link, from the base on."""
     parts: Mesh
     """Rods, pins and struts inside the joints."""
     mount: Mesh
     """The plate that the robot stands on."""
     cables: tuple[Floats, ...]
-    """One polyline a cable."""
+    """One polyline per cable."""
     origins: Floats
     """(n+1, 3) origins of the link frames."""
     tip: Floats
@@ -390,8 +388,8 @@ def gravity_arrow(gravity: Floats, points: Floats, view: View) -> Floats | None:
 
 def cable_style(k: int) -> tuple[str, str]:
     """Colour and dash of cable row `k`."""
-    round_, place = divmod(k, len(CABLE_COLOURS))
-    return CABLE_COLOURS[place], CABLE_DASHES[round_ % len(CABLE_DASHES)]
+    cycle, place = divmod(k, len(CABLE_COLOURS))
+    return CABLE_COLOURS[place], CABLE_DASHES[cycle % len(CABLE_DASHES)]
 
 
 def cable_label(robot: Robot, k: int) -> str:

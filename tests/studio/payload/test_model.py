@@ -21,7 +21,7 @@ from vertebra.studio.payload.settings import (
     usual_bend,
     usual_tension,
 )
-from vertebra.studio.payload.view import body_meshes, joint_colours
+from vertebra.studio.payload.tab import body_meshes, joint_colours
 
 PULL = (35.0, 20.0, 30.0)
 
