@@ -17,7 +17,7 @@ from benchmarks.report import Row
 from benchmarks.wire_window import WireWindow
 from vertebra.robot.robot import Robot
 from vertebra.studio.player import RATE, Player
-from vertebra.studio.scene.stage import Picture
+from vertebra.studio.scene import Picture
 from vertebra.studio.shape.settings import first_tensions, usual_tension
 from vertebra.studio.studio import Studio, open_studio
 

@@ -46,7 +46,7 @@ def test_help_does_not_import_the_viewer() -> None:
         (["--token", "fifteen letters!\n"], "token: "),
         (["--host", "no.such.host.invalid"], "host: "),
         (["--folder", "nowhere"], "no such folder"),
-        (["--folder", "wrong.yaml"], "is no folder"),
+        (["--folder", "wrong.yaml"], "is not a folder"),
         (["--state", "nowhere.json"], "nowhere.json: "),
         (["--state", "wrong.yaml"], "state: "),
         (["--state", "state.json"], "state: mode"),

@@ -181,7 +181,7 @@ def test_joint_parts(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["yang2023-a", "yang2023-c"])
-def test_all_rods_at_once_are_the_same_meshes(name: str) -> None:
+def test_all_rods_together_are_the_same_meshes(name: str) -> None:
     robot = vb.load(name)
     assert FlexureRods.serves(robot)
     assert not FlexureRods.serves(vb.load("hu2023-prototype"))
@@ -190,8 +190,26 @@ def test_all_rods_at_once_are_the_same_meshes(name: str) -> None:
     np.testing.assert_allclose(FlexureRods(robot).vertices(frames), np.concatenate(meshes), atol=1e-12)
 
 
-def test_quaternions_turn_as_their_frames() -> None:
-    robot = vb.load("hu2023-prototype")
-    frames = vb.Pose(robot, np.full(robot.freedoms, 0.3)).frames
-    turned = Rotation.from_quat(quaternions(frames), scalar_first=True).as_matrix()
-    np.testing.assert_allclose(turned, frames[:, :3, :3], atol=1e-12)
+def as_frames(rotations: Rotation) -> np.ndarray:
+    poses = np.tile(np.eye(4), (len(rotations), 1, 1))
+    poses[:, :3, :3] = rotations.as_matrix()
+    return poses
+
+
+def check_quaternions(rotations: Rotation, tolerance: float = 1e-14) -> None:
+    mine = quaternions(as_frames(rotations))
+    theirs = rotations.as_quat(scalar_first=True)
+    sign = np.sign(np.einsum("mi,mi->m", mine, theirs))[:, None]
+    np.testing.assert_allclose(sign * mine, theirs, rtol=0, atol=tolerance)
+
+
+def test_quaternions_of_random_turns() -> None:
+    check_quaternions(Rotation.random(2000, rng=np.random.default_rng(0)))
+
+
+def test_quaternions_of_half_turns_and_nearly() -> None:
+    rng = np.random.default_rng(1)
+    axes = np.vstack([np.eye(3), [[1, 1, 0], [0, 1, 1], [1, 0, -1], [1, 1, 1]], rng.normal(size=(200, 3))])
+    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+    for angle in (np.pi, np.pi - 1e-9, np.pi + 1e-9, np.pi - 1e-4, 2 * np.pi / 3, 0.0, 1e-9):
+        check_quaternions(Rotation.from_rotvec(angle * axes))

@@ -8,7 +8,7 @@ from mpl_toolkits.mplot3d import proj3d
 
 import vertebra as vb
 from vertebra.report.plotly import scene_figure
-from vertebra.report.scene import CablePaths, best_view, cable_line, rgb, robot_scene, round_number_below
+from vertebra.report.scene import CablePaths, best_view, rgb, robot_scene, round_number_below
 from vertebra.report.still import scene_still
 
 
@@ -114,17 +114,14 @@ def test_length(name: str, bend: float) -> None:
     robot = vb.load(name)
     angles = bend * np.cos(np.arange(robot.freedoms))
     frames = vb.Pose(robot, angles).frames
-    drawn = [
-        np.linalg.norm(np.diff(cable_line(robot, frames, k), axis=0), axis=1).sum() for k in range(len(robot.cables))
-    ]
+    drawn = [np.linalg.norm(np.diff(line, axis=0), axis=1).sum() for line in CablePaths(robot).lines(frames)]
     np.testing.assert_allclose(drawn, vb.Pose(robot, angles).cable_lengths, rtol=0, atol=1e-12)
 
 
 def test_ends_at_its_own_link() -> None:
     robot = vb.load("yang2023-c")
     frames = vb.Pose(robot, np.full(robot.freedoms, 0.1)).frames
-    for k, cable in enumerate(robot.cables):
-        line = cable_line(robot, frames, k)
+    for cable, line in zip(robot.cables, CablePaths(robot).lines(frames), strict=True):
         assert line.shape == (2 + 2 * cable["last_link"], 3)
         frame = frames[cable["last_link"]]
         np.testing.assert_allclose((line[-1] - frame[:3, 3]) @ frame[:3, :3], [cable["x"], cable["y"], cable["end"]])
@@ -132,14 +129,19 @@ def test_ends_at_its_own_link() -> None:
 
 
 @pytest.mark.parametrize("name", vb.presets())
-def test_all_cables_at_once_are_the_same_lines(name: str) -> None:
+def test_segments_are_the_pieces_of_the_lines_with_the_tension_of_their_joint(name: str) -> None:
     robot = vb.load(name)
     frames = vb.Pose(robot, 0.1 * np.cos(np.arange(robot.freedoms))).frames
     paths = CablePaths(robot)
-    segments = paths.segments(frames) if len(robot.cables) else np.zeros((0, 2, 3))
-    for k in range(len(robot.cables)):
-        line = cable_line(robot, frames, k)
-        np.testing.assert_allclose(segments[paths.cables == k], np.stack([line[:-1], line[1:]], axis=1), atol=1e-15)
+    segments = paths.segments(frames)
+    assert segments.shape == (len(paths.cables), 2, 3)
+    for k, (line, last) in enumerate(zip(paths.lines(frames), robot.cables["last_link"].tolist(), strict=True)):
+        mine, joints = paths.cables == k, paths.joints[paths.cables == k].tolist()
+        np.testing.assert_array_equal(segments[mine], np.stack([line[:-1], line[1:]], axis=1))
+        assert len(joints) == 2 * last + 1
+        assert joints[1::2] == list(range(last)), "pieces across joints"
+        assert joints[0] == 0, "before the first joint"
+        assert joints[2::2] == list(range(last)), "pieces inside links: as come through the joint before"
 
 
 def test_colours_as_numbers() -> None:

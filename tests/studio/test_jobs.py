@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 
 import pytest
 from tests.studio import job_samples as samples
+from tests.waiting import wait_until
 
 from vertebra.errors import InputError, StudioError
 from vertebra.studio.jobs import Jobs, Loop
@@ -89,7 +89,7 @@ def test_the_newest_takes_the_place_of_the_one_that_waits(watched: Watched) -> N
     assert watched.done == [2, "frame"]
 
 
-def test_errors_are_told_and_the_loop_lives(watched: Watched) -> None:
+def test_errors_are_reported_and_the_loop_continues(watched: Watched) -> None:
     watched.loop.post("bad", lambda: 1 // 0)  # type: ignore[arg-type, return-value]
     watched.post("good", 1)
     assert watched.loop.settle(LOOP_PATIENCE)
@@ -235,10 +235,7 @@ def children() -> set[int]:
 
 
 def wait_for(path: Path) -> None:
-    end = time.monotonic() + PATIENCE
-    while not path.exists():
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    wait_until(path.exists)
 
 
 def test_values_come_back(office: Office) -> None:
@@ -246,7 +243,7 @@ def test_values_come_back(office: Office) -> None:
     assert office.answer(samples.size, b"x" * 3_000_000) == 3_000_000
 
 
-def test_progress_is_told_in_order_and_before_the_answer(office: Office) -> None:
+def test_progress_is_reported_in_order_and_before_the_answer(office: Office) -> None:
     told = office.start(samples.steps, 8, 0.06)
     assert told.ended.wait(PATIENCE)
     assert told.answers == [8]
@@ -276,18 +273,18 @@ def test_an_error_with_cargo_that_does_not_pass_keeps_its_words(office: Office) 
     assert "the fifth joint is stuck" in str(error)
 
 
-def test_a_bug_is_told_with_its_name(office: Office) -> None:
+def test_a_bug_is_reported_with_its_name(office: Office) -> None:
     error = office.answer(samples.bug)
     assert isinstance(error, StudioError)
     assert "ZeroDivisionError: a bug" in str(error)
 
 
-def test_memory_that_ran_out_is_told(office: Office) -> None:
+def test_running_out_of_memory_is_reported(office: Office) -> None:
     assert "memory" in str(office.answer(samples.out_of_memory))
 
 
 @pytest.mark.parametrize("crash", [samples.exits, samples.killed, samples.wants_out], ids=lambda job: job.__name__)
-def test_a_crash_is_told_and_the_next_job_works_at_once(office: Office, crash: Callable[..., Any]) -> None:
+def test_a_crash_is_reported_and_the_next_job_works(office: Office, crash: Callable[..., Any]) -> None:
     for _ in range(3):
         error = office.answer(crash)
         assert isinstance(error, StudioError)
@@ -356,10 +353,7 @@ def test_what_has_finished_but_is_not_told_yet_is_cancelled_too(office: Office) 
     office.loop.post("hold", hold)
     assert begun.wait(PATIENCE)
     told = office.start(samples.add, 1, 2)
-    end = time.monotonic() + PATIENCE
-    while len(office.loop._waiting) == 0:
-        assert time.monotonic() < end
-        time.sleep(0.005)
+    wait_until(lambda: len(office.loop._waiting) > 0)
     office.jobs.cancel()
     gate.set()
     assert office.loop.settle(PATIENCE)
@@ -416,10 +410,7 @@ def test_close_leaves_no_process_and_no_thread(tmp_path: Path, monkeypatch: pyte
     wait_for(tmp_path / "begun")
     office.close()
     assert children() == before
-    end = time.monotonic() + PATIENCE
-    while set(threading.enumerate()) - threads:
-        assert time.monotonic() < end, threading.enumerate()
-        time.sleep(0.01)
+    wait_until(lambda: not set(threading.enumerate()) - threads, "the end of its threads")
     assert told.answers == []
     assert not office.jobs.busy
     office.start(samples.add, 1, 1)

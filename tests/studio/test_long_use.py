@@ -31,7 +31,7 @@ def test_two_windows_used_at_random(tmp_path: Path) -> None:
     print("seed", seed)
     chance = random.Random(seed)
     with studio(tmp_path / "files", RESTING) as process, chromium() as browser:
-        windows = [Window(browser, process.url, (1100, 700)) for _ in range(2)]
+        windows = [Window(browser, process.url, (1100, 700), draws=soak()) for _ in range(2)]
         if soak():
             use_for_long(windows, chance, process)
         else:

@@ -7,7 +7,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from vertebra.studio.readout import Value, grid, light, notes, number, readout, significant, tension_scale
+from vertebra.report.document import fixed, significant
+from vertebra.studio.readout import Value, grid, light, notes, readout, tension_scale
 
 NASTY = '<script>alert("1")</script>&\''
 
@@ -53,12 +54,12 @@ class Page(HTMLParser):
     ],
 )
 def test_numbers_have_fixed_digits(value: float, digits: int, text: str) -> None:
-    assert number(value, digits, "N") == text
+    assert fixed(value, digits, "N") == text
 
 
 def test_numbers_without_a_unit_end_with_their_digits() -> None:
-    assert number(2.0, 1, "") == "2.0"
-    assert significant(123456.0, "") == "1.235e+05"
+    assert fixed(2.0, 1) == "2.0"
+    assert significant(123456.0) == "1.235e+05"
     assert significant(0.25, "N/m") == "0.25 N/m"
     assert significant(math.inf, "N") == "no limit"
 

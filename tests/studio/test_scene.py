@@ -14,9 +14,8 @@ from tests import robots
 
 import vertebra as vb
 from vertebra.mechanics.kinematics import Pose
-from vertebra.report.scene import cable_line
-from vertebra.studio.scene.palette import brightest, scale_gradient, tension_colours
-from vertebra.studio.scene.robot_view import CablePaths, quaternions
+from vertebra.report.scene import CABLE_COLOURS, CablePaths
+from vertebra.studio.palette import LINES, brightest, scale_gradient, tension_colours
 from vertebra.studio.state import ViewSettings
 
 OTHERS = [robots.mirror_mix()]
@@ -34,61 +33,6 @@ def chained(robot: vb.Robot, links: int) -> vb.Robot:
     return vb.load(mapping)
 
 
-# Cables --------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("robot", ALL, ids=lambda robot: robot.name)
-def test_cables_run_as_in_reports(robot: vb.Robot) -> None:
-    paths = CablePaths(robot)
-    for seed in range(3):
-        poses = random_frames(robot, seed)
-        segments = paths.segments(poses)
-        assert segments.shape == (len(paths.cables), 2, 3)
-        for cable in range(len(robot.cables)):
-            mine, line = segments[paths.cables == cable], cable_line(robot, poses, cable)
-            np.testing.assert_allclose(np.vstack([mine[:, 0], mine[-1:, 1]]), line, rtol=0, atol=1e-15)
-            np.testing.assert_array_equal(mine[1:, 0], mine[:-1, 1])
-
-
-@pytest.mark.parametrize("robot", ALL, ids=lambda robot: robot.name)
-def test_every_piece_of_a_cable_has_the_tension_of_its_joint(robot: vb.Robot) -> None:
-    paths = CablePaths(robot)
-    for cable, last in enumerate(robot.cables["last_link"].tolist()):
-        joints = paths.joints[paths.cables == cable].tolist()
-        assert len(joints) == 2 * last + 1
-        assert joints[1::2] == list(range(last)), "pieces across joints"
-        assert joints[0] == 0, "before the first joint"
-        assert joints[2::2] == list(range(last)), "pieces inside links: as come through the joint before"
-
-
-# Poses ---------------------------------------------------------------------------------------------------------------
-
-
-def as_frames(rotations: Rotation) -> np.ndarray:
-    poses = np.tile(np.eye(4), (len(rotations), 1, 1))
-    poses[:, :3, :3] = rotations.as_matrix()
-    return poses
-
-
-def check_quaternions(rotations: Rotation, tolerance: float = 1e-14) -> None:
-    mine = quaternions(as_frames(rotations))
-    theirs = rotations.as_quat(scalar_first=True)
-    sign = np.sign(np.einsum("mi,mi->m", mine, theirs))[:, None]
-    np.testing.assert_allclose(sign * mine, theirs, rtol=0, atol=tolerance)
-
-
-def test_quaternions_of_random_turns() -> None:
-    check_quaternions(Rotation.random(2000, rng=np.random.default_rng(0)))
-
-
-def test_quaternions_of_half_turns_and_nearly() -> None:
-    rng = np.random.default_rng(1)
-    axes = np.vstack([np.eye(3), [[1, 1, 0], [0, 1, 1], [1, 0, -1], [1, 1, 1]], rng.normal(size=(200, 3))])
-    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
-    for angle in (np.pi, np.pi - 1e-9, np.pi + 1e-9, np.pi - 1e-4, 2 * np.pi / 3, 0.0, 1e-9):
-        check_quaternions(Rotation.from_rotvec(angle * axes))
-
-
 # Colours -------------------------------------------------------------------------------------------------------------
 
 
@@ -98,6 +42,11 @@ def lightness(colours: np.ndarray) -> np.ndarray:
     linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
     y = linear @ [0.2126, 0.7152, 0.0722]
     return np.where(y > 216 / 24389, 116 * np.cbrt(y) - 16, y * 24389 / 27)
+
+
+def test_lines_have_the_colours_of_pages_but_none_that_vanishes() -> None:
+    assert [colour for colour in CABLE_COLOURS if colour in LINES] == list(LINES[:-1])
+    assert set(CABLE_COLOURS) - set(LINES) == {"#000000"}
 
 
 def test_more_tension_is_lighter() -> None:
@@ -159,7 +108,7 @@ def page() -> Iterator[Page]:
 
 @pytest.fixture
 def stage(page: Page) -> Iterator[Any]:
-    from vertebra.studio.scene.stage import Stage
+    from vertebra.studio.scene import Stage
 
     with page.server.gui.add_folder("stage") as folder:
         stage = Stage(page)  # type: ignore[arg-type]
@@ -178,7 +127,7 @@ def box(stage: Any, name: str) -> Any:
 
 def show(stage: Any, robot: vb.Robot, count: int) -> None:
     from vertebra.report.meshes import Mesh
-    from vertebra.studio.scene.stage import Picture
+    from vertebra.studio.scene import Picture
 
     tensions = np.random.default_rng(0).uniform(0, 9, (len(robot.cables), len(robot.joints)))
     ball = Mesh(np.eye(3), np.array([[0, 1, 2]]))

@@ -1,29 +1,31 @@
-"""The studio as a whole, without a window: robots, tabs, states and links, and that it ends."""
+"""The studio as a whole, without a window: robots, tabs, states, links and files, and that it ends."""
 
 from __future__ import annotations
 
 import json
 import logging
+import re
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import pytest
 import yaml
-from tests.studio.whole_studio import PATIENCE, Running, running
+from tests.studio.whole_studio import Running, running
+from tests.waiting import wait_until
 
 import vertebra as vb
 from vertebra.errors import DescriptionError, StudioError
 from vertebra.statics import Shape
 from vertebra.statics.shape import Status
 from vertebra.studio import studio as module
-from vertebra.studio.state import RobotSource, State, to_json, to_link
+from vertebra.studio.state import RobotSource, State, from_json, from_link, to_json, to_link
 
 pytest.importorskip("viser")
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -242,7 +244,7 @@ def test_a_name_is_never_a_path(page: Running, name: str, monkeypatch: pytest.Mo
     assert read == []
 
 
-def test_links_are_opened_and_wrong_ones_are_told(page: Running) -> None:
+def test_links_are_opened_and_wrong_ones_are_reported(page: Running) -> None:
     state = State(robot=RobotSource(name="hu2023-spatial"), mode="payload", tabs={"shape": FOUR})
     page.studio.open_link(to_link(state))
     page.settle()
@@ -274,7 +276,7 @@ class Lost:
 # Errors --------------------------------------------------------------------------------------------------------------
 
 
-def test_errors_are_shown_as_text_and_the_page_goes_on(page: Running, caplog: pytest.LogCaptureFixture) -> None:
+def test_errors_are_shown_as_text_and_the_page_keeps_working(page: Running, caplog: pytest.LogCaptureFixture) -> None:
     def fault() -> None:
         raise ZeroDivisionError("<b>inside</b>")
 
@@ -305,7 +307,7 @@ def test_a_force_beyond_all_bounds_is_brought_back(page: Running, force: float) 
 
 def test_back_from_another_tab_the_last_shape_is_in_the_scene(page: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also when what is set has no equilibrium by then."""
-    from vertebra.studio.scene.stage import Picture
+    from vertebra.studio.scene import Picture
     from vertebra.studio.shape import tab as shape_tab
 
     tab, stage = page.studio.tabs["shape"], page.studio.stage
@@ -327,36 +329,32 @@ def test_back_from_another_tab_the_last_shape_is_in_the_scene(page: Running, mon
 # The end -------------------------------------------------------------------------------------------------------------
 
 LEFTOVERS = """
-import sys, threading, time
+import sys, threading
 import psutil
 from pathlib import Path
+from tests.waiting import wait_until
 from vertebra.studio.studio import open_studio
 from vertebra.studio.state import State
 
-began = time.monotonic()
 studio = open_studio("dantuono2023", port=0, folder=Path(sys.argv[1]))
 assert studio.loop.settle(60)
 state = State(robot=studio.source, mode="motion", tabs={"motion": {"duration": 0.5, "repeat": True}})
 studio.loop.post("motion", lambda: studio.restore(state))
 player = studio.tabs["motion"].playback.player
-while not player.playing and time.monotonic() < began + 60:
-    time.sleep(0.02)
-assert player.playing
+wait_until(lambda: player.playing)
 studio.close()
 studio.close()
-end = time.monotonic() + 10
-while time.monotonic() < end and (len(threading.enumerate()) > 1 or psutil.Process().children()):
-    time.sleep(0.02)
-print([thread.name for thread in threading.enumerate()], psutil.Process().children())
+wait_until(lambda: len(threading.enumerate()) == 1 and not psutil.Process().children())
+print("nothing is left")
 """
 
 
 def test_closing_while_it_plays_leaves_no_thread_and_no_process(tmp_path: Path) -> None:
     pytest.importorskip("psutil")
     program = subprocess.run(
-        [sys.executable, "-c", LEFTOVERS, str(tmp_path)], capture_output=True, text=True, timeout=2 * PATIENCE
+        [sys.executable, "-c", LEFTOVERS, str(tmp_path)], capture_output=True, text=True, cwd=EXAMPLES.parent
     )
-    assert program.stdout == "['MainThread'] []\n", program.stderr
+    assert program.stdout == "nothing is left\n", program.stderr
     assert program.stderr == ""
 
 
@@ -370,7 +368,95 @@ def test_a_studio_that_cannot_be_built_leaves_nothing(tmp_path: Path, monkeypatc
     monkeypatch.setattr(module, "make_tabs", broken)
     with pytest.raises(RuntimeError, match="no tabs"):
         open_studio("hu2023-planar", port=0, folder=tmp_path)
-    end = time.monotonic() + 5
-    while set(threading.enumerate()) - before and time.monotonic() < end:
-        time.sleep(0.02)
-    assert set(threading.enumerate()) - before == set()
+    wait_until(lambda: not set(threading.enumerate()) - before, "the end of its threads")
+
+
+# Save and share -----------------------------------------------------------------------------------------------------
+
+
+class Asker:
+    """The window that pressed a button."""
+
+    def __init__(self, view: Any = None) -> None:
+        self.files: list[tuple[str, bytes]] = []
+        self._view = view
+        self.client = self
+        self.event = SimpleNamespace(client=self)
+
+    def send_file_download(self, name: str, content: bytes, save_immediately: bool = False) -> None:
+        assert save_immediately
+        self.files.append((name, content))
+
+    def get_render(self, height: int, width: int) -> np.ndarray:
+        if self._view is None:
+            raise TimeoutError("the window has gone")
+        return np.broadcast_to(np.array(self._view, np.uint8), (height, width, 3)).copy()
+
+
+def link(page: Running) -> str:
+    return str(page.studio.share._link.content)
+
+
+def test_the_link_is_the_state(page: Running) -> None:
+    slider = page.studio.tabs["shape"].form.handles("tensions")[0]
+
+    def move() -> None:
+        slider.value = 3.25
+        page.studio.act(page.studio.tabs["shape"].shown, slider)
+
+    page.good(move)
+    found = re.search(r'href="/\?state=([\w-]+)"', link(page))
+    assert found is not None
+    state = from_link(found.group(1))
+    assert state == page.state
+    assert state.tabs["shape"]["tensions"][0] == 3.25
+
+
+def test_a_robot_too_long_for_a_link_says_so(page: Running) -> None:
+    import random
+
+    robot = vb.load("hu2023-planar")
+    source = RobotSource(name="long.yaml", text="# " + random.Random(0).randbytes(9000).hex())
+    page.good(lambda: page.studio.choose_robot(robot, source))
+    assert "href" not in link(page)
+    assert "save the state as a file" in link(page)
+    page.good(lambda: page.studio.choose_robot(robot, RobotSource(name="hu2023-planar")))
+    assert "href" in link(page)
+
+
+def test_the_file_is_the_state(page: Running) -> None:
+    asker = Asker()
+    page.studio.share._saved(asker.event)
+    page.settle()
+    ((name, content),) = asker.files
+    assert name == "hu2023-planar-state.json"
+    assert from_json(content) == page.state
+
+
+def test_the_picture_is_a_png_of_the_view(page: Running) -> None:
+    import imageio.v3
+
+    asker = Asker((10, 200, 30))
+    page.studio.share._picture(asker.event)
+    ((name, content),) = asker.files
+    assert name == "hu2023-planar.png"
+    assert content.startswith(b"\x89PNG")
+    view = imageio.v3.imread(content)
+    assert view.shape == (1000, 1600, 3)
+    assert (view == [10, 200, 30]).all()
+
+
+def test_a_window_that_has_gone_gives_a_message(page: Running) -> None:
+    asker = Asker()
+    page.studio.share._picture(asker.event)
+    page.settle()
+    assert asker.files == []
+    assert "the window has gone" in page.status
+
+
+def test_a_tab_without_a_recording_says_so(page: Running) -> None:
+    asker = Asker()
+    page.studio.share._recording(asker.event)
+    page.settle()
+    assert asker.files == []
+    assert "nothing to record" in page.status

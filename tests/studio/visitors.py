@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import http.client
 import socket
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec.msgpack
 import viser
 import zstandard
+from tests.waiting import wait_until
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
@@ -102,9 +102,7 @@ def code_at_end(line: ClientConnection, sent: Sequence[bytes | str] = ()) -> int
         return line.protocol.close_code
 
 
-def eventually(holds: Callable[[], Any], seconds: float = 10.0) -> Any:
-    """The first truth of `holds`; what it says last when time is up."""
-    end = time.monotonic() + seconds
-    while not (found := holds()) and time.monotonic() < end:
-        time.sleep(0.01)
-    return found
+def eventually(holds: Callable[[], Any]) -> bool:
+    """True once `holds` does; fails if it never does."""
+    wait_until(holds)
+    return True

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+from tests.waiting import wait_until
 
 PATIENCE = 60.0
 
@@ -35,10 +36,7 @@ class Acting:
         return answer[0]
 
     def until(self, holds: Callable[[], bool]) -> None:
-        end = time.monotonic() + PATIENCE
-        while not holds():
-            assert time.monotonic() < end, self.status
-            time.sleep(0.02)
+        wait_until(holds, f"the studio; it says {self.status}")
 
     @property
     def status(self) -> str:

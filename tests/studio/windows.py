@@ -20,6 +20,15 @@ PATIENCE = 60_000
 """ms; the machine may be busy."""
 GONE = "Tried to update non-existent component"
 """What viser's page says of a control that was made, set and removed again before a slow window read of it."""
+DRAW_WHEN_ASKED = """
+for (const kind of [WebGLRenderingContext, WebGL2RenderingContext]) {
+  for (const name of ["drawArrays", "drawElements", "drawArraysInstanced", "drawElementsInstanced"]) {
+    const draw = kind.prototype[name];
+    if (draw) kind.prototype[name] = function (...what) { if (window.drawing) draw.apply(this, what); };
+  }
+}
+"""
+"""Software draws the scene, which takes longer than all else: a window draws only while a picture is taken."""
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 
 
@@ -93,28 +102,25 @@ def chromium() -> Iterator[Any]:
 class Window:
     """One window; remembers every request and everything that went wrong in it."""
 
-    def __init__(self, browser: Any, url: str, size: tuple[int, int] = (1280, 800), coarse: bool = True) -> None:
-        """`coarse`: the scene in few pixels, since software draws it; not for pictures."""
-        self.browser, self.url = browser, url.partition("?")[0]
+    def __init__(self, browser: Any, url: str, size: tuple[int, int] = (1280, 800), draws: bool = False) -> None:
+        """`draws`: always, and in full resolution; otherwise only for pictures, and in few pixels."""
+        self.browser, self.url, self.size, self._draws = browser, url.partition("?")[0], size, draws
         self.context = browser.new_context(viewport={"width": size[0], "height": size[1]}, accept_downloads=True)
+        if not draws:
+            self.context.add_init_script(DRAW_WHEN_ASKED)
         self.page = self.context.new_page()
         self.page.set_default_timeout(PATIENCE)
         self.requests: list[str] = []
         self.faults: list[str] = []
-        self.frames = 0
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("websocket", self._watch)
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
         self.page.on("console", self._console)
-        self.page.goto(f"{url}{'&' if '?' in url else '?'}fixedDpr=0.2" if coarse else url)
+        self.page.goto(url if draws else f"{url}{'&' if '?' in url else '?'}fixedDpr=0.2")
         self.page.wait_for_selector(".vb-mode", state="attached")
 
     def _watch(self, socket: Any) -> None:
         self.requests.append(socket.url)
-        socket.on("framereceived", lambda _: self._count())
-
-    def _count(self) -> None:
-        self.frames += 1
 
     def _console(self, message: Any) -> None:
         if message.type == "error" and not message.text.startswith(GONE):
@@ -229,28 +235,38 @@ class Window:
         """Choose a file for the upload button."""
         self.page.locator('input[type="file"]').first.set_input_files(str(file))
 
+    @contextlib.contextmanager
+    def drawing(self) -> Iterator[None]:
+        """Draw the scene while the block lasts."""
+        self.page.evaluate("() => { window.drawing = true; }")
+        yield
+        self.page.evaluate("() => { window.drawing = false; }")
+
     def screenshot(self, name: str) -> Path:
-        """Keep a picture of the window, in full, with the artefacts of the tests."""
+        """Keep a picture of the window with the artefacts of the tests."""
         for close in self.page.locator(".mantine-Notification-closeButton").all():
             with contextlib.suppress(Exception):  # it may go away by itself
                 close.click(timeout=1000)
-        self.drawn()
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         path = SCREENSHOTS / f"{name}.png"
-        self.page.screenshot(path=str(path))
+        with self.drawing():
+            self.drawn()
+            self.page.screenshot(path=str(path))
         return path
 
-    def picture(self, name: str, size: tuple[int, int] = (1280, 800), dark: bool = False) -> None:
-        """Open another window, wait until the scene is drawn in it, and keep a picture; in full resolution in a soak,
-        since software draws it."""
-        other = Window(self.browser, self.url, size, coarse=not soak())
-        notes = other.page.locator(".mantine-Notification-closeButton")
-        other.until(
-            lambda: _is_drawn(other.screenshot(name), size, dark) and notes.count() == 0,
+    def picture(self, name: str, dark: bool = False) -> None:
+        """Keep a picture in which the scene is drawn; in a soak that of another window, in full resolution."""
+        if soak() and not self._draws:
+            other = Window(self.browser, self.url, self.size, draws=True)
+            other.picture(name, dark)
+            assert other.faults == []
+            other.close()
+            return
+        notes = self.page.locator(".mantine-Notification-closeButton")
+        self.until(
+            lambda: _is_drawn(self.screenshot(name), self.size, dark) and notes.count() == 0,
             lambda: f"{name}: the scene is empty",
         )
-        assert other.faults == []
-        other.close()
 
 
 def _is_drawn(file: Path, size: tuple[int, int], dark: bool) -> bool:

@@ -17,20 +17,22 @@ def studio(
         str, typer.Argument(help="A preset or a robot file; the page can open others.")
     ] = "hu2023-prototype",
     host: Annotated[
-        str, typer.Option("--host", help="Address to listen on; any but this machine's own asks for a token.")
+        str, typer.Option("--host", help="Address to listen on; any but this machine's own needs a token.")
     ] = "127.0.0.1",
     port: Annotated[
         int | None, typer.Option("--port", help="Default: 8080 or the next free one; 0 for any free one.")
     ] = None,
     token: Annotated[
         str | None,
-        typer.Option("--token", help="What a window must know, 16 characters or more; default: a random one."),
+        typer.Option(
+            "--token", help="What a window must show, 16 characters or more; default: a random one where needed."
+        ),
     ] = None,
     folder: Annotated[
         Path, typer.Option("--folder", help="The only folder whose files the page may read and write.")
     ] = Path("."),
     state: Annotated[Path | None, typer.Option("--state", help="A saved state to start from (.json).")] = None,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a window.")] = True,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser window.")] = True,
 ) -> None:
     """Open the studio: pull cables, load, move and sense a robot in the browser. Ctrl-C ends it.
 
@@ -56,7 +58,7 @@ def studio(
             studio.close()
 
 
-# A program that is left open for days gives back what it no longer needs.
+# A program that runs for days returns memory that it no longer needs.
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 """Names of glibc's settings (malloc.h)."""

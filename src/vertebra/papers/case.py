@@ -28,7 +28,7 @@ class Axis(NamedTuple):
     label: str
     options: tuple[str, ...]
     default: str
-    former: tuple[tuple[str, str], ...] = ()
+    formerly: tuple[tuple[str, str], ...] = ()
     """Names that options had in older states of the studio, and what they are now."""
 
 

@@ -23,11 +23,11 @@ from vertebra.report.scene import (
     MOUNT_COLOUR,
     PART_COLOUR,
     TIP_COLOUR,
+    CablePaths,
     Scene,
     View,
     best_view,
     cable_label,
-    cable_line,
     cable_style,
     gravity_arrow,
     robot_scene,
@@ -402,8 +402,8 @@ def _moving(motion: Motion, instant: int, whole: bool) -> Iterator[Any]:
             yield go.Mesh3d(x=x, y=y, z=z)
     robot = motion.robot
     named = len(robot.cables) <= MOST_NAMED_CABLES
-    for k in range(len(robot.cables)):
-        points = cable_line(robot, motion.frames[instant], k) * MM
+    for k, line in enumerate(CablePaths(robot).lines(motion.frames[instant])):
+        points = line * MM
         if whole:
             colour, dash = cable_style(k)
             yield line_trace(points, colour, 4, cable_label(robot, k), named, dash)

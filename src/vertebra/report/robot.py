@@ -119,7 +119,7 @@ def yaml_text(robot: Robot) -> str:
 
 
 def beyond_limits(robot: Robot, bend: Sequence[float]) -> Iterator[str]:
-    """A pose beyond the stops can be drawn, but the reader should know."""
+    """A pose beyond the limits can be drawn, but the reader should know."""
     bent = np.maximum.reduceat(np.abs(bend), robot.joints["first"])
     beyond = np.flatnonzero(bent > robot.joints["limit"] * (1 + 1e-12)) + 1
     if len(beyond):
@@ -147,7 +147,7 @@ def mass_text(robot: Robot) -> str:
 
 
 def overview(robot: Robot) -> Facts:
-    """The robot as a whole, one fact a row."""
+    """The robot as a whole, one fact per row."""
     x, y, z = robot.gravity
     rows = [
         ("joints", f"{joints_text(robot)}, {robot.freedoms} coordinates"),
@@ -200,7 +200,7 @@ def links(robot: Robot) -> Facts:
 
 
 def cables(robot: Robot) -> Facts:
-    """Cables in file order, one row a group that ends at the same link."""
+    """Cables in file order, one row per group that ends at the same link."""
     rows, first = [], 1
     for section, (_, end) in zip(robot.description.sections, _ranges(robot), strict=True):
         group = section.cables

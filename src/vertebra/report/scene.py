@@ -95,39 +95,16 @@ def _level(vector: Floats, up: Floats) -> Floats:
     return flat / size
 
 
-# The way of every cable through its holes, as a polyline in the world.
-
-
-def cable_line(robot: Robot, frames: Floats, cable: int) -> Floats:
-    """Corners (m, 3) of a cable in the world, m: the base plane, each hole on its way, its end.
-
-    Its length is what `vertebra.cable_lengths` says.
-    """
-    row, holes = robot.cables[cable], robot.segments[cable]
-    x, y, last = float(row["x"]), float(row["y"]), int(row["last_link"])
-    corners = [np.array([x, y, 0.0])]
-    for joint in range(last):
-        corners.append(_place(frames[joint], x, y, float(holes["exit"][joint])))
-        corners.append(_place(frames[joint + 1], x, y, float(holes["entry"][joint])))
-    corners.append(_place(frames[last], x, y, float(row["end"])))
-    return np.array(corners)
-
-
-def _place(frame: Floats, x: float, y: float, z: float) -> Floats:
-    point: Floats = frame[:3, :3] @ np.array([x, y, z]) + frame[:3, 3]
-    return point
+# The path of every cable through its holes.
 
 
 class CablePaths:
-    """Where the corners of all cables are, in the frames of their links: all of them at once, fast enough for every
-    frame of a motion."""
+    """The corners of all cables in the frames of their links, fast enough for every frame of a motion: the base plane,
+    each hole on the way, the end. A cable drawn through them is as long as `Pose.cable_lengths` says."""
 
     def __init__(self, robot: Robot) -> None:
         links: list[int] = []
         points: list[tuple[float, float, float]] = []
-        starts: list[int] = []
-        cables: list[int] = []
-        joints: list[int] = []
         for k, row in enumerate(robot.cables):
             x, y, last = float(row["x"]), float(row["y"]), int(row["last_link"])
             corners = [(-1, 0.0)]
@@ -135,28 +112,33 @@ class CablePaths:
                 hole = robot.segments[k][joint]
                 corners += [(joint, float(hole["exit"])), (joint + 1, float(hole["entry"]))]
             corners.append((last, float(row["end"])))
-            for number, (link, z) in enumerate(corners):
-                if number:
-                    starts.append(len(links) - 1)
-                    cables.append(k)
-                    # A piece inside a link has the tension that has come through the joint before it.
-                    joints.append(max((number - 2) // 2, 0))
-                links.append(link)
-                points.append((x, y, z))
+            links += [link for link, _ in corners]
+            points += [(x, y, z) for _, z in corners]
         self._links = np.array(links, np.int64)
         self._points = np.array(points, np.float64).reshape(-1, 3)
-        self._starts = np.array(starts, np.int64)
-        self.cables: NDArray[np.int64] = np.array(cables, np.int64)
+        corners_of = 2 + 2 * robot.cables["last_link"].astype(np.int64)
+        self._ends = np.cumsum(corners_of)
+        self._starts = np.setdiff1d(np.arange(len(links)), self._ends - 1)
+        self.cables: NDArray[np.int64] = np.repeat(np.arange(len(robot.cables)), corners_of - 1)
         """(segments,) cable that each belongs to."""
-        self.joints: NDArray[np.int64] = np.array(joints, np.int64)
+        number = self._starts - (self._ends - corners_of)[self.cables]
+        # A piece inside a link has the tension that has come through the joint before it.
+        self.joints: NDArray[np.int64] = np.maximum((number - 1) // 2, 0)
         """(segments,) row of the joint whose tension each has."""
 
     def segments(self, frames: Floats) -> Floats:
         """(segments, 2, 3) ends in the world, m; `frames` (n+1, 4, 4)."""
+        corners = self._corners(frames)
+        return np.stack([corners[self._starts], corners[self._starts + 1]], axis=1)
+
+    def lines(self, frames: Floats) -> list[Floats]:
+        """(m, 3) corners of each cable in the world, m."""
+        return np.split(self._corners(frames), self._ends[:-1]) if len(self._ends) else []
+
+    def _corners(self, frames: Floats) -> Floats:
         rotation = np.where((self._links < 0)[:, None, None], np.eye(3), frames[self._links, :3, :3])
         origin = np.where((self._links < 0)[:, None], 0.0, frames[self._links, :3, 3])
-        corners = np.einsum("mij,mj->mi", rotation, self._points) + origin
-        return np.stack([corners[self._starts], corners[self._starts + 1]], axis=1)
+        return np.asarray((rotation @ self._points[:, :, None])[:, :, 0] + origin)
 
 
 # What a picture shows beside the robot itself: load arrows, pale lines of other shapes, marks, the tip's compliance.
@@ -264,7 +246,7 @@ def ghost(robot: Robot, frames: Floats, name: str, number: int = 0) -> Ghost:
 
 
 def tip_ellipsoid(shape: Shape, size: float) -> Ellipsoid | None:
-    """The tip's compliance drawn to scale for a round force; none when the shape is no stable equilibrium.
+    """The tip's compliance drawn to scale for a round force; None unless the shape is a stable equilibrium.
 
     Displacement is C f with C the linear part of the compliance: half axes are its eigenvalues times the force.
     """
@@ -297,8 +279,6 @@ def points_of(arrows: Sequence[Arrow], ghosts: Sequence[Ghost], marks: Sequence[
     return np.concatenate([np.asarray(part, dtype=np.float64) for part in parts]) if parts else np.zeros((0, 3))
 
 
-# Everything that a picture of a robot shows, in the world and in mm, ready for any plotting library.
-
 # Okabe and Ito's colours, which people with any colour vision tell apart.
 CABLE_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#8C6D1F")
 CABLE_DASHES = ("solid", "dash", "dot")
@@ -318,13 +298,13 @@ class Scene:
     """A robot at one pose; all lengths in mm, world frame."""
 
     links: tuple[Mesh, ...]
-    """One body a link, from the base on."""
+    """One body per link, from the base on."""
     parts: Mesh
     """Rods, pins and struts inside the joints."""
     mount: Mesh
     """The plate that the robot stands on."""
     cables: tuple[Floats, ...]
-    """One polyline a cable."""
+    """One polyline per cable."""
     origins: Floats
     """(n+1, 3) origins of the link frames."""
     tip: Floats
@@ -363,7 +343,7 @@ def robot_scene(robot: Robot, frames: Floats, gravity: Floats | None = None) -> 
     links = tuple(_in_mm(link_mesh(robot, i, sectors).moved(frame)) for i, frame in enumerate(frames))
     parts = _in_mm(joined(joint_mesh(robot, frames, row) for row in range(len(robot.joints))))
     mount = _in_mm(mount_mesh(robot))
-    cables = tuple(cable_line(robot, frames, k) * MM for k in range(len(robot.cables)))
+    cables = tuple(MM * line for line in CablePaths(robot).lines(frames))
     tip, face = (
         MM * (frames[-1][:3, 3] + frames[-1][:3, 2] * z) for z in (robot.tip_point[2], robot.links["reach"][-1])
     )
@@ -408,8 +388,8 @@ def gravity_arrow(gravity: Floats, points: Floats, view: View) -> Floats | None:
 
 def cable_style(k: int) -> tuple[str, str]:
     """Colour and dash of cable row `k`."""
-    round_, place = divmod(k, len(CABLE_COLOURS))
-    return CABLE_COLOURS[place], CABLE_DASHES[round_ % len(CABLE_DASHES)]
+    cycle, place = divmod(k, len(CABLE_COLOURS))
+    return CABLE_COLOURS[place], CABLE_DASHES[cycle % len(CABLE_DASHES)]
 
 
 def cable_label(robot: Robot, k: int) -> str:

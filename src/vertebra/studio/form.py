@@ -3,8 +3,8 @@
 A field of a settings class carries its widget in its annotation::
 
     class MySettings(Settings):
-        tilt_deg: Annotated[float, Field(ge=0.0, le=180.0), Slider("Tilted by (deg)", step=1.0)] = 0.0
-        mount: Annotated[Literal["ground", "wall"], Choice("Stands on")] = "ground"
+        tilt_deg: Annotated[float, Field(ge=0.0, le=180.0), Slider("Tilt (deg)", step=1.0)] = 0.0
+        mount: Annotated[Literal["ground", "wall"], Choice("Mounted on")] = "ground"
 
 A `Form` makes the controls for one robot, in the order and the folders that the tab asks for, reads them into the
 settings and restores them from settings. Ranges, options and first values may be functions of the robot.
@@ -50,7 +50,7 @@ class Control:
     handles: list[Any]
     """Of viser; one, or one per value."""
     first: Any
-    """Value until somebody sets another one."""
+    """Value until another one is set."""
     choices: dict[Any, str] = field(default_factory=dict)
     """Label of each value that can be chosen."""
     touched: bool = False
@@ -189,7 +189,7 @@ class Sliders(Widget):
     tracks: Callable[[Robot], Sequence[Track]]
     count: Callable[[Robot], int]
     unless_set: bool = False
-    """Whether the field stays empty until somebody sets a number: the tab fills the sliders with values of its own."""
+    """Whether the field stays empty until a number is set: the tab fills the sliders with values of its own."""
 
     def make(self, place: Place) -> Control:
         gui, tracks, count = place.studio.server.gui, self.tracks(place.robot), self.count(place.robot)
@@ -295,7 +295,7 @@ class FileChoice(Choice):
 
 
 class Form(Generic[S]):
-    """The controls of a settings class for the studio's robot; made anew for another robot.
+    """The controls of a settings class for the studio's robot; made for one robot.
 
     `changed(name)` is called on the studio's thread after a person has changed a field.
     """
@@ -393,7 +393,7 @@ class Form(Generic[S]):
                 raise StudioError(f"{self._where}.{name}", problem)
 
     def write(self, settings: S) -> None:
-        """Set all fields; what nobody has set gets its first value. `check` comes before."""
+        """Set all fields; what is not set gets its first value. Call `check` first."""
         for name, control in self._controls.items():
             value = getattr(settings, name)
             control.touched = not (value is None or value == ())
@@ -409,7 +409,7 @@ class Form(Generic[S]):
         control.widget.write(control, value)
 
     def adopt(self, name: str, value: Any) -> None:
-        """Fill the controls of a field that nobody has set."""
+        """Fill the controls of a field that is not set."""
         control = self._controls.get(name)
         if control is not None and not control.touched:
             control.widget.write(control, value)
@@ -432,7 +432,7 @@ def put(handles: Sequence[Any], values: Iterable[float]) -> None:
 
 
 def keep_in_range(handle: Any) -> None:
-    """Put the value of a control within its limits; what is no number, or no choice, becomes an allowed one."""
+    """Put the value of a control within its limits; anything else becomes an allowed value."""
     if not hasattr(handle, "value"):
         return
     value = handle.value

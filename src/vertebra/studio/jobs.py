@@ -25,7 +25,7 @@ Work = Callable[[], None]
 
 
 class Loop:
-    """Runs posted work one piece at a time; what fails is told to `failed`, and the loop goes on."""
+    """Runs posted work one piece at a time; errors are passed to `failed`, and the loop continues."""
 
     def __init__(self, failed: Callable[[Exception], None]) -> None:
         self._failed = failed
@@ -70,7 +70,7 @@ class Loop:
                 self._busy = True
             try:
                 work()
-            except Exception as error:  # whatever it is, the page lives on
+            except Exception as error:  # whatever it is, the page keeps working
                 self._tell(error)
 
     def _tell(self, error: Exception) -> None:
@@ -95,13 +95,13 @@ class Job:
     done: Callable[[Any], None]
     failed: Callable[[Exception], None]
     progress: Callable[[float], None]
-    """Told the share that is done, 0 to 1."""
+    """Called with the share that is done, 0 to 1."""
 
 
 class Jobs:
     """One computation at a time; starting another of any kind ends the one before.
 
-    `post` brings answers home to the studio's own thread.
+    `post` hands answers to the studio's own thread.
     """
 
     def __init__(self, post: Callable[[object, Callable[[], None]], None]) -> None:
@@ -140,7 +140,7 @@ class Jobs:
         threading.Thread(target=self._follow, args=(job, process), name="studio job", daemon=True).start()
 
     def cancel(self) -> None:
-        """End what runs; nobody is told."""
+        """End what runs, without a word to its callbacks."""
         with self._lock:
             if self._running is None:
                 return
@@ -182,16 +182,16 @@ class Jobs:
                 kind, value = pickle.loads(receive(process.stdout))
                 if kind != "progress":
                     break
-                self._post(("progress", id(job)), partial(self._told, job, job.progress, value))
+                self._post(("progress", id(job)), partial(self._pass_on, job, job.progress, value))
         except Exception:  # the process has gone, in the middle of a message perhaps
             self._forget(process)
             reason = "the computation's process ended before its answer (out of memory?); nothing else was lost"
             kind, value = "failed", StudioError("computation", reason)
         tell = job.done if kind == "done" else job.failed
-        self._post(("answer", id(job)), partial(self._told, job, tell, value, last=True))
+        self._post(("answer", id(job)), partial(self._pass_on, job, tell, value, last=True))
 
-    def _told(self, job: Job, tell: Callable[[Any], None], value: Any, last: bool = False) -> None:
-        """Bring news home, unless another job has taken the place of this one."""
+    def _pass_on(self, job: Job, tell: Callable[[Any], None], value: Any, last: bool = False) -> None:
+        """Pass on progress or the answer, unless another job has replaced this one."""
         if self._running is not job:
             return
         if last:
@@ -250,7 +250,7 @@ def _answer(work: bytes, answers: IO[bytes]) -> bytes:
     except MemoryError:
         return pickle.dumps(("failed", StudioError("computation", "ran out of memory; ask for less")))
     except Exception as error:
-        reason = f"failed inside: {type(error).__name__}: {error}"
+        reason = f"internal error: {type(error).__name__}: {error}"
         return pickle.dumps(("failed", StudioError("computation", reason)))
 
 

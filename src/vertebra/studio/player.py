@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vertebra.studio.tab import Tab
 
 RATE = 30.0
-"""Frames a second."""
+"""Frames per second."""
 
 
 class WallClock:
@@ -33,9 +33,9 @@ class WallClock:
 
 
 class Player:
-    """Calls `show(row)` through `post`, so often as frames are due; a slow page skips frames, time does not slow down.
+    """Calls `show(row)` through `post`, as often as frames are due; a slow page skips frames, time does not slow down.
 
-    `show` gets the row of `times` that is due; `moved(time)` is told a few times a second, for a slider.
+    `show` gets the row of `times` that is due; `moved(time)` is called a few times a second, for a slider.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Player:
         return float(self._times[-1] - self._times[0])
 
     def load(self, times: Floats) -> None:
-        """Take rising `times`, s, one a row; stops, and stands at the first."""
+        """Take rising `times`, s, one per row; stops, and stands at the first."""
         with self._lock:
             self.pause()
             self._times = np.asarray(times, np.float64)
@@ -148,7 +148,7 @@ class Playback:
     """Calls `show(row)` thirty times a second while it plays, and `moved(time)` a few times a second."""
 
     def __init__(self, tab: Tab[Any], show: Callable[[int], None], moved: Callable[[float], None]) -> None:
-        self._tab, self._told = tab, moved
+        self._tab, self._on_time = tab, moved
         self.player = Player(tab.studio.loop.post, show, self._moved, self._ended)
 
     def controls(self) -> None:
@@ -188,7 +188,7 @@ class Playback:
 
     @property
     def speed(self) -> float:
-        """Seconds of motion in a second."""
+        """Seconds of motion per second."""
         return float(self._speed.value)
 
     @speed.setter
@@ -214,16 +214,16 @@ class Playback:
     def _sought(self) -> None:
         self.pause()
         self.player.seek(float(self._time.value))
-        self._told(self.player.time)
+        self._on_time(self.player.time)
 
     def _moved(self, time: float) -> None:
         if self.player.playing:  # a person who drags the slider has stopped it
             self._time.value = time
-            self._told(time)
+            self._on_time(time)
 
     def _ended(self) -> None:
         self._time.value = self.player.time
-        self._told(self.player.time)
+        self._on_time(self.player.time)
         self._mark()
 
     def _mark(self) -> None:

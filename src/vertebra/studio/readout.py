@@ -1,8 +1,7 @@
-"""What shows results on the page: tables of numbers, lamps, legends, plots, and the status line."""
+"""What shows results on the page: tables of numbers, lights, legends, plots, and the status line."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,7 +11,7 @@ import numpy as np
 from vertebra.report.panels import spread
 from vertebra.robot.tables import Floats
 from vertebra.studio.form import change
-from vertebra.studio.scene.palette import scale_gradient
+from vertebra.studio.palette import LINES, scale_gradient
 
 if TYPE_CHECKING:
     import viser
@@ -26,18 +25,6 @@ class Value(NamedTuple):
     label: str
     text: str
     """With its unit, as it is shown."""
-
-
-def number(value: float, digits: int, unit: str) -> str:
-    """With fixed digits behind the point, never ``-0.00``; ``none`` for what is not finite."""
-    if not math.isfinite(value):
-        return "no limit" if value > 0 else "none"
-    return f"{round(value, digits) + 0.0:.{digits}f} {unit}".strip()
-
-
-def significant(value: float, unit: str, digits: int = 4) -> str:
-    """With a few significant digits."""
-    return f"{value:.{digits}g} {unit}".strip() if math.isfinite(value) else "no limit"
 
 
 def readout(title: str, values: Iterable[Value]) -> str:
@@ -62,7 +49,7 @@ def grid(title: str, headers: Sequence[str], rows: Iterable[Sequence[str]], key:
 
 
 def light(key: str, good: bool | None, text: str) -> str:
-    """A lamp with words, since a colour alone says nothing to some: a tick, a cross or a question mark."""
+    """A light with words, since not everyone sees its colour: a tick, a cross or a question mark."""
     kind, sign = {True: ("good", "\u2713"), False: ("bad", "\u2717"), None: ("open", "?")}[good]
     return (
         f'<p class="vb-light vb-{kind}" data-value="{escape(key)}" data-state="{kind}">'
@@ -138,10 +125,8 @@ class Status:
         change(self._handle, "content", html)
 
 
-# Plots on the page: lines over a common axis, both with units, in colours that everyone tells apart.
+# Plots on the page: lines over a common axis, both with units, in colours that everyone can tell apart.
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#8C6D1F", "#7F7F7F")
-"""Okabe and Ito's, without black and yellow, which vanish on dark or light."""
 MOST_POINTS = 600
 HEIGHT = 190
 FULL, ROOM = 0.7, 1.3
@@ -179,7 +164,7 @@ class Plot:
     def _pin(self, low: float, high: float) -> None:
         """State what x spans: by itself a plot keeps the span of the first data that it was drawn with.
 
-        Each new span draws the plot anew, so one that grows by a little gets room to grow on.
+        Each new span redraws the whole plot, so one that grows a little gets room to grow further.
         """
         if high <= low:
             low, high = low - 0.5, high + 0.5
@@ -197,7 +182,7 @@ class Plot:
 
     def _series(self, names: Sequence[str], joined: bool = True) -> tuple[Any, ...]:
         lines = tuple(
-            {"label": name, "stroke": COLOURS[k % len(COLOURS)], "width": 2, "dash": _DASHES[k // len(COLOURS) % 3]}
+            {"label": name, "stroke": LINES[k % len(LINES)], "width": 2, "dash": _DASHES[k // len(LINES) % 3]}
             | ({} if joined else {"points": {"show": True, "size": 6}})
             for k, name in enumerate(names)
         )

@@ -1,5 +1,5 @@
-"""All that a person has set in the studio, as JSON and as a link; and the robot of a file. The state holds no
-results: whoever opens it computes them anew.
+"""Everything that is set in the studio, as JSON and as a link, and the robot of a file. A state holds no results:
+they are computed when it is opened.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ViewSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     ghost: Annotated[bool, Check("Pale ghost", hint=GHOST)] = True
-    trace: Annotated[bool, Check("Tip trace", hint="The way of the tip, its last 600 places.")] = False
+    trace: Annotated[bool, Check("Tip trace", hint="The tip's path, its last 600 points.")] = False
     frames: Annotated[bool, Check("Link frames", hint="x red, y green, z blue.")] = False
     ellipsoid: Annotated[
         bool, Check("Tip compliance", hint="Where a small force from any side moves the tip, to first order.")
@@ -53,7 +53,7 @@ class ViewSettings(BaseModel):
 
 
 class State(BaseModel):
-    """The studio at one moment."""
+    """All settings of the studio."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     vertebra_studio: Literal[1] = 1
@@ -100,7 +100,7 @@ def from_link(text: str) -> State:
         unpack = zlib.decompressobj()
         data = unpack.decompress(packed, MOST_BYTES + 1)
     except (binascii.Error, zlib.error, ValueError):
-        raise StudioError("link", "does not hold a state; it may have been cut off: copy all of it") from None
+        raise StudioError("link", "does not contain a state; it may have been cut off: copy all of it") from None
     return from_json(data)
 
 
@@ -121,7 +121,7 @@ def file_robot(name: str, content: bytes) -> tuple[Robot, RobotSource]:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise StudioError(name, "is no text file; a robot file is YAML or JSON in UTF-8") from None
+        raise StudioError(name, "is not a text file; a robot file is YAML or JSON in UTF-8") from None
     parse = parse_json if name.lower().endswith(".json") else parse_yaml
     robot = Robot(validate(parse(text, name), name))
     return robot, RobotSource(name=name, text=text)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import traceback
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +14,13 @@ from pydantic import ValidationError
 from vertebra.errors import StudioError, VertebraError
 from vertebra.robot.robot import Robot, load, presets
 from vertebra.studio import state as states
-from vertebra.studio.form import keep_in_range
+from vertebra.studio.form import change, keep_in_range
 from vertebra.studio.jobs import LOG, Jobs, Loop
+from vertebra.studio.palette import BRAND
 from vertebra.studio.readout import Status
-from vertebra.studio.scene.palette import BRAND
-from vertebra.studio.scene.stage import Stage
+from vertebra.studio.scene import Stage
 from vertebra.studio.serving.folder import Folder
 from vertebra.studio.serving.server import Access, open_server
-from vertebra.studio.share import Share
 from vertebra.studio.state import RobotSource, State, ViewSettings, file_robot
 from vertebra.studio.tab import Tab
 
@@ -33,6 +34,11 @@ TAB_PLACE = 1e6
 """Where a tab's controls stand in the left panel: below what has no place of its own, above View and Save and share."""
 LEFT_WIDTH, RIGHT_WIDTH = 330, 340
 """Pixels of the panels; a window of 1280 leaves half of it to the scene."""
+
+SHARE_PLACE = 3e6
+"""In the left panel, below all else."""
+PICTURE = 1600, 1000
+"""Width and height, pixels."""
 
 
 class Studio:
@@ -71,7 +77,7 @@ class Studio:
         self.address.stop()
 
     def _leave(self) -> None:
-        """Every tab lets go of what it holds: threads, buses, files."""
+        """Every tab releases its threads, buses and files."""
         self._hide()
         for name in self._built:
             self.tabs[name].removed()
@@ -93,21 +99,21 @@ class Studio:
         return handle
 
     def act(self, act: Callable[[], None], handle: Any = None) -> None:
-        """Do what a person asks for; what went wrong before is off the page then."""
+        """Do what a person asks for; an earlier error message is cleared first."""
         self.status.clear()
         if handle is not None:
             keep_in_range(handle)
         act()
-        self.server.flush()  # the answer leaves at once, not with the next window of messages
+        self.server.flush()  # send the answer now, not with the next batch of messages
         self.share.changed()
 
     def fail(self, error: Exception) -> None:
-        """Show an error; one that is nobody's fault but ours also goes to the log, with its traceback."""
+        """Show an error; one that is our own fault is also logged with its traceback."""
         if isinstance(error, VertebraError):
             self.status.error(str(error))
         else:
             LOG.error("".join(traceback.format_exception(error)))
-            self.status.error(f"Something failed inside: {type(error).__name__}: {error}. The page goes on.")
+            self.status.error(f"Internal error: {type(error).__name__}: {error}. The page keeps working.")
 
     # The page -------------------------------------------------------------------------------------------------------
 
@@ -173,7 +179,7 @@ class Studio:
         )
 
     def choose_robot(self, robot: Robot, source: RobotSource) -> None:
-        """Take another robot: all controls that depend on it are made anew. When that fails, the one before stays."""
+        """Take another robot: all controls that depend on it are rebuilt. If that fails, the previous robot stays."""
         before = (self.robot, self.source) if self._built else None
         try:
             self._choose_robot(robot, source)
@@ -224,7 +230,7 @@ class Studio:
         return State(robot=self.source, mode=self.mode, view=self.stage.settings(), tabs=tabs)
 
     def restore(self, state: State) -> None:
-        """Set everything as a state says, or nothing: what does not fit its robot puts all back as it was."""
+        """Set everything as a state says, or nothing: if something does not fit its robot, everything is restored."""
         if state.mode not in self.tabs:
             raise StudioError("mode", f"must be one of {', '.join(self.tabs)}, not {state.mode!r}")
         chosen = {name: _checked(self.tabs, name, settings) for name, settings in state.tabs.items()}
@@ -272,6 +278,75 @@ def _robot_of(source: RobotSource) -> Robot:
             raise StudioError("robot", f"there is no preset {source.name!r}; there are {', '.join(presets())}")
         return load(source.name)
     return file_robot(source.name, source.text.encode())[0]
+
+
+# Save and share: a picture of the view, the state as a file or a link, and the recording of a tab.
+
+
+class Share:
+    """A folder of buttons, and a link that is always up to date."""
+
+    def __init__(self, studio: Studio) -> None:
+        self._studio = studio
+        gui = studio.server.gui
+        with gui.add_folder("Save and share", expand_by_default=False, order=SHARE_PLACE):
+            picture = gui.add_button("Picture of the view (PNG)")
+            saved = gui.add_button("State (JSON)")
+            more = gui.add_button("Recording of this tab (MCAP)")
+            self._link = gui.add_html("")
+        picture.on_click(self._picture)
+        saved.on_click(self._saved)
+        more.on_click(self._recording)
+
+    def changed(self) -> None:
+        """Update the link."""
+        try:
+            packed = states.to_link(self._studio.state())
+        except StudioError as error:
+            self._show(f'<span data-value="link">{escape(str(error))}</span>')
+            return
+        self._show(
+            f'<a class="vb-link" data-value="link" href="/?state={packed}">Link to this state</a> '
+            '<button type="button" class="vb-copy" data-copy="link">Copy</button>'
+        )
+
+    def _show(self, html: str) -> None:
+        html = f'<p class="vb-note">{html}</p>'
+        change(self._link, "content", html)
+
+    # These run on threads of the viewer, one per click: a picture waits for the window that draws it.
+
+    def _picture(self, event: Any) -> None:
+        import imageio.v3
+
+        width, height = PICTURE
+        try:
+            view = event.client.get_render(height=height, width=width)
+        except Exception as problem:  # the window has gone, or draws nothing
+            error = StudioError("picture", f"the window did not draw it ({problem}); try again")
+            self._studio.loop.post("picture", lambda: self._studio.fail(error))
+            return
+        file = io.BytesIO()
+        imageio.v3.imwrite(file, view, extension=".png")
+        _send(event, f"{self._studio.robot.name}.png", file.getvalue())
+
+    def _saved(self, event: Any) -> None:
+        def send() -> None:
+            text = states.to_json(self._studio.state())
+            _send(event, f"{self._studio.robot.name}-state.json", text.encode())
+
+        self._studio.loop.post("save", lambda: self._studio.act(send))
+
+    def _recording(self, event: Any) -> None:
+        def send() -> None:
+            _send(event, *self._studio.tab.recording())
+
+        self._studio.loop.post("recording", lambda: self._studio.act(send))
+
+
+def _send(event: Any, name: str, content: bytes) -> None:
+    """To the window that asked, and to no other."""
+    event.client.send_file_download(name, content, save_immediately=True)
 
 
 # The studio's tabs, in the order in which they stand on the page.

@@ -1,4 +1,4 @@
-"""What every mode of the studio has: its controls, its results, its settings."""
+"""What every tab of the studio has: its controls, its results, its settings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Settings(BaseModel):
-    """What a person has set in a tab; goes into the state file and the link. Subclasses have defaults for all."""
+    """What a person has set in a tab; part of the state file and the link. All fields have defaults."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, frozen=True)
 
@@ -26,7 +26,7 @@ S = TypeVar("S", bound=Settings)
 
 
 class Tab(Generic[S]):
-    """A mode. All methods run on the studio's thread.
+    """All methods run on the studio's thread.
 
     `controls` and `results` fill a container of the left and the right panel; both are called again for another robot.
     """

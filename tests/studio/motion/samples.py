@@ -3,8 +3,7 @@
 from functools import cache
 
 import vertebra as vb
-from vertebra.studio.motion.jobs import plan_motion, simulate_motion
-from vertebra.studio.motion.model import start_from
+from vertebra.studio.motion.model import plan_motion, simulate_motion, start_from
 from vertebra.studio.motion.settings import MotionSettings
 
 

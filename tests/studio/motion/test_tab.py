@@ -12,8 +12,7 @@ from tests.studio.whole_studio import Acting
 
 import vertebra as vb
 from vertebra.errors import StudioError
-from vertebra.studio.motion.jobs import simulate_motion
-from vertebra.studio.motion.model import start_from
+from vertebra.studio.motion.model import simulate_motion, start_from
 from vertebra.studio.motion.settings import MotionSettings
 
 pytest.importorskip("viser")
@@ -73,7 +72,7 @@ def test_another_tab_pauses_it_and_it_is_still_there_afterwards(running: Running
     assert running.tab.motion is motion
 
 
-def test_another_shape_starts_it_anew(running: Running) -> None:
+def test_another_shape_restarts_it(running: Running) -> None:
     motion = running.computed(MotionSettings(duration=0.3))
     slider = running.studio.tabs["shape"].form.handles("tensions")[0]
 
@@ -88,7 +87,7 @@ def test_another_shape_starts_it_anew(running: Running) -> None:
     assert running.tab.motion.tensions[0, 1] == pytest.approx(running.studio.tabs["shape"].tensions[1])
 
 
-def test_a_long_run_can_be_stopped_and_the_page_goes_on(running: Running) -> None:
+def test_a_long_run_can_be_stopped_and_the_page_keeps_working(running: Running) -> None:
     long = MotionSettings(duration=60.0, step_ms=0.05)
     running.do(lambda: running.tab.restore(long))
     running.do(lambda: running.studio.choose_mode("motion"))
@@ -132,7 +131,7 @@ def test_a_changed_number_asks_for_a_run(running: Running) -> None:
     assert "press Run" not in running.tab._about.content
 
 
-def test_a_moment_is_sought(running: Running) -> None:
+def test_seeking_shows_that_instant(running: Running) -> None:
     motion = running.computed(MotionSettings(source="sway", period=2.0))
 
     def seek() -> None:

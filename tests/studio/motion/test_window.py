@@ -10,7 +10,7 @@ import numpy as np
 from tests.studio.windows import StudioProcess, Window, chromium, studio
 
 import vertebra as vb
-from vertebra.studio.readout import number
+from vertebra.report.document import fixed
 
 SWAY = Path(__file__).parents[3] / "examples" / "sway.csv"
 ROBOT = "dantuono2023"
@@ -41,7 +41,7 @@ def simulated(window: Window) -> None:
     window.tab("Motion")
     window.until(lambda: window.text("motion-status") == "✓ 3 s simulated, energy accounted for")
     window.choose("Cable", "2")
-    window.slide("By (N)", 30)
+    window.slide("Amplitude (N)", 30)
     window.slide("Duration (s)", 1)
     window.until(lambda: "press Run" in window.text("motion-outdated"))
     window.press("Run")
@@ -49,15 +49,15 @@ def simulated(window: Window) -> None:
     window.press("Pause")
     window.page.get_by_role("button", name="Play", exact=True).wait_for()
     window.slide("Time (s)", 0.5)
-    window.wait("motion-time", number(0.5, 3, "s"))
+    window.wait("motion-time", fixed(0.5, 3, "s"))
     pulled = [held[0], held[1] + 30.0, held[2], held[3]]
     start = vb.shape_from_tensions(robot, held)
     run = vb.simulate(robot, pulled, duration=1.0, dt=1e-3, q0=start.angles, damping=0.02)
     row = int(np.argmin(np.abs(run.time.to_numpy() - 0.5)))
     for i, axis in enumerate("xyz"):
-        window.wait(f"motion-tip-{axis}", number(1e3 * float(run.tip[row, i]), 2, "mm"))
+        window.wait(f"motion-tip-{axis}", fixed(1e3 * float(run.tip[row, i]), 2, "mm"))
     for k in range(4):
-        window.wait(f"motion-tension-{k + 1}", number(pulled[k], 3, "N"))
+        window.wait(f"motion-tension-{k + 1}", fixed(pulled[k], 3, "N"))
     window.picture("motion")
 
 
@@ -75,10 +75,10 @@ def in_step(process: StudioProcess, window: Window, browser: Any) -> None:
 
 def planned(window: Window) -> None:
     window.choose("Motion", "Trajectory: sway")
-    window.wait("motion-status", "✗ Not feasible at any moment")
+    window.wait("motion-status", "✗ Not feasible at any instant")
     assert "Worst: joint " in window.page.inner_text("body")
-    window.choose("Method", "per link: each joint's own")
-    window.wait("motion-status", "✓ Feasible at every moment")
+    window.choose("Method", "per link: one per cable and joint")
+    window.wait("motion-status", "✓ Feasible at every instant")
     window.choose("Motion", "Trajectory file")
     window.until(lambda: "Choose a trajectory file" in window.text("motion-outdated"))
     window.choose("File", SWAY.name)
@@ -94,12 +94,12 @@ def stopped(window: Window) -> None:
     window.choose("Motion", "Simulate from the current shape")
     window.until(lambda: window.text("motion-status").startswith("✓ 1 s"))
     window.slide("Duration (s)", 60)
-    window.slide("Step (ms), 0: chosen", 0.05)
+    window.slide("Time step (ms), 0: automatic", 0.05)
     window.press("Run")
     window.until(lambda: window.text("status").startswith("Simulating"))
     window.press("Stop")
     window.wait("status", "Stopped.")
     window.slide("Duration (s)", 0.5)
-    window.slide("Step (ms), 0: chosen", 0)
+    window.slide("Time step (ms), 0: automatic", 0)
     window.press("Run")
     window.until(lambda: window.text("motion-status").startswith("✓ 0.5 s"))

@@ -26,7 +26,7 @@ CHOICES = {
     "hu2023": ("Table 2, aluminium, ceiling",),
     "yang2023": ("40: B payload", "V: variable friction and payload", "the paper's moments"),
     "cai2023": ("vertical S, T1 5 N less", "20 N"),
-    "dantuono2023": ("3d", "one per cable", "weight reversed"),
+    "dantuono2023": ("3d", "one tension per cable", "weight reversed"),
     "lapusan2022": ("perfect sensors, horizontal base", "pairwise"),
 }
 """None of them what a paper starts with."""
@@ -107,6 +107,16 @@ def test_a_state_brings_a_case_back(running: Running, name: str) -> None:
         assert running.tab.settings() == PapersSettings(paper=name, choice=CHOICES[name])
         running.until(lambda: running.tab._drawn is not None)
         assert running.studio.source == source_of(name, CHOICES[name])
+
+
+def test_states_and_links_with_the_former_text_of_an_option_still_open(running: Running) -> None:
+    """As saved when dantuono2023 offered "one a cable"."""
+    old = {"paper": "dantuono2023", "choice": ["3d", "one a cable", "weight reversed"]}
+    state = State(robot=RobotSource(name="dantuono2023"), mode="papers", tabs={"papers": old})
+    for again in (from_json(to_json(state)), from_link(to_link(state))):
+        running.do(lambda: running.tab.restore(PapersSettings()))
+        assert running.do(lambda again=again: running.studio.restore(again)) is None
+        assert running.tab.settings() == PapersSettings(paper="dantuono2023", choice=CHOICES["dantuono2023"])
 
 
 def test_another_robot_keeps_the_choice_until_a_case_is_picked(running: Running) -> None:

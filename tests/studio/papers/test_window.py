@@ -21,7 +21,6 @@ from vertebra.papers.yang2023.cases import solve as yang_solve
 from vertebra.report.document import fixed
 from vertebra.studio.papers.model import checked
 from vertebra.studio.papers.tab import LABELS
-from vertebra.studio.readout import number
 
 Page = tuple[StudioProcess, Window, Any]
 
@@ -58,7 +57,7 @@ def test_cells_of_hu_and_the_same_in_the_shape_tab(page: Page) -> None:
     window.until(lambda: window.text("papers-claim-0") != "")
     window.press("Open in the Shape tab")
     for axis, value in zip("xyz", solved.shape.tip, strict=True):
-        window.wait(f"shape-tip-{axis}", number(1e3 * float(value), 3, "mm"))
+        window.wait(f"shape-tip-{axis}", fixed(1e3 * float(value), 3, "mm"))
     window.tab("Papers")
     window.wait("papers-cell-0-2", fixed(cells[0].ours, 3))
     window.screenshot("papers-hu2023")

@@ -9,14 +9,15 @@ import pytest
 
 import vertebra as vb
 from vertebra.errors import DescriptionError, InputError
+from vertebra.locked.best import WORST
 from vertebra.studio.payload.journey import (
     MOST_FRAMES,
     carried,
+    chosen_pictures,
     example_inner,
     example_path,
     follow,
     journey_text,
-    pictures,
 )
 from vertebra.studio.payload.model import find_best
 from vertebra.studio.payload.settings import EXAMPLE_PATHS, SAME_INNER, PayloadSettings
@@ -34,13 +35,23 @@ def robot():
     return vb.load("cai2023")
 
 
-@pytest.mark.parametrize(("goal", "aim"), [("this direction", (0, -1, 0)), ("worst direction", "worst")])
-def test_best_tensions(robot, goal, aim):
-    settings = PayloadSettings(form="arc", bend_deg=4.0, tensions=PULL, goal=goal, least=5.0, most=40.0, link=12)
-    found = pickle.loads(pickle.dumps(find_best(robot, settings, robot.gravity, report=quiet)))
-    expected = vb.best_tensions(robot, vb.BallShape.arc(robot, math.radians(4.0)), aim, (5.0, 40.0), 12)
+BEST = PayloadSettings(form="arc", bend_deg=4.0, tensions=PULL, least=5.0, most=40.0, link=12)
+
+
+def test_best_tensions(robot):
+    found = pickle.loads(pickle.dumps(find_best(robot, BEST, robot.gravity, report=quiet)))
+    expected = vb.best_tensions(robot, vb.BallShape.arc(robot, math.radians(4.0)), (0, -1, 0), (5.0, 40.0), 12)
     assert np.array_equal(found.tensions, expected.tensions)
     assert (found.payload.force, found.gain) == (expected.payload.force, expected.gain)
+
+
+@pytest.mark.parametrize(("goal", "aim"), [("this direction", [0.0, -1.0, 0.0]), ("worst direction", WORST)])
+def test_what_the_best_tensions_are_asked_to_hold(robot, monkeypatch, goal, aim):
+    asked = []
+    monkeypatch.setattr("vertebra.studio.payload.model.best_tensions", lambda *what, **more: asked.append(what[2:]))
+    find_best(robot, BEST.model_copy(update={"goal": goal}), robot.gravity, report=quiet)
+    ((direction, bounds, link),) = asked
+    assert (np.asarray(direction).tolist(), bounds, link) == (aim, (5.0, 40.0), 12)
 
 
 def test_best_tensions_between_wrong_bounds(robot):
@@ -60,15 +71,15 @@ def test_journey_of_examples(robot):
     assert journey.states == expected.states
     forces = [None if found is None else found.force for found in expected.holdings]
     assert [None if found is None else found.force for found in journey.holdings] == forces
-    assert played.moments[0].step == 0
-    assert played.moments[-1].step == len(journey.steps)
+    assert played.pictures[0].step == 0
+    assert played.pictures[-1].step == len(journey.steps)
     steps, ((name, loads), (_, wanted)) = carried(journey)
     assert steps.tolist() == [step for step, force in enumerate(forces, 1) if force is not None]
     finite = [force for force in forces if force is not None and math.isfinite(force)]
     assert [load for load in loads if load <= max(finite)] == finite
     assert ("no limit" in name) == (len(finite) < len(loads))
     assert set(wanted) == {0.3}
-    moment = next(moment for moment in played.moments if moment.step == journey.weakest + 1)
+    moment = next(moment for moment in played.pictures if moment.step == journey.weakest + 1)
     page = journey_text(journey, moment)
     assert f'data-value="payload-carries">{journey.holdings[journey.weakest].force:.4g} N<' in page
     assert 'data-state="good"' in page
@@ -81,15 +92,15 @@ def test_journey_from_files(robot):
     assert (journey.pair.inner.name, len(journey.commands)) == ("harp-inner", 18)
 
 
-def test_journey_goes_on_where_nothing_holds(robot):
+def test_journey_continues_where_nothing_holds(robot):
     settings = PayloadSettings(tensions=(0.5,) * 3, inner=SAME_INNER, inner_tension=0.5)
     played = follow(robot, settings, robot.gravity, None, None, report=quiet)
     assert not played.journey.holds
-    moment = next(moment for moment in played.moments if moment.step == played.journey.weakest + 1)
+    moment = next(moment for moment in played.pictures if moment.step == played.journey.weakest + 1)
     assert 'data-state="bad"' in journey_text(played.journey, moment)
 
 
-def test_a_bad_robot_file_is_told_by_its_name(robot, tmp_path):
+def test_a_bad_robot_file_is_reported_by_name(robot, tmp_path):
     file = tmp_path / "inner.yaml"
     file.write_text("vertebra: 1\nname: x\n")
     with pytest.raises(DescriptionError, match=r"inner\.yaml") as error:
@@ -101,8 +112,8 @@ def test_pictures_are_thinned(robot, monkeypatch):
     settings = PayloadSettings(tensions=PULL, inner_tension=70.0)
     journey = follow(robot, settings, robot.gravity, None, None, report=quiet).journey
     links = len(journey.pair.outer.links) + len(journey.pair.inner.links)
-    assert len(pictures(journey)) * links <= MOST_FRAMES
+    assert len(chosen_pictures(journey)) * links <= MOST_FRAMES
     monkeypatch.setattr("vertebra.studio.payload.journey.MOST_FRAMES", 50 * links)
-    few = pictures(journey)
+    few = chosen_pictures(journey)
     assert len(few) == 50
     assert (few[0].step, few[-1].step) == (0, len(journey.steps))

@@ -9,8 +9,10 @@ import pytest
 import vertebra as vb
 from vertebra.errors import StudioError
 from vertebra.report.payload_map import patches
+from vertebra.studio.palette import LINES
 from vertebra.studio.payload import model
 from vertebra.studio.payload.journey import example_inner, example_path
+from vertebra.studio.payload.model import answer_text, mass_text, other_joints_text
 from vertebra.studio.payload.settings import (
     EXAMPLE_PATHS,
     PayloadSettings,
@@ -19,9 +21,7 @@ from vertebra.studio.payload.settings import (
     usual_bend,
     usual_tension,
 )
-from vertebra.studio.payload.text import answer_text, mass_text, other_joints_text
-from vertebra.studio.payload.view import FREE, body_meshes, joint_colours
-from vertebra.studio.readout import COLOURS
+from vertebra.studio.payload.tab import body_meshes, joint_colours
 
 PULL = (35.0, 20.0, 30.0)
 
@@ -143,10 +143,10 @@ def test_words(robot):
 
 def test_a_joint_keeps_its_colour(robot):
     body = model.solve(robot, PayloadSettings(tensions=(35.0,) * 3, bend_deg=2.85), robot.gravity).body
-    before = {1: COLOURS[3]}
+    before = {1: LINES[3]}
     colours = joint_colours(body, before)
-    assert colours[1] == COLOURS[3]
-    assert colours[0] == FREE
+    assert colours[1] == LINES[3]
+    assert colours[0] not in LINES
     assert len(set(colours.values())) == len(colours)
     many = model.solve(robot, PayloadSettings(form="spiral", tensions=(35.0,) * 3, bend_deg=12.0), robot.gravity).body
     assert set(joint_colours(many, before)) == {0, *many.joint.tolist()}

@@ -87,7 +87,7 @@ def test_every_preset_is_drawn(running: Running) -> None:
         if name == "cai2023":
             assert "payload-limit" in running.text
         else:
-            assert "Payload limits are for robots of ball joints" in running.text
+            assert "Payload limits are for ball-joint robots" in running.text
             assert running.do(running.tab.settings) == PayloadSettings()
             assert isinstance(running.do(lambda: running.tab.restore(FULL)), StudioError)
     running.choose(vb.load("cai2023"), "cai2023")
@@ -122,7 +122,7 @@ def test_best_tensions_set_the_sliders(running: Running) -> None:
     assert "payload-best" not in running.text  # it was about other settings
 
 
-def test_best_tensions_that_cannot_be_are_told(running: Running) -> None:
+def test_impossible_best_tensions_are_reported(running: Running) -> None:
     running.set(PayloadSettings(form="arc", bend_deg=most_bend(running.studio.robot), least=1.0, most=0.5))
     running.do(running.tab._best_asked)
     running.until(lambda: "vb-error" in running.status)

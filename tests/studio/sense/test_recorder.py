@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 
 import numpy as np
 import pytest
@@ -20,7 +19,7 @@ from vertebra.sensing.simulated.stream import simulated_frames
 from vertebra.studio.sense import recorder as sense_recorder
 from vertebra.studio.sense.recorder import RecorderSwitch, Recording, completed
 
-soon = partial(visitors.eventually, seconds=60.0)
+soon = visitors.eventually
 ROBOT = vb.load("lapusan2022")
 RUN = simulated_frames(ROBOT, Motion.wander(ROBOT), SensorModel.datasheet(), 0.5)
 
@@ -58,7 +57,7 @@ def test_what_is_played_comes_back_while_it_records_and_after(tmp_path):
             assert [kind for kind, _ in McapRecords(path)].count("Attachment") == 2
         (tmp_path / "run.blf").write_bytes(recording.frames())
         assert list(read_frames(tmp_path / "run.blf")) == RUN.frames
-        assert "Recorded" in recording.told
+        assert "Recorded" in recording.summary
         assert not recording.running
         play(switch)  # goes nowhere
     finally:
@@ -93,13 +92,13 @@ def test_a_recording_ends_at_its_limits(monkeypatch):
     try:
         assert recording.join(30)
         assert recording.full
-        assert "limit" in recording.told
+        assert "limit" in recording.summary
     finally:
         recording.discard()
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts file descriptors by /proc")
-def test_a_tape_that_is_thrown_away_at_once_leaves_nothing():
+def test_a_recording_discarded_immediately_leaves_nothing():
     before = len(os.listdir("/proc/self/fd"))
     recordings = [Recording(ROBOT, pytest.fail) for _ in range(2)]
     for recording in recordings:
@@ -110,7 +109,7 @@ def test_a_tape_that_is_thrown_away_at_once_leaves_nothing():
     assert soon(lambda: len(os.listdir("/proc/self/fd")) == before)
 
 
-def test_a_recording_that_cannot_be_written_is_told(monkeypatch):
+def test_a_recording_that_cannot_be_written_is_reported(monkeypatch):
     monkeypatch.setattr(sense_recorder, "FRAMES", "nowhere/frames.blf")
     errors: list[Exception] = []
     recording = Recording(ROBOT, errors.append)

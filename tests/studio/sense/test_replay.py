@@ -53,7 +53,7 @@ def test_every_shape_is_that_of_a_replay_to_the_last_bit(tmp_path, suffix, metho
     assert f"{len(shapes)} shapes" in recorded.note
 
 
-def test_progress_is_told_and_a_long_recording_is_thinned_evenly(tmp_path):
+def test_progress_is_reported_and_a_long_recording_is_thinned_evenly(tmp_path):
     shares: list[float] = []
     path = write(tmp_path / "run.blf")
     whole = read(path)

@@ -14,8 +14,8 @@ from vertebra.sensing.simulated.motion import Motion, base_rotation
 from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import START, simulated_frames
 from vertebra.sensing.wire.can import Frame
+from vertebra.studio.sense.run import errors_of, snapshot_of
 from vertebra.studio.sense.settings import TILTS_DEG, SenseSettings
-from vertebra.studio.sense.snapshot import errors_of, snapshot_of
 from vertebra.studio.sense.sources import SensorFault, VirtualNetwork, checked_url, fault_of, virtual_network
 
 ROBOT = vb.load("lapusan2022")
@@ -96,7 +96,7 @@ def test_a_url_that_names_no_bus_is_refused(url):
     "url", ["slcan:///etc/passwd", "serial:///dev/../etc/passwd", "slcan://socket://host:80", "serial://spy:///dev/x"]
 )
 def test_a_page_opens_neither_files_nor_other_hosts_as_a_serial_line(url):
-    with pytest.raises(StudioError, match="no device"):
+    with pytest.raises(StudioError, match="is not a device"):
         checked_url(url)
 
 

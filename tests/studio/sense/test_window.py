@@ -25,24 +25,24 @@ def test_a_walk_through_the_tab(tmp_path: Path) -> None:
 
 
 def virtual_robot(window: Window) -> None:
-    window.until(lambda: "sensors are well" in window.text("sense-status"))
+    window.until(lambda: "sensors are OK" in window.text("sense-status"))
     window.until(lambda: 0.0 < millimetres(window, "sense-tip-error") < 10.0)
     first = window.text("sense-tip-x")
     window.until(lambda: window.text("sense-tip-x") != first)
     window.picture("sense")
-    window.tick("Magnet beside it")
+    window.tick("Magnet nearby")
     window.until(lambda: "Sensor 2: disturbed" in window.text("sense-status"))
-    window.tick("Magnet beside it", False)
-    window.tick("It falls silent")
+    window.tick("Magnet nearby", False)
+    window.tick("Sensor silent")
     window.until(lambda: "not heard for" in window.text("sense-sensor-2-1"))
-    window.tick("It falls silent", False)
+    window.tick("Sensor silent", False)
 
 
 def recording(window: Window) -> None:
     window.tick("Record")
     window.until(lambda: re.search(r"Recording: [1-9]\d* s", window.page.inner_text("body")))
     window.tick("Record", False)
-    window.press("Keep the recording in the folder")
+    window.press("Save the recording to the folder")
     window.until(lambda: "lapusan2022-sensed.blf" in window.text("status"))
     window.choose("Source", "Recording")
     window.until(lambda: "shapes from" in window.text("status"))
@@ -57,4 +57,4 @@ def bus(window: Window) -> None:
     window.press("Connect")
     window.until(lambda: "can0" in window.text("status"))
     window.choose("Source", "Virtual robot")
-    window.until(lambda: "sensors are well" in window.text("sense-status"))
+    window.until(lambda: "sensors are OK" in window.text("sense-status"))

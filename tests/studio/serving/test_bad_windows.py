@@ -143,14 +143,15 @@ def test_an_upload_without_a_button(studio: Studio) -> None:
         assert eventually(lambda: studio.server.dropped == {"upload without a button": 1})
 
 
-def test_who_is_told_about_a_refused_upload() -> None:
-    told: list[tuple[int | None, str]] = []
+def test_the_window_learns_of_its_refused_upload(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[int, str]] = []
 
-    def tell(number: int | None, reason: str) -> None:
-        told.append((number, reason))
+    def notify(client: viser.ClientHandle, title: str, body: str, **look: str) -> None:
+        told.append((client.client_id, body))
         raise RuntimeError("telling failed")
 
-    with open_server(Access(port=0), label="x", on_refused=tell, upload_limit=100) as server:
+    monkeypatch.setattr(viser.ClientHandle, "add_notification", notify)
+    with open_server(Access(port=0), label="x", upload_limit=100) as server:
         studio = Studio(server)
         with window(server), window(server) as second:
             second.send(packed(CAMERA))
@@ -256,5 +257,5 @@ def test_two_hundred_windows_leave_nothing_behind(studio: Studio) -> None:
     for number in range(200):
         come_and_go(number)
     assert eventually(lambda: not any(left_behind())), left_behind()
-    assert eventually(lambda: objects() <= 4, 5), objects()
+    assert eventually(lambda: objects() <= 4), objects()
     assert server.dropped == {}

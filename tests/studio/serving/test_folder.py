@@ -88,7 +88,7 @@ def test_no_folder(tmp_path: Path) -> None:
     with pytest.raises(StudioError, match="no such folder"):
         Folder(tmp_path / "none")
     (tmp_path / "file").write_text("")
-    with pytest.raises(StudioError, match="is no folder"):
+    with pytest.raises(StudioError, match="is not a folder"):
         Folder(tmp_path / "file")
     with pytest.raises(StudioError):
         Folder("a\0b")

@@ -237,7 +237,7 @@ def test_of_somebody_else() -> None:
     assert uploads.refuse_part("me", part(10)) == ""
 
 
-def test_a_few_at_once() -> None:
+def test_a_few_uploads_at_the_same_time() -> None:
     uploads = Uploads(LIMIT)
     for count in range(MOST_AT_ONCE):
         assert uploads.refuse_start("me", start(str(count))) == ""

@@ -75,7 +75,7 @@ def opened(browser: Any, server: Server) -> Iterator[Visit]:
     made = Visit(context.new_page())
     made.page.goto(server.url)
     made.page.wait_for_selector("text=a word", timeout=60_000)
-    assert eventually(lambda: server.viser.get_clients(), 60)
+    assert eventually(lambda: server.viser.get_clients())
     yield made
     context.close()
 

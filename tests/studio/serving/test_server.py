@@ -60,7 +60,7 @@ def test_without_a_port_the_next_free_one(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("port", [-1, 65536])
 def test_no_port(port: int) -> None:
-    with pytest.raises(StudioError, match=r"^port: .* is no port"):
+    with pytest.raises(StudioError, match=r"^port: .* is not a port"):
         listening_socket("127.0.0.1", port)
 
 
@@ -97,7 +97,7 @@ def studio() -> Iterator[Studio]:
         yield Studio(server)
 
 
-def test_a_window_of_another_version_is_told(studio: Studio, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_window_of_another_version_gets_a_message(studio: Studio, capfd: pytest.CaptureFixture[str]) -> None:
     with window(studio.server, protocol="viser-v0.0.1") as line:
         assert code_at_end(line) == 1002
         assert "Version mismatch" in line.protocol.close_reason
@@ -155,7 +155,7 @@ def test_a_port_that_is_taken_is_an_error_and_leaves_no_server() -> None:
         assert get(server)[0] == 200
 
 
-def test_several_studios_start_at_once() -> None:
+def test_several_studios_start_together() -> None:
     opened: list[Server] = []
     starts = [threading.Thread(target=lambda: opened.append(open_server(Access(port=0), label="x"))) for _ in range(4)]
     original = websockets.asyncio.server.serve

@@ -16,15 +16,17 @@ from vertebra.robot.description import MOUNTS
 from vertebra.statics.path import ShapePath
 from vertebra.statics.shape import Shape, Status
 from vertebra.studio.shape.model import (
+    answer_text,
     gravity_of,
     has_statics,
     loads_of,
+    margin_text,
     pose,
+    pose_text,
     solve,
     straight_lengths,
 )
 from vertebra.studio.shape.settings import LoadSetting, ShapeSettings, first_tensions, most_tensions, usual_tension
-from vertebra.studio.shape.text import answer_text, margin_text, pose_text
 
 PULLED = [name for name in vb.presets() if has_statics(vb.load(name))]
 POSED = [name for name in vb.presets() if name not in PULLED]
@@ -113,8 +115,8 @@ def test_friction_can_be_switched_off() -> None:
     robot, settings = set_for("yang2023-b", friction=False)
     answer = solve(robot, settings)
     same(answer.shape, vb.shape_from_tensions(robot, settings.tensions, friction=0.0, check=False))
-    rubbing = solve(robot, settings.model_copy(update={"friction": True})).shape
-    assert np.abs(answer.shape.angles - rubbing.angles).max() > 1e-3
+    with_friction = solve(robot, settings.model_copy(update={"friction": True})).shape
+    assert np.abs(answer.shape.angles - with_friction.angles).max() > 1e-3
 
 
 def test_with_a_history_it_is_the_library_s_path() -> None:
@@ -221,5 +223,5 @@ def test_every_end_of_a_shape_has_its_words(name: str) -> None:
 
 
 def test_margins_in_words() -> None:
-    assert margin_text(0.423, math.inf) == "holds down to 42.3 %, at any more of these tensions"
-    assert margin_text(0.0, 9.47) == "holds even slack, up to 947 % of these tensions"
+    assert margin_text(0.423, math.inf) == "stable above 42.3 % of these tensions"
+    assert margin_text(0.0, 9.47) == "stable from slack to 947 % of these tensions"

@@ -12,9 +12,9 @@ import pytest
 from tests.studio.windows import StudioProcess, Window, chromium, studio
 
 import vertebra as vb
+from vertebra.report.document import fixed
 from vertebra.statics import Shape
-from vertebra.studio.readout import number
-from vertebra.studio.shape.text import margin_text
+from vertebra.studio.shape.model import margin_text
 
 ROBOT = "hu2023-prototype"
 
@@ -30,13 +30,13 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[StudioProce
 def expect(window: Window, shape: Shape) -> None:
     """The page says what `shape` says, to the shown digits."""
     for axis, value in zip("xyz", shape.tip, strict=True):
-        window.wait(f"shape-tip-{axis}", number(1e3 * float(value), 3, "mm"))
-    window.wait("shape-angle", number(np.degrees(np.abs(shape.angles).max()), 2, "deg"))
+        window.wait(f"shape-tip-{axis}", fixed(1e3 * float(value), 3, "mm"))
+    window.wait("shape-angle", fixed(np.degrees(np.abs(shape.angles).max()), 2, "deg"))
     soft = shape.stiffness().stiffness[0]
     window.until(lambda: window.text("shape-stiffness").startswith(f"{soft:.4g}, "))
     window.wait("shape-margin", margin_text(*shape.tension_margin()))
     for k, tension in enumerate(shape.tensions_at_base):
-        window.wait(f"shape-cable-{k}-1", number(float(tension), 3, "N"))
+        window.wait(f"shape-cable-{k}-1", fixed(float(tension), 3, "N"))
 
 
 def test_a_walk_through_the_tab(page: tuple[StudioProcess, Window, Any]) -> None:
@@ -48,11 +48,11 @@ def test_a_walk_through_the_tab(page: tuple[StudioProcess, Window, Any]) -> None
     expect(window, vb.shape_from_tensions(robot, tensions))
 
     window.open_folder("Mount")
-    window.choose("Stands on", "ceiling")
-    window.slide("Tilted by (deg)", 90)
+    window.choose("Mounted on", "ceiling")
+    window.slide("Tilt (deg)", 90)
     expect(window, vb.shape_from_tensions(robot, tensions, gravity=[9.8, 0, 0]))
-    window.slide("Tilted by (deg)", 0)
-    window.choose("Stands on", "as in the file")
+    window.slide("Tilt (deg)", 0)
+    window.choose("Mounted on", "as in the file")
 
     window.open_folder("Loads")
     window.press("Add a load at the tip")
@@ -63,11 +63,11 @@ def test_a_walk_through_the_tab(page: tuple[StudioProcess, Window, Any]) -> None
     window.press("Remove load 1")
     expect(window, vb.shape_from_tensions(robot, tensions))
 
-    window.choose("Pull by", "lengths")
-    shortenings = [window.slider_value(f"Cable {k} shorter by (mm)") for k in range(1, 5)]
+    window.choose("Control by", "lengths")
+    shortenings = [window.slider_value(f"Shorten cable {k} by (mm)") for k in range(1, 5)]
     shape = vb.shape_from_lengths(robot, shortenings=1e-3 * np.array(shortenings), check=False)
-    window.wait("shape-tip-x", number(1e3 * float(shape.tip[0]), 3, "mm"))
-    window.choose("Pull by", "tensions")
+    window.wait("shape-tip-x", fixed(1e3 * float(shape.tip[0]), 3, "mm"))
+    window.choose("Control by", "tensions")
 
     for k in range(4):
         window.slide(f"Cable {k + 1} (N)", 0)
@@ -93,9 +93,9 @@ def test_keyboard_view_and_pages_that_are_dark_or_narrow(page: tuple[StudioProce
         window.tick(label, not window._control(label).is_checked())
     window.tick("Dark page")
     window.page.wait_for_selector('[data-mantine-color-scheme="dark"]')
-    window.picture("shape-tablet-dark", (820, 1180), dark=True)
     tablet = Window(browser, process.url, (820, 1180))
     tablet.page.wait_for_selector("text=Results")
+    tablet.picture("shape-tablet-dark", dark=True)
     assert tablet.page.locator('[data-dock-region-collapse="right"]').count() == 0  # folded away
     tablet.close()
     window.tick("Dark page", False)
@@ -129,7 +129,8 @@ def test_windows_stay_in_step_and_links_and_files_restore_the_state(
     file.write_bytes(content)
     window.upload(file)
     window.wait("shape-tip-x", tip)
-    name, content = window.save("Picture of the view (PNG)")
+    with window.drawing():
+        name, content = window.save("Picture of the view (PNG)")
     assert name == f"{ROBOT}.png"
     assert content.startswith(b"\x89PNG")
     assert len(content) > 10_000
@@ -158,7 +159,7 @@ def test_robot_files_good_and_bad(page: tuple[StudioProcess, Window, Any], tmp_p
     path.step(tensions)
     window.slide("Cable 1 (N)", 40)
     shape = path.step([40, *tensions[1:]])
-    window.wait("shape-tip-x", number(1e3 * float(shape.tip[0]), 3, "mm"))
+    window.wait("shape-tip-x", fixed(1e3 * float(shape.tip[0]), 3, "mm"))
     window.wait("shape-steps", "2")
     window.press("Forget the history")
     window.wait("shape-steps", "1")

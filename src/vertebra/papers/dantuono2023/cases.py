@@ -293,7 +293,7 @@ def assumed() -> Iterator[tuple[str, str, str]]:
 
 # One case, for the studio: three motions, by both ways to share out tensions, in three readings.
 
-METHOD_NAMES: dict[str, Method] = {"link by link": "per_link", "one per cable": "shared"}
+METHOD_NAMES: dict[str, Method] = {"link by link": "per_link", "one tension per cable": "shared"}
 NO_TENSION = (
     "The paper prints no tension and no dimension of its robot: it draws tensions and says what to see in them. Ours"
     " are those of an assumed robot; where that matters, it is said."
@@ -306,7 +306,7 @@ def axes() -> tuple[Axis, ...]:
     """Motion, method and reading."""
     return (
         Axis("Motion", tuple(CASES), "pan"),
-        Axis("Tensions", tuple(METHOD_NAMES), "link by link", (("one a cable", "one per cable"),)),
+        Axis("Tensions", tuple(METHOD_NAMES), "link by link", (("one a cable", "one tension per cable"),)),
         Axis("Text read", tuple(READINGS), STATED.name),
     )
 

@@ -1,27 +1,35 @@
-"""What is asked of a motion: where it begins and under what, and what drives it."""
+"""The computation of the Motion tab, in a process of its own: where a motion begins, what drives it, how the robot
+moves, or what a motion needs of the cables.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vertebra.dynamics.motion_samples import SampledMotion, sampled_motion
+from vertebra.dynamics.allocation import Allocation, allocate_tensions
+from vertebra.dynamics.linearise import linearise
+from vertebra.dynamics.motion_samples import SampledMotion, read_trajectory, sampled_motion
 from vertebra.dynamics.problem import Moving
-from vertebra.errors import InputError
+from vertebra.dynamics.simulate import simulate
+from vertebra.errors import InputError, MeasurementError, StudioError, VertebraError
 from vertebra.mechanics.problem import Load
+from vertebra.report.dynamics import DynamicsCase, Worst
+from vertebra.report.panels import spread
+from vertebra.report.simulation import SimulationCase
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.shape import Shape
-from vertebra.studio.motion.settings import (
-    MotionSettings,
-    pans,
-    patterns,
-    usual_damping,
-    usual_limit,
-    usual_step,
-)
+from vertebra.studio.motion.motion import Motion, Peak, PlanFacts, RunFacts
+from vertebra.studio.motion.settings import MotionSettings, pans, patterns, usual_damping, usual_limit, usual_step
+
+if TYPE_CHECKING:
+    import xarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +43,8 @@ class Start:
     gravity: Floats
     """(3,) m/s^2."""
     loads: tuple[Load, ...]
-    rubs: bool
-    """Whether cables rub in their holes, by the laws of the robot file."""
+    friction: bool
+    """Whether cables have friction in their holes, by the laws of the robot file."""
     words: str
 
     def same(self, other: Start | None) -> bool:
@@ -46,14 +54,14 @@ class Start:
             and np.array_equal(self.angles, other.angles)
             and np.array_equal(self.tensions, other.tensions)
             and np.array_equal(self.gravity, other.gravity)
-            and (self.loads, self.rubs) == (other.loads, other.rubs)
+            and (self.loads, self.friction) == (other.loads, other.friction)
         )
 
 
 def start_from(shape: Shape | None, robot: Robot) -> Start:
     """Of a solved shape; without one the straight robot."""
     if shape is None:
-        words = "straight, at rest: the Shape tab has no shape that holds"
+        words = "straight, at rest: the Shape tab has no stable shape"
         return Start(np.zeros(robot.freedoms), np.zeros(len(robot.cables)), robot.gravity.copy(), (), True, words)
     words = "the shape of the Shape tab, at rest"
     return Start(shape.angles, shape.tensions_at_base, shape.gravity, shape.loads, bool(shape.friction), words)
@@ -83,7 +91,7 @@ def lacks(robot: Robot, fill: bool) -> str:
 
 
 def completed(settings: MotionSettings, robot: Robot, start: Start) -> MotionSettings:
-    """The settings with the studio's own choices for what nobody has set."""
+    """The settings with the studio's own choices for what is not set."""
     own = {
         "tensions": settings.tensions or tuple(start.tensions.tolist()),
         "amplitude": usual_step(robot) if settings.amplitude is None else settings.amplitude,
@@ -95,7 +103,7 @@ def completed(settings: MotionSettings, robot: Robot, start: Start) -> MotionSet
 
 # What drives a motion: cable tensions over time, or joint angles that sway.
 
-LONGEST_STEP, FEWEST_SAMPLES, MOST_SAMPLES = 0.01, 200, 2000
+LARGEST_GAP, FEWEST_SAMPLES, MOST_SAMPLES = 0.01, 200, 2000
 """s between samples of a sway, and how many there are."""
 
 
@@ -122,7 +130,157 @@ def sway(robot: Robot, settings: MotionSettings) -> SampledMotion:
     about_first = pans(robot)
     moves = {"pan": about_first, "tilt": ~about_first, "3d": np.ones_like(about_first)}[settings.pattern]
     size = math.radians(settings.amplitude_deg) * moves
-    count = min(max(math.ceil(settings.period / LONGEST_STEP), FEWEST_SAMPLES), MOST_SAMPLES)
+    count = min(max(math.ceil(settings.period / LARGEST_GAP), FEWEST_SAMPLES), MOST_SAMPLES)
     time, rate = np.linspace(0.0, settings.period, count + 1), 2 * math.pi / settings.period
     phase = rate * time[:, None]
     return sampled_motion(time, size * np.sin(phase), rate * size * np.cos(phase), -(rate**2) * size * np.sin(phase))
+
+
+# The computation.
+
+Report = Callable[[float], None]
+MOST_ROWS, ROWS_A_SECOND = 6000, 240
+"""Kept of a motion: enough to be played at an eighth of its pace."""
+MOST_STEPS = 2_000_000
+STEP, LEAST_STEP, LONGEST_STEP = 0.25, 1e-5, 1e-3
+"""A chosen time step in units of the fastest mode, and its bounds in s."""
+
+
+def simulate_motion(robot: Robot, start: Start, settings: MotionSettings, *, report: Report) -> Motion:
+    """`vertebra.simulate` from rest, driven by the sliders' tensions with a step or a sine on one cable."""
+    moving = moving_robot(robot, settings.fill_inertia)
+    settings = completed(settings, moving, start)
+    base, damping = np.array(settings.tensions), settings.damping or 0.0
+    model = linearise(moving, start.angles, base, start.gravity, start.loads, damping=damping)
+    dt = 1e-3 * settings.step_ms or chosen_step(float(np.abs(model.eigenvalues).max()))
+    steps = math.ceil(settings.duration / dt - 1e-6)
+    if steps > MOST_STEPS:
+        words = f"{steps} steps of {1e3 * dt:.3g} ms are too many; simulate a shorter time, or take longer steps"
+        raise StudioError("duration", words)
+    tensions = pulls(settings, base, dt * np.arange(steps + 1.0))
+    kept = min(MOST_ROWS, max(1, math.ceil(ROWS_A_SECOND * settings.duration)))
+    fault = ""
+    try:
+        run = simulate(
+            moving, tensions if len(base) else None, duration=settings.duration, dt=dt, q0=start.angles,
+            damping=damping, gravity=start.gravity, loads=start.loads, friction=None if start.friction else 0.0,
+            every=max(1, steps // kept), progress=lambda done, whole: report(done / whole),
+        )  # fmt: skip
+    except VertebraError as error:
+        run, fault = _so_far(error), str(error)
+    facts = _run_facts(moving, run, start, settings, dt, fault, (model.frequencies[0], model.frequencies[-1]))
+    notes = (*_notes(robot, settings), *_friction_note(robot, start), *_slack(settings, base))
+    return Motion(
+        "simulated", moving, run["time"].to_numpy(), run["q"].to_numpy(), run["tip"].to_numpy(),
+        run["tensions"].to_numpy(), None, start.gravity, f"From {start.words}.", notes, run=facts,
+    )  # fmt: skip
+
+
+def chosen_step(fastest: float) -> float:
+    """s, for a fastest eigenvalue of `fastest` 1/s: two digits, rounded down."""
+    step = min(max(STEP / fastest, LEAST_STEP), LONGEST_STEP) if fastest > 0.0 else LONGEST_STEP
+    unit = 10.0 ** (math.floor(math.log10(step)) - 1)
+    return math.floor(step / unit + 1e-9) * unit
+
+
+def plan_motion(robot: Robot, start: Start, settings: MotionSettings, path: Path | None, *, report: Report) -> Motion:
+    """`vertebra.allocate_tensions` for a sway, or for the trajectory of a file."""
+    moving = moving_robot(robot, settings.fill_inertia)
+    settings = completed(settings, moving, start)
+    report(0.0)
+    motion, remarks = (sway(moving, settings), ()) if path is None else _read(path, moving)
+    limits = moving.cables["max_tension"]
+    found = allocate_tensions(
+        moving, motion.q, motion.qd, motion.qdd, start.gravity, start.loads, method=settings.method,
+        upper=np.where(np.isfinite(limits), limits, settings.most_tension or np.inf),
+    )  # fmt: skip
+    case = DynamicsCase(moving, motion, found, start.gravity)
+    rows = spread(len(motion), MOST_ROWS)
+    words = f"One period of a sway, {settings.pattern}." if path is None else f"The trajectory of {path.name}."
+    along = found.tensions[rows] if found.tensions.ndim == 3 else None
+    return Motion(
+        "planned", moving, motion.time[rows], found.q[rows], case.tip[rows], found.base_tensions[rows], along,
+        start.gravity, words, (*_notes(robot, settings), *remarks), plan=_plan_facts(case, rows),
+    )  # fmt: skip
+
+
+def _read(path: Path, robot: Robot) -> tuple[SampledMotion, tuple[str, ...]]:
+    try:
+        motion, notes = read_trajectory(path, robot)
+    except MeasurementError as error:
+        raise MeasurementError(error.problems, path.name) from None  # the page need not tell where the folder is
+    return motion, tuple(f"{path.name}: {note}." for note in notes)
+
+
+def _so_far(error: VertebraError) -> xarray.Dataset:
+    """What a run had until it ended early; any other error is raised."""
+    import xarray
+
+    run = getattr(error, "result", None)
+    if not isinstance(run, xarray.Dataset):
+        raise error
+    return run
+
+
+def _run_facts(
+    robot: Robot, run: xarray.Dataset, start: Start, settings: MotionSettings, dt: float, fault: str,
+    frequencies: tuple[float, float],
+) -> RunFacts:  # fmt: skip
+    account = SimulationCase(robot, run, start.gravity, "", settings.duration).energy()
+    kinetic = run["kinetic"].to_numpy()
+    potential = account.changes["potential"]
+    energies = {
+        "kinetic": kinetic,
+        "potential": potential,
+        "dissipated": account.changes["dissipated"],
+        "cables": account.changes["cable_work"],
+        "total": kinetic + potential,
+    }
+    off = float(np.abs(account.imbalance).max())
+    low, high = (float(value) for value in frequencies)
+    return RunFacts(energies, off, account.share, fault, dt, not settings.step_ms, (low, high))
+
+
+def _notes(robot: Robot, settings: MotionSettings) -> list[str]:
+    if not settings.fill_inertia or has_inertia(robot):
+        return []
+    return ["Links whose inertia the robot file does not give are treated as solid cylinders."]
+
+
+def _friction_note(robot: Robot, start: Start) -> list[str]:
+    if not start.friction or all(law.is_none for law in robot.friction_laws):
+        return []
+    return ["Cables have friction in their holes: tensions shown are those at the base; they fall towards the tip."]
+
+
+def _slack(settings: MotionSettings, base: Floats) -> list[str]:
+    if settings.pull == "hold" or not len(base) or abs(settings.amplitude or 0.0) <= base[settings.cable - 1]:
+        return []
+    if settings.pull == "step" and (settings.amplitude or 0.0) > 0.0:
+        return []
+    return [f"Cable {settings.cable} cannot push: it is slack where its tension would fall below 0 N."]
+
+
+def _plan_facts(case: DynamicsCase, rows: np.ndarray) -> PlanFacts:
+    found: Allocation = case.allocation
+    pulls_at = found.tensions if case.along is None else found.tensions.max(axis=2)
+    torque, contact = case.worst(np.abs(found.tau)), case.least_contact()
+    return PlanFacts(
+        found.method, case.feasible[rows], int((~case.feasible).sum()), len(case.time), _worst_text(case),
+        _peak(case.worst(pulls_at)), _peak(torque), None if contact is None else _peak(contact),
+    )  # fmt: skip
+
+
+def _peak(worst: Worst) -> Peak:
+    return Peak(worst.value, worst.joint, worst.time)
+
+
+def _worst_text(case: DynamicsCase) -> str:
+    """Which joint is farthest from what it needs, by how much, and when."""
+    broken = list(case.broken())
+    if not broken:
+        return ""
+    unit = broken[0].worst.unit
+    most = max((each for each in broken if each.worst.unit == unit), key=lambda each: each.worst.amount)
+    what = most.worst.message.partition(": ")[2].removesuffix(" (among others)")
+    return f"joint {most.joint} at {most.time:.3g} s: {what}"

@@ -1,26 +1,31 @@
-"""A motion as the Motion tab plays it, simulated or planned, with all numbers that are shown beside it; and as an
-MCAP file.
-"""
+"""A motion as the Motion tab plays it, simulated or planned: its numbers, its words, its plots, and its MCAP file."""
 
 from __future__ import annotations
 
 import io
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vertebra.errors import InputError, StudioError
 from vertebra.mechanics.kinematics import Pose
+from vertebra.report.document import fixed, significant
 from vertebra.report.panels import spread
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.sensing.recording.files import to_ns
 from vertebra.sensing.recording.shape_log import MessageMaker, ShapeRecord, missing, robot_contents
+from vertebra.studio.palette import LINES
+from vertebra.studio.readout import Plot, Value, light, notes, readout, tension_scale
+
+if TYPE_CHECKING:
+    import viser
 
 
 class Peak(NamedTuple):
@@ -33,7 +38,7 @@ class Peak(NamedTuple):
     """s"""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class RunFacts:
     """Of a simulated motion."""
 
@@ -52,12 +57,8 @@ class RunFacts:
     frequencies: tuple[float, float]
     """Hz, lowest and highest of the natural frequencies at the start."""
 
-    def __repr__(self) -> str:
-        end = f"ended early: {self.fault}" if self.fault else "to the end"
-        return f"RunFacts({end}, steps of {1e3 * self.dt:.3g} ms, energy off by {self.imbalance:.2g} J)"
 
-
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class PlanFacts:
     """Of a planned motion."""
 
@@ -65,23 +66,19 @@ class PlanFacts:
     feasible: NDArray[np.bool_]
     """(N,) whether all constraints hold."""
     broken: int
-    """Moments at which some constraint does not hold, of `moments`."""
-    moments: int
+    """Instants at which some constraint does not hold, of `instants`."""
+    instants: int
     worst: str
     """Which joint, by how much, when; empty when feasible."""
     most_tension: Peak
     """N"""
-    most_moment: Peak
-    """N*m, of the moments that the motion needs."""
+    most_torque: Peak
+    """N*m, of the torques that the motion needs."""
     contact: Peak | None
     """N, the least force between two links; None for robots without contact points."""
 
-    def __repr__(self) -> str:
-        held = f"not feasible at {self.broken} of {self.moments} moments" if self.broken else "feasible"
-        return f"PlanFacts({self.method}, {held}, up to {self.most_tension.value:.4g} N)"
 
-
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Motion:
     """One row per instant, SI, world axes."""
 
@@ -105,10 +102,6 @@ class Motion:
     """What else is to be known."""
     run: RunFacts | None = None
     plan: PlanFacts | None = None
-
-    def __repr__(self) -> str:
-        facts = self.run if self.run is not None else self.plan
-        return f"Motion({self.kind}, {self.robot.name}, {len(self.time)} rows to {self.time[-1]:.4g} s, {facts})"
 
     @property
     def highest(self) -> float:
@@ -139,7 +132,7 @@ class Motion:
 # Times are those of the motion. Every channel says that nothing in it was measured.
 
 RECORDED_ROWS_A_SECOND, MOST_RECORDED_ROWS, MOST_RECORDED_FRAMES = 60, 1200, 12_000
-"""Moments of a recording, and frames of links in all of them together: more takes longer than a click should."""
+"""Instants of a recording, and frames of links in all of them together: more takes longer than a click should."""
 _NUMBERS = {"type": "array", "items": {"type": "number"}}
 _TENSIONS = {
     "title": "vertebra.Tensions",
@@ -222,3 +215,170 @@ def _new_writer(stream: io.BytesIO) -> Any:
     except ImportError:
         raise missing("mcap") from None
     return Writer(stream)
+
+
+# In words and numbers, as a whole and at one instant.
+
+MUCH = 0.01
+"""An account of energy that is off by more than this share is warned of."""
+MOST_LISTED = 12
+"""Cables beyond this number are not listed one by one."""
+
+
+def motion_text(motion: Motion) -> str:
+    """HTML of the motion as a whole."""
+    if motion.run is not None:
+        head, values = _run_light(motion, motion.run), _run_values(motion.run)
+    else:
+        assert motion.plan is not None
+        head, values = _plan_light(motion.plan), _plan_values(motion.plan)
+    kind = "Simulated" if motion.kind == "simulated" else "Planned"
+    scale = tension_scale(float(f"{motion.highest:.3g}")) if len(motion.robot.cables) else ""
+    return head + notes([f"{kind}. {motion.words}", *motion.notes]) + readout("The motion", values) + scale
+
+
+def now_text(motion: Motion, row: int) -> str:
+    """HTML of one instant."""
+    x, y, z = (1e3 * motion.tips[row]).tolist()
+    angles = motion.angles[row]
+    most = int(np.abs(angles).argmax())
+    values = [
+        Value("motion-time", "time", fixed(float(motion.time[row]), 3, "s")),
+        Value("motion-tip-x", "tip x", fixed(x, 2, "mm")),
+        Value("motion-tip-y", "tip y", fixed(y, 2, "mm")),
+        Value("motion-tip-z", "tip z", fixed(z, 2, "mm")),
+        Value("motion-angle", f"largest angle, joint {most + 1}", fixed(math.degrees(angles[most]), 2, "deg")),
+        *_tensions(motion, row),
+    ]
+    if motion.run is not None:
+        values += [
+            Value(f"motion-{name}", f"{name} energy" if name != "dissipated" else name, significant(float(e[row]), "J"))
+            for name, e in motion.run.energies.items()
+            if name != "cables"
+        ]
+    return readout("Now", values)
+
+
+def _tensions(motion: Motion, row: int) -> list[Value]:
+    pulls = motion.tensions[row].tolist()
+    return [
+        Value(f"motion-tension-{k + 1}", f"cable {k + 1}", fixed(pull, 3, "N"))
+        for k, pull in enumerate(pulls[:MOST_LISTED])
+    ]
+
+
+def _run_light(motion: Motion, run: RunFacts) -> str:
+    reached = float(motion.time[-1])
+    if run.fault:
+        return light("motion-status", False, f"Ended early, after {reached:.4g} s") + notes([run.fault])
+    if run.share > MUCH:
+        words = f"Energy is off by {100 * run.share:.2g} %: take a shorter step"
+        return light("motion-status", False, words)
+    return light("motion-status", True, f"{reached:.4g} s simulated, energy accounted for")
+
+
+def _run_values(run: RunFacts) -> list[Value]:
+    low, high = run.frequencies
+    return [
+        Value("motion-balance", "balance error", f"{run.imbalance:.2g} J ({run.share:.1g} of the largest)"),
+        Value("motion-step", "time step" + (", automatic" if run.chosen else ""), significant(1e3 * run.dt, "ms", 3)),
+        Value("motion-frequencies", "natural frequencies", f"{low:.3g} to {high:.3g} Hz"),
+    ]
+
+
+def _plan_light(plan: PlanFacts) -> str:
+    if not plan.broken:
+        return light("motion-status", True, "Feasible at every instant")
+    share = "at any instant" if plan.broken == plan.instants else f"at {plan.broken} of {plan.instants} instants"
+    return light("motion-status", False, f"Not feasible {share}") + notes([f"Worst: {plan.worst}."])
+
+
+def _plan_values(plan: PlanFacts) -> list[Value]:
+    values = [
+        Value("motion-most-tension", "largest tension", _peak(plan.most_tension, "N", "cable")),
+        Value("motion-most-torque", "largest torque needed", _peak(plan.most_torque, "N m", "joint")),
+    ]
+    if plan.contact is not None:
+        parts = ": the links part" if plan.contact.value < 0 else ""
+        values.append(Value("motion-contact", "least contact force", _peak(plan.contact, "N", "joint") + parts))
+    return values
+
+
+def _peak(peak: Peak, unit: str, owner: str) -> str:
+    return f"{significant(peak.value, unit)}, {owner} {peak.number} at {peak.time:.3g} s"
+
+
+# Plots of a motion over time, with a line at the instant that is shown.
+
+MOST_POINTS = 500
+"""Of one curve: all of it is sent to every window a few times a second."""
+MOST_CABLES = 12
+TIME, NOW = "time (s)", "now"
+
+
+class Curves(NamedTuple):
+    """What one plot shows."""
+
+    time: Floats
+    lines: list[tuple[str, Floats]]
+
+    def marked(self, at: float) -> tuple[Floats, list[tuple[str, Floats]]]:
+        """The same with an upright line at a time, s: a curve along the lower edge with one peak."""
+        place = int(np.searchsorted(self.time, at))
+        low = min(float(values.min()) for _, values in self.lines)
+        high = max(float(values.max()) for _, values in self.lines)
+        time = np.insert(self.time, [place] * 3, at)
+        lines = [
+            (name, np.insert(values, [place] * 3, np.interp(at, self.time, values))) for name, values in self.lines
+        ]
+        now = np.full(len(time), low)
+        now[place + 1] = high
+        return time, [*lines, (NOW, now)]
+
+
+class TimePlot(Plot):
+    """A plot whose last line is the present instant, thin and grey."""
+
+    def _series(self, names: Sequence[str], joined: bool = True) -> tuple[Any, ...]:
+        return tuple(
+            line | {"stroke": LINES[-1], "width": 1, "dash": []} if line["label"] == NOW else line
+            for line in super()._series(names, joined)
+        )
+
+
+class MotionPlots:
+    """Tip, tensions and energies."""
+
+    def __init__(self, gui: viser.GuiApi) -> None:
+        self._plots = {
+            "tip": TimePlot(gui, "Tip", TIME, "position (mm)"),
+            "tensions": TimePlot(gui, "Cable tensions at the base", TIME, "tension (N)"),
+            "energy": TimePlot(gui, "Energy since the start", TIME, "energy (J)"),
+        }
+        self._curves: dict[str, Curves] = {}
+
+    def load(self, motion: Motion | None) -> None:
+        """Take another motion; None hides the plots."""
+        self._curves = {} if motion is None else motion_curves(motion)
+        for name, plot in self._plots.items():
+            if name not in self._curves:
+                plot.hide()
+
+    def mark(self, at: float) -> None:
+        """Draw, with the line at a time, s."""
+        for name, curves in self._curves.items():
+            self._plots[name].show(*curves.marked(at))
+
+
+def motion_curves(motion: Motion) -> dict[str, Curves]:
+    """By the plot's name."""
+    rows = spread(len(motion.time), MOST_POINTS)
+    time = motion.time[rows]
+    found = {"tip": [(axis, 1e3 * motion.tips[rows, i]) for i, axis in enumerate("xyz")]}
+    cables = min(motion.tensions.shape[1], MOST_CABLES)
+    if cables:
+        found["tensions"] = [(f"cable {k + 1}", motion.tensions[rows, k]) for k in range(cables)]
+    if motion.run is not None:
+        names = {"cables": "work of cables"}
+        found["energy"] = [(names.get(name, name), values[rows]) for name, values in motion.run.energies.items()]
+    return {name: Curves(time, lines) for name, lines in found.items()}

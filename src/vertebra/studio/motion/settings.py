@@ -40,7 +40,7 @@ def usual_limit(robot: Robot) -> float:
 
 
 def usual_damping(robot: Robot) -> float:
-    """N*m*s/rad of every joint to begin with, a round number: the robot swings a few times, and comes to rest."""
+    """N*m*s/rad of every joint to begin with, a round number: the robot swings a few times and comes to rest."""
     places = Pose(robot, np.zeros(robot.freedoms)).frames[1:, :3, 3]
     inertia = float((robot.links["mass"][1:] * (places**2).sum(axis=1)).sum())
     rate = math.sqrt(9.8 / float(robot.length))
@@ -85,7 +85,7 @@ class MotionSettings(Settings):
     ] = "simulate"
     pull: Annotated[
         Literal["hold", "step", "sine"],
-        Choice("Then", {"hold": "hold the tensions", "step": "step on one cable", "sine": "sine on one cable"}),
+        Choice("Drive", {"hold": "constant tensions", "step": "step on one cable", "sine": "sine on one cable"}),
     ] = "step"
     """How the chosen cable departs from its slider."""
     cable: Annotated[
@@ -100,7 +100,7 @@ class MotionSettings(Settings):
     amplitude: Annotated[
         Annotated[float, Field(ge=-1e6, le=1e6)] | None,
         Slider(
-            "By (N)", lambda robot: -2 * usual_tension(robot), lambda robot: 2 * usual_tension(robot),
+            "Amplitude (N)", lambda robot: -2 * usual_tension(robot), lambda robot: 2 * usual_tension(robot),
             lambda robot: usual_tension(robot) / 100, first=usual_step, shown=lambda s: s.pull != "hold",
         ),
     ] = None  # fmt: skip
@@ -124,7 +124,7 @@ class MotionSettings(Settings):
         Number("Damping (N m s/rad)", 0.0, 1e3, _damping_step, first=usual_damping),
     ] = None
     """N*m*s/rad of every joint; None: the studio's own choice."""
-    step_ms: Annotated[float, Field(ge=0.0, le=10.0), Number("Step (ms), 0: chosen", step=0.01)] = 0.0
+    step_ms: Annotated[float, Field(ge=0.0, le=10.0), Number("Time step (ms), 0: automatic", step=0.01)] = 0.0
     """Of the integrator; 0: by the fastest mode of the robot."""
     pattern: Annotated[
         Pattern,
@@ -154,16 +154,16 @@ class MotionSettings(Settings):
     """Name of a trajectory in the studio's folder."""
     method: Annotated[
         Literal["shared", "per_link"],
-        Choice("Method", {"shared": "shared: one tension a cable", "per_link": "per link: each joint's own"}),
+        Choice("Method", {"shared": "shared: one tension per cable", "per_link": "per link: one per cable and joint"}),
     ] = "shared"
     """How the torques that a planned motion needs are shared out over the cables."""
     most_tension: Annotated[
         Annotated[float, Field(gt=0.0, le=1e6)] | None,
-        Number("Most of a cable (N)", 0.01, 1e6, 0.01, first=usual_limit),
+        Number("Tension limit (N)", 0.01, 1e6, 0.01, first=usual_limit),
     ] = None
     """N, for cables without `max_tension`; None: the studio's own choice."""
     fill_inertia: Annotated[bool, Check("Links as solid cylinders")] = False
     """Take links without inertia for solid cylinders."""
     speed: Annotated[float, Field(ge=0.05, le=4.0)] = 1.0
-    """Seconds of motion in a second."""
+    """Seconds of motion per second."""
     repeat: bool = True

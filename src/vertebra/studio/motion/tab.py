@@ -1,4 +1,4 @@
-"""Motion: let the robot move under its cables, or see which tensions a motion needs; play it, and take it home."""
+"""Motion: let the robot move under its cables, or see which tensions a motion needs; play it, and save it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from vertebra.errors import StudioError
 from vertebra.mechanics.kinematics import Pose
 from vertebra.statics.shape import Status
 from vertebra.studio.form import Form
-from vertebra.studio.motion.jobs import plan_motion, simulate_motion
-from vertebra.studio.motion.model import Start, lacks, start_from
-from vertebra.studio.motion.motion import Motion, motion_recording
+from vertebra.studio.motion.model import Start, lacks, plan_motion, simulate_motion, start_from
+from vertebra.studio.motion.motion import Motion, MotionPlots, motion_recording, motion_text, now_text
 from vertebra.studio.motion.settings import MotionSettings
-from vertebra.studio.motion.text import MotionPlots, motion_text, now_text
 from vertebra.studio.player import Playback
 from vertebra.studio.readout import light, notes
-from vertebra.studio.scene.stage import Picture
+from vertebra.studio.scene import Picture
 from vertebra.studio.shape.model import has_statics, solve
 from vertebra.studio.shape.tab import ShapeTab
 from vertebra.studio.tab import Tab
@@ -26,10 +24,10 @@ from vertebra.studio.tab import Tab
 if TYPE_CHECKING:
     from vertebra.studio.studio import Studio
 
-COMPUTED_AT_ONCE = ("source", "fill_inertia", "pattern", "file", "method")
+STARTS_RUN = ("source", "fill_inertia", "pattern", "file", "method")
 """Settings whose change starts the computation; the others wait for Run."""
 MARK_EVERY = 2
-"""Of the times that a playing motion is told of, every so many also move the line in the plots."""
+"""While a motion plays, the line in the plots moves with every second update of the numbers."""
 
 
 class MotionTab(Tab[MotionSettings]):
@@ -60,7 +58,7 @@ class MotionTab(Tab[MotionSettings]):
         playback.controls()
         form.bind("speed", lambda: playback.speed, lambda speed: setattr(playback, "speed", speed))
         form.bind("repeat", lambda: playback.repeat, lambda repeat: setattr(playback, "repeat", repeat))
-        with form.folder("Pull after the start", shown=lambda s: s.source == "simulate" and len(robot.cables) > 0):
+        with form.folder("Tensions after the start", shown=lambda s: s.source == "simulate" and len(robot.cables) > 0):
             form.add("pull", "cable", "amplitude", "frequency", "tensions")
         with form.folder("Simulation", shown=lambda s: s.source == "simulate"):
             form.add("duration", "damping", "step_ms")
@@ -126,8 +124,8 @@ class MotionTab(Tab[MotionSettings]):
         work(done=self._done, failed=self._failed, progress=self._working)
 
     def _changed(self, name: str) -> None:
-        """A choice is computed at once; after another number what is played is outdated until somebody presses Run."""
-        if name in COMPUTED_AT_ONCE:
+        """A choice starts the computation; another number makes what is played outdated until Run is pressed."""
+        if name in STARTS_RUN:
             assert self.form is not None
             self.form.list_files()
             self.run()
@@ -167,7 +165,7 @@ class MotionTab(Tab[MotionSettings]):
     # Showing --------------------------------------------------------------------------------------------------------
 
     def load(self, motion: Motion) -> None:
-        """Take a motion and stand at its first moment."""
+        """Take a motion and show its start."""
         self.motion = motion
         with self.studio.server.atomic():
             self.playback.load(motion.time)
@@ -186,7 +184,7 @@ class MotionTab(Tab[MotionSettings]):
         self.studio.stage.draw(Picture(poses, motion.tensions_at(row), motion.highest, motion.gravity))
 
     def _tell(self, time: float) -> None:
-        """Numbers and plots of a moment."""
+        """Numbers and plots of one instant."""
         if self.motion is None or self.studio.tab is not self:
             return
         self._ticks += 1
@@ -200,11 +198,11 @@ class MotionTab(Tab[MotionSettings]):
 
     def _outdated(self, words: str) -> None:
         """The motion that is there, if any, is not what is set."""
-        earlier = "" if self.motion is None else notes(["Shown below is the motion before."]) + motion_text(self.motion)
+        earlier = "" if self.motion is None else notes(["Below: the motion before."]) + motion_text(self.motion)
         self._about.content = light("motion-outdated", None, words) + earlier
 
     def _refuse(self, problem: str) -> None:
-        """This robot cannot be moved."""
+        """This robot has no dynamics."""
         self._cancel()
         self.motion = None
         self.playback.empty()

@@ -45,7 +45,7 @@ def checked(name: str, choice: Sequence[str]) -> Choice:
         return tuple(axis.default for axis in axes)
     if len(choice) != len(axes):
         raise StudioError("tabs.papers.choice", f"must have {len(axes)} texts for {name}, not {len(choice)}")
-    now = tuple(dict(axis.former).get(option, option) for axis, option in zip(axes, choice, strict=True))
+    now = tuple(dict(axis.formerly).get(option, option) for axis, option in zip(axes, choice, strict=True))
     for axis, option in zip(axes, now, strict=True):
         if option not in axis.options:
             raise StudioError("tabs.papers.choice", f"{axis.label} of {name} has no {option!r}")

@@ -13,6 +13,7 @@ from vertebra.papers.case import Choice, Curves, Mark, Outcome
 from vertebra.papers.paper import Claim, paper, papers
 from vertebra.papers.summary import Summary
 from vertebra.report.scene import ARROW_SHARE
+from vertebra.studio import palette
 from vertebra.studio.papers import text as papers_text
 from vertebra.studio.papers.model import (
     SLOW,
@@ -26,15 +27,14 @@ from vertebra.studio.papers.model import (
 )
 from vertebra.studio.player import Playback
 from vertebra.studio.readout import Plot, notes
-from vertebra.studio.scene import palette
-from vertebra.studio.scene.stage import Picture
+from vertebra.studio.scene import Picture
 from vertebra.studio.state import RobotSource, State
 from vertebra.studio.tab import Tab
 
 if TYPE_CHECKING:
     import viser
 
-    from vertebra.studio.scene.stage import Stage
+    from vertebra.studio.scene import Stage
     from vertebra.studio.studio import Studio
 
 LABELS = {one.name: f"{one.title}: {one.topic}" for one in papers()}

@@ -1,25 +1,38 @@
-"""Follow the leader: a journey of two concentric snakes, computed in a process of its own, and in words and numbers."""
+"""Follow the leader: a journey of two concentric snakes, computed in a process of its own, drawn and played."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vertebra.errors import StudioError
 from vertebra.follow.holding import Holding
 from vertebra.follow.journey import Journey, Snapshot, follow_the_leader
-from vertebra.follow.steps import read_path
-from vertebra.report.follow import COLOURS, journey_summary
-from vertebra.report.payload import force_text, weakest_text
+from vertebra.follow.state import Lock
+from vertebra.follow.steps import Snake, read_path
+from vertebra.report.follow import COLOURS, GUIDE_COLOUR, HIDDEN, OPACITY, journey_summary, longest_body
+from vertebra.report.meshes import quaternions, revolved
+from vertebra.report.payload import RING_SIZE, force_text, weakest_text
+from vertebra.report.scene import rgb
 from vertebra.robot.robot import Robot, load
 from vertebra.robot.tables import Floats
+from vertebra.studio import palette
+from vertebra.studio.form import change
 from vertebra.studio.payload.model import Report, direction_of
-from vertebra.studio.payload.settings import EXAMPLE_PATHS, SAME_INNER, PayloadSettings
-from vertebra.studio.readout import Value, light, readout, swatches
+from vertebra.studio.payload.settings import EXAMPLE_INNER, EXAMPLE_PATHS, SAME_INNER, PayloadSettings
+from vertebra.studio.player import Player
+from vertebra.studio.readout import Plot, Value, light, readout, swatches
 from vertebra.studio.state import file_robot
+
+if TYPE_CHECKING:
+    from vertebra.studio.form import Form
+    from vertebra.studio.scene import Stage
+    from vertebra.studio.studio import Studio
 
 SIZE, MASS = 0.5, 0.35
 """Of the inner snake's links, in sizes and masses of the outer one's."""
@@ -89,13 +102,13 @@ class PlayedJourney:
     """A journey and its pictures."""
 
     journey: Journey
-    moments: tuple[Snapshot, ...]
+    pictures: tuple[Snapshot, ...]
 
 
 def follow(
     outer: Robot, settings: PayloadSettings, gravity: Floats, inner: Path | None, path: Path | None, *, report: Report
 ) -> PlayedJourney:
-    """`vertebra.follow_the_leader` of the robot around an inner snake; goes on where the rigid snake does not hold.
+    """`vertebra.follow_the_leader` of the robot around an inner snake; continues where the rigid snake does not hold.
 
     `inner`, `path`: files; None for the example that the settings name.
     """
@@ -106,7 +119,7 @@ def follow(
         tip_load=settings.tip_load * direction_of(settings, gravity), come_back=settings.come_back, check=False,
     )  # fmt: skip
     report(0.7)
-    return PlayedJourney(journey, pictures(journey))
+    return PlayedJourney(journey, chosen_pictures(journey))
 
 
 def _inner(outer: Robot, settings: PayloadSettings, file: Path | None) -> Robot:
@@ -115,7 +128,7 @@ def _inner(outer: Robot, settings: PayloadSettings, file: Path | None) -> Robot:
     return outer if settings.inner == SAME_INNER else example_inner(outer)
 
 
-def pictures(journey: Journey) -> tuple[Snapshot, ...]:
+def chosen_pictures(journey: Journey) -> tuple[Snapshot, ...]:
     """As many pictures as can be kept: fewer of each step, then not of every step."""
     links = len(journey.pair.outer.links) + len(journey.pair.inner.links)
     room = max(MOST_FRAMES // links, 2)
@@ -132,13 +145,13 @@ HEADROOM = 1.2
 
 
 def journey_text(journey: Journey, moment: Snapshot) -> str:
-    """HTML of what holds now, and of the journey as a whole."""
+    """HTML of the present step and of the journey as a whole."""
     found = journey.holdings[moment.step - 1] if moment.step else None
     outer, inner = moment.links_out
     values = [
         Value("payload-step", "step", moment.label),
         Value("payload-lock", "now", str(moment.lock)),
-        Value("payload-out", "links out", f"{outer} outer, {inner} inner"),
+        Value("payload-out", "links outside", f"{outer} outer, {inner} inner"),
         *_holding(found),
     ]
     whole = [Value(f"payload-journey-{label.replace(' ', '-')}", label, text) for label, text in _rows(journey)]
@@ -171,9 +184,208 @@ def _holding(found: Holding | None) -> list[Value]:
     texts = ("-", "-", "-")
     if found is not None:
         texts = force_text(found.force), force_text(found.margin), weakest_text(found.joint, found.payload.mode)
-    labels = (("carries", "carries at the tip"), ("margin", "beyond the tip load"), ("gives", "gives way"))
+    labels = (("carries", "carries at the tip"), ("margin", "margin above the tip load"), ("gives", "gives way"))
     return [Value(f"payload-{key}", label, text) for (key, label), text in zip(labels, texts, strict=True)]
 
 
 def _rows(journey: Journey) -> list[tuple[str, str]]:
     return [(row[0], row[1]) for row in journey_summary(journey, "").rows]
+
+
+# In the scene and on the page.
+
+SECTORS = 16
+PATH_COLOUR = rgb(palette.LINES[3])
+"""Of the tip's path; seen on light and on dark."""
+LOOSE = {Snake.OUTER: Lock.OUTER_LOOSE, Snake.INNER: Lock.INNER_LOOSE}
+_PLAIN: dict[str, Any] = {"cast_shadow": False, "receive_shadow": False}
+
+
+class Snakes:
+    """Nodes of one journey; `remove` takes them out."""
+
+    def __init__(self, stage: Stage, journey: Journey) -> None:
+        self._journey, self._scale, self._scene = journey, stage.scale, stage.scene
+        self._links = {snake: self._body(snake) for snake in Snake}
+        pair = journey.pair
+        radius, depth = 0.62 * float(pair.outer.links["diameter"][-1]), HIDDEN * pair.link_length
+        guide = revolved([(radius, -depth), (radius, 0.0)], 24)
+        self._nodes: list[Any] = [
+            self._scene.add_mesh_simple(
+                "/journey/guide", (self._scale * guide.vertices).astype(np.float32), guide.triangles.astype(np.uint32),
+                color=rgb(GUIDE_COLOUR), opacity=0.3, side="double", **_PLAIN,
+            ),
+            self._line("way", longest_body(journey), PATH_COLOUR),
+        ]  # fmt: skip
+        if journey.plan is not None:
+            self._nodes.append(self._line("wanted", journey.plan.path, palette.GHOST))
+        self._ball = self._scene.add_icosphere(
+            "/journey/weakest", radius=1.0, color=palette.WEAKEST, opacity=0.6, visible=False, **_PLAIN
+        )
+
+    def draw(self, moment: Snapshot) -> None:
+        """Put the links where they are, and mark the joint that would give way first. Call within `atomic()`."""
+        for snake, frames in ((Snake.OUTER, moment.outer), (Snake.INNER, moment.inner)):
+            node = self._links[snake]
+            node.batched_positions = (self._scale * frames[:, :3, 3]).astype(np.float32)
+            node.batched_wxyzs = quaternions(frames).astype(np.float32)
+            node.batched_scales = self._shown(frames)
+            node.batched_colors = np.array(rgb(COLOURS[snake, moment.lock is LOOSE[snake]][1]), np.uint8)
+        self._mark(moment)
+
+    def remove(self) -> None:
+        """Take all out of the scene."""
+        for node in (*self._links.values(), *self._nodes, self._ball):
+            node.remove()
+
+    def _body(self, snake: Snake) -> Any:
+        """A link as a tapered ring in its own frame: it reaches back to the ball before it."""
+        robot, length = self._journey.pair.robot(snake), self._journey.pair.link_length
+        radius, count = float(robot.links["diameter"][-1]) / 2, len(robot.links)
+        ring = revolved([(0.8 * radius, -0.93 * length), (radius, -0.05 * length)], SECTORS)
+        return self._scene.add_batched_meshes_simple(
+            f"/journey/{snake}", (self._scale * ring.vertices).astype(np.float32), ring.triangles.astype(np.uint32),
+            batched_wxyzs=np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)), batched_positions=np.zeros((count, 3)),
+            batched_scales=np.zeros(count, np.float32), opacity=None if OPACITY[snake] == 1 else OPACITY[snake],
+            side="double", lod="off", **_PLAIN,
+        )  # fmt: skip
+
+    def _shown(self, frames: Floats) -> np.ndarray:
+        """(links,) 1, or 0 for those too deep in the guide."""
+        deepest = (HIDDEN - 1) * self._journey.pair.link_length
+        return (frames[:, 2, 3] >= -deepest * (1 + 1e-9)).astype(np.float32)
+
+    def _mark(self, moment: Snapshot) -> None:
+        found = self._journey.holdings[moment.step - 1] if moment.step else None
+        visible = found is not None and found.joint > 0
+        change(self._ball, "visible", visible)
+        if found is None or not visible:
+            return
+        frames = moment.outer if found.rigid is Snake.OUTER else moment.inner
+        radius = float(self._journey.pair.robot(found.rigid).joints["radius"][found.joint - 1])
+        self._ball.scale = RING_SIZE * self._scale * radius
+        self._ball.position = self._scale * frames[found.joint - 1, :3, 3]
+
+    def _line(self, name: str, points: Floats, colour: tuple[int, int, int]) -> Any:
+        line = (self._scale * points).astype(np.float32)
+        return self._scene.add_line_segments(
+            f"/journey/{name}", np.stack([line[:-1], line[1:]], axis=1), colour, thickness=0.004
+        )
+
+
+PICTURE_TIME = 0.05
+"""s for each picture."""
+
+
+class JourneyPanel:
+    """Controls, scene and results of a journey: `asked` is called to start one, `begun` before it is shown, `left` when
+    a person leaves it."""
+
+    def __init__(
+        self, studio: Studio, form: Form[PayloadSettings], asked: Callable[[], None], begun: Callable[[], None],
+        left: Callable[[], None],
+    ) -> None:  # fmt: skip
+        self._studio, self._begun = studio, begun
+        gui = studio.server.gui
+        self.played: PlayedJourney | None = None
+        """The one in the scene."""
+        self._snakes: Snakes | None = None
+        self._row = 0
+        self._player = Player(studio.loop.post, self._show, self._moved, self._ended)
+        with form.folder("Follow the leader", expanded=False):
+            form.add("inner", "path", "inner_tension", "tip_load", "come_back")
+            studio.when(gui.add_button("Start the journey"), asked)
+            self._play = studio.when(gui.add_button("Pause", visible=False), self._play_pressed)
+            self._step = studio.when(gui.add_slider("Step", 0, 1, 1, 0, visible=False), self._step_chosen)
+            self._leave = studio.when(gui.add_button("Back to the payload", visible=False), left)
+
+    def results(self) -> None:
+        """Add what shows the answers."""
+        self._text = self._studio.server.gui.add_html("", visible=False)
+        self._plot = Plot(self._studio.server.gui, "What the rigid snake carries", "step", "load at the tip (N)")
+
+    # A journey ------------------------------------------------------------------------------------------------------
+
+    def start(self, settings: PayloadSettings, gravity: Floats) -> None:
+        """Compute a journey, and play it."""
+        studio, folder = self._studio, self._studio.folder
+        inner = None if settings.inner in (EXAMPLE_INNER, SAME_INNER) else folder.read_path(settings.inner)
+        path = None if settings.path in EXAMPLE_PATHS else folder.read_path(settings.path)
+        studio.status.working(0.0, "Computing the journey ...")
+        studio.jobs.start(
+            follow, studio.robot, settings, gravity, inner, path, done=self._ready, failed=studio.fail,
+            progress=lambda share: studio.status.working(share, "Computing the journey ..."),
+        )  # fmt: skip
+
+    def _ready(self, played: PlayedJourney) -> None:
+        studio = self._studio
+        studio.status.clear()
+        self.leave()
+        self.played = played
+        with studio.server.atomic():
+            self._begun()
+            assert studio.stage.view is not None
+            studio.stage.view.show(False)
+            self._snakes = Snakes(studio.stage, played.journey)
+            self._step.max = max(len(played.journey.steps), 1)
+            self._arrange(True)
+            steps, lines = carried(played.journey)
+            if len(steps):
+                self._plot.show(steps, lines)
+        self._player.load(np.arange(float(len(played.pictures))) * PICTURE_TIME)
+        self._show(0)
+        self._player.play()
+
+    def leave(self) -> None:
+        """Remove the journey from the scene and show the robot again."""
+        self._player.pause()
+        self.played = None
+        if self._snakes is None:
+            return
+        with self._studio.server.atomic():
+            self._snakes.remove()
+            self._snakes = None
+            assert self._studio.stage.view is not None
+            self._studio.stage.view.show(True)
+            self._plot.hide()
+            self._arrange(False)
+
+    def _arrange(self, playing: bool) -> None:
+        for handle in (self._play, self._step, self._leave, self._text):
+            handle.visible = playing
+        self._play.label = "Pause"
+
+    def _show(self, row: int) -> None:
+        if self.played is None or self._snakes is None:
+            return
+        moment = self.played.pictures[row]
+        changed = moment.step != self.played.pictures[self._row % len(self.played.pictures)].step or row == 0
+        self._row = row
+        with self._studio.server.atomic():
+            self._snakes.draw(moment)
+            if changed or not self._player.playing:
+                self._text.content = journey_text(self.played.journey, moment)
+
+    def _moved(self, time: float) -> None:
+        if self.played is not None:
+            self._step.value = self.played.pictures[self._row].step
+
+    def _ended(self) -> None:
+        self._play.label = "Play"
+
+    def _play_pressed(self) -> None:
+        if self._player.playing:
+            self._player.pause()
+            self._play.label = "Play"
+        else:
+            self._player.play()
+            self._play.label = "Pause"
+
+    def _step_chosen(self) -> None:
+        """Show the end of a step."""
+        if self.played is None:
+            return
+        self._player.pause()
+        self._play.label = "Play"
+        rows = [row for row, moment in enumerate(self.played.pictures) if moment.step <= int(self._step.value)]
+        self._player.seek(PICTURE_TIME * rows[-1])

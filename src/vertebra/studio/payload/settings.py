@@ -51,7 +51,7 @@ def most_tension(robot: Robot) -> float:
 
 
 def most_bend(robot: Robot) -> float:
-    """End of the slider, deg: no joint can bend more, and all together come round once."""
+    """End of the slider, deg: no joint can bend more, and all together make at most one turn."""
     limit = math.degrees(float(robot.joints["limit"].min()))
     most = min(limit, max(STRONG_BEND / len(robot.joints), 1.0))
     return math.floor(10 * most) / 10 or 0.99 * most  # rounded down, so that the end is still within the limit
@@ -87,13 +87,13 @@ class PayloadSettings(Settings):
         ),
     ] = None  # fmt: skip
     """Of every joint; None: the studio's own choice."""
-    azimuth_deg: Annotated[Degrees, Slider("Toward (deg)", shown=lambda s: s.form in ("arc", "S"))] = 0.0
+    azimuth_deg: Annotated[Degrees, Slider("Bend toward (deg)", shown=lambda s: s.form in ("arc", "S"))] = 0.0
     """Toward which an arc, or the first half of an S, bends."""
     from_deg: Annotated[
-        float, Field(ge=-360.0, le=360.0), Slider("From (deg)", step=5.0, shown=lambda s: s.form == "spiral")
+        float, Field(ge=-360.0, le=360.0), Slider("Azimuth at base (deg)", step=5.0, shown=lambda s: s.form == "spiral")
     ] = 0.0
     to_deg: Annotated[
-        float, Field(ge=-360.0, le=360.0), Slider("To (deg)", step=5.0, shown=lambda s: s.form == "spiral")
+        float, Field(ge=-360.0, le=360.0), Slider("Azimuth at tip (deg)", step=5.0, shown=lambda s: s.form == "spiral")
     ] = 180.0
     """Azimuths of the bend at the base and at the tip of a spiral."""
     tensions: Annotated[
@@ -116,14 +116,16 @@ class PayloadSettings(Settings):
         float, Field(ge=-90.0, le=90.0), Slider("Elevation (deg)", shown=lambda s: s.toward == TURNED)
     ] = 0.0
     mount: Annotated[
-        Literal["as in Shape", "as in the file", "ground", "ceiling", "wall", "no gravity"], Choice("Stands on")
+        Literal["as in Shape", "as in the file", "ground", "ceiling", "wall", "no gravity"], Choice("Mounted on")
     ] = "as in Shape"
     body: Annotated[bool, Check("Payload body")] = True
     """Draw the payload in every direction."""
-    goal: Annotated[Literal["this direction", "worst direction"], Choice("Hold most in")] = "this direction"
+    goal: Annotated[Literal["this direction", "worst direction"], Choice("Maximise payload in")] = "this direction"
     """Of the best tensions."""
-    least: Annotated[Tension | None, Slider("Least (N)", 0.0, most_tension, tension_step, first=0.0)] = None
-    most: Annotated[Tension | None, Slider("Most (N)", 0.0, most_tension, tension_step, first=usual_tension)] = None
+    least: Annotated[Tension | None, Slider("Lowest tension (N)", 0.0, most_tension, tension_step, first=0.0)] = None
+    most: Annotated[
+        Tension | None, Slider("Highest tension (N)", 0.0, most_tension, tension_step, first=usual_tension)
+    ] = None
     """N, bounds of the best tensions; None: the studio's own choice."""
     inner: Annotated[
         Name,
@@ -135,8 +137,8 @@ class PayloadSettings(Settings):
     inner_tension: Annotated[
         Tension | None,
         Slider(
-            "Inner (N)", 0.0, lambda robot: TIGHTER * most_tension(robot), lambda robot: TIGHTER * tension_step(robot),
-            first=lambda robot: TIGHTER * usual_tension(robot),
+            "Inner cables (N)", 0.0, lambda robot: TIGHTER * most_tension(robot),
+            lambda robot: TIGHTER * tension_step(robot), first=lambda robot: TIGHTER * usual_tension(robot),
         ),
     ] = None  # fmt: skip
     """N in each cable of the rigid inner snake; None: the studio's own choice."""
@@ -146,4 +148,4 @@ class PayloadSettings(Settings):
         Slider("Tip load (N)", 0.0, lambda robot: most_tension(robot) / 10, lambda robot: tension_step(robot) / 10),
     ] = 0.0
     """N at the foremost tip of a journey, in the direction of the load."""
-    come_back: Annotated[bool, Check("Come back")] = False
+    come_back: Annotated[bool, Check("Return to the start")] = False

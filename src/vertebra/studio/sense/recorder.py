@@ -40,7 +40,7 @@ _END = _HEAD.pack(0x0F, 4) + bytes(4) + _HEAD.pack(0x02, 20) + bytes(20) + _MAGI
 
 
 class RecorderSwitch:
-    """Has what a `LiveSession` uses of a `Recorder`: plays into the recording that lies in it, if there is one."""
+    """Has what a `LiveSession` uses of a `Recorder`: passes everything on to the recording in it, if there is one."""
 
     def __init__(self) -> None:
         self.recording: Recording | None = None
@@ -59,7 +59,7 @@ class RecorderSwitch:
 class Recording:
     """One recording, made by a process of its own between its beginning and `stop`.
 
-    Its files lie in a folder of the system's for short-lived things until `discard`.
+    Its files are in a temporary folder until `discard`.
     """
 
     def __init__(self, robot: Robot, failed: Callable[[Exception], None]) -> None:
@@ -87,11 +87,11 @@ class Recording:
             recorder.shape(shape, arrival)
 
     def stop(self) -> None:
-        """No more; returns at once."""
+        """End soon; does not wait."""
         self._stop.set()
 
     def discard(self) -> None:
-        """Stop, and take the files away as soon as the recording process has ended; returns at once."""
+        """Stop, and remove the files once the recording process has ended; does not wait."""
         self._unwanted = True
         self.stop()
         if not self._thread.is_alive():
@@ -108,8 +108,8 @@ class Recording:
         return self._thread.is_alive() and not self._stop.is_set()
 
     @property
-    def told(self) -> str:
-        """How it stands, in words."""
+    def summary(self) -> str:
+        """How long and how large it is, in words."""
         size = f"{self._seconds:.0f} s, {self._size() / 1e6:.1f} MB"
         if self.full:
             return f"Recorded {size}: the limit is reached."
@@ -168,21 +168,21 @@ def completed(data: bytes) -> bytes:
     return data[:end] + _END if data.startswith(_MAGIC) else _MAGIC + _END
 
 
-# The switch "Record" of the Sense tab: what it starts, what became of it, and where it can be kept.
+# The switch "Record" of the Sense tab: what it starts, what was recorded, and where it can be saved.
 
 NOTHING = "nothing has been recorded yet; tick Record while the tab senses"
 
 
 class RecordingControls:
-    """The switch "Record", the button that keeps what was recorded, and words on it; the last recording of a tab."""
+    """The switch "Record", the button that keeps what was recorded, and a note about the last recording."""
 
-    def __init__(self, studio: Studio, record: Any, keep: Any, told: Any) -> None:
+    def __init__(self, studio: Studio, record: Any, keep: Any, note: Any) -> None:
         self._studio, self._robot = studio, studio.robot
-        self.record, self._keep, self.told = record, keep, told
+        self.record, self._keep, self.note = record, keep, note
         self._recording: Recording | None = None
 
     def switch(self, switch: RecorderSwitch | None) -> None:
-        """The switch has been moved; `switch` of what runs now. A new recording takes the place of the last."""
+        """The switch has been moved; `switch` of what runs now. A new recording replaces the last."""
         if not self.record.value:
             self.stop()
         elif switch is None:
@@ -193,7 +193,7 @@ class RecordingControls:
             self._recording = switch.recording = Recording(
                 self._robot, lambda error: self._studio.loop.post("sense recorder", lambda: self._failed(error))
             )
-        self.tell(live=True)
+        self.update(live=True)
 
     def stop(self) -> None:
         """End it; what was recorded stays until the next recording."""
@@ -202,18 +202,18 @@ class RecordingControls:
         change(self.record, "value", False)
 
     def forget(self) -> None:
-        """End it and take its files away."""
+        """End it and remove its files."""
         recording, self._recording = self._recording, None
         if recording is not None:
             recording.discard()
 
-    def tell(self, live: bool) -> None:
-        """Say how it stands; `live`: whether there is something that can be recorded."""
+    def update(self, live: bool) -> None:
+        """Update the note; `live`: whether there is something to record."""
         recording = self._recording
         if recording is not None and not recording.running:
             change(self.record, "value", False)
         limits = [LIMITS] if live else []
-        change(self.told, "content", notes(limits if recording is None else [recording.told, *limits]))
+        change(self.note, "content", notes(limits if recording is None else [recording.summary, *limits]))
         change(self._keep, "visible", recording is not None)
 
     def keep(self) -> None:
@@ -225,7 +225,7 @@ class RecordingControls:
             with path.open("xb") as file:
                 file.write(content)
             written.append(path.name)
-        self._studio.status.say(f"The folder has {written[0]} (shapes) and {written[1]} (frames) now.")
+        self._studio.status.say(f"Saved {written[0]} (shapes) and {written[1]} (frames) to the folder.")
 
     def mcap(self) -> tuple[str, bytes]:
         """Name and content of the recording of shapes."""
@@ -237,7 +237,7 @@ class RecordingControls:
         return self._recording
 
     def _failed(self, error: Exception) -> None:
-        self.tell(live=True)
+        self.update(live=True)
         self._studio.fail(error)
 
 

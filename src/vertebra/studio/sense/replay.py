@@ -1,4 +1,4 @@
-"""Recordings in the Sense tab: made ready in a process of its own, then played, paused and sought."""
+"""Recordings in the Sense tab: prepared in a process of its own, then played, paused and sought."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from vertebra.robot.tables import Floats
 from vertebra.sensing.recording.shape_reader import McapRecords, RecordedShapes, read_shapes
 from vertebra.sensing.sensed_shape import SensorState
 from vertebra.studio.player import Player
-from vertebra.studio.sense.run import WINDOW, Sensed
-from vertebra.studio.sense.snapshot import NOT_KNOWN, Snapshot, Snapshots, snapshot_of
+from vertebra.studio.sense.run import NOT_KNOWN, WINDOW, Sensed, Snapshot, Snapshots, snapshot_of
 
 if TYPE_CHECKING:
     from vertebra.sensing.network import Replay
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 
 MOST_SNAPSHOTS = 8000
 """Kept of a recording; of a longer one every second, fourth, ... shape."""
-_TELL_EVERY = 2000
-"""Frames between two words on how far it is."""
+_REPORT_EVERY = 2000
+"""Frames between two reports of progress."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,13 +35,13 @@ class Recorded:
 
     snapshots: Snapshots
     note: str
-    """What came of it, in words."""
+    """What was read, in words."""
     fault: str
-    """Why it does not go on; empty when it is whole."""
+    """Why it stops early; empty when it is complete."""
 
 
 class Thinned:
-    """Keeps at most so many of what it is given, evenly: when it is full, every second goes."""
+    """Keeps at most `most` snapshots, evenly spread: when it is full, every other one is dropped."""
 
     def __init__(self, most: int = MOST_SNAPSHOTS) -> None:
         self.kept: list[Snapshot] = []
@@ -72,7 +71,7 @@ def read_recording(
     *,
     report: Callable[[float], None],
 ) -> Recorded:
-    """The shapes of a recording of frames by `method`, or those that a recording of shapes holds.
+    """The shapes of a recording of frames by `method`, or those in a recording of shapes.
 
     `robot` as its `to_mapping` gives it; `calibration` is the path of a file. Raises RecordingError, StudioError.
     """
@@ -95,7 +94,7 @@ def _replayed(
     try:
         for shape, _, _ in source:
             shapes.add(snapshot_of(shape, source.network.counters.lost) if shapes.wants else None)
-            if shapes.seen % _TELL_EVERY == 0:
+            if shapes.seen % _REPORT_EVERY == 0:
                 report(source.network.counters.frames / max(total, 1))
     except RecordingError as error:
         fault = str(error)
@@ -115,7 +114,7 @@ def _count(path: str) -> int:
         for _ in read_frames(path):
             count += 1
     except RecordingError:
-        pass  # comes again where it is told
+        pass  # raised again where it is reported
     return count
 
 
@@ -136,7 +135,7 @@ def _lacking(source: Replay) -> str:
 
 
 def checked_shapes(name: str, robot: Robot, angles: int, sensors: int, recorded: str) -> None:
-    """Complain when a recording of shapes is of another robot."""
+    """Refuse a recording of another robot."""
     if (angles, sensors) != (robot.freedoms, len(robot.sensor_links)):
         raise StudioError(
             name,
@@ -145,10 +144,10 @@ def checked_shapes(name: str, robot: Robot, angles: int, sensors: int, recorded:
         )
 
 
-# Recordings of shapes (MCAP) for the page: nothing is estimated anew.
+# Recordings of shapes (MCAP) for the page: nothing is estimated again.
 
 _UNHEARD: dict[str, Any] = {
-    "state": "silent", "age": None, "samples": 0, "outliers": 0, "tilt_weight": 1.0, "heading_weight": 1.0
+    "state": "silent", "age": None, "samples": 0, "tilt_weight": 1.0, "heading_weight": 1.0
 }  # fmt: skip
 
 
@@ -157,7 +156,7 @@ def recorded_shapes(path: str, robot: Robot, most: int) -> Recorded:
     name = Path(path).name
     shapes = read_shapes(path)
     if not len(shapes.times):
-        raise RecordingError(name, "holds no shape; record again")
+        raise RecordingError(name, "contains no shape; record again")
     sensors = shapes.heading_residuals.shape[1]
     checked_shapes(name, robot, shapes.angles.shape[1], sensors, str(shapes.robot.get("name", "")))
     health = _health(path, sensors)
@@ -179,7 +178,6 @@ def _snapshot(robot: Robot, shapes: RecordedShapes, row: int, health: list[dict[
         angle_sigmas=shapes.angle_sigmas[row], headings=shapes.heading_residuals[row],
         states=np.array([SensorState[str(item["state"]).upper()] for item in rows], np.int64),
         ages=_column(rows, "age"), samples=_column(rows, "samples").astype(np.int64),
-        outliers=_column(rows, "outliers").astype(np.int64),
         weights=np.column_stack([_column(rows, "tilt_weight"), _column(rows, "heading_weight")]),
         lost=np.full(len(rows), NOT_KNOWN, np.int64),
     )  # fmt: skip
@@ -194,7 +192,7 @@ def _is_state(item: dict[str, Any]) -> bool:
 
 
 def _health(path: str, sensors: int) -> dict[int, list[dict[str, Any]]]:
-    """States of the sensors for each shape: the last word on them before it or with it."""
+    """States of the sensors for each shape: the last report on them before it or with it."""
     topics: dict[int, str] = {}
     known: list[dict[str, Any]] = []
     found: dict[int, list[dict[str, Any]]] = {}
@@ -215,9 +213,6 @@ def _health(path: str, sensors: int) -> dict[int, list[dict[str, Any]]]:
     return found
 
 
-# Recordings in the Sense tab: loaded in a process of its own, then played, paused and sought.
-
-
 class RecordingPlayer:
     """One recording at a time; `show` is called on the studio's thread with what is due."""
 
@@ -228,7 +223,7 @@ class RecordingPlayer:
         moved: Callable[[float], None],
         changed: Callable[[], None],
     ) -> None:
-        """`moved` is told the time, s; `changed` that it is loaded, or has ended."""
+        """`moved` gets the time, s; `changed` is called when it is loaded or has ended."""
         self._studio, self._show, self._changed = studio, show, changed
         self._player = Player(studio.loop.post, self._row, moved, changed)
         self._recorded: Recorded | None = None
@@ -254,7 +249,7 @@ class RecordingPlayer:
         self, path: str, name: str, method: str, calibration: str | None, speed: float,
         failed: Callable[[Exception], None],
     ) -> None:  # fmt: skip
-        """Make a recording ready and play it."""
+        """Prepare a recording and play it."""
         mark = self._loading = object()
         self._studio.jobs.start(
             read_recording, path, self._studio.robot.to_mapping(), method, calibration,
@@ -269,7 +264,7 @@ class RecordingPlayer:
         self._recorded = None
 
     def halt(self) -> None:
-        """Stop; what is being loaded is given up."""
+        """Stop; abandon what is being loaded."""
         self._player.pause()
         if self._loading is not None:
             self._loading = None

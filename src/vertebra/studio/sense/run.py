@@ -1,37 +1,150 @@
-"""One source at work, off the studio's thread: it opens, estimates and tells what it sees, until it is told to stop."""
+"""What is sensed at one instant, and the run that senses it off the studio's thread until it is stopped."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from vertebra.errors import StudioError
+from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.studio.sense.snapshot import Snapshot, errors_of, snapshot_of
+from vertebra.sensing import so3
+from vertebra.sensing.hil.score import Score
+from vertebra.sensing.sensed_shape import Integers, SensedShape
 
 if TYPE_CHECKING:
     from vertebra.sensing.estimator import ShapeEstimator
     from vertebra.sensing.live import LiveSession, SessionStatistics
     from vertebra.sensing.network import Update
-    from vertebra.sensing.sensed_shape import Integers
     from vertebra.studio.sense.recorder import RecorderSwitch
     from vertebra.studio.sense.sources import Source
 
+NOT_KNOWN = -1
+"""Answers lost, where a recording does not say."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Snapshot:
+    """SI, axes of the base."""
+
+    time: float
+    """s of the SYNC clock."""
+    frames: Floats
+    """(n+1, 4, 4) of the links, m."""
+    base: Floats
+    """(3, 3) base axes to world axes, whose z is up."""
+    tip: Floats
+    """(3,) m."""
+    covariance: Floats
+    """(3, 3) of the tip's place, m^2; not finite where no sensor determines it."""
+    angles: Floats
+    """(freedoms,) rad."""
+    angle_sigmas: Floats
+    """(freedoms,) rad; not finite where no sensor determines it."""
+    headings: Floats
+    """(sensors,) measured less estimated heading, rad."""
+    states: Integers
+    """(sensors,) `SensorState`."""
+    ages: Floats
+    """(sensors,) s since the last accepted sample; infinite before the first."""
+    samples: Integers
+    """(sensors,) accepted so far."""
+    weights: Floats
+    """(sensors, 2) of tilt and heading in the fit, 0 to 1."""
+    lost: Integers
+    """(sensors,) answers missing between two that came; NOT_KNOWN in a recording of shapes."""
+
+    @property
+    def sigmas(self) -> Floats:
+        """(3,) m; standard deviations of the tip along x, y, z."""
+        return np.asarray(np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0)))
+
+    @property
+    def gravity(self) -> Floats:
+        """(3,) m/s^2 as the sensed base stands."""
+        return np.asarray(self.base.T @ [0.0, 0.0, -9.80665])
+
+
+def snapshot_of(shape: SensedShape, lost: Integers) -> Snapshot:
+    """What the page shows of a shape."""
+    turn = shape.base.T
+    return Snapshot(
+        time=shape.time, frames=shape.frames_in_base, base=shape.base, tip=shape.tip_in_base,
+        covariance=turn @ shape.covariance[:3, :3] @ turn.T, angles=shape.angles, angle_sigmas=shape.angle_sigmas,
+        headings=shape.heading_residuals, states=shape.states, ages=shape.ages, samples=shape.samples,
+        weights=shape.weights, lost=lost.copy(),
+    )  # fmt: skip
+
+
+class Snapshots:
+    """Snapshots in order of time, as arrays: small to send between processes."""
+
+    def __init__(self, snapshots: Sequence[Snapshot]) -> None:
+        self._columns = {
+            item.name: np.array([getattr(snapshot, item.name) for snapshot in snapshots]) for item in fields(Snapshot)
+        }
+
+    def __len__(self) -> int:
+        return len(self._columns["time"])
+
+    def __getitem__(self, row: int) -> Snapshot:
+        columns = {name: column[row] for name, column in self._columns.items()}
+        return Snapshot(**columns | {"time": float(columns["time"])})
+
+    @property
+    def times(self) -> Floats:
+        """(K,) s since the first, never falling, even if the bus master was restarted."""
+        times = self._columns["time"]
+        return np.asarray(np.maximum.accumulate(times) - times[0])
+
+    @property
+    def tips(self) -> Floats:
+        """(K, 3) m."""
+        return self._columns["tip"]
+
+    def rates(self, row: int, window: float) -> Floats:
+        """(sensors,) samples per second over the last `window` s."""
+        times, samples = self.times, self._columns["samples"]
+        first = int(np.searchsorted(times, times[row] - window))
+        span = float(times[row] - times[first])
+        return np.asarray((samples[row] - samples[first]) / span if span > 0 else np.zeros(samples.shape[1]))
+
+
+def measured_turns(robot: Robot, snapshot: Snapshot) -> Floats:
+    """(sensors, 4, 4) frames of the links with sensors, turned about the vertical as their headings say, m.
+
+    Tilts are as estimated: their errors are too small to see.
+    """
+    frames = snapshot.frames[robot.sensor_links].copy()
+    about_up = snapshot.base.T @ so3.about_z(snapshot.headings) @ snapshot.base
+    frames[:, :3, :3] = about_up @ frames[:, :3, :3]
+    return frames
+
+
+def errors_of(robot: Robot, snapshot: Snapshot, true_frames: Floats) -> tuple[float, float]:
+    """Distance of the tip, m, and angle of the last link, rad, from the truth (n+1, 4, 4) in the base."""
+    one = np.zeros((1, robot.freedoms))
+    found = Score(robot, "", np.array([snapshot.time]), one, one, true_frames[None], snapshot.frames[None])
+    return float(found.tip_errors[0]), float(found.platform_turns[0, -1])
+
+
+# One source at work.
+
 EVERY = 0.05
-"""s between two snapshots: the page gets at most 20 a second."""
+"""s between two snapshots: the page gets at most 20 per second."""
 WINDOW = 1.0
 """s over which the rates of sensors are taken."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sensed:
-    """What a run sees at one moment."""
+    """What a run senses at one instant."""
 
     statistics: SessionStatistics | None
     """None for a recording."""
@@ -39,17 +152,17 @@ class Sensed:
     """Why there is no shape; empty when there is one."""
     snapshot: Snapshot | None = None
     truth: Floats | None = None
-    """(n+1, 4, 4) true frames in the base; None when nobody knows them."""
+    """(n+1, 4, 4) true frames in the base; None when unknown."""
     tip_error: float = 0.0
     """m; 0 without truth."""
     turn_error: float = 0.0
     """rad; 0 without truth."""
     rates: Floats | None = None
-    """(sensors,) samples a second."""
+    """(sensors,) samples per second."""
 
 
 class SenseRun:
-    """Runs in a thread of its own; `after` is the run before it, which must have let go of its bus first."""
+    """Runs in a thread of its own; `after` is the run before it, which must have released its bus first."""
 
     def __init__(
         self,
@@ -68,7 +181,7 @@ class SenseRun:
         self._thread.start()
 
     def stop(self) -> None:
-        """End soon; returns at once."""
+        """End soon; does not wait."""
         self._stop.set()
         if self.switch.recording is not None:
             self.switch.recording.stop()
@@ -127,9 +240,9 @@ def hint(session: LiveSession) -> str:
     """Why no shape has come yet."""
     counters = session.network.counters
     if not counters.frames:
-        return "No frames have come yet: is the bus the right one, do the nodes have power?"
+        return "No frames yet: is it the right bus, and do the nodes have power?"
     if not counters.sync:
-        return "Frames come, but no SYNC (id 080): if no other master sends it, set SYNC to 100 Hz."
+        return "Frames arrive, but no SYNC (id 080): if no other master sends it, set SYNC to 100 Hz."
     if not (counters.angles or counters.quaternion):
-        return "SYNCs come, but no orientations: do the nodes answer, and are their numbers those of the links?"
+        return "SYNCs arrive, but no orientations: do the nodes answer, and do their numbers match the links?"
     return "Waiting for the first shape."

@@ -21,7 +21,7 @@ SPEEDS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0)
 SUFFIXES = (".blf", ".log", ".csv", ".mcap")
 """Of recordings."""
 WHOLE_BEND_DEG = 150.0
-"""All joints of the virtual robot together bend at most so much, unless somebody wants more."""
+"""Bend of all joints of the virtual robot together, to begin with."""
 BUSES = "socketcan://can0, udp_multicast://, slcan:///dev/ttyACM0, serial:///dev/ttyUSB0, virtual://name"
 NO_FILE = ""
 
@@ -36,7 +36,7 @@ def usable_methods(robot: Robot) -> tuple[str, ...]:
 
 
 def usual_bend(robot: Robot) -> float:
-    """Degrees that each joint of the virtual robot bends at most, so that a long robot does not roll itself up."""
+    """Degrees that each joint of the virtual robot bends at most, so that a long robot does not curl up."""
     return float(np.clip(round(2 * WHOLE_BEND_DEG / max(len(robot.joints), 1)) / 2, 2.0, 20.0))
 
 
@@ -75,22 +75,22 @@ class SenseSettings(Settings):
         Field(ge=1.0, le=60.0),
         Slider("Joints bend up to (deg)", step=0.5, first=usual_bend, shown=is_virtual),
     ] = 20.0
-    """How far each joint of the virtual robot goes, at most."""
-    speed_deg_s: Annotated[float, Field(ge=1.0, le=180.0), Slider("At up to (deg/s)", shown=is_virtual)] = 30.0
+    """Largest angle of each joint of the virtual robot."""
+    speed_deg_s: Annotated[float, Field(ge=1.0, le=180.0), Slider("Joint speed up to (deg/s)", shown=is_virtual)] = 30.0
     base: Annotated[
         Literal["as in the file", "upright", "tilted by 45 deg", "horizontal"], Choice("Base", shown=is_virtual)
     ] = "as in the file"
     sensor: Annotated[
         int,
         Field(ge=0, le=10_000),
-        Choice("Trouble with sensor on link", _sensors, first=_middle_sensor, shown=is_virtual),
+        Choice("Faulty sensor, on link", _sensors, first=_middle_sensor, shown=is_virtual),
     ] = 1
     """Link of the sensor that something happens to."""
-    silent: Annotated[bool, Check("It falls silent", shown=is_virtual)] = False
-    magnet: Annotated[bool, Check("Magnet beside it", shown=is_virtual)] = False
-    magnet_deg: Annotated[float, Field(ge=-90.0, le=90.0), Slider("Magnet turns heading (deg)", shown=is_virtual)] = (
-        40.0
-    )
+    silent: Annotated[bool, Check("Sensor silent", shown=is_virtual)] = False
+    magnet: Annotated[bool, Check("Magnet nearby", shown=is_virtual)] = False
+    magnet_deg: Annotated[
+        float, Field(ge=-90.0, le=90.0), Slider("Heading error by magnet (deg)", shown=is_virtual)
+    ] = 40.0
     """By how much a magnet turns its heading."""
     bus: Annotated[str, Field(max_length=200), Text("Bus", hint=BUSES, shown=is_bus)] = "socketcan://can0"
     sync_hz: Annotated[
@@ -119,4 +119,4 @@ class SenseSettings(Settings):
         ),
     ] = NO_FILE  # fmt: skip
     """Name of a calibration file in the studio's folder; empty: perfect sensors."""
-    sensor_frames: Annotated[bool, Check("Frames of the sensors")] = False
+    sensor_frames: Annotated[bool, Check("Sensor frames")] = False

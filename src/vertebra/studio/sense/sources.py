@@ -109,10 +109,8 @@ class VirtualNetwork:
         return [Frame(ids[i], data[i], at) for i, at in zip(arriving.tolist(), arrivals.tolist(), strict=True)]
 
 
-# Where the Sense tab gets its frames from while it runs: a virtual robot, or a bus.
-
 TOO_LATE = 0.5
-"""s behind the clock after which the virtual robot lets the missed time go, rather than hurry after it."""
+"""s behind the clock after which the virtual robot drops the missed time, rather than catch up."""
 
 
 class Source(Protocol):
@@ -122,11 +120,11 @@ class Source(Protocol):
         """`recorder` has what a session uses of a `Recorder`."""
 
     def truth(self, instant: float) -> Floats | None:
-        """(n+1, 4, 4) true frames in the base at `instant` s of the SYNC clock; None when nobody knows them."""
+        """(n+1, 4, 4) true frames in the base at `instant` s of the SYNC clock; None when unknown."""
 
 
 class VirtualSource:
-    """Simulated sensors in real time, in a thread of this process. No bus is between: nothing must be installed."""
+    """Simulated sensors in real time, in a thread of this process, without a bus."""
 
     def __init__(self, robot: Robot, settings: SenseSettings) -> None:
         self.fault = fault_of(settings)
@@ -165,14 +163,14 @@ class VirtualSource:
 
 
 class _NoBus:
-    """A bus on which nothing ever comes."""
+    """A bus on which nothing ever arrives."""
 
     def recv(self, timeout: float) -> None:
         time.sleep(timeout)
 
 
 class BusSource:
-    """A bus that a URL names; the studio sends SYNC itself if it is asked to."""
+    """A bus that a URL names; the studio sends SYNC itself if asked to."""
 
     def __init__(self, url: str, sync_hz: float) -> None:
         self.address = checked_url(url)
@@ -197,10 +195,10 @@ class BusSource:
 
 
 def checked_url(url: str) -> BusAddress:
-    """The address that a URL names. A page may open devices, but neither files nor other hosts by their help."""
+    """The address that a URL names. A page may open devices, but neither files nor connections to other hosts."""
     address = parse_bus_url(url.strip())
     if address.interface in ("slcan", "serial") and not _is_device(address.channel):
-        raise StudioError("bus", f"{address.channel!r} is no device; use one such as /dev/ttyACM0 or COM3")
+        raise StudioError("bus", f"{address.channel!r} is not a device; use one such as /dev/ttyACM0 or COM3")
     return address
 
 

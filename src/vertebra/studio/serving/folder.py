@@ -22,7 +22,7 @@ class Folder:
         except (OSError, RuntimeError, ValueError):
             raise StudioError(str(path), "there is no such folder; make it first, or choose another") from None
         if not self.path.is_dir():
-            raise StudioError(str(path), "is no folder; choose the folder that holds the file")
+            raise StudioError(str(path), "is not a folder; choose the folder that contains the file")
 
     def __repr__(self) -> str:
         return f"Folder({str(self.path)!r})"

@@ -7,6 +7,7 @@ import hmac
 import logging
 import re
 import secrets
+from asyncio import sleep
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -215,7 +216,7 @@ class Gate:
         return self.house.any_host or name in _LOOPBACK_NAMES or name == own
 
     async def _refuse_stranger(self, request: Request, asked: dict[str, str]) -> Response | None:
-        """None for who holds the token. A token in the address becomes a cookie, and leaves the address."""
+        """None for those who have the token. A token in the address becomes a cookie and leaves the address."""
         token = self.house.token
         if token is None:
             return None
@@ -228,8 +229,8 @@ class Gate:
             given.append(asked["token"])
         elif any(same_token(value, token) for value in given):
             return None
-        if given:  # only who guesses waits, and nobody else with them
-            await asyncio.sleep(WRONG_TOKEN_SECONDS)
+        if given:  # only those who guess have to wait
+            await sleep(WRONG_TOKEN_SECONDS)
         return plain(
             HTTPStatus.UNAUTHORIZED,
             "This studio needs its token. Paste the whole address that was printed where the studio was started, with "
@@ -243,7 +244,7 @@ class Gate:
         return plain(HTTPStatus.SEE_OTHER, "Come in.", ("Set-Cookie", cookie), ("Location", place))
 
     async def _take_up(self, state: str) -> None:
-        """Hand a state from the address on. Whatever becomes of it, the page is served."""
+        """Pass on a state from the address. Whether or not it works, the page is served."""
         if not state or len(state) > LONGEST_STATE or self.house.on_state is None:
             return
         try:

@@ -1,6 +1,6 @@
 """What a window may say to the studio: known messages with the annotated fields, finite numbers and bounded texts.
 
-Viser hands every message it can decode to its handlers, names any property of a widget, and can be told to open a
+Viser hands every message it can decode to its handlers, names any property of a widget, and can be made to open a
 tunnel to another host. Here only the messages that the page needs pass; all others are dropped with a reason.
 """
 
@@ -295,8 +295,8 @@ class Rules:
         if short.startswith("upload") and short != "upload not announced":
             try:
                 self.on_refused(owner, refused.reason)
-            except Exception as error:  # telling is a courtesy; the window's line does not depend on it
-                _log.warning("a refused upload could not be told: %s", error)
+            except Exception as error:  # telling is a courtesy; the connection does not depend on it
+                _log.warning("the window could not be told of its refused upload: %s", error)
 
     def leave(self, owner: object) -> None:
         """Free what a closed window has left behind."""

@@ -1,4 +1,4 @@
-"""Opens the studio's page: on this machine alone unless asked otherwise, and then only for who has the token."""
+"""Opens the studio's page: on this machine alone unless asked otherwise, and then only for those who have the token."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def listening_socket(host: str, port: int | None) -> socket.socket:
     family, address = resolved(host)
     if port is not None:
         if not 0 <= port <= 65535:
-            raise StudioError("port", f"{port} is no port; use 1 to 65535, or 0 for any free one")
+            raise StudioError("port", f"{port} is not a port; use 1 to 65535, or 0 for any free one")
         return _listen(family, address, port)
     for candidate in range(FIRST_PORT, FIRST_PORT + PORTS_TRIED):
         try:
@@ -164,14 +164,12 @@ def open_server(
     *,
     label: str,
     on_state: Callable[[str], None] | None = None,
-    on_refused: Callable[[int | None, str], None] | None = None,
     upload_limit: int = UPLOAD_LIMIT,
 ) -> Server:
     """Open the page.
 
     `on_state` gets the text of ``/?state=...`` when a person opens such an address, on a thread of its own.
-    `on_refused` gets the number of the window and the reason when an upload is refused, on the thread that serves all
-    windows, so it has to be quick; without it the window shows the reason. `upload_limit` is in bytes of one file.
+    `upload_limit` is in bytes of one file.
     """
     if find_spec("viser") is None:
         raise StudioError("viser", 'the studio needs it; pip install "vertebra[studio]"')
@@ -194,9 +192,6 @@ def open_server(
 
     def refused(connection: object, reason: str) -> None:
         number = client_id_of(server, connection)
-        (on_refused or tell_window)(number, reason)
-
-    def tell_window(number: int | None, reason: str) -> None:
         client = server.get_clients().get(-1 if number is None else number)
         if client is not None:
             client.add_notification("The file was not taken", reason, color="red")

@@ -32,7 +32,7 @@ from vertebra.studio.serving.messages import LARGEST_PICTURE, GuardedConnection,
 _LOCK = threading.RLock()
 _log = logging.getLogger("vertebra.studio")
 _wire_log = logging.getLogger("vertebra.studio.wire")
-_wire_log.disabled = True  # strangers' junk is counted, not told
+_wire_log.disabled = True  # strangers' junk is counted, not logged
 Handler = Callable[[Any], Awaitable[None]]
 
 

@@ -1,4 +1,4 @@
-"""The answer of the Shape tab: what the library says for what is set."""
+"""The answer of the Shape tab: what the library says for what is set, and its words and numbers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import numpy as np
 from vertebra.errors import InputError
 from vertebra.mechanics.kinematics import Pose
 from vertebra.mechanics.problem import Load
+from vertebra.report.document import fixed, significant
 from vertebra.robot.description import MOUNTS
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import BALL, UNIVERSAL, Floats
 from vertebra.statics.forward import shape_from_lengths, shape_from_tensions
 from vertebra.statics.path import ShapePath
 from vertebra.statics.shape import Shape, Status
+from vertebra.studio.readout import Value, grid, light, notes, readout, tension_scale
 from vertebra.studio.shape.settings import ShapeSettings
 
 
@@ -103,3 +105,96 @@ def pose(robot: Robot, settings: ShapeSettings) -> Floats:
 def straight_lengths(robot: Robot) -> Floats:
     """(cables,) m."""
     return Pose(robot, np.zeros(robot.freedoms)).cable_lengths
+
+
+# In words and numbers.
+
+
+def answer_text(answer: Answer, highest: float, path: ShapePath | None) -> str:
+    """HTML of everything that is known about a shape."""
+    shape = answer.shape
+    parts = [_light(shape)]
+    if shape.status != Status.NO_EQUILIBRIUM:
+        parts += [readout("Tip and joints", _tip(answer, path)), _cables(shape), tension_scale(highest)]
+    return "".join(parts)
+
+
+def pose_text(robot: Robot, settings: ShapeSettings, frames: Floats) -> str:
+    """HTML for a robot whose joints are set by hand."""
+    tip = frames[-1][:3, :3] @ robot.tip_point + frames[-1][:3, 3]
+    angles = np.radians(settings.angles_deg)
+    lengths = Pose(robot, angles).cable_lengths
+    shorter = straight_lengths(robot) - lengths
+    rows = [
+        (str(k), fixed(1e3 * length, 3, "mm"), fixed(1e3 * less, 3, "mm"))
+        for k, (length, less) in enumerate(zip(lengths.tolist(), shorter.tolist(), strict=True), 1)
+    ]
+    table = grid("Cables", ("cable", "length", "shortened by"), rows, "shape-cable") if rows else ""
+    values = [*_place(tip), Value("shape-angle", "largest joint angle", fixed(_most(angles), 2, "deg"))]
+    return readout("Tip and joints", values) + table
+
+
+def _light(shape: Shape) -> str:
+    if shape.status == Status.SOLVED:
+        parted = f", but joint {shape.separated[0]} would have to pull: its links separate" if shape.separated else ""
+        return light("shape-status", not shape.separated, f"Stable{parted}")
+    where = f" (joint {shape.weakest})" if shape.weakest else ""
+    word = {
+        Status.UNSTABLE: f"Unstable: it buckles{where}",
+        Status.OUT_OF_RANGE: f"Joint {shape.out_of_range[0] if shape.out_of_range else 0} would pass its limit",
+        Status.NO_EQUILIBRIUM: f"No equilibrium found{where}; still showing the last shape",
+    }[shape.status]
+    return light("shape-status", False, word) + notes([shape.status.sentence.split("; ")[-1].capitalize() + "."])
+
+
+def _tip(answer: Answer, path: ShapePath | None) -> list[Value]:
+    shape = answer.shape
+    most = int(np.argmax(np.abs(shape.angles)))
+    values = [
+        *_place(shape.tip),
+        Value("shape-angle", f"largest angle, joint {most + 1}", fixed(_most(shape.angles), 2, "deg")),
+    ]
+    if shape.status == Status.SOLVED:
+        soft, middle, stiff = shape.stiffness().stiffness
+        texts = ", ".join(significant(float(value)) for value in (soft, middle, stiff))
+        values.append(Value("shape-stiffness", "tip stiffness, soft to stiff", f"{texts} N/m"))
+    if answer.margin is not None:
+        values.append(Value("shape-margin", "buckling margin", margin_text(*answer.margin)))
+    if path is not None:
+        values.append(Value("shape-friction-work", "lost to friction", fixed(1e3 * path.friction_work, 3, "mJ")))
+        values.append(Value("shape-steps", "steps remembered", str(path.steps)))
+    values.append(Value("shape-time", "solved in", f"{1e3 * answer.seconds:.2f} ms"))
+    return values
+
+
+def margin_text(low: float, high: float) -> str:
+    """Such as ``stable from 60.0 % to 250 % of these tensions``."""
+    if not low <= 1.0 <= high:
+        return "none: only cable friction keeps it stable"
+    if not math.isfinite(high):
+        return f"stable above {100 * low:.1f} % of these tensions" if low > 0 else "stable at any tension"
+    return f"stable {f'from {100 * low:.1f} %' if low > 0 else 'from slack'} to {100 * high:.0f} % of these tensions"
+
+
+def _cables(shape: Shape) -> str:
+    straight = straight_lengths(shape.robot)
+    last = shape.robot.cables["last_link"] - 1
+    rows = [
+        (
+            str(k + 1),
+            fixed(float(shape.tensions_at_base[k]), 3, "N"),
+            fixed(float(shape.tensions[k, last[k]]), 3, "N"),
+            fixed(1e3 * float(straight[k] - shape.lengths[k]), 3, "mm"),
+        )
+        for k in range(len(shape.lengths))
+    ]
+    return grid("Cables", ("cable", "at base", "at end", "shortened by"), rows, "shape-cable")
+
+
+def _place(tip: Floats) -> list[Value]:
+    places = zip("xyz", (1e3 * tip).tolist(), strict=True)
+    return [Value(f"shape-tip-{axis}", f"tip {axis}", fixed(value, 3, "mm")) for axis, value in places]
+
+
+def _most(angles: Floats) -> float:
+    return math.degrees(float(np.abs(angles).max(initial=0.0)))

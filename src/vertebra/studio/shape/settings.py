@@ -33,7 +33,7 @@ LEAN = 0.3
 
 
 def usual_tension(robot: Robot) -> float:
-    """A tension to begin with, N, a round number: well within what keeps the robot straight, else what its weight
+    """A tension to begin with, N, a round number: far below what buckles the straight robot, else what its weight
     would ask of one cable; small enough that no cable of `first_tensions` is above its limit."""
     limit = float(robot.cables["max_tension"].min(initial=MOST_TENSION)) / (1 + LEAN)
     return min(max(round_number_below(min(_wanted_tension(robot), limit)), min(1e-3, limit)), MOST_TENSION / 10)
@@ -67,7 +67,7 @@ def _wanted_tension(robot: Robot) -> float:
     return torque / arm if arm > 0 and torque > 0 else 10.0
 
 
-def rubs(robot: Robot) -> bool:
+def has_friction(robot: Robot) -> bool:
     """Whether cables have friction in their holes."""
     return any(not law.is_none for law in robot.friction_laws)
 
@@ -108,7 +108,7 @@ class LoadSetting(BaseModel):
 class ShapeSettings(Settings):
     """Cables, mount, loads, friction."""
 
-    drive: Annotated[Literal["tensions", "lengths"], Choice("Pull by")] = "tensions"
+    drive: Annotated[Literal["tensions", "lengths"], Choice("Control by")] = "tensions"
     tensions: Annotated[
         tuple[Tension, ...],
         Field(max_length=1000),
@@ -118,7 +118,7 @@ class ShapeSettings(Settings):
     shortenings_mm: Annotated[
         tuple[Millimetres, ...],
         Field(max_length=1000),
-        Sliders("Cable {} shorter by (mm)", _shortening_tracks, cable_count, shown=lambda s: s.drive == "lengths"),
+        Sliders("Shorten cable {} by (mm)", _shortening_tracks, cable_count, shown=lambda s: s.drive == "lengths"),
     ] = ()
     """Of each cable against its length in the straight robot."""
     angles_deg: Annotated[
@@ -127,11 +127,11 @@ class ShapeSettings(Settings):
         Sliders("Angle {} (deg)", _angle_tracks, lambda robot: robot.freedoms),
     ] = ()
     """Joint coordinates, for robots whose shape no cable law gives."""
-    mount: Annotated[Literal["as in the file", "ground", "ceiling", "wall", "no gravity"], Choice("Stands on")] = (
+    mount: Annotated[Literal["as in the file", "ground", "ceiling", "wall", "no gravity"], Choice("Mounted on")] = (
         "as in the file"
     )
-    tilt_deg: Annotated[float, Field(ge=0.0, le=180.0), Slider("Tilted by (deg)", step=1.0)] = 0.0
-    toward_deg: Annotated[Degrees, Slider("Toward azimuth (deg)", step=5.0)] = 0.0
+    tilt_deg: Annotated[float, Field(ge=0.0, le=180.0), Slider("Tilt (deg)", step=1.0)] = 0.0
+    toward_deg: Annotated[Degrees, Slider("Tilt azimuth (deg)", step=5.0)] = 0.0
     loads: Annotated[tuple[LoadSetting, ...], Field(max_length=MOST_LOADS)] = ()
-    friction: Annotated[bool, Check("Friction", first=rubs, enabled=rubs)] = True
-    history: Annotated[bool, Check("History", enabled=rubs)] = False
+    friction: Annotated[bool, Check("Friction", first=has_friction, enabled=has_friction)] = True
+    history: Annotated[bool, Check("History", hint="Cables remember how they slipped.", enabled=has_friction)] = False

@@ -1,24 +1,186 @@
-"""Shape: pull cables, tilt the mount, hang loads on the robot, and see which shape that gives and how firm it is."""
+"""Shape: pull cables, tilt the mount, hang loads on the robot, and see which shape that gives and how stiff it is."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vertebra.errors import StudioError
+from vertebra.mechanics.problem import Load
 from vertebra.report.meshes import Mesh
-from vertebra.report.scene import tip_ellipsoid
-from vertebra.robot.tables import BALL
+from vertebra.report.scene import acts_at, round_number_below, tip_ellipsoid
+from vertebra.robot.tables import BALL, Floats
 from vertebra.statics.path import ShapePath
 from vertebra.statics.shape import Shape, Status
+from vertebra.studio import palette
 from vertebra.studio.form import Form
+from vertebra.studio.palette import brightest
 from vertebra.studio.readout import Plot, notes
-from vertebra.studio.scene.palette import brightest
-from vertebra.studio.scene.stage import Picture
-from vertebra.studio.shape.loads import Loads
-from vertebra.studio.shape.model import Answer, gravity_of, has_statics, pose, solve, straight_lengths
-from vertebra.studio.shape.settings import ShapeSettings, rubs
-from vertebra.studio.shape.text import answer_text, pose_text
+from vertebra.studio.scene import Picture
+from vertebra.studio.shape.model import (
+    Answer,
+    answer_text,
+    gravity_of,
+    has_statics,
+    pose,
+    pose_text,
+    solve,
+    straight_lengths,
+)
+from vertebra.studio.shape.settings import MOST_LOADS, LoadSetting, ShapeSettings, has_friction
 from vertebra.studio.tab import Tab
+
+if TYPE_CHECKING:
+    from vertebra.studio.studio import Studio
+
+# Forces on links: numbers in the panel, and arrows in the scene that can be dragged by their heads.
+
+MOST = 1e6
+"""N, of a part of a force."""
+ARROW, LONGEST = 0.3, 1.5
+"""Robot lengths of the arrow of a usual force, and of the longest arrow."""
+
+
+@dataclass(eq=False)
+class _Row:
+    """One load on the page and in the scene."""
+
+    number: int
+    folder: Any
+    link: Any
+    force: Any
+    arrow: Any
+    grip: Any
+    """Dragged by a person, it sets the force."""
+    dragged: bool = False
+
+
+class Loads:
+    """Up to a few forces; `changed` is called after a person has changed one."""
+
+    def __init__(self, studio: Studio, changed: Callable[[], None]) -> None:
+        self._studio, self._changed = studio, changed
+        robot, gui = studio.robot, studio.server.gui
+        weight = 9.8 * robot.mass
+        self.usual = round_number_below(weight / 2) if weight > 0 else 1.0
+        """N, of a new load."""
+        self._last = len(robot.links) - 1
+        self._names = tuple("tip" if link == self._last else f"link {link}" for link in range(self._last, 0, -1))
+        self._rows: list[_Row] = []
+        self._shape: Shape | None = None
+        with gui.add_folder("Loads", expand_by_default=False) as self._folder:
+            self._add = studio.when(gui.add_button("Add a load at the tip"), self._added)
+
+    def settings(self) -> tuple[LoadSetting, ...]:
+        """What the controls say."""
+        return tuple(
+            LoadSetting(link=self._link(row), force=tuple(float(part) for part in row.force.value))
+            for row in self._rows
+        )
+
+    def restore(self, loads: tuple[LoadSetting, ...]) -> None:
+        """Make these loads, and no others."""
+        while self._rows:
+            self._remove(self._rows[-1])
+        for load in loads:
+            self._make(load)
+
+    def draw(self, shape: Shape | None) -> None:
+        """Put arrows and handles where the loads act now; hide them without a shape."""
+        self._shape = shape
+        for row, load in zip(self._rows, self.settings(), strict=True):
+            shown = shape is not None
+            row.arrow.visible = shown and any(load.force)
+            row.grip.visible = shown
+            if shape is None:
+                continue
+            start = self._start(shape, load)
+            end = start + self._reach(load)
+            row.arrow.points = np.array([[start, end]], np.float32)
+            if not row.dragged:
+                row.grip.position = end
+
+    def remove(self) -> None:
+        """Take everything out of the scene; the panel's controls go with their folder."""
+        for row in self._rows:
+            row.arrow.remove()
+            row.grip.remove()
+
+    def _link(self, row: _Row) -> int:
+        return self._last - self._names.index(row.link.value)
+
+    def _start(self, shape: Shape, load: LoadSetting) -> Floats:
+        return acts_at(shape, Load(force=load.force, link=load.link)) * self._studio.stage.scale
+
+    def _reach(self, load: LoadSetting) -> Floats:
+        """The arrow, viewer lengths; of huge forces no longer than can be seen."""
+        reach = ARROW / self.usual * np.array(load.force)
+        return reach / max(1.0, float(np.linalg.norm(reach)) / LONGEST)
+
+    def _added(self) -> None:
+        self._make(LoadSetting(link=self._last, force=(self.usual, 0.0, 0.0)))
+        self._changed()
+
+    def _make(self, load: LoadSetting) -> None:
+        gui, scene, number = self._studio.server.gui, self._studio.stage.scene, self._free_number()
+        with self._folder, gui.add_folder(f"Load {number}") as folder:
+            link = gui.add_dropdown("Acts on", self._names, initial_value=self._names[self._last - load.link])
+            force = gui.add_vector3("Force (N)", load.force, step=self.usual / 20, min=(-MOST,) * 3, max=(MOST,) * 3)
+            gone = gui.add_button(f"Remove load {number}")
+        arrow = scene.add_arrows(
+            f"/loads/{number}", np.zeros((1, 2, 3)), palette.FORCE, shaft_radius=0.008, head_radius=0.02,
+            head_length=0.05,
+        )  # fmt: skip
+        grip = scene.add_transform_controls(
+            f"/loads/{number}-grip", scale=0.12, disable_rotations=True, depth_test=False
+        )
+        row = _Row(number, folder, link, force, arrow, grip)
+        for handle in (row.link, row.force):
+            self._studio.when(handle, self._changed)
+        self._studio.when(gone, lambda: self._take_away(row))
+        self._follow_drags(row)
+        self._rows.append(row)
+        self._add.disabled = len(self._rows) >= MOST_LOADS
+
+    def _free_number(self) -> int:
+        taken = {row.number for row in self._rows}
+        return next(number for number in range(1, MOST_LOADS + 1) if number not in taken)
+
+    def _follow_drags(self, row: _Row) -> None:
+        async def dragged(event: Any) -> None:
+            place = np.array(row.grip.position)
+            row.dragged = event.phase != "end"
+            self._studio.loop.post(id(row.grip), lambda: self._studio.act(lambda: self._pulled(row, place)))
+
+        row.grip.on_update(dragged)
+
+    def _pulled(self, row: _Row, place: Floats) -> None:
+        """The head of an arrow has been dragged to `place`."""
+        if self._shape is None or row not in self._rows or not np.isfinite(place).all():
+            return
+        load = self.settings()[self._rows.index(row)]
+        force = (place - self._start(self._shape, load)) * self.usual / ARROW
+        row.force.value = tuple(float(f"{part:.3g}") for part in np.clip(force, -MOST, MOST))
+        self._changed()
+
+    def _take_away(self, row: _Row) -> None:
+        self._remove(row)
+        self._changed()
+
+    def _remove(self, row: _Row) -> None:
+        if row not in self._rows:
+            return
+        self._rows.remove(row)
+        row.folder.remove()
+        row.arrow.remove()
+        row.grip.remove()
+        self._add.disabled = False
+
+
+# The tab.
 
 
 class ShapeTab(Tab[ShapeSettings]):
@@ -27,7 +189,7 @@ class ShapeTab(Tab[ShapeSettings]):
     name, title, settings_type = "shape", "Shape", ShapeSettings
 
     answer: Answer | None = None
-    """The last one; its shape may say that it is none."""
+    """The last one; its shape may not be an equilibrium."""
     _path: ShapePath | None = None
     _loads: Loads | None = None
 
@@ -50,13 +212,13 @@ class ShapeTab(Tab[ShapeSettings]):
         form = self.form = Form(self.studio, ShapeSettings, "tabs.shape", self._changed)
         if self._statics:
             form.add("drive", "tensions", "shortenings_mm")
-            with form.folder("Cable friction", expanded=rubs(robot)):
+            with form.folder("Cable friction", expanded=has_friction(robot)):
                 form.add("friction", "history")
-                self.when(gui.add_button("Forget the history", disabled=not rubs(robot)), self._anew)
+                self.when(gui.add_button("Forget the history", disabled=not has_friction(robot)), self._forget_history)
         else:
             ball = (robot.joints["kind"] == BALL).any()
-            why = "Ball joints are held by friction" if ball else "Universal joints stand where their drives put them"
-            gui.add_html(notes([f"{why}: no cable decides this robot's shape. Set its joints by hand."]))
+            why = "Friction holds ball joints" if ball else "Universal joints have drives of their own"
+            gui.add_html(notes([f"{why}: cables do not determine this robot's shape. Set its joints by hand."]))
             form.add("angles_deg")
         with form.folder("Mount", expanded=False):
             form.add("mount", "tilt_deg", "toward_deg")
@@ -88,8 +250,7 @@ class ShapeTab(Tab[ShapeSettings]):
         elif shape is not None:
             self.form.set("tensions", shape.tensions_at_base)
 
-    def _anew(self) -> None:
-        """The history is to be forgotten."""
+    def _forget_history(self) -> None:
         self._path = None
         self.shown()
 

@@ -12,8 +12,8 @@ from tests.studio.visitors import CAMERA, eventually, packed, window
 from tests.studio.whole_studio import Running, running
 
 import vertebra as vb
-from vertebra.studio.shape.loads import ARROW, LONGEST
 from vertebra.studio.shape.settings import LoadSetting, ShapeSettings
+from vertebra.studio.shape.tab import ARROW, LONGEST
 
 
 @pytest.fixture

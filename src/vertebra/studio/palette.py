@@ -1,4 +1,4 @@
-"""Colours of the scene: few, told apart by people with any colour vision, clear on light and on dark."""
+"""Colours of the studio: those of pages and pictures (`report.scene`), and a scale for cable tensions."""
 
 from __future__ import annotations
 
@@ -7,25 +7,35 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from vertebra.report.scene import FORCE_COLOUR, LINK_COLOURS, MOMENT_COLOUR, MOUNT_COLOUR, PART_COLOUR
+from vertebra.report.scene import (
+    CABLE_COLOURS,
+    ELLIPSOID_COLOUR,
+    FORCE_COLOUR,
+    GHOST_COLOURS,
+    LINK_COLOURS,
+    MOUNT_COLOUR,
+    PART_COLOUR,
+    TIP_COLOUR,
+    rgb,
+)
 from vertebra.robot.tables import Floats
 
 Colours = NDArray[np.uint8]
+
+BLACK = "#000000"
+LINES = (*(colour for colour in CABLE_COLOURS if colour != BLACK), GHOST_COLOURS[0])
+"""Of lines in plots, cable by cable: those of pages without black, which vanishes on a dark page; grey comes last."""
 
 # Corner colours of a scale from dark blue to yellow that rises evenly in lightness, so that it reads in grey as well.
 _SCALE = np.array([[0, 34, 78], [53, 69, 108], [102, 105, 112], [148, 142, 119], [200, 181, 106], [254, 232, 56]])
 
 
-def rgb(text: str) -> tuple[int, int, int]:
-    """Of a colour such as ``#0072B2``."""
-    return int(text[1:3], 16), int(text[3:5], 16), int(text[5:7], 16)
-
-
 # Lamps of the viewer are bright: the same greys as in reports come from darker ones.
 LINKS = (0.8 * np.array([rgb(colour) for colour in LINK_COLOURS])).astype(np.uint8)
-PART, MOUNT, FORCE, MOMENT = rgb(PART_COLOUR), rgb(MOUNT_COLOUR), rgb(FORCE_COLOUR), rgb(MOMENT_COLOUR)
-GRAVITY, GHOST, TRACE, ELLIPSOID = (0, 114, 178), (127, 127, 127), (213, 94, 0), (86, 180, 233)
-ESTIMATE, WEAKEST = (0, 114, 178), (214, 0, 127)
+PART, MOUNT, FORCE, GHOST = rgb(PART_COLOUR), rgb(MOUNT_COLOUR), rgb(FORCE_COLOUR), rgb(GHOST_COLOURS[0])
+TRACE, ELLIPSOID = rgb(TIP_COLOUR), rgb(ELLIPSOID_COLOUR)
+GRAVITY = ESTIMATE = (0, 114, 178)
+WEAKEST = (214, 0, 127)
 BRAND = (0, 94, 148)
 """Of the page: a blue on which white text has a contrast of 6.9."""
 
