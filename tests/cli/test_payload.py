@@ -87,7 +87,7 @@ def test_the_direction_of_gravity_is_taken_and_said(vertebra) -> None:
     assert turned["direction_from"] == "where gravity pulls"
     ran = vertebra("payload", ROBOT, "-t", "35", "--gravity", "0,0,0")
     assert ran.code == 2
-    assert "there is no gravity to tell it" in ran.err
+    assert "there is no gravity to take it from" in ran.err
 
 
 def test_the_worst_direction(vertebra, robot: vb.Robot) -> None:

@@ -96,8 +96,8 @@ def live(
         # The recorder has everything only after the session has taken the last frames.
         session.stop()
         written = recorder.close() if recorder is not None else None
-    files = [path for path in (record, mcap) if path is not None]
-    answer(live_report(session, written, files), None, as_json)
+    files = {name: path for name, path in (("record", record), ("mcap", mcap)) if path is not None}
+    answer(live_report(session, written), None, as_json, also=files)
 
 
 def _master(wires: BusABC, session: LiveSession, rate: float) -> SyncMaster:
@@ -152,20 +152,18 @@ def _ticks(session: LiveSession, stop: threading.Event, limit: float | None, eve
         yield
 
 
-def live_report(session: LiveSession, written: RecorderCounters | None, files: list[Path]) -> Report:
+def live_report(session: LiveSession, written: RecorderCounters | None) -> Report:
     """A summary of the run."""
     from vertebra.report.document import Report
     from vertebra.report.sensed import counters_record, sensed_record
 
     statistics, latest = session.statistics, session.latest
-    closing = [
+    closing = (
         f"{statistics.frames} frames, {statistics.shapes} shapes in {statistics.seconds:.1f} s; lost "
         f"{statistics.lost}; latency {statistics.latency_p50 * 1e3:.2f} ms (half), "
         f"{statistics.latency_p99 * 1e3:.2f} ms (99 %)"
-    ]
-    if written is not None:
-        counts = f"{written.frames_written} frames, {written.shapes_written} shapes"
-        closing.append(f"wrote {' and '.join(map(str, files))}: {counts}")
+    )
+    counts = "" if written is None else f"{written.frames_written} frames, {written.shapes_written} shapes"
     words = hint(session) if latest is None else ""
     return Report(
         "",
@@ -176,7 +174,8 @@ def live_report(session: LiveSession, written: RecorderCounters | None, files: l
             "last": sensed_record(latest.shape) if latest is not None else None,
         },
         notes=(words,) if words else (),
-        closing=tuple(closing),
+        closing=(closing,),
+        file_words=counts,
     )
 
 
