@@ -222,7 +222,7 @@ MISTAKES = {
     "pushing cable": (("-t", "-1"), "a cable cannot push"),
     "tensions and upper": (("-t", "35", "--best", "--upper", "30"), "give one of the two"),
     "bounds without best": (("-t", "35", "--upper", "35"), "--upper: belongs to --best"),
-    "best without end": (("--best",), "--upper: give the most tension"),
+    "best without end": (("--best",), "--upper: give the largest tension"),
     "crossed bounds": (("--best", "--lower", "4", "--upper", "3"), "--upper: cable 1: 3 N is below"),
     "unknown shape": (("-t", "35", "--shape", "bow 3 deg"), "spiral BEND [FROM TO]"),
     "no bend": (("-t", "35", "--shape", "S"), "write S BEND [AZIMUTH] (found 0 angles)"),
