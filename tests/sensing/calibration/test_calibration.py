@@ -63,7 +63,7 @@ def test_identity_changes_nothing_and_claims_nothing():
         (lambda d: d.update(colour="red"), "colour", "unknown field"),
         (lambda d: d.update(vertebra_calibration=2), "vertebra_calibration", "must be 1"),
         (lambda d: d.update(poses="straight"), "poses", "list of texts"),
-        (lambda d: d.update(sensors=[]), "sensors", "one entry a sensor"),
+        (lambda d: d.update(sensors=[]), "sensors", "one entry per sensor"),
         (lambda d: d["quality"].update(tilt_deg="x"), "quality.tilt_deg", "finite number"),
         (lambda d: d["sensors"][1].update(sensor=0), "sensors", "rising order"),
         (lambda d: d["sensors"][1].update(sensor=True), "sensors[1].sensor", "0 to 127"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.waiting import wait_until
 
 from vertebra.errors import InputError, RecordingError
-from vertebra.sensing.recording import blf
+from vertebra.sensing.recording import raw_log
 from vertebra.sensing.recording.files import FLUSH_EVERY, WholeFile
 from vertebra.sensing.recording.raw_log import LogReader, RawLogWriter, read_frames
 from vertebra.sensing.wire.can import Frame
@@ -223,7 +223,7 @@ def test_a_damaged_container_is_named_and_the_frames_before_it_are_given(tmp_pat
 
 
 def test_an_object_without_a_size_is_a_damage_and_no_endless_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(blf, "_MOST_MESSAGES", 1000)
+    monkeypatch.setattr(raw_log, "_MOST_MESSAGES", 1000)
     path = tmp_path / "a.blf"
     logger = can.Logger(path, compression_level=0)
     for frame in some_frames(3):
