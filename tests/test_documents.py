@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from pathlib import Path
@@ -14,6 +15,7 @@ import vertebra as vb
 from vertebra.cli.main import app
 
 ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "vertebra"
 COMMAND = typer.main.get_command(app)
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -94,3 +96,26 @@ def test_links_between_pages_lead_somewhere():
             linked = page.parent / name if name else page
             assert linked.exists(), f"{page.name} links to {target}"
             assert not anchor or anchor in set(headings(linked)), f"{page.name} links to {target}"
+
+
+def test_what_the_map_says_to_change_is_in_one_place() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    text = page.split("## Where to change", 1)[1].split("\n## ", 1)[0]
+    rows = re.findall(r"^\| [^|]+ \| `([^`|]+)` \| `(\w+)` \|$", text, re.MULTILINE)
+    assert len(rows) >= 5
+    sources = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text("utf-8")) for path in SOURCE.rglob("*.py")}
+    for place, name in rows:
+        defined = {path for path, tree in sources.items() if name in _top_level(tree)}
+        wanted = {path for path in sources if re.fullmatch(place.replace("<paper>", r"[a-z]+\d{4}"), path)}
+        assert defined == wanted != set(), f"{name}: {sorted(defined)}"
+
+
+def _top_level(tree: ast.Module) -> set[str]:
+    """Names that a module defines."""
+    found = set()
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Assign):
+            found |= {part.id for target in node.targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+    return found
