@@ -204,8 +204,11 @@ class Window:
         return value
 
     def tick(self, label: str, wanted: bool = True) -> None:
-        """Tick a box, or clear it."""
-        self._control(label).set_checked(wanted)
+        """Tick a box, or clear it; the page shows the new state a little after the click."""
+        box = self._control(label)
+        if box.is_checked() != wanted:
+            box.click()
+            self.until(lambda: box.is_checked() == wanted, lambda: f"{label} did not become {wanted}")
 
     def press(self, name: str) -> None:
         """Press a button."""
