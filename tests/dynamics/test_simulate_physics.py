@@ -211,7 +211,8 @@ def test_motion_with_cable_friction() -> None:
         q, qd = q + dt * qd + dt**2 / 6 * (k1 + k2 + k3), qd + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
     np.testing.assert_allclose(end(run), np.concatenate([q, qd]), rtol=0, atol=1e-9)
     smooth = vb.simulate(robot, tensions, duration=steps * dt, dt=dt, friction=0, **given)
-    assert np.abs(end(smooth) - end(run)).max() > 0.03, "friction must matter, far beyond the tolerance above"
+    least = 0.1 if SPAN == 0.03 else 0.03  # friction moves a longer motion further
+    assert np.abs(end(smooth) - end(run)).max() > least, "friction must matter, far beyond the tolerance above"
 
 
 def test_motion_of_the_exported_model() -> None:
