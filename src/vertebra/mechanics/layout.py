@@ -157,7 +157,6 @@ CROSSING_ARM, CROSSING_ALONG, CROSSING_LEAST, CROSSING_MOST = range(4)
 # `contacts`: a row per joint: half distance of the contact points in m (0 without any); mu; least force in N; 1 for the
 # true cone.
 CONTACT_OFFSET, CONTACT_MU, CONTACT_LEAST_FORCE, CONTACT_TRUE_CONE = range(4)
-CONTACT_WIDTH = 4
 
 # Rows of a link's programme in which nothing gives way; PLAIN_CONTACT stands for two.
 PLAIN_TORQUE, PLAIN_CONTACT, PLAIN_AXIAL = 0, 1, 3
@@ -173,7 +172,6 @@ GIVE_WIDTH = 8
 # `forces` at the two contact points: planes (N, n, 2): along n, along t and along the axis in N; then how much of the
 # friction there is used.
 FORCE_NORMAL, FORCE_TANGENTIAL, FORCE_AXIAL, FORCE_USE = range(4)
-FORCE_PLANES = 4
 
 # `supply`, `rest` and `pulls` of a locked chain: force in N and moment about the ball's centre in N*m (theory 5.2).
 SUPPLY_FORCE, SUPPLY_MOMENT = 0, 3
