@@ -13,7 +13,6 @@ from vertebra.report.meshes import (
     FlexureRods,
     Mesh,
     face_depth,
-    flexure_rods,
     joined,
     joint_mesh,
     link_mesh,
@@ -159,7 +158,7 @@ def test_flexure_rods_run_from_face_to_face(bend: float) -> None:
     robot = vb.load("yang2023-c")
     frames = vb.Pose(robot, np.full(robot.freedoms, bend)).frames
     for row, joint in enumerate(robot.joints):
-        rods = flexure_rods(robot, frames, row, count=801)
+        rods = FlexureRods(robot, [row], count=801).centre_lines(frames)
         assert len(rods) == 2
         for rod in rods:
             steps = np.linalg.norm(np.diff(rod, axis=0), axis=1)

@@ -203,14 +203,7 @@ def status_line(session: LiveSession, recorder: Recorder | None) -> str:
 
 def hint(session: LiveSession) -> str:
     """Why there is no shape; empty if it is not known."""
-    counters = session.network.counters
-    if not counters.frames:
-        return "no frames have come; is the bus the right one, do the nodes have power?"
-    if not counters.sync:
-        return "frames come but no SYNC (id 080); if no other master sends it, add --sync 100"
-    if not (counters.angles or counters.quaternion):
-        return "SYNCs come but no orientations; do the nodes answer, and are their numbers those of the robot's links?"
-    return ""
+    return session.why_no_shape("add --sync 100")
 
 
 def dashboard(session: LiveSession, recorder: Recorder | None, title: str) -> Group:

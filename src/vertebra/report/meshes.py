@@ -233,26 +233,12 @@ def joint_mesh(robot: Robot, frames: Floats, row: int) -> Mesh:
     """The parts inside the joint at `row`, between link `row` and link `row` + 1; empty for rolling and ball joints."""
     kind = robot.joints["kind"][row]
     if kind == FLEXURE:
-        return joined(tube(points, rod_radius(robot, row)) for points in flexure_rods(robot, frames, row))
+        return joined(tube(line, rod_radius(robot, row)) for line in FlexureRods(robot, [row]).centre_lines(frames))
     if kind == PIN:
         return _hinge(robot, frames, row)
     if kind == UNIVERSAL:
         return _cross(robot, frames, row)
     return joined([])
-
-
-def flexure_rods(robot: Robot, frames: Floats, row: int, count: int = 13) -> list[Floats]:
-    """Centre lines of the rods of a flexure joint, circular arcs of (count, 3) points in the world, m."""
-    joint, before = robot.joints[row], frames[row]
-    axis, bend = directions(robot, row)
-    turned = before[:3, :3].T @ frames[row + 1][:3, 2]  # z of the next link, in this one
-    angle = math.atan2(float(turned @ bend), float(turned[2]))
-    length, share = float(joint["size"]), np.linspace(0.0, 1.0, count)
-    # (L/q) (1 - cos qt) and (L/q) sin qt, in the form that stays exact at q = 0.
-    chord = length * share * np.sinc(angle * share / (2 * np.pi))
-    aside, along = chord * np.sin(angle * share / 2), chord * np.cos(angle * share / 2)
-    arc = np.outer(aside, bend) + np.outer(along + robot.links["reach"][row], [0.0, 0.0, 1.0])
-    return [_to_world(before, arc + offset * axis) for offset in rod_offsets(robot, row)]
 
 
 def rod_offsets(robot: Robot, row: int) -> Iterator[float]:
@@ -321,11 +307,13 @@ ROD_POINTS, ROD_SECTORS = 13, 10
 
 
 class FlexureRods:
-    """All rods of a robot whose joints are all flexures, fast enough for every frame of a motion; corners stand in the
-    order of `joint_mesh`."""
+    """The rods of flexure joints, all at once: fast enough for every frame of a motion. Corners stand in the order of
+    `joint_mesh`. `rows`: the joints, default all."""
 
-    def __init__(self, robot: Robot) -> None:
-        rods = [(row, offset) for row in range(len(robot.joints)) for offset in rod_offsets(robot, row)]
+    def __init__(self, robot: Robot, rows: Sequence[int] | None = None, count: int = ROD_POINTS) -> None:
+        self._share = np.linspace(0.0, 1.0, count)
+        joints = range(len(robot.joints)) if rows is None else rows
+        rods = [(row, offset) for row in joints for offset in rod_offsets(robot, row)]
         self._rows = np.array([row for row, _ in rods])
         axes, bends = zip(*(directions(robot, row) for row, _ in rods), strict=True)
         self._bend = np.array(bends)
@@ -343,7 +331,7 @@ class FlexureRods:
 
     def vertices(self, frames: Floats) -> Floats:
         """(corners, 3) m; `frames` (n+1, 4, 4)."""
-        points = self._centre_lines(frames)
+        points = self.centre_lines(frames)
         along = np.gradient(points, axis=1)
         along /= np.linalg.norm(along, axis=2, keepdims=True)
         helper = np.eye(3)[np.abs(along).max(axis=1).argmin(axis=1)]
@@ -351,16 +339,17 @@ class FlexureRods:
         side /= np.linalg.norm(side, axis=2, keepdims=True)
         spokes = np.stack([side, np.cross(along, side)], axis=-1) @ self._circle  # (rods, points, 3, sectors)
         rings = points[:, :, None] + self._radius[:, None, None, None] * spokes.transpose(0, 1, 3, 2)
-        skin = rings.reshape(len(points), ROD_POINTS * ROD_SECTORS, 3)
+        skin = rings.reshape(len(points), -1, 3)
         return np.concatenate([points[:, :1], skin, points[:, -1:]], axis=1).reshape(-1, 3)
 
-    def _centre_lines(self, frames: Floats) -> Floats:
-        """(rods, ROD_POINTS, 3) m, circular arcs."""
+    def centre_lines(self, frames: Floats) -> Floats:
+        """(rods, count, 3) m, circular arcs in the world."""
         turn, place = frames[self._rows, :3, :3], frames[self._rows, :3, 3]
-        turned = np.einsum("rji,rj->ri", turn, frames[self._rows + 1, :3, 2])
+        turned = np.einsum("rji,rj->ri", turn, frames[self._rows + 1, :3, 2])  # z of the next link, in this one
         angle = np.arctan2((turned * self._bend).sum(axis=1), turned[:, 2])
-        half = 0.5 * angle[:, None] * np.linspace(0.0, 1.0, ROD_POINTS)
-        chord = self._length[:, None] * np.linspace(0.0, 1.0, ROD_POINTS) * np.sinc(half / np.pi)
+        half = 0.5 * angle[:, None] * self._share
+        # (L/q) (1 - cos qt) and (L/q) sin qt, in the form that stays exact at q = 0.
+        chord = self._length[:, None] * self._share * np.sinc(half / np.pi)
         local = (chord * np.sin(half))[:, :, None] * self._bend[:, None] + self._foot[:, None]
         local[:, :, 2] += chord * np.cos(half)
         return np.asarray(local @ turn.transpose(0, 2, 1) + place[:, None])

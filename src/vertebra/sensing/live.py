@@ -132,6 +132,20 @@ class LiveSession:
             latency.percentile(50), latency.percentile(99), latency.longest,
         )  # fmt: skip
 
+    def why_no_shape(self, send_sync: str) -> str:
+        """What is missing for a first shape, and the remedy; empty if nothing is.
+
+        `send_sync`: what a person does so that this computer sends SYNC.
+        """
+        counters = self.network.counters
+        if not counters.frames:
+            return "no frames have come; is it the right bus, and do the nodes have power?"
+        if not counters.sync:
+            return f"frames arrive, but no SYNC (id 080); if no other master sends it, {send_sync}"
+        if not (counters.angles or counters.quaternion):
+            return "SYNCs arrive, but no orientations; do the nodes answer, and do their numbers match the links?"
+        return ""
+
     def _mark(self) -> tuple[float, int, int]:
         """Note the counts for the rates of the next two seconds."""
         now, frames, shapes = time.monotonic(), self.network.counters.frames, self._shapes

@@ -79,8 +79,8 @@ def test_journey_of_examples(robot):
     assert [load for load in loads if load <= max(finite)] == finite
     assert ("no limit" in name) == (len(finite) < len(loads))
     assert set(wanted) == {0.3}
-    moment = next(moment for moment in played.pictures if moment.step == journey.weakest + 1)
-    page = journey_text(journey, moment)
+    snapshot = next(snapshot for snapshot in played.pictures if snapshot.step == journey.weakest + 1)
+    page = journey_text(journey, snapshot)
     assert f'data-value="payload-carries">{journey.holdings[journey.weakest].force:.4g} N<' in page
     assert 'data-state="good"' in page
 
@@ -96,8 +96,8 @@ def test_journey_continues_where_nothing_holds(robot):
     settings = PayloadSettings(tensions=(0.5,) * 3, inner=SAME_INNER, inner_tension=0.5)
     played = follow(robot, settings, robot.gravity, None, None, report=quiet)
     assert not played.journey.holds
-    moment = next(moment for moment in played.pictures if moment.step == played.journey.weakest + 1)
-    assert 'data-state="bad"' in journey_text(played.journey, moment)
+    snapshot = next(snapshot for snapshot in played.pictures if snapshot.step == played.journey.weakest + 1)
+    assert 'data-state="bad"' in journey_text(played.journey, snapshot)
 
 
 def test_a_bad_robot_file_is_reported_by_name(robot, tmp_path):

@@ -133,9 +133,9 @@ def chosen_pictures(journey: Journey) -> tuple[Snapshot, ...]:
     links = len(journey.pair.outer.links) + len(journey.pair.inner.links)
     room = max(MOST_FRAMES // links, 2)
     samples = max(1, min(MOST_SAMPLES, room // max(len(journey.steps), 1)))
-    moments = journey.frames(samples)
-    kept = np.unique(np.linspace(0, len(moments) - 1, min(room, len(moments))).round().astype(int))
-    return tuple(moments[i] for i in kept.tolist())
+    snapshots = journey.frames(samples)
+    kept = np.unique(np.linspace(0, len(snapshots) - 1, min(room, len(snapshots))).round().astype(int))
+    return tuple(snapshots[i] for i in kept.tolist())
 
 
 # In words and numbers, at one instant and as a whole.
@@ -144,13 +144,13 @@ HEADROOM = 1.2
 """Loads without limit are drawn this far above the largest one that has a limit."""
 
 
-def journey_text(journey: Journey, moment: Snapshot) -> str:
+def journey_text(journey: Journey, snapshot: Snapshot) -> str:
     """HTML of the present step and of the journey as a whole."""
-    found = journey.holdings[moment.step - 1] if moment.step else None
-    outer, inner = moment.links_out
+    found = journey.holdings[snapshot.step - 1] if snapshot.step else None
+    outer, inner = snapshot.links_out
     values = [
-        Value("payload-step", "step", moment.label),
-        Value("payload-lock", "now", str(moment.lock)),
+        Value("payload-step", "step", snapshot.label),
+        Value("payload-lock", "now", str(snapshot.lock)),
         Value("payload-out", "links outside", f"{outer} outer, {inner} inner"),
         *_holding(found),
     ]
@@ -223,15 +223,15 @@ class Snakes:
             "/journey/weakest", radius=1.0, color=palette.WEAKEST, opacity=0.6, visible=False, **_PLAIN
         )
 
-    def draw(self, moment: Snapshot) -> None:
+    def draw(self, snapshot: Snapshot) -> None:
         """Put the links where they are, and mark the joint that would give way first. Call within `atomic()`."""
-        for snake, frames in ((Snake.OUTER, moment.outer), (Snake.INNER, moment.inner)):
+        for snake, frames in ((Snake.OUTER, snapshot.outer), (Snake.INNER, snapshot.inner)):
             node = self._links[snake]
             node.batched_positions = (self._scale * frames[:, :3, 3]).astype(np.float32)
             node.batched_wxyzs = quaternions(frames).astype(np.float32)
             node.batched_scales = self._shown(frames)
-            node.batched_colors = np.array(rgb(COLOURS[snake, moment.lock is LOOSE[snake]][1]), np.uint8)
-        self._mark(moment)
+            node.batched_colors = np.array(rgb(COLOURS[snake, snapshot.lock is LOOSE[snake]][1]), np.uint8)
+        self._mark(snapshot)
 
     def remove(self) -> None:
         """Take all out of the scene."""
@@ -255,13 +255,13 @@ class Snakes:
         deepest = (HIDDEN - 1) * self._journey.pair.link_length
         return (frames[:, 2, 3] >= -deepest * (1 + 1e-9)).astype(np.float32)
 
-    def _mark(self, moment: Snapshot) -> None:
-        found = self._journey.holdings[moment.step - 1] if moment.step else None
+    def _mark(self, snapshot: Snapshot) -> None:
+        found = self._journey.holdings[snapshot.step - 1] if snapshot.step else None
         visible = found is not None and found.joint > 0
         change(self._ball, "visible", visible)
         if found is None or not visible:
             return
-        frames = moment.outer if found.rigid is Snake.OUTER else moment.inner
+        frames = snapshot.outer if found.rigid is Snake.OUTER else snapshot.inner
         radius = float(self._journey.pair.robot(found.rigid).joints["radius"][found.joint - 1])
         self._ball.scale = RING_SIZE * self._scale * radius
         self._ball.position = self._scale * frames[found.joint - 1, :3, 3]
@@ -358,13 +358,13 @@ class JourneyPanel:
     def _show(self, row: int) -> None:
         if self.played is None or self._snakes is None:
             return
-        moment = self.played.pictures[row]
-        changed = moment.step != self.played.pictures[self._row % len(self.played.pictures)].step or row == 0
+        snapshot = self.played.pictures[row]
+        changed = snapshot.step != self.played.pictures[self._row % len(self.played.pictures)].step or row == 0
         self._row = row
         with self._studio.server.atomic():
-            self._snakes.draw(moment)
+            self._snakes.draw(snapshot)
             if changed or not self._player.playing:
-                self._text.content = journey_text(self.played.journey, moment)
+                self._text.content = journey_text(self.played.journey, snapshot)
 
     def _moved(self, time: float) -> None:
         if self.played is not None:
@@ -387,5 +387,5 @@ class JourneyPanel:
             return
         self._player.pause()
         self._play.label = "Play"
-        rows = [row for row, moment in enumerate(self.played.pictures) if moment.step <= int(self._step.value)]
+        rows = [row for row, snapshot in enumerate(self.played.pictures) if snapshot.step <= int(self._step.value)]
         self._player.seek(PICTURE_TIME * rows[-1])

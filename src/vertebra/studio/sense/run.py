@@ -220,7 +220,8 @@ class SenseRun:
 
     def _sensed(self, session: LiveSession, update: Update | None) -> Sensed:
         if update is None:
-            return Sensed(session.statistics, hint(session))
+            words = session.why_no_shape("set SYNC to 100 Hz") or "waiting for the first shape"
+            return Sensed(session.statistics, words[0].upper() + words[1:])
         shape = update.shape
         snapshot = snapshot_of(shape, session.network.counters.lost)
         truth = self.source.truth(shape.time)
@@ -234,15 +235,3 @@ class SenseRun:
             self._samples.popleft()
         then, before = self._samples[0]
         return np.asarray((samples - before) / max(now - then, 1e-3), np.float64)
-
-
-def hint(session: LiveSession) -> str:
-    """Why no shape has come yet."""
-    counters = session.network.counters
-    if not counters.frames:
-        return "No frames yet: is it the right bus, and do the nodes have power?"
-    if not counters.sync:
-        return "Frames arrive, but no SYNC (id 080): if no other master sends it, set SYNC to 100 Hz."
-    if not (counters.angles or counters.quaternion):
-        return "SYNCs arrive, but no orientations: do the nodes answer, and do their numbers match the links?"
-    return "Waiting for the first shape."
