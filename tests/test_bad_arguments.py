@@ -193,6 +193,13 @@ def test_the_argument_is_named(name: str, given: dict[str, Any], argument: str) 
     assert str(caught.value).startswith(named)
 
 
+@pytest.mark.parametrize("dt", [0.0, NAN, 1e13, "soon", [1.0, 2.0]])
+def test_one_number_is_asked_for_where_one_is_needed(dt: Any) -> None:
+    with pytest.raises(vb.InputError) as caught:
+        vb.simulate(**{**CALLS["simulate"], "dt": dt})
+    assert str(caught.value) == f"dt: must be one number above 0, at most 1e+12, not {dt!r}"
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_the_good_arguments_are_accepted(name: str) -> None:
     """So that it is the bad value that is refused."""

@@ -12,7 +12,7 @@ VertebraError
  +-- RecordingError     a recording cannot be read or written: which file, where in it, what to do
  +-- BusError           a bus or serial line cannot be opened or fails: which one, what to do
  +-- PoseError          recordings give no calibration: which pose, sensor or joint, what to do
- +-- HilError           a run with a virtual robot failed: the last words of the process
+ +-- HilError           a run with a virtual robot failed: the last output of the process
  +-- StudioError        the studio cannot open, or refuses a file: which setting or file, what to do
 
 Errors of a solver carry its last result as ``result``.
@@ -23,11 +23,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, Self
 
 
 class VertebraError(Exception):
     """Root of all errors raised by Vertebra; catch this one to catch them all."""
+
+    _made_from: tuple[tuple[Any, ...], dict[str, Any]]
+
+    def __new__(cls, *arguments: Any, **named: Any) -> Self:
+        error = super().__new__(cls, *arguments)
+        error._made_from = arguments, named
+        return error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Python would make the error anew from its message alone, which fits none of the constructors below.
+        arguments, named = self._made_from
+        return partial(type(self), **named), arguments
 
 
 @dataclass(frozen=True)
@@ -54,9 +67,6 @@ class DescriptionError(VertebraError):
         count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
         super().__init__("\n".join([f"{origin}: {count}", *(f"  {problem}" for problem in self.problems)]))
 
-    def __reduce__(self) -> tuple[type[DescriptionError], tuple[tuple[Problem, ...], str]]:
-        return type(self), (self.problems, self.origin)
-
 
 class InputError(VertebraError, ValueError):
     """An argument that a call cannot work with: wrong shape, not finite, no such link."""
@@ -64,9 +74,6 @@ class InputError(VertebraError, ValueError):
     def __init__(self, argument: str, message: str) -> None:
         self.argument, self.message = argument, message
         super().__init__(f"{argument}: {message}")
-
-    def __reduce__(self) -> tuple[type[InputError], tuple[str, str]]:
-        return type(self), (self.argument, self.message)
 
 
 class OutOfRange(VertebraError):  # noqa: N818 - the name is part of the public surface
@@ -82,9 +89,6 @@ class OutOfRange(VertebraError):  # noqa: N818 - the name is part of the public 
             f"joint {joint}: angle {math.degrees(angle):.6g} deg is outside +-{math.degrees(limit):.6g} deg; {reason}"
         )
 
-    def __reduce__(self) -> tuple[type[OutOfRange], tuple[int, float, float, str, Any]]:
-        return type(self), (self.joint, self.angle, self.limit, self.reason, self.result)
-
 
 class NoEquilibrium(VertebraError):  # noqa: N818
     """The search ended without an equilibrium.
@@ -97,9 +101,6 @@ class NoEquilibrium(VertebraError):  # noqa: N818
         self.joint, self.moment, self.reason, self.result = joint, moment, reason, result
         super().__init__(f"no equilibrium found: joint {joint} is out of balance by {moment:.3g} N*m; {reason}")
 
-    def __reduce__(self) -> tuple[type[NoEquilibrium], tuple[int, float, str, Any]]:
-        return type(self), (self.joint, self.moment, self.reason, self.result)
-
 
 class Unstable(VertebraError):  # noqa: N818
     """The equilibrium is unstable: a small push makes it collapse.
@@ -110,9 +111,6 @@ class Unstable(VertebraError):  # noqa: N818
     def __init__(self, joint: int, reason: str, result: Any = None) -> None:
         self.joint, self.reason, self.result = joint, reason, result
         super().__init__(f"unstable equilibrium: the robot gives way from joint {joint} on; {reason}")
-
-    def __reduce__(self) -> tuple[type[Unstable], tuple[int, str, Any]]:
-        return type(self), (self.joint, self.reason, self.result)
 
 
 class Infeasible(VertebraError):  # noqa: N818
@@ -126,9 +124,6 @@ class Infeasible(VertebraError):  # noqa: N818
         self.joint, self.constraint, self.amount, self.message, self.result = joint, constraint, amount, message, result
         super().__init__(message)
 
-    def __reduce__(self) -> tuple[type[Infeasible], tuple[int, str, float, str, Any]]:
-        return type(self), (self.joint, self.constraint, self.amount, self.message, self.result)
-
 
 class Diverged(VertebraError):  # noqa: N818
     """A simulation ran away: angles or rates grew beyond all bounds.
@@ -140,9 +135,6 @@ class Diverged(VertebraError):  # noqa: N818
     def __init__(self, time: float, joint: int, reason: str, result: Any = None) -> None:
         self.time, self.joint, self.reason, self.result = time, joint, reason, result
         super().__init__(f"the simulation diverged after {time:.6g} s at joint {joint}; {reason}")
-
-    def __reduce__(self) -> tuple[type[Diverged], tuple[float, int, str, Any]]:
-        return type(self), (self.time, self.joint, self.reason, self.result)
 
 
 class CellProblem(NamedTuple):
@@ -186,9 +178,6 @@ class MeasurementError(VertebraError, ValueError):
             shown.append(f"and {len(self.problems) - MOST_SHOWN} more")
         super().__init__(f"{origin}: {shown[0]}" if len(shown) == 1 else "\n  ".join([f"{origin}:", *shown]))
 
-    def __reduce__(self) -> tuple[type[MeasurementError], tuple[tuple[CellProblem, ...], str]]:
-        return type(self), (self.problems, self.origin)
-
 
 class RecordingError(VertebraError):
     """A recording that cannot be read or written.
@@ -201,9 +190,6 @@ class RecordingError(VertebraError):
         where = path if position is None else f"{path}, at {position}"
         super().__init__(f"{where}: {message}")
 
-    def __reduce__(self) -> tuple[type[RecordingError], tuple[str, str, int | None]]:
-        return type(self), (self.path, self.message, self.position)
-
 
 class BusError(VertebraError):
     """A bus or serial line that cannot be opened, or that failed while in use; ``bus`` is its URL or device."""
@@ -211,9 +197,6 @@ class BusError(VertebraError):
     def __init__(self, bus: str, message: str) -> None:
         self.bus, self.message = bus, message
         super().__init__(f"{bus}: {message}")
-
-    def __reduce__(self) -> tuple[type[BusError], tuple[str, str]]:
-        return type(self), (self.bus, self.message)
 
 
 class PoseProblem(NamedTuple):
@@ -243,12 +226,9 @@ class PoseError(VertebraError, ValueError):
         lines = [str(problem) for problem in self.problems]
         super().__init__(lines[0] if len(lines) == 1 else "\n  ".join(["the recordings give no calibration:", *lines]))
 
-    def __reduce__(self) -> tuple[type[PoseError], tuple[tuple[PoseProblem, ...]]]:
-        return type(self), (self.problems,)
-
 
 class HilError(VertebraError):
-    """A run with a virtual robot failed; the message has the last words of the process that failed."""
+    """A run with a virtual robot failed; the message has the last output of the process that failed."""
 
 
 class StudioError(VertebraError):
@@ -257,6 +237,3 @@ class StudioError(VertebraError):
     def __init__(self, field: str, message: str) -> None:
         self.field, self.message = field, message
         super().__init__(f"{field}: {message}")
-
-    def __reduce__(self) -> tuple[type[StudioError], tuple[str, str]]:
-        return type(self), (self.field, self.message)

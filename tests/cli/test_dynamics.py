@@ -75,7 +75,7 @@ def test_infeasible_shared_tensions_are_reported(vertebra, few: Path) -> None:
     assert "What is not feasible" in ran.out
     assert "not feasible at 21 of 21 samples; most often: step " in ran.err
     assert "its links part; shared ignores contacts" in ran.err
-    for said in ("Joints, at their largest", "Cables, at the base", "5 to 100 N a cable"):
+    for said in ("Joints, at their largest", "Cables, at the base", "5 to 100 N per cable"):
         assert said in shown
 
 
@@ -110,7 +110,7 @@ def test_bounds_cone_and_contact_force_are_passed_on(vertebra, robot: vb.Robot, 
         min_contact_force=3.0,
     )  # fmt: skip
     np.testing.assert_array_equal(record["tensions"], expected.tensions)
-    assert record["notes"]["bounds"] == "(8, 9, 8, 9) to 90 N a cable"
+    assert record["notes"]["bounds"] == "(8, 9, 8, 9) to 90 N per cable"
 
 
 def test_writes_files_even_if_not_feasible(vertebra, few: Path, tmp_path: Path) -> None:

@@ -175,7 +175,7 @@ def yang() -> vb.Robot:
 
 
 @pytest.fixture(scope="module")
-def rubbed(yang: vb.Robot) -> Shape:
+def with_friction(yang: vb.Robot) -> Shape:
     return vb.shape_from_tensions(yang, PULLS)
 
 
@@ -218,11 +218,11 @@ def test_each_choice_changes_the_shape(vertebra) -> None:
         assert all(np.linalg.norm(np.subtract(tip, other)) > 1e-4 for other in tips[:i])
 
 
-def test_json_tells_both_ends_and_the_slip(vertebra, rubbed: Shape) -> None:
+def test_json_tells_both_ends_and_the_slip(vertebra, with_friction: Shape) -> None:
     record = vertebra("shape", ROBOT, "-t", PULL, "--json").json
     np.testing.assert_allclose(record["tensions_at_base"], PULLS, rtol=1e-14)
-    np.testing.assert_array_equal(record["tensions"], rubbed.tensions)
-    np.testing.assert_array_equal(record["slip"], rubbed.slip)
+    np.testing.assert_array_equal(record["tensions"], with_friction.tensions)
+    np.testing.assert_array_equal(record["slip"], with_friction.slip)
     assert record["locked"] == []
     assert len(record["friction"]) == 4
     free = vertebra("shape", ROBOT, "-t", PULL, "--friction", "none", "--json").json
@@ -246,12 +246,12 @@ def test_a_curve_of_the_file_is_in_the_json(vertebra, yang: vb.Robot, tmp_path: 
     assert "mu from 0.1 at 0 to 0.3 at 45 deg, a curve" in vertebra("shape", str(path), "-t", PULL).out
 
 
-def test_tables_tell_tension_and_slip(vertebra, rubbed: Shape) -> None:
+def test_tables_tell_tension_and_slip(vertebra, with_friction: Shape) -> None:
     out = vertebra("shape", ROBOT, "-t", PULL).out
     assert "yang2023-b under 14, 14, 10, 10 N" in out
     assert re.search(r"^friction +mu = 14 t\^2 \+ 0.7 t \+ 0.105, over 0.01 mm of slip", out, re.MULTILINE)
     for k, way in ((0, "to base"), (2, "to tip")):
-        end = f"{rubbed.tensions[k, -1]:.6g}"
+        end = f"{with_friction.tensions[k, -1]:.6g}"
         assert re.search(rf"^ *{k + 1} .* {PULLS[k]:g} +{end} .*{way}", out, re.MULTILINE)
     free = vertebra("shape", ROBOT, "-t", PULL, "--friction", "none").out
     assert "left out, though the robot file has some" in free
@@ -278,8 +278,8 @@ def test_branches_and_stiffness_take_the_law(vertebra, yang: vb.Robot) -> None:
     np.testing.assert_array_equal(curve["stiffness"], vb.stiffness_curve(yang, [5, 9], friction=0.2).stiffness)
 
 
-def test_tensions_for_a_shape_take_the_law(vertebra, rubbed: Shape) -> None:
-    angles = ",".join(repr(angle) for angle in rubbed.angles.tolist())
+def test_tensions_for_a_shape_take_the_law(vertebra, with_friction: Shape) -> None:
+    angles = ",".join(repr(angle) for angle in with_friction.angles.tolist())
     record = vertebra("tensions", ROBOT, "--angles", angles, "--lower", "10", "--json").json
     np.testing.assert_allclose(record["tensions"], PULLS, rtol=1e-6)
     assert record["feasible"]
@@ -288,7 +288,7 @@ def test_tensions_for_a_shape_take_the_law(vertebra, rubbed: Shape) -> None:
     assert np.abs(np.subtract(other["tensions"], PULLS)).max() > 0.1
 
 
-def test_what_is_drawn_for_a_shape_that_cannot_be_held_rubs_too(vertebra, yang: vb.Robot, tmp_path: Path) -> None:
+def test_the_picture_of_a_shape_that_cannot_be_held_has_friction_too(vertebra, yang: vb.Robot, tmp_path: Path) -> None:
     path, wanted = tmp_path / "a.svg", [0.05] * 12
     bounds = ("--lower", "5", "--upper", "20")
     vertebra("tensions", ROBOT, "--angles", "0.05", *bounds, "--friction", "0.4", "--out", str(path))
@@ -300,14 +300,14 @@ def test_what_is_drawn_for_a_shape_that_cannot_be_held_rubs_too(vertebra, yang: 
     assert abs(smooth[0] - x) > 1
 
 
-def test_tensions_for_a_tip_take_the_law(vertebra, yang: vb.Robot, rubbed: Shape) -> None:
-    at = ",".join(repr(value) for value in rubbed.tip.tolist())
+def test_tensions_for_a_tip_take_the_law(vertebra, yang: vb.Robot, with_friction: Shape) -> None:
+    at = ",".join(repr(value) for value in with_friction.tip.tolist())
     for options, rules in (
         ((), {}),
         (("--friction", "0.3"), {"friction": 0.3}),
         (("--closure", "paper"), {"closure": "paper"}),
     ):
-        wanted = vb.tensions_for_tip(yang, rubbed.tip, lower=5, upper=30, **rules, check=False)
+        wanted = vb.tensions_for_tip(yang, with_friction.tip, lower=5, upper=30, **rules, check=False)
         record = vertebra("tensions", ROBOT, "--tip", at, *options, "--lower", "5", "--upper", "30", "--json").json
         np.testing.assert_array_equal(record["tensions"], wanted.tensions)
         assert record["shape"]["closure"] == wanted.shape.closure
@@ -331,11 +331,11 @@ def test_a_law_that_locks_is_an_error_and_a_warning(vertebra) -> None:
     assert "past the limit" not in ran.err
 
 
-def test_shape_csv_is_as_without_friction(vertebra, rubbed: Shape, tmp_path: Path) -> None:
+def test_shape_csv_is_as_without_friction(vertebra, with_friction: Shape, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     vertebra("shape", ROBOT, "-t", PULL, "--out", str(path))
     rows = list(csv.DictReader(path.read_text().splitlines()))
-    np.testing.assert_allclose([float(row["angle_deg"]) for row in rows], np.degrees(rubbed.angles), rtol=1e-14)
+    np.testing.assert_allclose([float(row["angle_deg"]) for row in rows], np.degrees(with_friction.angles), rtol=1e-14)
 
 
 MISTAKES = {

@@ -152,7 +152,7 @@ def test_weakest_joints_come_in_order(vertebra, robot: vb.Robot) -> None:
     assert joints[0] != 1, "or the order would be that of the robot"
 
 
-def test_rubbing_cables_are_listed(vertebra) -> None:
+def test_cables_with_friction_are_listed(vertebra) -> None:
     arguments = ("payload", ROBOT, "--shape", "arc 5 deg", "-t", "35")
     assert "Cables with friction" not in vertebra(*arguments).out
     out = vertebra(*arguments, "--friction", "0.1").out

@@ -113,6 +113,7 @@ def test_files(vertebra, asked, tmp_path: Path):
         (("--noise", "0.1 deg"), "tilt and heading"),
         (("--drops", "1.5"), "drops"),
         (("--base", "1 deg, 2 deg"), "one angle"),
+        (("--speed", "30, 40 deg/s"), "one speed"),
         (("--out", "run.txt"), ".html"),
         (("--duration", "0 s"), "above 0"),
         (("--duration", "4000 s"), "3600"),

@@ -92,7 +92,7 @@ def test_page_shows_the_load_free_shape(vertebra, tmp_path: Path) -> None:
         assert name in text
 
 
-def test_csv_has_a_row_a_joint_with_units_in_its_header(vertebra, tmp_path: Path, expected: Shape) -> None:
+def test_csv_has_a_row_per_joint_with_units_in_its_header(vertebra, tmp_path: Path, expected: Shape) -> None:
     path = tmp_path / "shape.csv"
     vertebra("shape", ROBOT, "-t", PULL, "--out", str(path))
     rows = list(csv.DictReader(path.read_text().splitlines()))

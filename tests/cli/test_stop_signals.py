@@ -1,4 +1,4 @@
-"""Ctrl-C and `kill` as a wish: the first sets an event, the second interrupts, and afterwards all is as before."""
+"""Ctrl-C and `kill` as a request: the first sets an event, the second interrupts, and afterwards all is as before."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _send_and_look(name: signal.Signals) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_first_is_a_wish_and_the_second_interrupts(name: signal.Signals) -> None:
+def test_the_first_is_a_request_and_the_second_interrupts(name: signal.Signals) -> None:
     with stop_signals() as stop:
         assert not stop.is_set()
         os.kill(os.getpid(), name)

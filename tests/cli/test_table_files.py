@@ -72,7 +72,7 @@ def test_needed_tensions_are_a_trajectory_a_path_and_tensions_over_time(vertebra
 
 
 @pytest.mark.parametrize("names", OLD_AND_NEW)
-def test_a_walk_is_a_way_of_the_tip_and_a_path_and_moves_once_it_has_times(
+def test_a_walk_is_a_path_of_the_tip_and_of_tensions_and_moves_once_it_has_times(
     vertebra, tmp_path: Path, names: str
 ) -> None:
     rows, walk, way = tmp_path / "rows.csv", tmp_path / "walk.csv", tmp_path / "way.csv"
@@ -94,7 +94,7 @@ def test_a_walk_is_a_way_of_the_tip_and_a_path_and_moves_once_it_has_times(
     np.testing.assert_allclose([moved["tensions"][0], moved["tensions"][-1]], pulls, rtol=1e-12)
 
 
-def test_sensed_shapes_are_a_trajectory_and_a_way_of_the_tip(vertebra, tmp_path: Path) -> None:
+def test_sensed_shapes_are_a_trajectory_and_a_path_of_the_tip(vertebra, tmp_path: Path) -> None:
     robot, file = vb.load(ROBOT), tmp_path / "sensed.csv"
     angles = np.random.default_rng(0).uniform(-0.1, 0.1, (3, robot.freedoms))
     tips = np.array([[0.0, 0.0, 0.48], [0.001, 0.0, 0.48], [0.002, 0.0, 0.48]])

@@ -15,7 +15,7 @@ from vertebra.dynamics.linearise import LinearModel, linearise
 from vertebra.errors import InputError, OutOfRange
 from vertebra.mechanics.kinematics import measure
 
-CASES = 200 if os.environ.get("VERTEBRA_SOAK") else 24
+CASES = 200 if os.environ.get("VERTEBRA_SOAK") == "1" else 24
 
 
 def accelerations(model: LinearModel, gravity, loads, x, u) -> np.ndarray:

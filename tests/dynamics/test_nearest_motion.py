@@ -12,7 +12,7 @@ from vertebra.dynamics.nearest_motion import SMOOTH, TIE, NearestTrajectory, nea
 from vertebra.dynamics.problem import Moving
 from vertebra.errors import InputError
 
-STRIDE = 1 if os.environ.get("VERTEBRA_SOAK") else 16
+STRIDE = 1 if os.environ.get("VERTEBRA_SOAK") == "1" else 16
 """Of the 5 ms of the paper's trajectories."""
 LOW, HIGH = np.full(4, 5.0), np.full(4, 100.0)
 

@@ -72,7 +72,7 @@ def test_the_reverse_leads_back_exactly(there_and_back: Journey) -> None:
     assert len(there_and_back.commands) == 8
 
 
-def test_holdings_are_there_where_one_is_loose(there_and_back: Journey) -> None:
+def test_a_loose_snake_is_held_by_the_other(there_and_back: Journey) -> None:
     for state, found in zip(there_and_back.states[1:], there_and_back.holdings, strict=True):
         assert (found is None) == (state.lock is Lock.BOTH_RIGID)
         if found is not None:
@@ -194,7 +194,7 @@ def test_a_refused_step_is_named() -> None:
 
 
 @pytest.mark.parametrize("given", [{}, {"path": [[0, 0, 0], [0, 0, 0.1]], "commands": [(0.1, 0)]}])
-def test_one_way_to_say_where(given: dict) -> None:
+def test_exactly_one_of_path_commands_and_steps(given: dict) -> None:
     with pytest.raises(vb.InputError, match="give one of path, commands or steps"):
         journey(**given)
 

@@ -44,7 +44,7 @@ OUT, IN = Snake.OUTER, Snake.INNER
 
 
 def out_by(commands, joints: int = 8):
-    """Snakes with these bends, the inner one out as far. Sharp bends would slip; forces are not the matter here."""
+    """Snakes with these bends, the inner one out as far. Forces are not checked: sharp bends would slip."""
     snakes = machine(joints, check=False)
     snakes.run(cycle_steps(snakes.pair, [Bend(*command) for command in commands]))
     return snakes
@@ -195,7 +195,7 @@ def test_a_straight_snake_cuts_nothing() -> None:
     assert deviation.largest < 1e-17
 
 
-def test_share_is_a_share() -> None:
+def test_a_share_is_from_0_to_1() -> None:
     snakes = out_by([(0.1, 0.0)])
     snakes.do(Loosen(OUT))
     with pytest.raises(vb.InputError, match="from 0 to 1"):

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from tests.follow.snakes import machine
+from tests.follow.snakes import inner, machine, outer
 
 import vertebra as vb
 from vertebra.follow.journey import FollowTheLeader
@@ -207,8 +207,6 @@ def test_a_short_inner_snake_limits_the_outer_one(inner_joints: int, reach: int,
 
 
 def test_steering_beyond_a_limit_names_the_snake() -> None:
-    from tests.follow.snakes import inner, outer
-
     for robots, owner, limit in (
         ((outer(3), inner(3)), "no link slides around a sharper corner", 90),
         ((outer(3, limit=20.0), inner(3)), "the limit of the outer snake", 20),
@@ -230,8 +228,6 @@ def test_steering_beyond_a_limit_names_the_snake() -> None:
 
 def test_joints_with_other_limits_cannot_take_the_place() -> None:
     """The last section bends far, the first one does not: its joints cannot follow into a sharp corner."""
-    from tests.follow.snakes import inner, outer
-
     mapping = outer(2).to_mapping()
     stiff = {**mapping["sections"][0], "joints": 1}
     stiff = {**stiff, "joint": {**stiff["joint"], "limit": "5 deg"}}

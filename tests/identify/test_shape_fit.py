@@ -166,7 +166,7 @@ def test_prior_pulls_by_its_weight() -> None:
 
 
 def test_prior_decides_what_data_cannot() -> None:
-    small = simulate_shapes(vb.load("yang2023-a"), *weak_pull())
+    small = simulate_shapes(FLEXURE, weak_pull())
     fit = fit_shapes(
         FLEXURE, small, ["EI", "radius"], priors=["radius=5.1+-0.05 mm"], sigma_tip=3e-4, gravity=(0, 0, 0)
     )  # fmt: skip
@@ -176,13 +176,13 @@ def test_prior_decides_what_data_cannot() -> None:
     assert fit.unseen, "the data alone still cannot"
 
 
-def weak_pull() -> tuple[np.ndarray, dict[str, float]]:
-    """Weightless, bent by a few degrees: only stiffness over radius shows."""
-    return np.array([[0, 0, t, t] for t in (0.5, 1.0, 1.5, 2.0)]) + 0.05, {}
+def weak_pull() -> np.ndarray:
+    """Tensions that bend by a few degrees: without weight, only stiffness over radius shows."""
+    return np.array([[0, 0, t, t] for t in (0.5, 1.0, 1.5, 2.0)]) + 0.05
 
 
 def test_stiffness_and_radius_cannot_be_told_apart_by_small_bends() -> None:
-    data = simulate_shapes(FLEXURE, weak_pull()[0], gravity=(0, 0, 0))
+    data = simulate_shapes(FLEXURE, weak_pull(), gravity=(0, 0, 0))
     fit = fit_shapes(FLEXURE, data, ["EI", "radius"], sigma_tip=3e-4, gravity=(0, 0, 0))
     pair = next(item for item in fit.unseen if item.names == ("EI", "radius"))
     change = pair.direction / np.array([1.0, 0.005])

@@ -220,7 +220,7 @@ def resolved(model: ShapeModel, values: np.ndarray) -> np.ndarray:
     """What is seen at other values, by the public calls on a robot file of its own."""
     setup = apply_all(model.setup, model.parameters, values)
     robot, data, seen = setup.robot(), model.data, []
-    turn, offset = setup.standing().turn, setup.standing().offset
+    turn, offset = setup.mounted().turn, setup.mounted().offset
     for path in data.paths:
         walk = vb.ShapePath(robot, closure=setup.closure)
         for row in path:

@@ -273,8 +273,6 @@ def test_good_tests_raise_few_false_alarms() -> None:
     assert alarms <= CALIBRATIONS * 0.04 + 3 * math.sqrt(CALIBRATIONS * 0.04)  # four tests at 1 % each
 
 
-# Warnings, and what cannot be fitted.
-
 # Warnings
 
 Fit = Callable[[], SlipFit]

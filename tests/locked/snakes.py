@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -60,19 +60,16 @@ class Question:
     gravity: Any = None
     loads: tuple[vb.Load, ...] = ()
     friction: Any = None
-    more: Mapping = field(default_factory=dict)
 
     def ask(self, **changes: Any) -> Payload:
-        given = {**self.__dict__, **self.more, **changes}
-        given.pop("more")
-        return vb.payload(**given)
+        return vb.payload(**{**self.__dict__, **changes})
 
     @property
     def unit(self) -> Any:
         return np.asarray(self.direction) / np.linalg.norm(self.direction)
 
     def snake(self) -> Snake:
-        """The oracle's idea of it."""
+        """The same for the oracle."""
         friction = 0.0 if self.friction is None else self.friction
         return Snake(self.robot, self.bends, self.azimuths, self.tensions, self.gravity, self.loads, friction)
 

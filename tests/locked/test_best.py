@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import minimize
 
 import vertebra as vb
-from vertebra.locked.best import Pushes, cone_tensions, worst_directions
+from vertebra.locked.best import UnitLoads, cone_tensions, worst_directions
 from vertebra.locked.chain import LockedChain, Setting, sphere_grid
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
@@ -33,12 +33,12 @@ def random_shape(rng, n=19):
     return vb.BallShape(rng.uniform(-0.15, 0.15, n), rng.uniform(-np.pi, np.pi, n))
 
 
-def pushes_of(robot, shape, directions, **setting):
+def unit_loads_of(robot, shape, directions, **setting):
     chain = LockedChain.of(
         robot, vb.BallShape.of(robot, *shape), Setting.of(robot, setting.get("gravity"), (), None, 0), None
     )
-    place = chain.push(np.array([0.0, 0.0, 1.0]), len(robot.joints), robot.tip_point, np.zeros(3))
-    return Pushes(chain, place, np.ascontiguousarray(np.atleast_2d(directions)))
+    place = chain.unit_load(np.array([0.0, 0.0, 1.0]), len(robot.joints), robot.tip_point, np.zeros(3))
+    return UnitLoads(chain, place, np.ascontiguousarray(np.atleast_2d(directions)))
 
 
 def direct_search(objective, cables, rng, starts=8):
@@ -59,8 +59,8 @@ def test_no_direct_search_finds_more(case):
     rng = np.random.default_rng(case)
     robot = vb.load("cai2023") if case % 3 else four_cable_snake()
     shape, direction = random_shape(rng), rng.normal(size=3)
-    pushes = pushes_of(robot, shape, direction / np.linalg.norm(direction))
-    found = direct_search(lambda tensions: pushes.least(tensions)[0], len(robot.cables), rng, 8 if SOAK else 3)
+    unit_loads = unit_loads_of(robot, shape, direction / np.linalg.norm(direction))
+    found = direct_search(lambda tensions: unit_loads.least(tensions)[0], len(robot.cables), rng, 8 if SOAK else 3)
     best = vb.best_tensions(robot, shape, direction, (LOW, HIGH))
     assert best.payload.force >= 0.995 * found
     assert best.payload.force >= best.equal.force
@@ -94,8 +94,8 @@ def test_the_worst_direction_is_the_worst_and_is_improved():
         assert best.payload.force <= float(fine.payload.min()) * (1 + 1e-9)
         assert best.payload.force >= float(fine.payload.min()) * 0.999
         assert best.payload.force >= best.equal.force
-        pushes = pushes_of(robot, shape, sphere_grid(2000))
-        found = direct_search(lambda tensions, pushes=pushes: pushes.least(tensions).min(), 3, rng, 2 if SOAK else 1)
+        unit_loads = unit_loads_of(robot, shape, sphere_grid(2000))
+        found = direct_search(lambda tensions, at=unit_loads: at.least(tensions).min(), 3, rng, 2 if SOAK else 1)
         assert best.payload.force >= 0.995 * found
 
 
@@ -104,17 +104,17 @@ def test_slopes_of_limits_are_those_of_differences():
     for friction in (0.58, 0.9):
         robot = snake(friction=friction, ring_radius=0.003)
         shape = vb.BallShape(rng.uniform(-0.3, 0.3, 19), rng.uniform(-3, 3, 19))
-        pushes = pushes_of(robot, shape, sphere_grid(12))
+        unit_loads = unit_loads_of(robot, shape, sphere_grid(12))
         tensions = rng.uniform(20.0, 35.0, 3)
         seen = set()
         for k in range(12):
-            limits, modes = pushes.limits(tensions, k)
-            slopes = pushes.slopes(tensions, k, limits, modes)
+            limits, modes = unit_loads.limits(tensions, k)
+            slopes = unit_loads.slopes(tensions, k, limits, modes)
             for cable in range(3):
                 step = np.zeros(3)
                 step[cable] = 1e-4
-                above, modes_above = pushes.limits(tensions + step, k)
-                below, modes_below = pushes.limits(tensions - step, k)
+                above, modes_above = unit_loads.limits(tensions + step, k)
+                below, modes_below = unit_loads.limits(tensions - step, k)
                 same = np.isfinite(limits) & (limits > 0) & (modes == modes_above) & (modes == modes_below)
                 seen |= set(modes[same].tolist())
                 numbers = (above[same] - below[same]) / 2e-4
@@ -127,22 +127,22 @@ def test_the_cone_programme_promises_no_more_than_it_holds():
     robot, rng = vb.load("cai2023"), np.random.default_rng(3)
     for _ in range(5):
         shape, direction = random_shape(rng), rng.normal(size=3)
-        pushes = pushes_of(robot, shape, direction / np.linalg.norm(direction))
+        unit_loads = unit_loads_of(robot, shape, direction / np.linalg.norm(direction))
         low, high = np.full(3, LOW), np.full(3, HIGH)
-        found = cone_tensions(pushes, low, high, high)
+        found = cone_tensions(unit_loads, low, high, high)
         assert len(found) == 3
         best = vb.best_tensions(robot, shape, direction, (LOW, HIGH)).payload.force
-        assert float(pushes.least(found[-1]).min()) >= 0.95 * best
+        assert float(unit_loads.least(found[-1]).min()) >= 0.95 * best
 
 
 def test_the_worst_direction_search_finds_the_lowest_of_a_fine_grid():
     robot, rng = vb.load("cai2023"), np.random.default_rng(8)
     for _ in range(5):
         shape = random_shape(rng)
-        pushes = pushes_of(robot, shape, sphere_grid(400))
+        unit_loads = unit_loads_of(robot, shape, sphere_grid(400))
         tensions = rng.uniform(LOW, HIGH, 3)
-        _, forces = worst_directions(pushes, tensions)
-        fine = pushes.towards(sphere_grid(20_000)).least(tensions).min()
+        _, forces = worst_directions(unit_loads, tensions)
+        fine = unit_loads.towards(sphere_grid(20_000)).least(tensions).min()
         assert forces.min() <= fine * (1 + 1e-9)
 
 

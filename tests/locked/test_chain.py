@@ -226,12 +226,11 @@ def test_a_straight_snake_loses_nothing():
 
 
 def test_friction_keeps_the_payload_proportional_to_the_tension():
-    for gravity in ((0, 0, 0),):
-        forces = [
-            vb.payload(ROBOT, BENDS, AZIMUTHS, T, DOWN, gravity=gravity, friction=LAW).force / T
-            for T in (5.0, 35.0, 80.0)
-        ]
-        assert forces == pytest.approx([forces[0]] * 3, rel=1e-9)
+    forces = [
+        vb.payload(ROBOT, BENDS, AZIMUTHS, T, DOWN, gravity=(0, 0, 0), friction=LAW).force / T
+        for T in (5.0, 35.0, 80.0)
+    ]
+    assert forces == pytest.approx([forces[0]] * 3, rel=1e-9)
 
 
 def test_joints_of_a_second_section_count_the_bends_of_the_first():
@@ -259,7 +258,7 @@ def test_a_guide_takes_its_joints_out_of_the_question(seed):
     n = len(question.robot.joints)
     free = question.ask()
     for guided in range(n + 1):
-        held = question.ask(more={}, guided=guided)
+        held = question.ask(guided=guided)
         assert np.isinf(held.limits[:guided]).all()
         assert set(held.modes[:guided]) <= {"unlimited"}
         assert held.limits[guided:].tobytes() == free.limits[guided:].tobytes()

@@ -83,7 +83,7 @@ def test_no_tension_and_no_weight():
     assert_sound(payload)
 
 
-def test_a_standing_heap_of_links_without_cables():
+def test_a_stack_of_links_without_cables():
     """Weight alone presses: straight up it holds, and a load to the side slides."""
     robot = snakes.short(5)
     mapping = robot.to_mapping()
@@ -234,7 +234,7 @@ def test_a_snake_of_one_joint():
     payload = vb.payload(robot, 0.0, 0.0, 35.0, DOWN, **STILL)
     load = payload.force
     assert load * 8.5e-3 == pytest.approx(r * sine * math.hypot(105, load), rel=1e-12)
-    for shape in ([0.1], (np.array([0.1]))):
+    for shape in ([0.1], np.array([0.1])):
         assert vb.payload(robot, shape, [0.3], [35.0] * 3, DOWN).limits.shape == (1,)
 
 
@@ -247,7 +247,7 @@ def test_a_snake_of_a_thousand_joints():
 
 
 @pytest.mark.parametrize("factor", [1e-60, 1e-12, 1e-6, 1e6, 1e9])
-def test_forces_from_next_to_nothing_to_a_mountain(factor):
+def test_forces_of_any_size(factor):
     here = vb.payload(ROBOT, 0.02, 0.3, 35.0, (0.1, -1, 0.2), **STILL)
     there = vb.payload(ROBOT, 0.02, 0.3, 35.0 * factor, (0.1, -1, 0.2), **STILL)
     assert there.limits == pytest.approx(factor * here.limits, rel=1e-9)

@@ -218,7 +218,7 @@ def test_sets_that_do_not_fit_each_other():
 
 
 @pytest.mark.parametrize("value", [0, -2, 1.5, "many", True, None], ids=repr)
-def test_counts_of_directions_that_are_none(value):
+def test_counts_of_directions_that_are_refused(value):
     with pytest.raises(InputError):
         sphere_grid(value)
 
@@ -359,7 +359,7 @@ def test_between_slip_and_reentry_it_slips_and_beyond_it_holds(reentries):
     assert checked > COUNT / 50
 
 
-def test_a_snake_that_needs_its_load(reentries):
+def test_a_snake_that_holds_only_under_load(reentries):
     """Some slip without load and hold with one."""
     needy = [
         (question, payload) for question, payload in reentries if payload.slips_unloaded and not payload.is_interval
@@ -377,7 +377,7 @@ def test_joints_in_a_guide_do_not_count(reentries):
     for question, _ in reentries:
         n = len(question.robot.joints)
         for guided in range(1, n):
-            payload = question.ask(more={}, guided=guided)
+            payload = question.ask(guided=guided)
             if payload.joint == 0:
                 continue
             w = question.snake().wrenches(*question.place())[guided:]
@@ -450,7 +450,7 @@ def test_a_rim_that_is_never_met_does_not_change_the_reentry(reentries):
     checked = 0
     for question, payload in reentries:
         if payload.joint and len(question.robot.joints) <= 2:
-            wide = question.ask(more={}, socket_limit=math.pi)
+            wide = question.ask(socket_limit=math.pi)
             assert wide.force == payload.force
             if math.isfinite(payload.reentry):
                 w = question.snake().wrenches(*question.place())

@@ -79,7 +79,7 @@ def test_random_sockets_against_a_scan():
         snake = question.snake()
         w = snake.wrenches(*question.place())
         rim = rng.uniform(0.05, 0.8, 2)
-        payload = question.ask(more={}, socket_limit=rim)
+        payload = question.ask(socket_limit=rim)
         for j in (1, 2):
             limit = free.limits[j - 1]
             if limit == 0.0 or j > question.link % 3:

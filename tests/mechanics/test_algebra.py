@@ -35,7 +35,7 @@ def test_rows_in_any_order(size: int) -> None:
         np.testing.assert_allclose(solved(matrix, right), np.linalg.solve(matrix, right), rtol=0, atol=1e-13)
 
 
-def test_singular_systems_are_told() -> None:
+def test_singular_systems_are_reported() -> None:
     order = np.empty(3, np.int64)
     assert not factor_dense(np.zeros((3, 3)), order)
     assert not factor_dense(np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [0.0, 0.0, 1.0]]), order)

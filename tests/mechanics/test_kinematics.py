@@ -286,7 +286,7 @@ def test_centre_of_mass_is_the_weighted_mean():
     np.testing.assert_allclose(found.center, weights @ places / weights.sum(), rtol=1e-14)
 
 
-def test_a_robot_without_masses_has_a_centre_that_is_a_number():
+def test_a_robot_without_masses_has_a_finite_centre():
     found = vb.Pose(vb.load("lapusan2022"), np.zeros(8)).masses
     assert found.total == 0.0
     assert np.isfinite(found.center).all()

@@ -35,7 +35,7 @@ def test_no_two_columns_kernels_or_constants_share_a_name():
 
 
 def columns() -> dict[str, dict[str, int]]:
-    """Columns of each table of the layout, by the first word of their names; sizes of tables apart."""
+    """Columns of each table of the layout, by the first word of their names, and the sizes of tables."""
     tables: dict[str, dict[str, int]] = defaultdict(dict)
     for name in defined(FOLDER / "layout.py"):
         value = getattr(layout, name)
@@ -45,7 +45,7 @@ def columns() -> dict[str, dict[str, int]]:
     return tables
 
 
-def test_columns_of_a_table_are_apart_and_within_its_width():
+def test_columns_of_a_table_do_not_overlap_and_fit_its_width():
     for table, its in columns().items():
         sizes = {its.pop(word) for word in ("WIDTH", "PLANES", "ROWS") if word in its}
         numbers = [value for column, value in its.items() if not column.endswith(("_COLUMN", "FIRST_POWER"))]
@@ -54,8 +54,8 @@ def test_columns_of_a_table_are_apart_and_within_its_width():
         assert all(0 <= number < max(sizes, default=number + 1) for number in numbers), table
 
 
-def test_all_of_the_kernels_is_compiled():
-    """What else stands there would be typed by nobody: mypy does not look at kernels, numba only at them."""
+def test_every_function_of_the_kernels_is_compiled():
+    """Any other would go unchecked: mypy does not look at kernels, and numba looks at nothing else."""
     for path in FILES[1:]:
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef):

@@ -180,7 +180,7 @@ def test_a_start_from_another_problem_changes_nothing():
 @pytest.mark.parametrize(
     ("row", "low", "high"), [([0.0, 0.0], 1.0, 2.0), ([1.0, 1.0], 30.0, np.inf), ([1.0, -1.0], -np.inf, -11.0)]
 )
-def test_no_point_is_said_to_be_empty(row, low, high):
+def test_a_polyhedron_without_a_point_is_reported_empty(row, low, high):
     none = Problem(np.array([row]), np.array([0.0, 0.0, low]), np.array([10.0, 10.0, high]))
     assert none.nearest(np.zeros(2)) == EMPTY
     assert none.least_cost(np.ones(2)) == EMPTY

@@ -134,7 +134,7 @@ def test_steps_are_bounded():
 
 
 def test_twist_is_shared_with_what_is_known_about_it():
-    """One heading says 0.2 rad; joint twist and sensor pull as springs in a row do."""
+    """One heading says 0.2 rad; joint twist and sensor pull as springs in series do."""
     information, soft = 100.0, 0.04
     measured = [np.eye(3), Rotation.from_rotvec([0.0, 0.0, 0.2]).as_matrix()]
     fit = Fit(PIN, measured, [(1e6, 1e6, 1e6), (1e6, 1e6, information)], base_known=True, soft=soft)

@@ -159,7 +159,7 @@ def indefinite(n, seeds, make):
             yield problem
 
 
-def test_bend_at_has_the_curvature_of_the_weak_pivot():
+def test_bend_from_has_the_curvature_of_the_weak_pivot():
     tried = 0
     for state, H in indefinite(9, range(60), lambda n, seed: narrow_problem(n, seed, definite=False)):
         weak = eliminate_narrow(state, 0.0)

@@ -1,6 +1,6 @@
 """Equations 1 to 9 of Lapusan et al. 2022 in plain NumPy, as printed, and what they become when corrected.
 
-One function an equation. Angles in rad, lengths in any unit. theta_ji of (4), which the paper does not define, is
+One function per equation. Angles in rad, lengths in any unit. theta_ji of (4), which the paper does not define, is
 read as theta_jy: only then is (4) the z-y-x extraction that (8) repeats.
 """
 

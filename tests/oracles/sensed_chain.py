@@ -21,7 +21,7 @@ BASE_PRIOR = 0.1
 
 
 def joint_rotations(robot, q):
-    """One rotation a joint, by its meaning: a turn about the mirror's axis, two turns in a row, the turn of a bend."""
+    """A rotation per joint, by its meaning: a turn about the mirror's axis, two turns in a row, the turn of a bend."""
     rotations = []
     for joint in robot.joints:
         angles, axis = (

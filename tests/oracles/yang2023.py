@@ -403,7 +403,7 @@ class Balance:
         self.robot, self.closure, self.history, self.evaluations = robot, closure, history, 0
         self.pull = np.array(tensions, dtype=np.float64)
         if self.pull.shape != (len(robot.last),) or not (np.isfinite(self.pull) & (self.pull >= 0.0)).all():
-            raise InputError("tensions", f"must be {len(robot.last)} numbers of 0 N or more, one a cable")
+            raise InputError("tensions", f"must be {len(robot.last)} numbers of 0 N or more, one per cable")
         if closure not in BALANCES:
             raise InputError("closure", f"must be {' or '.join(BALANCES)}, not {closure!r}")
 

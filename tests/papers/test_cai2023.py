@@ -153,7 +153,7 @@ def test_largest_payloads(comparison, table, shape, force, miss, mode):
     assert f"{force:.3f} N" in repr(curve)
 
 
-def test_every_payload_is_a_whole_one(comparison):
+def test_payloads_grow_with_tension_and_no_shape_slips_unloaded(comparison):
     assert len(comparison.curves) == 6
     for curve in comparison.curves:
         assert (np.diff(curve.forces) > 0).all()

@@ -33,7 +33,7 @@ from vertebra.papers.dantuono2023.cases import (
 )
 from vertebra.papers.dantuono2023.claims import higher, last_seconds, sides_equal
 from vertebra.papers.dantuono2023.literal import literal_step
-from vertebra.papers.dantuono2023.model import ROBOTS, Dimensions, case_results, found
+from vertebra.papers.dantuono2023.model import ROBOTS, Dimensions, case_results, robot_peaks
 from vertebra.papers.paper import Verdict
 
 SAME, PHYSICS, DEPENDS = Verdict.REPRODUCED, Verdict.CONTRADICTS, Verdict.DEPENDS
@@ -168,7 +168,7 @@ def test_verdicts(claims):
     }  # fmt: skip
 
 
-def test_a_sign_would_rescue_the_order_of_cables(claims):
+def test_gravity_reversed_gives_the_order_of_cables_in_the_text(claims):
     for letter in "abc":
         others = claims[letter].details["others"]
         assert others[REVERSED.name] == others[SWAPPED.name] == SAME
@@ -221,7 +221,7 @@ def test_other_dimensions_do_not_change_the_verdicts(comparison):
 
 
 def test_dimensions_of_the_preset_are_those_that_are_varied():
-    robot, peaks = Dimensions().robot(), found(Dimensions()).peaks
+    robot, peaks = Dimensions().robot(), robot_peaks(Dimensions()).peaks
     for table in ("joints", "links"):
         for name in getattr(robot, table).dtype.names:
             np.testing.assert_allclose(

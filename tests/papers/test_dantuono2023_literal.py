@@ -127,7 +127,7 @@ def test_as_printed_it_differs(switch):
     assert np.abs(theirs - ours).max() > 1e-3 * np.abs(ours).max()
 
 
-def test_migration_alone_is_missing_at_rest_it_is_not():
+def test_only_migration_is_missing_and_at_rest_nothing_is():
     q, qd, qdd = random_state(snake(), 5)
     ours = vb.inverse_dynamics(snake(), q, STILL, qdd)
     np.testing.assert_allclose(literal_balance(snake(), q, STILL, qdd).tau, ours, rtol=0, atol=1e-12)
@@ -177,7 +177,7 @@ def test_every_solution_satisfies_the_equations_of_the_paper(name):
     assert (np.abs(found.friction) <= 0.3 * found.normal[:, :, None] + 1e-9).all()
     forces = []  # of each link: force, and moment about its own frame's origin
     for row, moving in enumerate(motions):
-        contact, (near, _) = moving.contact, body.holes(row)
+        contact, near = moving.contact, body.holes(row)
         back = np.linalg.inv(moving.to_contact @ moving.from_contact)
         pulls = body.holes_before(row) @ back[:3, :3].T + back[:3, 3] - near
         pulls *= (found.tensions[:, row] / np.linalg.norm(pulls, axis=1))[:, None]

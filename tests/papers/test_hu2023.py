@@ -226,20 +226,20 @@ def test_tips_of_mirrored_payloads_mirror(comparison):
             assert tips[other, mount] == pytest.approx((x, -y, z), abs=1e-9)
 
 
-def test_races(comparison):
-    races = facts.weighty(comparison.races)
-    assert len(races) == 40
-    assert max(race.difference for race in races) < 1e-12
-    assert max(race.newton for race in races) <= 8
-    assert [race.case for race in races if race.kept_at_one is None] == ["Table 3, experiment 1, ceiling"]
-    assert all(race.halving is not None and race.kept_at_half is not None for race in races)
-    assert min(race.halving / race.newton for race in races) > 2
+def test_iterations_of_both_methods(comparison):
+    counts = facts.with_weight(comparison.iteration_counts)
+    assert len(counts) == 40
+    assert max(one.difference for one in counts) < 1e-12
+    assert max(one.newton for one in counts) <= 8
+    assert [one.case for one in counts if one.kept_at_one is None] == ["Table 3, experiment 1, ceiling"]
+    assert all(one.halving is not None and one.kept_at_half is not None for one in counts)
+    assert min(one.halving / one.newton for one in counts) > 2
 
 
 def test_only_the_experiments():
     part = compare(experiments=True)
     assert len(part.results.cells) == part.results.equal == 48
-    assert part.claims == part.results.tips == part.results.races == ()
+    assert part.claims == part.results.tips == part.results.iteration_counts == ()
     assert part.headlines == ("48 of 48 estimated cells of Table 3 equal ours to the printed digit.",)
     rows = facts.experiment_facts(part.results).rows
     assert rows[0] == ("exp. 1", "0.98 0.98 0.98 1.96", "78.44", "78.44", "1.66", "1.66")
@@ -271,4 +271,4 @@ def test_facts_show_every_cell(comparison):
         rows = facts.table_facts(comparison, table).rows
         assert len(rows) == 2 * count + (8 if table < 3 else 6)
         assert all(len(row) == 10 for row in rows)
-    assert all(math.isfinite(float(row[-1])) for row in facts.race_facts(comparison).rows)
+    assert all(math.isfinite(float(row[-1])) for row in facts.iteration_facts(comparison).rows)

@@ -154,7 +154,7 @@ def test_an_iteration_that_cannot_converge_says_so():
     assert "NOT converged" in repr(shape)
 
 
-def test_halving_rescues_it():
+def test_halving_omega_makes_it_converge():
     shape = literal_shape(PROTOTYPE, *HANGING)
     assert shape.converged
     assert shape.omega == 0.5

@@ -42,6 +42,7 @@ from vertebra.papers.lapusan2022.model import (
     USED,
     Timing,
     disturbed,
+    euler_rotations,
     runs,
     timing,
 )
@@ -188,7 +189,7 @@ def test_growth(found):
 # The paper's first test ---------------------------------------------------------------------------------------------
 
 
-def test_the_virtual_robot_is_blind(found):
+def test_the_virtual_robot_does_not_show_the_error(found):
     for one in found.virtual:
         assert one.from_virtual_mm < 1e-9
         assert one.from_truth_mm > 1.0
@@ -207,8 +208,6 @@ def test_rounding_and_lever(found):
 
 def test_lever_bound_holds_for_random_turns():
     """No small turn with these errors of the Euler angles leaves the axis of the platform nearer to where it was."""
-    from vertebra.papers.lapusan2022.model import euler_rotations
-
     rng = np.random.default_rng(4)
     size, most = 1e-4, math.radians(20.2)
     for _ in range(200):
@@ -246,7 +245,7 @@ def test_order_of_methods_with_noise_as_stated(found, test):
     assert chain < 0.4, "mm"
 
 
-def test_bursts_spare_the_chain(found):
+def test_bursts_hardly_disturb_the_chain(found):
     calm, bursts = (found.mean_mm("tracker", model, "chain") for model in ("stated", "bursts"))
     assert bursts < 1.15 * calm
     assert found.mean_mm("tracker", "bursts", "pairwise") > 1.2 * found.mean_mm("tracker", "stated", "pairwise")

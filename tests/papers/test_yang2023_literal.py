@@ -18,7 +18,7 @@ PRESLIDING = 1e-5
 
 
 def literal_robot(case: Case, condition: str) -> LiteralRobot:
-    """Table 5 in the terms of the paper's method; nothing of it comes from `conditions`."""
+    """Table 5 in the terms of the paper's method; nothing of it comes from `CONDITIONS`."""
     return LiteralRobot.of(
         PROTOTYPES[case.prototype],
         friction={"I": (0, 0, 0), "III": (0, 0, 0.3)}.get(condition, LAW),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 from tests.report.looking import Reader, page_of
@@ -23,6 +24,8 @@ from vertebra.report.dynamics import (
     joint_table,
     violation_table,
 )
+from vertebra.report.panels import panel_still
+from vertebra.report.still import SETTINGS
 
 LARGEST_PAGE = 9_000_000
 COUNT = 41
@@ -70,7 +73,7 @@ def broken(case: DynamicsCase) -> DynamicsCase:
 
 @pytest.fixture(scope="module")
 def case() -> DynamicsCase:
-    return made_up(notes=(("bounds", "5 to 100 N a cable"),))
+    return made_up(notes=(("bounds", "5 to 100 N per cable"),))
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +94,7 @@ def test_summary_shows_the_numbers(page: str, case: DynamicsCase) -> None:
     assert rows["tensions"] == "10 to 15 N"
     assert rows["smallest contact force"] == "1.25 N, joint 3 at 0.35 s"
     assert rows["largest use of friction"] == "90 %, joint 5 at 0.45 s"
-    assert rows["bounds"] == "5 to 100 N a cable"
+    assert rows["bounds"] == "5 to 100 N per cable"
     text = " ".join(Reader(page).shown)
     for value in rows.values():
         assert " ".join(value.split()) in text
@@ -205,7 +208,23 @@ def test_plots_show_the_answer(case: DynamicsCase) -> None:
         assert "[" in panel.y
 
 
-def test_a_single_moment_has_a_page(case: DynamicsCase) -> None:
+def test_legends_of_the_picture_hide_no_curve(case: DynamicsCase) -> None:
+    """Below the axes and inside the picture; a plot without curves has none."""
+    panels = list(dynamics_panels(case))
+    with mpl.rc_context(SETTINGS):
+        figure = panel_still([*panels, replace(panels[0], series=())], "")
+        figure.draw_without_rendering()
+    drawn = [(axes, axes.get_legend()) for axes in figure.axes[: len(panels)]]
+    for axes, legend in drawn:
+        box = legend.get_window_extent()
+        assert box.y1 < axes.xaxis.label.get_window_extent().y0 < axes.get_window_extent().y0
+        assert 0.0 < box.x0 < box.x1 < figure.bbox.width
+        assert box.y0 > 0.0
+    assert [text.get_text() for text in drawn[0][1].get_texts()] == [f"joint {j}" for j in range(1, 7)]
+    assert figure.axes[len(panels)].get_legend() is None
+
+
+def test_a_single_sample_has_a_page(case: DynamicsCase) -> None:
     found = case.allocation
     names = ("tensions", "base_tensions", "residual", "feasible", "q", "qd", "qdd", "tau")
     arrays = {name: getattr(found, name)[:1] for name in names}

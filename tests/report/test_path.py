@@ -73,7 +73,7 @@ def test_page_shows_every_number(page: str, walk: Walk, last: Shape) -> None:
     text = " ".join(shown)
     for part in ("Path", "Shape after the last row", "Tension across each joint", "work against friction"):
         assert part in text
-    for name in ("way of the tip", "tip in row 1", "cables 1, 2", "tip x against cable 1"):
+    for name in ("path of the tip", "tip in row 1", "cables 1, 2", "tip x against cable 1"):
         assert name in page
 
 
@@ -104,7 +104,7 @@ def test_lines_and_marks_of_the_tip(walk: Walk) -> None:
     (mark,) = tip_marks(walk)
     np.testing.assert_allclose(mark.place, walk.tip[0] * 1e3)
     wanted = Wanted(walk.tip + 0.001, (True,) * len(walk))
-    assert [ghost.name for ghost in tip_lines(walk, wanted)] == ["wanted way", "way of the tip"]
+    assert [ghost.name for ghost in tip_lines(walk, wanted)] == ["wanted path", "path of the tip"]
     one = made([[1, 1, 1, 1]], [[0, 0, 0.1]])
     (mark,) = tip_marks(one, Wanted(np.array([[0, 0, 0.2]]), (False,)))
     assert mark.place[2] == pytest.approx(200)

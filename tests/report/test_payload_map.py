@@ -115,7 +115,7 @@ def test_skin_tells_payload_joint_and_mode(figure: Any, bodies: tuple[Body, ...]
     assert seen == set(zip(body.joint.tolist(), body.mode, strict=True))
 
 
-def test_legend_has_one_entry_a_joint(figure: Any, bodies: tuple[Body, ...]) -> None:
+def test_legend_has_one_entry_per_joint(figure: Any, bodies: tuple[Body, ...]) -> None:
     shown = [trace for trace in skins(figure) if trace.visible]
     named = [trace.name for trace in shown if trace.showlegend]
     assert len(named) == len(set(named)) == len(np.unique(bodies[0].joint)) < len(shown)

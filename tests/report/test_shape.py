@@ -223,7 +223,7 @@ def test_cables_that_end_early_are_told() -> None:
 
 
 @pytest.fixture(scope="module")
-def rubbed() -> Shape:
+def with_friction() -> Shape:
     return vb.shape_from_tensions(vb.load("yang2023-b"), [14, 14, 10, 10])
 
 
@@ -238,25 +238,25 @@ def test_tension_at_the_base_is_what_was_pulled() -> None:
             np.testing.assert_allclose(shape.tensions_at_base, pulls, rtol=1e-13)
 
 
-def test_cables_that_rub_have_a_tension_at_each_end(rubbed: Shape) -> None:
-    facts = cable_table(rubbed)
+def test_cables_with_friction_have_a_tension_at_each_end(with_friction: Shape) -> None:
+    facts = cable_table(with_friction)
     assert facts.headers[3:5] == ("tension [N]", "at its end [N]")
     assert facts.headers[-1] == "slip"
     base, end = ([float(row[i]) for row in facts.rows] for i in (3, 4))
     assert base == [14, 14, 10, 10]
-    np.testing.assert_allclose(end, rubbed.tensions[:, -1], rtol=1e-5)
+    np.testing.assert_allclose(end, with_friction.tensions[:, -1], rtol=1e-5)
     assert end[0] < 14
     assert end[3] > 10
     assert [row[-1] for row in facts.rows] == ["to base", "to base", "to tip", "to tip"]
-    assert "at its end [N]" not in cable_table(replace(rubbed, friction=())).headers
+    assert "at its end [N]" not in cable_table(replace(with_friction, friction=())).headers
 
 
-def test_slip_in_words(rubbed: Shape) -> None:
+def test_slip_in_words(with_friction: Shape) -> None:
     slip = np.zeros((4, 12))
     slip[1, 3], slip[2, 3], slip[3, [3, 4]] = -1, 1, (-1, 1)
-    shown = replace(rubbed, slip=slip)
+    shown = replace(with_friction, slip=slip)
     assert [slip_text(shown, k) for k in range(4)] == ["sticks", "to base", "to tip", "both ways"]
-    one = replace(rubbed, friction=(vb.FrictionLaw.none(), *rubbed.friction[1:]))
+    one = replace(with_friction, friction=(vb.FrictionLaw.none(), *with_friction.friction[1:]))
     assert slip_text(one, 0) == "no friction"
     early = vb.shape_from_tensions(vb.load("yang2023-c"), np.arange(1.0, 13.0))
     beyond = early.slip.copy()
@@ -275,7 +275,7 @@ def test_tension_along_cables_stops_where_they_end() -> None:
     assert [bool(row[1]) for row in slip_table(shape).rows] == [True] * 4 + [False] * 10
 
 
-def test_laws_in_words(rubbed: Shape) -> None:
+def test_laws_in_words(with_friction: Shape) -> None:
     law = vb.FrictionLaw
     assert law_text(law.none()) == "none"
     assert law_text(law.constant(0.3)) == "mu = 0.3, over 0.01 mm of slip"
@@ -284,17 +284,17 @@ def test_laws_in_words(rubbed: Shape) -> None:
     assert laws_text((law.constant(0.3), law.none(), law.constant(0.3))) == (
         "cable 1, 3: mu = 0.3, over 0.01 mm of slip; cable 2: none"
     )
-    rows = dict(shape_summary(rubbed).rows)
+    rows = dict(shape_summary(with_friction).rows)
     assert rows["friction"] == "mu = 14 t^2 + 0.7 t + 0.105, over 0.01 mm of slip"
     assert "closure" not in rows
-    assert "closure" in dict(shape_summary(replace(rubbed, closure="paper")).rows)
-    assert dict(shape_summary(replace(rubbed, friction=())).rows)["friction"].startswith("left out")
+    assert "closure" in dict(shape_summary(replace(with_friction, closure="paper")).rows)
+    assert dict(shape_summary(replace(with_friction, friction=())).rows)["friction"].startswith("left out")
 
 
-def test_cables_of_the_same_tension_share_a_line(rubbed: Shape) -> None:
-    series = along_panel(rubbed).series
+def test_cables_of_the_same_tension_share_a_line(with_friction: Shape) -> None:
+    series = along_panel(with_friction).series
     assert [line.name for line in series] == ["cables 1, 2", "cables 3, 4"]
-    np.testing.assert_allclose(series[0].y, [14, *rubbed.tensions[0]], rtol=1e-12)
+    np.testing.assert_allclose(series[0].y, [14, *with_friction.tensions[0]], rtol=1e-12)
     assert alike_cables(np.array([[1.0, 2.0], [1.0, 2.1], [1.0, 2.0]])) == {0: "cables 1, 3", 1: "cable 2"}
 
 
@@ -365,17 +365,17 @@ def test_the_thin_line_is_the_same_robot_without_weight_and_loads() -> None:
 
 
 def test_title_has_the_tensions_at_the_base() -> None:
-    """Not those across the first joint, which the base has already rubbed."""
+    """Not those across the first joint, which friction in the base has already changed."""
     bent = vb.shape_from_tensions(vb.load("yang2023-b"), [30, 30, 10, 10])
     assert bent.tensions[0, 0] < 29.9
     assert shape_title(bent) == "yang2023-b under 30, 30, 10, 10 N"
 
 
-def test_thin_lines_are_the_robot_without_weight_and_without_friction(rubbed: Shape) -> None:
-    (light,), (smooth,) = load_free(rubbed), friction_free(rubbed)
-    expected = vb.shape_from_tensions(rubbed.robot, [14, 14, 10, 10], gravity=(0, 0, 0))
+def test_thin_lines_are_the_robot_without_weight_and_without_friction(with_friction: Shape) -> None:
+    (light,), (smooth,) = load_free(with_friction), friction_free(with_friction)
+    expected = vb.shape_from_tensions(with_friction.robot, [14, 14, 10, 10], gravity=(0, 0, 0))
     np.testing.assert_allclose(light.line[-1], expected.tip * 1e3, atol=1e-6)
-    expected = vb.shape_from_tensions(rubbed.robot, [14, 14, 10, 10], friction=0)
+    expected = vb.shape_from_tensions(with_friction.robot, [14, 14, 10, 10], friction=0)
     np.testing.assert_allclose(smooth.line[-1], expected.tip * 1e3, atol=1e-6)
     assert smooth.name == "without friction"
     assert smooth.colour != light.colour

@@ -55,7 +55,7 @@ def test_page_shows_the_numbers(page: str, case: SimulationCase) -> None:
     assert "2 (0.25 s for 0.5 s)" in text
     assert "10 to 13.5 N" in text
     assert "0.01 N*m*s/rad" in text
-    for name in ("Play", "way of the tip", "at the start", "joint 6", "cable 4", "dissipated"):
+    for name in ("Play", "path of the tip", "at the start", "joint 6", "cable 4", "dissipated"):
         assert name in page
 
 

@@ -70,7 +70,7 @@ KINDS = tuple(SECTIONS)
 
 
 def robot_of(*kinds: str) -> Mapping:
-    """A full robot mapping, one section a kind."""
+    """A full robot mapping, one section per kind of joint."""
     return {
         "vertebra": 1,
         "name": "test",

@@ -142,15 +142,15 @@ def settle(posed: MujocoModel, tensions: list[float], damping: float, seconds: f
     return worst
 
 
-def unbalanced_moment(posed: MujocoModel, angles: np.ndarray, tensions: list[float]) -> np.ndarray:
+def unbalanced_torque(posed: MujocoModel, angles: np.ndarray, tensions: list[float]) -> np.ndarray:
     """(freedoms,) N*m of gravity, springs and cables by the kernels alone, with the masses of the file."""
     robot, model = posed.robot, posed.model
-    moment = -vb.Pose(robot, angles).cable_segments.first.T @ tensions - robot.joints["stiffness"] * angles
+    torque = -vb.Pose(robot, angles).cable_segments.first.T @ tensions - robot.joints["stiffness"] * angles
     for link in range(1, len(robot.links)):
         body = posed.body_id(link)
         jacobian = vb.Pose(robot, angles).jacobian(link, model.body_ipos[body])[:3]
-        moment += model.body_mass[body] * jacobian.T @ robot.gravity
-    return moment
+        torque += model.body_mass[body] * jacobian.T @ robot.gravity
+    return torque
 
 
 def test_rolling_pairs_stay_coupled_and_settle_in_equilibrium() -> None:
@@ -159,7 +159,7 @@ def test_rolling_pairs_stay_coupled_and_settle_in_equilibrium() -> None:
     pairs = posed.data.qpos.reshape(-1, 2)
     assert np.abs(pairs.sum(axis=1)).max() > 0.05
     assert worst < 1e-3
-    unbalanced = unbalanced_moment(posed, pairs.sum(axis=1), tensions)
+    unbalanced = unbalanced_torque(posed, pairs.sum(axis=1), tensions)
     assert np.abs(unbalanced).max() < 1e-5 * 7 * 7.5e-3
 
 
@@ -169,7 +169,7 @@ def test_flexures_keep_their_arc_and_settle_in_equilibrium() -> None:
     coordinates = posed.data.qpos.reshape(-1, 3)
     assert np.abs(coordinates[:, 1]).max() > 0.2
     assert worst < 1e-3 * 6.167e-3
-    unbalanced = unbalanced_moment(posed, coordinates[:, 1], tensions)
+    unbalanced = unbalanced_torque(posed, coordinates[:, 1], tensions)
     assert np.abs(unbalanced).max() < 1e-4 * 20 * 5e-3
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from vertebra import errors
 from vertebra.errors import DescriptionError, VertebraError
 from vertebra.robot.reading import MAX_BYTES, parse_json, parse_yaml, preset_names, preset_text, read_description
 from vertebra.robot.robot import load
@@ -165,6 +166,29 @@ def test_errors_survive_pickling() -> None:
         load({"vertebra": 2})
     again = pickle.loads(pickle.dumps(caught.value))
     assert (str(again), again.problems) == (str(caught.value), caught.value.problems)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.VertebraError("anything"),
+        errors.HilError("last output"),
+        errors.InputError("link", message="there is none"),
+        errors.OutOfRange(3, 1.0, limit=0.5, reason="bend it less", result="a pose"),
+        errors.NoEquilibrium(1, 2.0, "pull less"),
+        errors.Infeasible(0, "tension", 1.0, "too far", result=None),
+        errors.MeasurementError([errors.CellProblem(1, 2, "x_mm", "is empty")], origin="a.csv"),
+        errors.PoseError([errors.PoseProblem("straight", "moved", joint=2)]),
+        errors.RecordingError("a.blf", "cut off", position=7),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_errors_made_in_any_way_survive_pickling(error: VertebraError) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again)) == (type(error), str(error))
+    assert {name: value for name, value in vars(again).items() if name[0] != "_"} == {
+        name: value for name, value in vars(error).items() if name[0] != "_"
+    }
 
 
 @pytest.mark.parametrize("name", preset_names())

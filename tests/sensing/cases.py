@@ -71,13 +71,13 @@ def link_rotations(robot, q, base):
 
 
 def feed(estimator, rotations, time, **given):
-    """One sample a sensor, all taken at the same time; whether each was accepted."""
+    """One sample per sensor, all taken at the same time; whether each was accepted."""
     links = estimator.robot.sensor_links.tolist()
     return [estimator.update(link, R, time, **given) for link, R in zip(links, rotations, strict=True)]
 
 
 def fed(robot, rotations, time=0.0, **options):
-    """A new estimator with one sample a sensor."""
+    """A new estimator with one sample per sensor."""
     estimator = ShapeEstimator(robot, **options)
     assert all(feed(estimator, rotations, time))
     return estimator
@@ -97,7 +97,7 @@ def assert_finite(shape):
 
 
 def numbers_of(shape):
-    """All that a result says, as bytes."""
+    """All numbers of a result, as bytes."""
     arrays = (shape.angles, shape.joint_twists, shape.base, shape.frames, shape.platforms, shape.tip_frame,
               shape.covariance, shape.platform_covariances, shape.angle_sigmas, shape.heading_residuals,
               shape.tilt_residuals, shape.states, shape.ages, shape.samples, shape.outliers, shape.weights)  # fmt: skip

@@ -92,7 +92,7 @@ def test_less_noise_shows_the_same_minimum_to_seven_digits(robot):
 @pytest.mark.parametrize("links", [[0, 2, 5], [1, 4], [0, 5], [5], [2, 3, 4], [0, 1, 2, 3]], ids=str)
 @pytest.mark.parametrize("base_known", [False, True], ids=["free base", "known base"])
 def test_sensors_on_some_links(links, base_known):
-    """Where nothing is measured, angles stay at the start or share evenly what is; their sigmas tell."""
+    """Where nothing is measured, angles stay at the start or share the bend evenly; their sigmas show it."""
     rng = np.random.default_rng(links)
     robot = universal(5, "xy", links=links)
     m = len(links)
@@ -104,8 +104,8 @@ def test_sensors_on_some_links(links, base_known):
     )
     dense = DenseFit(robot, measured, noise, twist, shape.base, base_known)
     here = np.concatenate([np.zeros(dense.free_base), shape.angles, shape.joint_twists])
-    # The minimum is not one point any more: the step that the full problem would still take must be nothing, in
-    # standard deviations, of which those of angles that nobody measures are large.
+    # The minimum is no longer a single point: the step that the full problem would still take must be nothing, in
+    # standard deviations, which are large for angles that no sensor measures.
     every = np.sqrt(np.diag(dense.covariance(here)))
     np.testing.assert_allclose(dense.covariance(here) @ dense.gradient(here) / every, 0.0, atol=1e-4)
     first = dense.free_base
@@ -127,7 +127,7 @@ def test_noise_that_differs_by_axis_and_by_sensor(noise):
 
 @pytest.mark.parametrize("robot", [universal(6), ROBOTS["ball"], ROBOTS["rolling"]], ids=lambda robot: robot.name)
 @pytest.mark.parametrize("angle", [12, -25])
-def test_a_heading_outlier_gets_the_weight_it_deserves(robot, angle):
+def test_a_heading_outlier_gets_the_weight_of_the_dense_fit(robot, angle):
     rng = np.random.default_rng(abs(angle))
 
     def turn_heading(measured):
@@ -146,7 +146,7 @@ def test_a_heading_outlier_gets_the_weight_it_deserves(robot, angle):
     "robot", [universal(4, limit="10 deg"), universal(4, "xy", "10 deg"), TIGHT], ids=lambda robot: robot.name
 )
 def test_joints_at_their_limits_leave_the_rest_to_the_others(robot):
-    """Not only cut off: the others take the best place that is left."""
+    """Not only clipped: the other joints take the best angles that are left."""
     rng = np.random.default_rng(5)
     limits = np.repeat(robot.joints["limit"], robot.joints["freedoms"])
     converged, held = 0, 0
@@ -162,8 +162,8 @@ def test_joints_at_their_limits_leave_the_rest_to_the_others(robot):
     assert held > 2 * CASES
 
 
-def test_a_tilt_outlier_gets_the_weight_it_deserves():
-    """A robot that bends in one plane cannot follow a sensor that leans out of it."""
+def test_a_tilt_outlier_gets_the_weight_of_the_dense_fit():
+    """A robot that bends in one plane cannot follow a sensor that tilts out of it."""
     flat = robots.robot("flat", robots.section(6, robots.ROLLING, azimuth=["0 deg"]))
 
     def lean(measured):

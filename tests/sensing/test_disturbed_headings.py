@@ -48,7 +48,7 @@ def test_20_deg_on_one_sensor_of_an_upright_robot_moves_the_tip_by_less_than_a_m
 
 
 @pytest.mark.parametrize("angle", [45, 90, 135, 180])
-def test_any_wrong_heading_of_the_base_leaves_the_shape(angle):
+def test_a_wrong_heading_of_the_base_does_not_change_the_shape(angle):
     rng = np.random.default_rng(angle)
     for _ in range(40):
         q = rng.uniform(-0.35, 0.35, 8)
@@ -64,7 +64,7 @@ def test_any_wrong_heading_of_the_base_leaves_the_shape(angle):
 @pytest.mark.parametrize("sensor", [0, 2, 4])
 @pytest.mark.parametrize("angle", [60, 120, 170, -90])
 def test_a_heading_that_jumps_in_a_stream_moves_nothing(sensor, angle):
-    """The last shape is where the search starts, so that a jump of any size finds the way back."""
+    """The fit starts from the last shape, so that it recovers from a jump of any size."""
     rng = np.random.default_rng(abs(angle))
     for _ in range(8):
         q = rng.uniform(-0.35, 0.35, 8)
@@ -81,14 +81,14 @@ def test_a_heading_that_jumps_in_a_stream_moves_nothing(sensor, angle):
             assert shape.health[sensor].state == "disturbed"
 
 
-def test_a_common_turn_of_all_headings_is_a_turn_of_the_base():
+def test_a_common_turn_of_all_headings_turns_the_base():
     q = random_pose(ROBOT, np.random.default_rng(0), 0.3)
     shape = shape_from_orientations(ROBOT, about_z(2.5) @ link_rotations(ROBOT, q, np.eye(3)))
     np.testing.assert_allclose(shape.angles, q, atol=1e-9)
     np.testing.assert_allclose(shape.base, about_z(2.5), atol=1e-9)
 
 
-def test_a_twisting_robot_is_better_understood_as_soft():
+def test_a_twisting_robot_is_sensed_better_as_soft():
     """A stiff constraint on a torsionally soft robot is worse than none."""
     rng = np.random.default_rng(1)
     noise = np.array([0.06, 0.06, 0.3]) * DEGREE
@@ -105,8 +105,8 @@ def test_a_twisting_robot_is_better_understood_as_soft():
 
 
 @pytest.mark.parametrize("twist", [5e-324, 1e-155, 1e-100, 1e-12])
-def test_a_twist_of_all_but_nothing_is_stiff(twist):
-    """Its square or the inverse of it is not a number any more that a computer can hold."""
+def test_a_tiny_twist_is_stiff(twist):
+    """Its square, or the inverse of that, is beyond the range of floats."""
     rng = np.random.default_rng(5)
     measured = disturbed(link_rotations(ROBOT, random_pose(ROBOT, rng), np.eye(3)), NOISE, rng)
     shape, stiff = (shape_from_orientations(ROBOT, measured, twist=value) for value in (twist, 0.0))

@@ -74,7 +74,7 @@ def test_a_tilt_that_jumps_is_refused_until_it_stays(gyro):
         np.testing.assert_allclose(shape.angles, good.angles, atol=1e-9)
         assert shape.health[3].state == "outlier"
         assert shape.health[3].outliers == k + 1
-    # Really moved: five in a row are believed.
+    # A real movement: five in a row are accepted.
     assert estimator.update(3, jumped, 0.03 + 0.01 * MOST_REFUSED, gyro=gyro)
     expected = fed(ROBOT, [*rotations[:3], jumped, rotations[4]], gate=3.0).solve()
     assert estimator.update(3, jumped, 0.04 + 0.01 * MOST_REFUSED, gyro=gyro)

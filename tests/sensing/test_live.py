@@ -35,7 +35,7 @@ FIELDS = (
 
 @pytest.fixture(autouse=True)
 def compiled():
-    """Waiting for compiled code is none of the times that are tested here."""
+    """Loading compiled code is not part of the times tested here."""
     SensorNetworkRun(ROBOT, network(ROBOT, 0.1).frames)
 
 
@@ -142,7 +142,7 @@ def test_rates_are_those_of_the_last_two_seconds(monkeypatch):
 
 
 def test_it_sleeps_while_nothing_comes(monkeypatch):
-    """Both threads wait in long naps for something to come, rather than look again and again."""
+    """Both threads sleep until something comes, rather than poll."""
     naps = {"receive": SimpleQueue(), "estimate": SimpleQueue()}
 
     class Told(SimpleQueue):

@@ -32,12 +32,12 @@ FUZZED = 100_000 if SOAK else 5_000
 
 
 @pytest.mark.parametrize("kinds", [(ANGLES,), (QUATERNION,), (ANGLES, GYRO), (GYRO, ANGLES)], ids=str)
-def test_one_shape_a_cycle_as_soon_as_it_is_complete(kinds):
+def test_one_shape_per_cycle_as_soon_as_it_is_complete(kinds):
     net = network()
     for count in range(20):
         frames = cycle(count, kinds)
         shapes = [net.receive(frame) for frame in frames]
-        # Rates are waited for once they have come; in the first cycle nobody knows that they will.
+        # Rates are waited for once they have come; in the first cycle it is not known that they will.
         if count > 0:
             assert [shape is not None for shape in shapes] == [False] * (len(frames) - 1) + [True]
             assert shapes[-1].time == pytest.approx(50.0 + count * PERIOD)
@@ -143,8 +143,8 @@ def test_answers_without_a_sync_have_no_time():
     assert net.peek().time == pytest.approx(50.04)
 
 
-def test_an_age_without_end_is_no_time():
-    """255 stands for 25.5 ms or more: a sensor that hangs must not look as if it were new at every SYNC."""
+def test_a_sample_at_the_largest_age_is_not_used():
+    """255 stands for 25.5 ms or more: a sensor that hangs must not look fresh at every SYNC."""
     net = network()
     for count in range(5):
         received(net, cycle(count))
@@ -222,7 +222,7 @@ def test_an_answer_older_than_the_first_takes_no_loss_back():
     assert net.counters.lost[1] == 0
 
 
-def test_a_sync_that_is_none_closes_no_cycle():
+def test_an_ignored_sync_closes_no_cycle():
     net = network()
     received(net, cycle(0) + cycle(1))
     frames = cycle(2)
@@ -403,7 +403,7 @@ def test_a_single_damaged_sync_changes_nothing(sync):
     assert clock.period == pytest.approx(PERIOD)
 
 
-def test_damage_that_comes_again_and_again_is_ignored():
+def test_repeated_damage_is_ignored():
     rng = np.random.default_rng(0)
     clock = ran(count=20)
     for k in range(20, 2000):
@@ -455,7 +455,7 @@ def test_a_jittering_master_is_believed():
     assert clock.ignored == 0
 
 
-def test_a_damaged_first_sync_is_got_over():
+def test_the_clock_recovers_from_a_damaged_first_sync():
     for counter, time in ((700, 2.8e8), (40_000, 99.0), (0, 0.0)):
         clock = SyncClock()
         clock.receive(Sync(counter, time))

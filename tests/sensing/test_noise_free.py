@@ -122,7 +122,7 @@ def test_unmeasured_links_share_a_bend_evenly(method):
 
 
 @pytest.mark.parametrize("method", ["chain", "pairwise"])
-def test_lapusans_equations_as_printed_miss_what_these_methods_hit(method):
+def test_lapusans_equations_as_printed_are_off_where_these_methods_are_exact(method):
     robot, rng = vb.load("lapusan2022"), np.random.default_rng(4)
     base = Rotation.from_euler("z", 30, degrees=True).as_matrix()
     for _ in range(20):

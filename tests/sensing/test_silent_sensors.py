@@ -1,4 +1,4 @@
-"""Sensors that fall silent in the middle of a run: the shape goes on, honestly less certain, and they are named."""
+"""Sensors that fall silent in the middle of a run: the shape continues with a larger covariance, and they are named."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_sensor_dies_and_returns(dead, gyro):
     assert {health.state for health in alive[-1].health} <= {"ok", "disturbed"}
     silent = run.go(2.0, dead=[dead])
     joint = max(dead - 1, 0)
-    # It grows until nothing is left of the last sample, and then breathes with the pose.
+    # It grows until the last sample counts for nothing, and then varies with the pose.
     grown = sigmas(silent, joint)[::20]
     assert (np.diff(grown[:3]) > 0.0).all()
     assert (grown[3:] > 0.85 * grown.max()).all()
@@ -75,7 +75,7 @@ def test_a_sensor_dies_and_returns(dead, gyro):
 
 
 def test_without_the_middle_sensor_the_rest_still_know_the_orientation_beyond():
-    """How two joints share a bend is not known then, and the covariance of the tip says so."""
+    """How two joints share a bend is then unknown, and the covariance of the tip shows it."""
     run = Run()
     run.go(0.5)
     for shape in run.go(2.0, dead=[2]):
@@ -85,7 +85,7 @@ def test_without_the_middle_sensor_the_rest_still_know_the_orientation_beyond():
 
 
 def still_robot(dead):
-    """Angles and sizes of the covariance of a robot at rest, from the moment when a sensor falls silent."""
+    """Shapes and variances of a robot at rest, from the sample after which a sensor falls silent."""
     estimator = ShapeEstimator(ROBOT)
     rotations = link_rotations(ROBOT, pose(0.0), BASE)
     feed(estimator, rotations, 0.0)
@@ -107,7 +107,7 @@ def test_at_an_end_a_still_robot_keeps_its_angles_and_the_covariance_grows(dead)
     assert sizes[-1][0] > 2.0 * sizes[1][0]
 
 
-def test_joints_beside_a_silent_sensor_come_to_share_their_bend():
+def test_joints_beside_a_silent_sensor_share_their_bend_in_the_end():
     shapes, sizes = still_robot(2)
     first, second = shapes[0].angles.reshape(4, 2)[1:3]
     assert np.linalg.norm(first - second) > 0.2
@@ -120,7 +120,7 @@ def test_joints_beside_a_silent_sensor_come_to_share_their_bend():
 
 
 def test_joints_beside_a_dead_sensor_come_to_share_their_bend():
-    """What its last word said about them is soon not true any more; the links beyond are still where they were."""
+    """Its last sample soon counts for nothing; the links beyond stay where they were."""
     estimator = ShapeEstimator(ROBOT)
     q = np.array([0.1, 0.0, 0.4, 0.0, 0.0, 0.0, -0.2, 0.0])
     rotations = link_rotations(ROBOT, q, BASE)
@@ -137,7 +137,7 @@ def test_joints_beside_a_dead_sensor_come_to_share_their_bend():
 
 
 def test_a_known_base_is_heard_for_ever():
-    """Joints between it and the first sensor that still speaks share their bend too."""
+    """Joints between it and the first sensor that is still heard share their bend too."""
     robot = universal(4, links=[1, 2, 3, 4])
     rotations = link_rotations(robot, np.array([0.3, 0.0, 0.1, 0.0, 0.0, 0.0, 0.0, 0.0]), BASE)
     estimator = ShapeEstimator(robot, base=BASE)
@@ -159,7 +159,7 @@ def test_all_sensors_die():
     for shape in silent[6:]:
         assert {health.state for health in shape.health} == {"stale"}
         assert_finite(shape)
-        # What the gyros said last still carries a tenth of a second; then the robot stays where it was.
+        # The last rates still carry for a tenth of a second; then the robot stays where it was.
         np.testing.assert_allclose(shape.angles, silent[6].angles, atol=1e-2)
     assert run.go(0.1)[-1].health[0].state in ("ok", "disturbed")
 
@@ -177,7 +177,7 @@ def test_a_sensor_that_was_never_heard_is_silent():
     assert shape.heading_residuals[2] == shape.tilt_residuals[2] == 0.0
 
 
-def test_a_fault_is_named_until_the_next_good_sample():
+def test_a_fault_is_reported_until_the_next_good_sample():
     run = Run()
     run.go(0.1)
     run.estimator.report_fault(3)
@@ -202,7 +202,7 @@ def test_pairwise_goes_on_too(dead):
     assert silent[-1].health[dead].state == "stale"
     assert sigmas(silent, max(dead - 1, 0))[-1] > sigmas(alive, max(dead - 1, 0))[-1]
     if dead == 4:
-        # Nothing tells the last joint any more: it stays as it was.
+        # Nothing determines the last joint any more: it stays as it was.
         np.testing.assert_array_equal(silent[-1].angles[6:], silent[40].angles[6:])
     assert run.go(0.1)[-1].health[dead].state == "ok"
 

@@ -49,6 +49,13 @@ class Case:
         )
 
 
+def small_motion(moved: Shape, shape: Shape) -> np.ndarray:
+    """(6,) small motion of the tip from `shape` to `moved`: displacement in m, rotation in rad, to second order."""
+    R = moved.frames[-1, :3, :3] @ shape.frames[-1, :3, :3].T
+    turn = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2
+    return np.concatenate([moved.tip - shape.tip, turn])
+
+
 def any_direction(rng: np.random.Generator) -> np.ndarray:
     vector = rng.normal(size=3)
     return vector / np.linalg.norm(vector)

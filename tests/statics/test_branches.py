@@ -385,7 +385,7 @@ class Scaled:
 @pytest.mark.parametrize("gravity", ["ground", "ceiling"])
 @pytest.mark.parametrize("tension", [1.3, 2.0, 40.0])
 def test_the_straight_robot_has_its_critical_tension(tension: float, gravity: str) -> None:
-    robot = robots.smooth("hu2023-prototype")
+    robot = smooth("hu2023-prototype")
     shape = vb.shape_from_tensions(robot, [tension] * 4, gravity=gravity)
     assert np.abs(shape.angles).max() < 1e-9
     low, high = shape.tension_margin()
@@ -394,7 +394,7 @@ def test_the_straight_robot_has_its_critical_tension(tension: float, gravity: st
 
 
 def test_a_straight_flexure_robot_has_its_upper_end() -> None:
-    robot = robots.smooth("yang2023-b")
+    robot = smooth("yang2023-b")
     shape = vb.shape_from_tensions(robot, [20.0] * 4, gravity="ground")
     low, high = shape.tension_margin()
     stable = stable_tensions(robot, gravity="ground")
@@ -404,14 +404,14 @@ def test_a_straight_flexure_robot_has_its_upper_end() -> None:
 
 
 def test_without_pull_there_is_nothing_to_scale() -> None:
-    robot = robots.smooth("yang2023-b")
+    robot = smooth("yang2023-b")
     slack = vb.shape_from_tensions(robot, [0.0] * 4, gravity="ceiling")
     assert slack.tension_margin() == (0.0, math.inf)
 
 
 @pytest.mark.parametrize("name", ["hu2023-prototype", "hu2023-spatial", "dantuono2023", "yang2023-a", "yang2023-c"])
 def test_bent_presets_against_a_scan(name: str) -> None:
-    robot = robots.smooth(name)
+    robot = smooth(name)
     usual = {"dantuono2023": 100.0, "yang2023-a": 20.0, "yang2023-c": 5.0}.get(name, 2.0)
     tensions = usual * (1 + 0.3 * np.cos(robot.cables["azimuth"]))
     loads = [vb.Load(force=(0.02, -0.01, 0.03), link=2)]
@@ -421,7 +421,7 @@ def test_bent_presets_against_a_scan(name: str) -> None:
     Scaled(shape).check(low, high)
 
 
-def test_cables_that_rub_are_judged_as_if_they_ran_freely() -> None:
+def test_cables_with_friction_are_judged_as_if_they_ran_freely() -> None:
     shape = vb.shape_from_tensions(vb.load("yang2023-b"), [30.0, 25.0, 10.0, 12.0])
     assert shape.friction
     Scaled(shape).check(*shape.tension_margin())

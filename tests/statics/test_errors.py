@@ -99,6 +99,9 @@ def assert_equal(one, other) -> None:
     elif isinstance(one, np.ndarray):
         assert one.dtype == other.dtype
         assert one.tobytes() == other.tobytes()
+    elif isinstance(one, tuple):
+        for x, y in zip(one, other, strict=True):
+            assert_equal(x, y)
     else:
         assert one == other
 
@@ -211,14 +214,4 @@ def test_results_travel_too() -> None:
         vb.tensions_for_tip(PROTOTYPE, shape.tip, upper=20.0),
         vb.equilibria(PROTOTYPE, [0.8] * 4, starts=5),
     ):
-        assert_equal_or_tuple(pickle.loads(pickle.dumps(thing)), thing)
-
-
-def assert_equal_or_tuple(one, other) -> None:
-    for field in dataclasses.fields(one):
-        a, b = getattr(one, field.name), getattr(other, field.name)
-        if isinstance(a, tuple) and a and dataclasses.is_dataclass(a[0]):
-            for x, y in zip(a, b, strict=True):
-                assert_equal(x, y)
-        else:
-            assert_equal(a, b)
+        assert_equal(pickle.loads(pickle.dumps(thing)), thing)

@@ -98,7 +98,7 @@ def test_any_number_of_threads_gives_the_same_bits(name):
         np.testing.assert_array_equal(one.angles[300 * i : 300 * (i + 1)], one.angles[-300:])
 
 
-def test_starts_for_all_rows_or_one_a_row():
+def test_starts_for_all_rows_or_one_per_row():
     robot = smooth("hu2023-prototype")
     rng = np.random.default_rng(3)
     rows = np.tile(rng.uniform(0.3, 1.0, (20, 1)), 4)  # below the critical tension: the start decides
@@ -111,7 +111,7 @@ def test_starts_for_all_rows_or_one_a_row():
             assert shapes.angles[i].tobytes() == single.angles.tobytes()
             assert shapes.iterations[i] == single.iterations
     assert np.abs(each.angles - same.angles).max() > 0.1
-    # As many rows as joints: a (n, n) start is one a row, not the same for all.
+    # As many rows as joints: a (n, n) start is one per row, not the same for all.
     square = vb.shapes_from_tensions(robot, rows[:11], start=starts[:11])
     np.testing.assert_array_equal(square.angles, each.angles[:11])
 
@@ -196,16 +196,16 @@ class Enough(Exception):  # noqa: N818
 @pytest.mark.parametrize("error", [Enough, KeyboardInterrupt])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_failing_progress_stops_the_batch(threads, error, monkeypatch):
-    from vertebra.statics import forward as from_tensions
+    from vertebra.statics import forward
 
     solved = []
-    kernel = from_tensions.find_shapes
+    kernel = forward.find_shapes
 
     def counting(*arguments):
         solved.append(1)
         return kernel(*arguments)
 
-    monkeypatch.setattr(from_tensions, "find_shapes", counting)
+    monkeypatch.setattr(forward, "find_shapes", counting)
     called = []
 
     def progress(done, total):
@@ -281,7 +281,7 @@ def test_on_other_links_a_load_acts_at_the_centre_of_mass(link: int) -> None:
         vb.Load(force=(0.0, 0.05, 0.0), moment=(0.0, 0.0, 0.01), link=9, point=(0.0, 0.0, 0.03)),
     ],
 )
-def test_every_load_is_balanced_by_the_reckoning_of_the_oracle(load: vb.Load) -> None:
+def test_every_load_is_balanced_by_the_equations_of_the_oracle(load: vb.Load) -> None:
     shape = solve(load)
     unbalanced = statics.residual(ROBOT, shape.angles, TENSIONS, ROBOT.gravity, [load])
     assert np.abs(unbalanced).max() < 1e-12 * shape.moment_scale

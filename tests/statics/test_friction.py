@@ -12,7 +12,7 @@ import pytest
 from scipy.optimize import brentq
 from tests import robots
 from tests.oracles import friction as oracle
-from tests.statics.cases import random_case, random_robot
+from tests.statics.cases import random_case, random_robot, small_motion
 from tests.statics.test_forward import assert_same_shape
 
 import vertebra as vb
@@ -289,7 +289,7 @@ def test_two_equal_sections_are_one(kind: str) -> None:
         assert paths[0].friction_work == paths[1].friction_work > 0.0
 
 
-def test_cables_that_end_early_rub_over_their_own_joints_only() -> None:
+def test_cables_that_end_early_have_friction_at_their_own_joints_only() -> None:
     shape = vb.shape_from_tensions(C, np.full(12, 4.0))
     ends = C.cables["last_link"]
     beyond = np.arange(14) >= ends[:, None]
@@ -334,21 +334,15 @@ def test_a_mirrored_pull_gives_a_mirrored_shape() -> None:
 # Compliance.
 
 
-def rotation(matrix: np.ndarray) -> np.ndarray:
-    """(3,) of a small turn, rad."""
-    return 0.5 * np.array([matrix[2, 1] - matrix[1, 2], matrix[0, 2] - matrix[2, 0], matrix[1, 0] - matrix[0, 1]])
-
-
-def pushed_compliance(solve: Any, frame: np.ndarray) -> np.ndarray:
-    """(6, 6) by central differences over loads on the tip."""
+def pushed_compliance(solve: Any, shape: Shape) -> np.ndarray:
+    """(6, 6) at a shape, by central differences over loads on the tip."""
     columns = []
     for i in range(6):
         size = 1e-5 if i < 3 else 5e-7
         load = np.zeros(6)
         load[i] = size
         ends = [solve((vb.Load(force=tuple(s * load[:3]), moment=tuple(s * load[3:])),)) for s in (1, -1)]
-        turn = [rotation(shape.frames[-1, :3, :3] @ frame[:3, :3].T) for shape in ends]
-        columns.append(np.append(ends[0].tip - ends[1].tip, turn[0] - turn[1]) / (2 * size))
+        columns.append((small_motion(ends[0], shape) - small_motion(ends[1], shape)) / (2 * size))
     return np.stack(columns, axis=-1)
 
 
@@ -363,7 +357,7 @@ def test_compliance_is_how_the_tip_moves_under_small_loads(name: str, law: str, 
     pull = pulls(name, 1, 11)[0]
     given: dict[str, Any] = {"friction": LAWS[law], "closure": closure}
     shape = vb.shape_from_tensions(robot, pull, **given)
-    found = pushed_compliance(lambda loads: vb.shape_from_tensions(robot, pull, loads=loads, **given), shape.frames[-1])
+    found = pushed_compliance(lambda loads: vb.shape_from_tensions(robot, pull, loads=loads, **given), shape)
     for rows in (slice(0, 3), slice(3, 6)):
         for columns in (slice(0, 3), slice(3, 6)):
             block = found[rows, columns]
@@ -375,7 +369,7 @@ def test_compliance_with_cables_of_given_length(closure: Any) -> None:
     shortened = vb.shape_from_tensions(A, [6.0, 2.0, 1.0, 3.0], closure=closure).lengths - 2e-5
     given: dict[str, Any] = {"closure": closure, "friction": Law.constant(0.3, 1e-3)}
     shape = vb.shape_from_lengths(A, shortened, **given)
-    found = pushed_compliance(lambda loads: vb.shape_from_lengths(A, shortened, loads=loads, **given), shape.frames[-1])
+    found = pushed_compliance(lambda loads: vb.shape_from_lengths(A, shortened, loads=loads, **given), shape)
     for columns in (slice(0, 3), slice(3, 6)):
         block = found[:3, columns]
         np.testing.assert_allclose(shape.compliance[:3, columns], block, rtol=0, atol=1e-5 * np.abs(block).max())
@@ -386,7 +380,7 @@ def test_compliance_with_cables_of_given_length(closure: Any) -> None:
 
 @both_closures
 @every_prototype
-def test_lengths_and_tensions_tell_the_same_story(name: str, closure: Any) -> None:
+def test_lengths_and_tensions_give_the_same_shape(name: str, closure: Any) -> None:
     robot, most = PROTOTYPES[name]
     for seed, law in enumerate((None, 0.3, Law.of(lambda t: 0.2 + t, 1e-4))):
         pull = np.random.default_rng(seed).uniform(0.3 * most, most, len(robot.cables))
@@ -402,7 +396,7 @@ def test_lengths_and_tensions_tell_the_same_story(name: str, closure: Any) -> No
         np.testing.assert_allclose(again.slip, held.slip, rtol=0, atol=1e-4)
 
 
-def test_slack_cables_do_not_rub() -> None:
+def test_slack_cables_have_no_friction() -> None:
     straight = vb.Pose(B, np.zeros(12)).cable_lengths
     shape = vb.shape_from_lengths(B, straight + np.array([-1e-3, -1e-3, 5e-3, 5e-3]))
     assert (shape.tensions[2:] == 0.0).all()
@@ -411,10 +405,10 @@ def test_slack_cables_do_not_rub() -> None:
     assert (shape.tensions[:2, -1] < 0.98 * shape.tensions[:2, 0]).all()
 
 
-# Laws that hold a cable fast, and other extremes.
+# Laws that lock a cable, and other extremes.
 
 
-def test_a_law_that_holds_a_cable_fast_is_named() -> None:
+def test_a_law_that_locks_a_cable_is_named() -> None:
     with pytest.raises(OutOfRange, match=r"joint \d+.*friction law locks a cable") as caught:
         vb.shape_from_tensions(B, [20.0, 20.0, 0.0, 0.0], friction=20.0)
     error = caught.value
@@ -431,7 +425,7 @@ def test_a_law_that_holds_a_cable_fast_is_named() -> None:
     assert vb.shapes_from_tensions(B, [[20.0, 20.0, 0.0, 0.0]], friction=20.0).status[0] == Status.OUT_OF_RANGE
 
 
-def test_a_law_that_holds_one_cable_fast_says_so_of_lengths_and_shapes_too() -> None:
+def test_a_law_that_locks_a_cable_is_named_for_lengths_and_shapes_too() -> None:
     bent = np.full(12, 0.3)
     with pytest.raises(OutOfRange, match="friction law locks a cable"):
         vb.tensions_for_shape(B, bent, friction=20.0)

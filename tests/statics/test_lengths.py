@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.oracles import mirror_chain, statics
 from tests.robots import smooth
-from tests.statics.cases import Case, random_case
+from tests.statics.cases import Case, random_case, small_motion
 
 import vertebra as vb
 from vertebra.errors import InputError
@@ -148,9 +148,7 @@ def moved_tip(case: Case, shape: Shape, lengths, column: int, **options) -> np.n
     for sign, weight in ((2, -1), (1, 8), (-1, -8), (-2, 1)):
         load = vb.Load(force=tuple(sign * size * unit[:3]), moment=tuple(sign * size * unit[3:]))
         moved = by_lengths(case.loaded(load), lengths, start=shape.angles, **options)
-        R = moved.frames[-1, :3, :3] @ shape.frames[-1, :3, :3].T
-        turn = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2
-        total += weight * np.concatenate([moved.tip - shape.tip, turn])
+        total += weight * small_motion(moved, shape)
     return total / (12 * size)
 
 

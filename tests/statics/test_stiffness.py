@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.oracles import statics
 from tests.robots import smooth
-from tests.statics.cases import Case, random_case
+from tests.statics.cases import Case, random_case, small_motion
 
 import vertebra as vb
 from vertebra.errors import InputError, OutOfRange, Unstable
@@ -40,11 +40,6 @@ def named_case(name: str) -> Case:
     return Case(smooth(robot), np.array(tensions, float), gravity, loads)
 
 
-def rotation_vector(R: np.ndarray) -> np.ndarray:
-    """Of a small rotation, to second order."""
-    return np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2
-
-
 def measured_column(case: Case, shape: Shape, column: int) -> np.ndarray:
     """(6,) motion of the tip per unit of one load component, by a fourth-order difference over re-solved shapes."""
     unit = np.eye(6)[column]
@@ -54,8 +49,7 @@ def measured_column(case: Case, shape: Shape, column: int) -> np.ndarray:
     for sign, weight in ((2, -1), (1, 8), (-1, -8), (-2, 1)):
         load = vb.Load(force=tuple(sign * size * unit[:3]), moment=tuple(sign * size * unit[3:]))
         moved = case.loaded(load).solve(start=shape.angles)
-        turn = rotation_vector(moved.frames[-1, :3, :3] @ shape.frames[-1, :3, :3].T)
-        total += weight * np.concatenate([moved.tip - shape.tip, turn])
+        total += weight * small_motion(moved, shape)
     return total / (12 * size)
 
 

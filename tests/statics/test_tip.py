@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests import robots
 from tests.robots import smooth
-from tests.statics.cases import Case
+from tests.statics.cases import Case, small_motion
 from tests.statics.test_forward import assert_same_shape
 
 import vertebra as vb
@@ -134,9 +134,7 @@ def tip_motion(case: Case, shape: Shape, cable: int, step: float) -> np.ndarray:
         tensions = case.tensions.copy()
         tensions[cable] += sign * step
         moved = vb.shape_from_tensions(case.robot, tensions, gravity=case.gravity, loads=case.loads, start=shape.angles)
-        R = moved.frames[-1, :3, :3] @ shape.frames[-1, :3, :3].T
-        turn = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2
-        total += weight * np.concatenate([moved.tip - shape.tip, turn])
+        total += weight * small_motion(moved, shape)
     return total / (12 * step)
 
 

@@ -81,15 +81,15 @@ def unreadable(*, report: Report) -> Any:
 
 
 class HeavyError(VertebraError):
-    """An error that carries something that does not pass through a pipe."""
+    """An error that carries something that cannot be pickled."""
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, result: Any) -> None:
         super().__init__(message)
-        self.cargo = lambda: 0
+        self.result = result
 
 
 def heavy_error(*, report: Report) -> None:
-    raise HeavyError("the fifth joint is stuck")
+    raise HeavyError("the fifth joint is stuck", lambda: 0)
 
 
 def noisy(*, report: Report) -> str:

@@ -190,7 +190,7 @@ def test_what_is_written_is_read(page: Running, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["hu2023-prototype", "cai2023", "lapusan2022", "dantuono2023"])
-def test_only_what_counts_is_shown_and_what_nobody_sets_has_its_first_value(page: Running, name: str) -> None:
+def test_only_what_applies_is_shown_and_what_is_not_set_has_its_first_value(page: Running, name: str) -> None:
     chance = random.Random(2)
     for tab, form in forms(page, name):
         firsts = page.good(tab.settings)

@@ -1,4 +1,4 @@
-"""The studio's thread and the process beside it: what waits, what is forgotten; values, progress, errors, crashes,
+"""The studio's thread and the process beside it: what waits, what is replaced; values, progress, errors, crashes,
 cancels.
 """
 
@@ -125,7 +125,7 @@ def test_settle_says_when_it_takes_too_long(watched: Watched) -> None:
     watched.release()
 
 
-def test_close_finishes_the_piece_in_hand_and_nothing_else() -> None:
+def test_close_finishes_what_runs_and_nothing_else() -> None:
     watched = Watched()
     watched.hold()
     watched.post("later", "later")
@@ -172,7 +172,7 @@ ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0
 
 
-class Office:
+class JobRunner:
     """Jobs with a loop of their own, and what they told."""
 
     def __init__(self) -> None:
@@ -216,15 +216,15 @@ class Told:
 
 
 @pytest.fixture(scope="module")
-def office() -> Iterator[Office]:
+def runner() -> Iterator[JobRunner]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]))
-        office = Office()
+        runner = JobRunner()
         try:
-            yield office
+            yield runner
         finally:
-            office.close()
-        assert office.faults == []
+            runner.close()
+        assert runner.faults == []
 
 
 def children() -> set[int]:
@@ -238,143 +238,143 @@ def wait_for(path: Path) -> None:
     wait_until(path.exists)
 
 
-def test_values_come_back(office: Office) -> None:
-    assert office.answer(samples.add, 1, 2) == 3
-    assert office.answer(samples.size, b"x" * 3_000_000) == 3_000_000
+def test_values_come_back(runner: JobRunner) -> None:
+    assert runner.answer(samples.add, 1, 2) == 3
+    assert runner.answer(samples.size, b"x" * 3_000_000) == 3_000_000
 
 
-def test_progress_is_reported_in_order_and_before_the_answer(office: Office) -> None:
-    told = office.start(samples.steps, 8, 0.06)
+def test_progress_is_reported_in_order_and_before_the_answer(runner: JobRunner) -> None:
+    told = runner.start(samples.steps, 8, 0.06)
     assert told.ended.wait(PATIENCE)
     assert told.answers == [8]
     assert len(told.shares) >= 1
     assert told.shares == sorted(told.shares)
     before = len(told.shares)
-    assert office.loop.settle(PATIENCE)
+    assert runner.loop.settle(PATIENCE)
     assert len(told.shares) == before
 
 
-def test_shares_lie_between_none_and_all(office: Office) -> None:
-    told = office.start(samples.wild_shares)
+def test_shares_are_between_0_and_1(runner: JobRunner) -> None:
+    told = runner.start(samples.wild_shares)
     assert told.ended.wait(PATIENCE)
     assert set(told.shares) <= {0.0, 0.5, 1.0}
     assert told.shares
 
 
-def test_typed_errors_pass_through_the_pipe(office: Office) -> None:
-    error = office.answer(samples.refused)
+def test_typed_errors_pass_through_the_pipe(runner: JobRunner) -> None:
+    error = runner.answer(samples.refused)
     assert type(error) is InputError
     assert str(error) == "tensions[2]: must be positive"
 
 
-def test_an_error_with_cargo_that_does_not_pass_keeps_its_words(office: Office) -> None:
-    error = office.answer(samples.heavy_error)
+def test_an_error_that_cannot_be_pickled_keeps_its_message(runner: JobRunner) -> None:
+    error = runner.answer(samples.heavy_error)
     assert isinstance(error, StudioError)
     assert "the fifth joint is stuck" in str(error)
 
 
-def test_a_bug_is_reported_with_its_name(office: Office) -> None:
-    error = office.answer(samples.bug)
+def test_a_bug_is_reported_with_its_name(runner: JobRunner) -> None:
+    error = runner.answer(samples.bug)
     assert isinstance(error, StudioError)
     assert "ZeroDivisionError: a bug" in str(error)
 
 
-def test_running_out_of_memory_is_reported(office: Office) -> None:
-    assert "memory" in str(office.answer(samples.out_of_memory))
+def test_running_out_of_memory_is_reported(runner: JobRunner) -> None:
+    assert "memory" in str(runner.answer(samples.out_of_memory))
 
 
 @pytest.mark.parametrize("crash", [samples.exits, samples.killed, samples.wants_out], ids=lambda job: job.__name__)
-def test_a_crash_is_reported_and_the_next_job_works(office: Office, crash: Callable[..., Any]) -> None:
+def test_a_crash_is_reported_and_the_next_job_works(runner: JobRunner, crash: Callable[..., Any]) -> None:
     for _ in range(3):
-        error = office.answer(crash)
+        error = runner.answer(crash)
         assert isinstance(error, StudioError)
         assert "ended before its answer" in str(error)
-        assert not office.jobs.busy
-        assert office.answer(samples.add, 1, 1) == 2
+        assert not runner.jobs.busy
+        assert runner.answer(samples.add, 1, 1) == 2
 
 
-def test_the_failure_itself_may_start_the_next(office: Office) -> None:
+def test_the_failure_itself_may_start_the_next(runner: JobRunner) -> None:
     told = Told()
 
     def again(error: Exception) -> None:
-        office.jobs.start(samples.add, 2, 2, done=told.done, failed=told.failed)
+        runner.jobs.start(samples.add, 2, 2, done=told.done, failed=told.failed)
 
-    office.jobs.start(samples.exits, done=told.done, failed=again)
+    runner.jobs.start(samples.exits, done=told.done, failed=again)
     assert told.ended.wait(PATIENCE)
     assert told.answers == [4]
 
 
 @pytest.mark.parametrize("function", [samples.no_pickle, samples.unreadable], ids=lambda job: job.__name__)
-def test_a_value_that_does_not_pass_is_an_error(
-    office: Office, function: Callable[..., Any], capfd: pytest.CaptureFixture[str]
+def test_a_value_that_cannot_be_pickled_is_an_error(
+    runner: JobRunner, function: Callable[..., Any], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert isinstance(office.answer(function), StudioError)
-    assert office.answer(samples.add, 1, 1) == 2
+    assert isinstance(runner.answer(function), StudioError)
+    assert runner.answer(samples.add, 1, 1) == 2
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_an_argument_that_does_not_pass_is_an_error_and_nothing_runs(office: Office) -> None:
+def test_an_argument_that_cannot_be_pickled_is_an_error_and_nothing_runs(runner: JobRunner) -> None:
     with pytest.raises(Exception, match="pickle"):
-        office.start(samples.size, lambda: 0)
-    assert not office.jobs.busy
-    assert office.answer(samples.add, 1, 1) == 2
+        runner.start(samples.size, lambda: 0)
+    assert not runner.jobs.busy
+    assert runner.answer(samples.add, 1, 1) == 2
 
 
-def test_a_process_that_was_killed_while_it_waited_costs_no_job(office: Office) -> None:
-    assert office.answer(samples.add, 1, 1) == 2
-    process = office.jobs._process
+def test_a_process_that_was_killed_while_it_waited_costs_no_job(runner: JobRunner) -> None:
+    assert runner.answer(samples.add, 1, 1) == 2
+    process = runner.jobs._process
     assert process is not None
     process.kill()
     process.wait()
-    assert office.answer(samples.add, 1, 1) == 2
+    assert runner.answer(samples.add, 1, 1) == 2
 
 
-def test_prints_do_not_get_between_the_answers(office: Office, capfd: pytest.CaptureFixture[str]) -> None:
-    assert office.answer(samples.noisy) == "quiet"
+def test_prints_do_not_get_between_the_answers(runner: JobRunner, capfd: pytest.CaptureFixture[str]) -> None:
+    assert runner.answer(samples.noisy) == "quiet"
     assert capfd.readouterr().out == ""
 
 
-def test_cancel_is_quick_and_tells_nobody(office: Office, tmp_path: Path) -> None:
-    told = office.start(samples.touch_then_sleep, str(tmp_path / "begun"))
+def test_cancel_is_quick_and_calls_nothing(runner: JobRunner, tmp_path: Path) -> None:
+    told = runner.start(samples.touch_then_sleep, str(tmp_path / "begun"))
     wait_for(tmp_path / "begun")
-    office.jobs.cancel()  # would take a minute if it waited for the job
-    assert not office.jobs.busy
-    assert office.answer(samples.add, 1, 1) == 2
+    runner.jobs.cancel()  # would take a minute if it waited for the job
+    assert not runner.jobs.busy
+    assert runner.answer(samples.add, 1, 1) == 2
     assert told.answers == []
 
 
-def test_what_has_finished_but_is_not_told_yet_is_cancelled_too(office: Office) -> None:
+def test_what_has_finished_but_is_not_told_yet_is_cancelled_too(runner: JobRunner) -> None:
     gate, begun = threading.Event(), threading.Event()
 
     def hold() -> None:
         begun.set()
         gate.wait(PATIENCE)
 
-    office.loop.post("hold", hold)
+    runner.loop.post("hold", hold)
     assert begun.wait(PATIENCE)
-    told = office.start(samples.add, 1, 2)
-    wait_until(lambda: len(office.loop._waiting) > 0)
-    office.jobs.cancel()
+    told = runner.start(samples.add, 1, 2)
+    wait_until(lambda: len(runner.loop._waiting) > 0)
+    runner.jobs.cancel()
     gate.set()
-    assert office.loop.settle(PATIENCE)
+    assert runner.loop.settle(PATIENCE)
     assert told.answers == []
 
 
-def test_starting_another_gives_up_the_first(office: Office, tmp_path: Path) -> None:
-    first = office.start(samples.touch_then_sleep, str(tmp_path / "begun"))
-    assert office.answer(samples.add, 3, 4) == 7
+def test_starting_another_ends_the_first(runner: JobRunner, tmp_path: Path) -> None:
+    first = runner.start(samples.touch_then_sleep, str(tmp_path / "begun"))
+    assert runner.answer(samples.add, 3, 4) == 7
     assert first.answers == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_starting_does_not_wait_for_the_process(office: Office) -> None:
+def test_starting_does_not_wait_for_the_process(runner: JobRunner) -> None:
     """The studio's thread must not wait until the process has read all arguments: here it reads none yet."""
-    assert office.answer(samples.add, 1, 1) == 2
-    process = office.jobs._process
+    assert runner.answer(samples.add, 1, 1) == 2
+    process = runner.jobs._process
     assert process is not None
     os.kill(process.pid, signal.SIGSTOP)
     started: list[Told] = []
-    starter = threading.Thread(target=lambda: started.append(office.start(samples.size, b"x" * 5_000_000)))
+    starter = threading.Thread(target=lambda: started.append(runner.start(samples.size, b"x" * 5_000_000)))
     starter.start()
     starter.join(PATIENCE)
     waited = starter.is_alive()
@@ -387,34 +387,34 @@ def test_starting_does_not_wait_for_the_process(office: Office) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files by /proc")
-def test_starting_and_cancelling_leaves_nothing_open(office: Office) -> None:
-    assert office.answer(samples.add, 1, 1) == 2
+def test_starting_and_cancelling_leaves_nothing_open(runner: JobRunner) -> None:
+    assert runner.answer(samples.add, 1, 1) == 2
 
     def counts() -> tuple[int, int]:
         return len(os.listdir("/proc/self/fd")), len(children())
 
     before = counts()
     for _ in range(30):
-        office.start(samples.steps, 1000, 0.1)
-        office.jobs.cancel()
-    assert office.answer(samples.add, 1, 1) == 2
+        runner.start(samples.steps, 1000, 0.1)
+        runner.jobs.cancel()
+    assert runner.answer(samples.add, 1, 1) == 2
     assert counts() == before
 
 
 def test_close_leaves_no_process_and_no_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]))
     before, threads = children(), set(threading.enumerate())
-    office = Office()
-    told = office.start(samples.touch_then_sleep, str(tmp_path / "begun"))
+    runner = JobRunner()
+    told = runner.start(samples.touch_then_sleep, str(tmp_path / "begun"))
     assert len(children() - before) == 1
     wait_for(tmp_path / "begun")
-    office.close()
+    runner.close()
     assert children() == before
     wait_until(lambda: not set(threading.enumerate()) - threads, "the end of its threads")
     assert told.answers == []
-    assert not office.jobs.busy
-    office.start(samples.add, 1, 1)
-    office.jobs.cancel()
+    assert not runner.jobs.busy
+    runner.start(samples.add, 1, 1)
+    runner.jobs.cancel()
     assert children() == before
 
 

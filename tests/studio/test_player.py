@@ -1,4 +1,4 @@
-"""Playback: at the pace of the wall clock whatever the page does, and never twice at the end."""
+"""Playback: in real time whatever the page does, and its end is told once."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_speed(screen: Screen, speed: float) -> None:
     assert screen.clock.now() - began == pytest.approx(2.0 / speed, abs=1 / 30)
 
 
-def test_pause_stays_and_play_goes_on_from_there(stepped: Screen) -> None:
+def test_play_continues_where_pause_stopped(stepped: Screen) -> None:
     stepped.player.load(np.linspace(0.0, 5.0, 501))
     stepped.player.play(4.0)
     stepped.clock.tick(4)
@@ -188,7 +188,7 @@ def test_seek_shows_the_row_that_is_due(screen: Screen) -> None:
     assert not screen.player.playing
 
 
-def test_seek_while_it_plays_goes_on_from_there(stepped: Screen) -> None:
+def test_seek_while_it_plays_continues_from_there(stepped: Screen) -> None:
     stepped.player.load(np.linspace(0.0, 100.0, 1001))
     stepped.player.play()
     stepped.clock.tick(2)
@@ -209,7 +209,7 @@ def test_at_the_end_play_starts_from_the_beginning(screen: Screen) -> None:
     assert min(row for _, row in screen.rows) < 5
 
 
-def test_loading_stops_and_stands_at_the_first(stepped: Screen) -> None:
+def test_loading_stops_and_goes_to_the_first(stepped: Screen) -> None:
     stepped.player.load(np.linspace(0.0, 50.0, 51))
     stepped.player.play()
     stepped.player.load(np.array([3.0, 4.0]))

@@ -90,10 +90,10 @@ def test_texts_stay_texts(html: str) -> None:
 
 
 @pytest.mark.parametrize(("good", "sign", "state"), [(True, "✓", "good"), (False, "✗", "bad"), (None, "?", "open")])
-def test_lamps_say_it_without_their_colour(good: bool | None, sign: str, state: str) -> None:
-    html = light("lamp", good, "Stable")
+def test_lights_have_a_sign_beside_their_colour(good: bool | None, sign: str, state: str) -> None:
+    html = light("status", good, "Stable")
     assert f'data-state="{state}"' in html
-    assert " ".join(Page(html).values["lamp"].split()) == f"{sign} Stable"
+    assert " ".join(Page(html).values["status"].split()) == f"{sign} Stable"
 
 
 def test_the_scale_of_tensions_says_its_ends() -> None:

@@ -24,6 +24,7 @@ import vertebra as vb
 from vertebra.errors import DescriptionError, StudioError
 from vertebra.statics import Shape
 from vertebra.statics.shape import Status
+from vertebra.studio import state as states
 from vertebra.studio import studio as module
 from vertebra.studio.state import RobotSource, State, from_json, from_link, to_json, to_link
 
@@ -236,7 +237,7 @@ def test_a_name_is_never_a_path(page: Running, name: str, monkeypatch: pytest.Mo
     (tmp_path / "hu2023-planar.yaml").write_text((tmp_path / "x.yaml").read_text())
     monkeypatch.chdir(tmp_path)
     read: list[str] = []
-    monkeypatch.setattr(module, "load", read.append)
+    monkeypatch.setattr(states, "load", read.append)
     for given in (name, str(tmp_path / "x.yaml")):
         error = page.do(lambda given=given: page.studio.restore(State(robot=RobotSource(name=given))))
         assert isinstance(error, StudioError)

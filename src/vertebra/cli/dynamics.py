@@ -123,7 +123,7 @@ def dynamics(
     from vertebra.dynamics.motion_samples import read_trajectory
 
     motion, notes = read_trajectory(trajectory, model)
-    loads, pull = read.loads(load, model), read.gravity(gravity)
+    loads, down = read.loads(load, model), read.gravity(gravity)
     asked = {
         "method": str(method),
         "lower": None if lower is None else read.tensions("--lower", lower, model),
@@ -135,21 +135,21 @@ def dynamics(
     }
     if method is MethodName.PROJECT and motion.dt is None and len(motion) > 1:
         notes = (*notes, "time steps differ: the acceleration of each row is changed on its own, not the path")
-    found = _allocate(model, motion, pull, loads, asked)
+    found = _allocate(model, motion, down, loads, asked)
     from vertebra.report.dynamics import DynamicsCase, dynamics_report
     from vertebra.robot.arguments import gravity_vector
     from vertebra.robot.friction import laws_for
 
-    told = tuple(note for note in notes if not note.startswith("columns not used"))
-    for note in notes:
-        if note not in told:
-            say(f"note: {note}")
+    unused = [note for note in notes if note.startswith("columns not used")]
+    for note in unused:
+        say(f"note: {note}")
+    kept = tuple(note for note in notes if note not in unused)
     more = (*_notes(model, asked), *motion_notes(model, fill_inertia, loads))
     laws = model.friction_laws if asked["friction"] is None else laws_for(len(model.cables), asked["friction"])
-    case = DynamicsCase(model, motion, found, gravity_vector(model, pull), more, told, all(law.is_none for law in laws))
+    case = DynamicsCase(model, motion, found, gravity_vector(model, down), more, kept, all(law.is_none for law in laws))
     try:
         answer(dynamics_report(case), out, as_json)
-    finally:  # also of a motion that is not feasible
+    finally:  # a motion that is not feasible is drawn too
         if plot:
             print_plot(case)
 
@@ -185,7 +185,7 @@ def _notes(robot: Robot, asked: dict[str, Any]) -> Iterator[tuple[str, str]]:
     from vertebra.robot.arguments import tension_bounds
 
     low, high = tension_bounds(robot, asked["lower"], asked["upper"])
-    yield "bounds", f"{_one_or_list(low)} to {_one_or_list(high)} N a cable"
+    yield "bounds", f"{_one_or_list(low)} to {_one_or_list(high)} N per cable"
     if asked["cone"] == ConeName.TRUE:
         yield "friction at contacts", "the true cone"
 
@@ -196,12 +196,12 @@ def _one_or_list(values: Any) -> str:
 
 
 def print_plot(case: DynamicsCase) -> None:
-    """Tensions at the base over time, in blocks."""
+    """Tensions at the base over time, in block characters."""
     from rich.text import Text
 
     base = case.allocation.base_tensions
     top, out = float(base.max()), console()
-    curves = {f"cable {k}": pull for k, pull in enumerate(base.T, 1)}
+    curves = {f"cable {k}": tension for k, tension in enumerate(base.T, 1)}
     out.print()
     span = f"{case.time[0]:g} to {case.time[-1]:g} s"
     out.print(Text(f"Tensions at the base over {span}, 0 to {top:.4g} N", style="bold"))

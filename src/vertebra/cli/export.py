@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from vertebra.cli.answer import AsJson, answer
+from vertebra.cli.options import RobotArgument
 
 
 class Format(StrEnum):
@@ -19,7 +20,7 @@ class Format(StrEnum):
 
 
 def export(
-    robot: Annotated[str, typer.Argument(metavar="ROBOT", help="Preset name or path of a robot file.")],
+    robot: RobotArgument,
     to: Annotated[Format, typer.Option("--to", help="MuJoCo's MJCF, or URDF.")],
     out: Annotated[Path | None, typer.Option("--out", help="Write this file instead of printing the XML.")] = None,
     as_json: AsJson = False,

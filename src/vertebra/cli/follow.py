@@ -72,10 +72,10 @@ def follow(
         "outer_tensions": read.tensions("--tensions", tensions, outer_robot),
         "inner_tensions": read.tensions("--inner-tensions", inner_tensions, inner_robot),
         "gravity": read.gravity(gravity),
-        "tip_load": read.vector("--tip-load", tip_load, read.Quantity("N", "0.5 N", "force component"), "0,-0.3,0"),
+        "tip_load": read.vector("--tip-load", tip_load, read.FORCE_COMPONENT, "0,-0.3,0"),
         "come_back": come_back,
         "check": not no_check,
-        **_way(outer_robot, path, commands, steps),
+        **_what_to_follow(outer_robot, path, commands, steps),
     }
     from vertebra.follow.journey import follow_the_leader
     from vertebra.report.follow import journey_report
@@ -83,8 +83,8 @@ def follow(
     answer(journey_report(follow_the_leader(outer_robot, inner_robot, **question)), out, as_json)
 
 
-def _way(robot: Robot, path: Path | None, commands: Path | None, steps: Path | None) -> dict[str, Any]:
-    """Where to go, as the one argument that was given."""
+def _what_to_follow(robot: Robot, path: Path | None, commands: Path | None, steps: Path | None) -> dict[str, Any]:
+    """The one of path, commands and steps that was given, as an argument of the call."""
     from vertebra.robot.table_file import TIP, Column
 
     if path is not None:

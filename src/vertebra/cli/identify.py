@@ -18,13 +18,9 @@ import typer
 from vertebra.cli import options as read
 from vertebra.cli.answer import AsJson, CommandError, answer, console, require_suffix, say
 from vertebra.cli.options import ClosureName, ClosureOption, GravityOption, Quantity, vector
+from vertebra.cli.progress import PATIENCE
 
 app = typer.Typer(help="Identify parameters from measurements.", no_args_is_help=True)
-
-
-@app.callback()
-def _options() -> None:
-    """Identify parameters from measurements."""
 
 
 def _answer_simulated(out: Path, text: str, words: str) -> None:
@@ -291,9 +287,6 @@ def _numbers(option: str, text: str, counts: tuple[int, ...] = ()) -> list[float
 
 # Parameters of a robot from measured shapes.
 
-PATIENCE = 1.0
-"""s; a fit that takes longer shows its progress."""
-
 
 @app.command("shape")
 def shape(
@@ -376,7 +369,7 @@ def _si(value: float | None, unit: float) -> float | None:
 
 @contextmanager
 def watching() -> Iterator[Callable[[int, float], None]]:
-    """A line on a terminal's stderr that shows the progress of a long fit."""
+    """The progress of a long fit as a line on stderr, if that is a terminal."""
     from rich.status import Status
 
     began, status = time.monotonic(), Status("fitting", console=console(stderr=True))

@@ -41,6 +41,23 @@ LoadOption = Annotated[
         "Repeat for more loads.",
     ),
 ]
+TensionsOption = Annotated[
+    str | None,
+    typer.Option("--tensions", "-t", help="Tension of each cable in N, separated by commas; one number for all."),
+]
+LengthsOption = Annotated[
+    str | None, typer.Option("--lengths", help='Unstretched length of each cable: "120, 118, 120, 122 mm".')
+]
+ShorteningsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--shortenings", help='What each cable is pulled in from straight; negative is let out: "6, -1, -9, -1 mm".'
+    ),
+]
+StiffnessEAOption = Annotated[
+    str | None,
+    typer.Option("--stiffness-EA", help='Elasticity of the cables for --lengths and --shortenings: "20 kN".'),
+]
 StartOption = Annotated[
     str | None, typer.Option("--start", help='Joint angles to start from: "10 deg" for all, or one per joint.')
 ]
@@ -64,6 +81,8 @@ class Quantity(NamedTuple):
 TENSION = Quantity("N", "5 N", "tension")
 LENGTH = Quantity("m", "120 mm", "length")
 ANGLE = Quantity("rad", "10 deg", "angle")
+FORCE_COMPONENT = Quantity("N", "0.5 N", "force component")
+COORDINATE = Quantity("m", "5 mm", "coordinate")
 
 
 def quantities(option: str, text: str, quantity: Quantity) -> list[float]:
@@ -156,7 +175,7 @@ def notice_missing_unit(option: str, text: str, values: list[float], robot: Robo
 
 
 def _is_bare(text: str) -> bool:
-    return not re.search(r"[a-zA-Zµμ]", text.replace("e", "").replace("E", ""))
+    return not re.search(r"[a-zA-Zµμ°]", text.replace("e", "").replace("E", ""))
 
 
 def need_cables(option: str, robot: Robot) -> None:
@@ -169,8 +188,9 @@ def gravity(text: str | None) -> Any:
     """None, a mount name, or (gx, gy, gz) in m/s^2."""
     from vertebra.robot.description import MOUNTS
 
-    if text is None or text.strip().lower() in MOUNTS:
-        return text.strip().lower() if text is not None else None
+    mount = None if text is None else text.strip().lower()
+    if text is None or mount in MOUNTS:
+        return mount
     if not any(letter.isdigit() for letter in text):
         raise CommandError(f'--gravity {text!r}: give {", ".join(MOUNTS)}, or a vector such as "0,0,-9.8" in m/s^2')
     return vector("--gravity", text, Quantity("m/s^2", "-9.8", "component"), "0,0,-9.8")
@@ -185,6 +205,13 @@ def vector(option: str, text: str, quantity: Quantity, example: str) -> tuple[fl
     return x, y, z
 
 
+def offset(option: str, text: str, quantity: Quantity, example: str, robot: Robot) -> tuple[float, float, float]:
+    """Three lengths, m; a forgotten unit is noticed."""
+    found = vector(option, text, quantity, example)
+    notice_missing_unit(option, text, list(found), robot)
+    return found
+
+
 def load(text: str, robot: Robot) -> Any:
     """A `vertebra.Load` from "fx,fy,fz[;mx,my,mz][@LINK[:px,py,pz]]"."""
     import vertebra
@@ -192,9 +219,9 @@ def load(text: str, robot: Robot) -> Any:
     from vertebra.robot.arguments import link_index
 
     what, at, where = text.partition("@")
-    pull, with_moment, turn = what.partition(";")
+    push, with_moment, turn = what.partition(";")
     number, with_point, place = where.partition(":")
-    force = vector("--load", pull, Quantity("N", "0.5 N", "force component"), "0,0,-0.1")
+    force = vector("--load", push, FORCE_COMPONENT, "0,0,-0.1")
     moment = (0.0, 0.0, 0.0)
     if with_moment:
         moment = vector("--load", turn, Quantity("N*m", "0.01 N*m", "moment component"), "0,0,0.01")
@@ -208,10 +235,7 @@ def load(text: str, robot: Robot) -> Any:
                 f"--load {text!r}: behind @ comes a link, 0 (base) to {len(robot.joints)}, or -1 for the last, "
                 f"not {number.strip()!r}"
             ) from None
-    point = None
-    if with_point:
-        point = vector("--load", place, Quantity("m", "5 mm", "coordinate"), "0,0,5 mm")
-        notice_missing_unit("--load", place, list(point), robot)
+    point = offset("--load", place, COORDINATE, "0,0,5 mm", robot) if with_point else None
     return vertebra.Load(force=force, moment=moment, link=link, point=point)
 
 
@@ -343,7 +367,7 @@ def _presliding(text: str, robot: Robot) -> float:
 SECONDS = Quantity("s", "2 s", "time")
 FillInertiaOption = Annotated[
     bool,
-    typer.Option("--fill-inertia", help="Take links whose inertia the robot file does not give for solid cylinders."),
+    typer.Option("--fill-inertia", help="Treat links whose inertia the robot file does not give as solid cylinders."),
 ]
 MotionOutOption = Annotated[
     Path | None,
@@ -375,7 +399,7 @@ def one_time(option: str, text: str) -> float:
 
 
 def motion_notes(robot: Robot, filled: bool, loads: Sequence[Any]) -> Iterator[tuple[str, str]]:
-    """What was asked for beside the usual, as rows of a table of facts."""
+    """What was asked for beyond the defaults, as rows of a table of facts."""
     if filled:
         yield "inertia", "of solid cylinders where the robot file gives none"
     from vertebra.report.document import vector
@@ -495,7 +519,7 @@ def _ball_words(form: str, angles: list[float]) -> str:
 def _notice_degrees(option: str, text: str, bend: float, robot: Robot) -> None:
     """A number without a unit that no joint can bend to was meant in degrees."""
     limit = float(robot.joints["limit"].max())
-    if abs(bend) > limit and not re.search(r"[a-zA-Z°]", text.replace("e", "").replace("E", "")):
+    if abs(bend) > limit and _is_bare(text):
         raise CommandError(
             f"{option} {text!r}: a bend of {bend:g} rad is past the limit of every joint; degrees? write deg behind it"
         )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FromStateOption = Annotated[
     Path | None,
-    typer.Option("--from-state", help="Go on from where --save-state left off; default: from the straight robot."),
+    typer.Option("--from-state", help="Continue from where --save-state left off; default: from the straight robot."),
 ]
 SaveStateOption = Annotated[
     Path | None, typer.Option("--save-state", help="Write where the path ends, with the history of its cables: .json.")
@@ -49,10 +49,8 @@ def open_path(robot: Robot, rules: dict[str, Any], from_state: Path | None) -> S
     return path
 
 
-def answer_path(
-    path: ShapePath, walked: Walked, state: Path | None, out: Path | None, as_json: bool
-) -> None:  # fmt: skip
-    """Keep the state, then answer."""
+def answer_path(path: ShapePath, walked: Walked, state: Path | None, out: Path | None, as_json: bool) -> None:
+    """Save the state, then answer."""
     from vertebra.report.path import path_report
 
     report = path_report(walked)
@@ -65,26 +63,26 @@ def walk_rows(path: ShapePath, rows: Sequence[dict[str, Any]], names: Sequence[s
     """Step through arguments of `ShapePath.step`; a row without a shape is named."""
     from vertebra.report.path import Walked
 
-    before, pulls, shapes, works = path.friction_work, [], [], []
+    before, tensions, shapes, works = path.friction_work, [], [], []
     for number, (row, name) in enumerate(zip(rows, names, strict=True), 1):
         try:
             shapes.append(path.step(**row, substeps=substeps))
         except VertebraError as error:
             raise RowError(name, number, error) from error
         works.append(path.friction_work)
-        pulls.append(row.get("tensions", shapes[-1].tensions_at_base))
-    return Walked(collect(path.robot, pulls, shapes, works), shapes[-1], before, substeps)
+        tensions.append(row.get("tensions", shapes[-1].tensions_at_base))
+    return Walked(collect(path.robot, tensions, shapes, works), shapes[-1], before, substeps)
 
 
-def collect(robot: Robot, pulls: Sequence[Any], shapes: Sequence[Shape], works: Sequence[float]) -> Walk:
-    """Shapes as one walk; `pulls` are the tensions at the base, N."""
+def collect(robot: Robot, tensions: Sequence[Any], shapes: Sequence[Shape], works: Sequence[float]) -> Walk:
+    """Shapes as one walk; `tensions` at the base, N."""
     import numpy as np
 
     from vertebra.statics.path import Walk
 
     return Walk(
         robot,
-        np.array(pulls, dtype=np.float64),
+        np.array(tensions, dtype=np.float64),
         np.array([shape.angles for shape in shapes]),
         np.array([shape.tip for shape in shapes]),
         np.array([shape.lengths for shape in shapes]),
@@ -94,7 +92,7 @@ def collect(robot: Robot, pulls: Sequence[Any], shapes: Sequence[Shape], works: 
 
 
 def lead(path: ShapePath, tips: Sequence[Sequence[float]], names: Sequence[str], goal: dict[str, Any]) -> Walked:
-    """Each tip from where the one before has left the robot; a row out of reach goes as near as it can."""
+    """Bring the tip to each place in turn, from the shape before; out of reach, it goes as near as it can."""
     import numpy as np
 
     import vertebra
@@ -102,7 +100,7 @@ def lead(path: ShapePath, tips: Sequence[Sequence[float]], names: Sequence[str],
     from vertebra.statics.shape import Status
 
     before = path.friction_work
-    pulls: list[Any] = []
+    tensions: list[Any] = []
     shapes: list[Shape] = []
     works: list[float] = []
     reached: list[bool] = []
@@ -111,11 +109,11 @@ def lead(path: ShapePath, tips: Sequence[Sequence[float]], names: Sequence[str],
         if found.shape.status != Status.SOLVED:
             raise CommandError(f"{name}: no tensions within the bounds give a stable shape; change --lower and --upper")
         shapes.append(path.step(found.tensions))
-        pulls.append(found.tensions)
+        tensions.append(found.tensions)
         works.append(path.friction_work)
         reached.append(found.reached)
     wanted = Wanted(np.array(tips, dtype=np.float64), tuple(reached))
-    return Walked(collect(path.robot, pulls, shapes, works), shapes[-1], before, wanted=wanted, names=names)
+    return Walked(collect(path.robot, tensions, shapes, works), shapes[-1], before, wanted=wanted, names=names)
 
 
 def places(robot: Robot, tip: str | None, file: Path | None) -> Iterator[tuple[str, list[float]]]:
@@ -135,7 +133,7 @@ def places(robot: Robot, tip: str | None, file: Path | None) -> Iterator[tuple[s
         yield rows.name(i), values
 
 
-# Where a path has come to, as a JSON file.
+# Where a path has ended, as a JSON file.
 
 
 def save_state(path: ShapePath, file: Path) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 WORST = "worst"
 LEAST_DIRECTIONS, MOST_DIRECTIONS = 20, 100_000
 MOST_LINKS = 40
-"""Bodies beyond this number would make a page that no browser likes."""
+"""More bodies than this make a page too large for a browser."""
 
 ShapeOption = Annotated[
     str,
@@ -77,7 +77,6 @@ SocketOption = Annotated[
         help='Angle of the socket\'s rim from the axis of its link: "40 deg"; default: as in the file.',
     ),
 ]
-LENGTH_PER_N = read.Quantity("m", "5 mm", "component")
 
 
 def payload(
@@ -141,8 +140,8 @@ def payload(
     model = load_robot(robot)
     given = ball_shape("--shape", shape, model)
     rules = {
-        "point": _point(point, model),
-        "moment_per_force": _couple(moment_per_force, model),
+        "point": None if point is None else read.offset("--point", point, read.COORDINATE, "0,0,5 mm", model),
+        "moment_per_force": _moment_per_force(moment_per_force, model),
         "gravity": read.gravity(gravity),
         "loads": read.loads(load, model),
         "friction": friction_rules(friction, None, ClosureName.VIRTUAL_WORK, model)["friction"],
@@ -187,9 +186,9 @@ class Found(NamedTuple):
     case: PayloadCase
     payload: Payload
     aimed: str
-    """Where the direction came from, where the reader did not give it."""
+    """Where the direction came from; empty where it was given."""
     best: BestTensions | None = None
-    """Where tensions were sought."""
+    """With --best."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +236,7 @@ class Question:
         return Found(self._case(best.tensions), best.payload, aimed, best)
 
     def map(self, found: Found, asked: bool) -> PayloadMap:
-        """Every direction, with the tensions of the answer, and with equal ones where it looked for the best."""
+        """Every direction, with the tensions of the answer, and also with equal ones where the best were sought."""
         import vertebra
         from vertebra.report.payload_map import BEST, EQUAL, GIVEN, PayloadMap
 
@@ -245,12 +244,12 @@ class Question:
         sets = {GIVEN: found.case.tensions.tolist()}
         if best is not None:
             sets = {BEST: best.tensions.tolist(), EQUAL: best.equal_tensions.tolist()}
-        pulls = list(sets.values())
-        payloads = vertebra.payload_map(self.robot, *self.given.shape, pulls, self.count, self.links, **self.rules)
+        tensions = list(sets.values())
+        payloads = vertebra.payload_map(self.robot, *self.given.shape, tensions, self.count, self.links, **self.rules)
         special: tuple[Payload, ...] = ()
         if asked:
             special = tuple(
-                self._payload(pull, found.payload.direction, link) for link in self.links for pull in pulls
+                self._payload(each, found.payload.direction, link) for link in self.links for each in tensions
             )  # fmt: skip
         return PayloadMap(found.case, payloads, sets, special, best)
 
@@ -278,10 +277,8 @@ class Question:
 # What a person types.
 
 
-def _direction(
-    text: str | None, gravity: Floats, of_a_map: bool = False
-) -> tuple[tuple[float, float, float] | None, str]:
-    """The direction, none for the worst one, and where it came from; a map can do without."""
+def _direction(text: str | None, gravity: Floats, of_a_map: bool) -> tuple[tuple[float, float, float] | None, str]:
+    """The direction, none for the worst one, and where it came from; a map needs none."""
     if text is None:
         if not gravity.any():
             if of_a_map:
@@ -316,22 +313,11 @@ def _links(text: str, robot: Robot) -> list[int]:
     return list(dict.fromkeys(found))
 
 
-def _point(text: str | None, robot: Robot) -> tuple[float, float, float] | None:
-    """In the link's frame, m."""
+def _moment_per_force(text: str | None, robot: Robot) -> tuple[float, float, float] | None:
+    """m."""
     if text is None:
         return None
-    found = read.vector("--point", text, read.Quantity("m", "5 mm", "coordinate"), "0,0,5 mm")
-    read.notice_missing_unit("--point", text, list(found), robot)
-    return found
-
-
-def _couple(text: str | None, robot: Robot) -> tuple[float, float, float] | None:
-    """Moment per force, m."""
-    if text is None:
-        return None
-    found = read.vector("--moment-per-force", text, LENGTH_PER_N, "0,5,0 mm")
-    read.notice_missing_unit("--moment-per-force", text, list(found), robot)
-    return found
+    return read.offset("--moment-per-force", text, read.Quantity("m", "5 mm", "component"), "0,5,0 mm", robot)
 
 
 def _socket_limit(text: str | None, robot: Robot) -> Any:
@@ -353,7 +339,7 @@ def _count(count: int) -> int:
 
 
 def _notes(rules: dict[str, Any], friction: str) -> Iterator[tuple[str, str]]:
-    """What was asked for beside the usual, as rows of a table of facts."""
+    """What was asked for beyond the defaults, as rows of a table of facts."""
     if rules["moment_per_force"] is not None:
         x, y, z = (f"{1e3 * value:g}" for value in rules["moment_per_force"])
         yield "with a moment", f"of ({x}, {y}, {z}) N*mm per N"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vertebra.cli.answer import AsJson, CommandError, answer, require_suffix, say
+from vertebra.cli.options import RobotArgument
 from vertebra.cli.sense_options import RAW_FILES, new_file
 from vertebra.errors import InputError
 
@@ -28,7 +29,7 @@ Recorded = dict[str, "list[Frame] | None"]
 
 
 def calibrate(
-    robot: Annotated[str, typer.Argument(metavar="ROBOT", help="Preset name or path of a robot file.")],
+    robot: RobotArgument,
     straight: Annotated[
         Path | None, typer.Option("--straight", help="Recording at rest: all links parallel, the base level.")
     ] = None,

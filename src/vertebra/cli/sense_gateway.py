@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vertebra.sensing.wire.gateway import Gateway
 
 SLOWEST = 40
-"""Hz; the age in an answer ends at 25.5 ms."""
+"""Hz; the age in an answer is 25.5 ms at most."""
 KINDS = {"angles": ANGLES, "gyro": GYRO, "quaternion": QUATERNION}
 
 
@@ -56,7 +56,7 @@ def gateway(
     limit = duration_seconds(duration)
     most = most_samples_per_second(baud)
     if sync is not None and sync > most:
-        say(f"warning: {baud} baud carry {most:.0f} Hz of one packet at most, SYNC at {sync:g} Hz gets samples twice")
+        say(f"warning: {baud} baud carry {most:.0f} Hz of one packet at most; SYNC at {sync:g} Hz gets samples twice")
     delay = 1 / most if delay_ms is None else delay_ms / 1000
     with open_bus(bus) as wires, open_serial(serial, baud) as line:
         options: dict[str, Any] = {"kinds": _kinds(kinds), "field": field, "delay": delay}
@@ -76,14 +76,14 @@ def _kinds(text: str) -> list[int]:
 
 
 def _watch() -> Callable[[Heartbeat], None]:
-    """Warns about a sensor that is silent or slow; once for each time that it becomes so."""
+    """Warns whenever the sensor becomes silent or slow."""
     warned = ""
 
-    def look(heartbeat: Heartbeat) -> None:
+    def check(heartbeat: Heartbeat) -> None:
         nonlocal warned
         warning = ""
         if not heartbeat.rate:
-            warning = "no orientation comes from the sensor; is the baud rate its own, is its output on?"
+            warning = "no orientation comes from the sensor; check its baud rate and that its output is on"
         elif heartbeat.rate < SLOWEST:
             warning = (
                 f"{heartbeat.rate} Hz from the sensor; below {SLOWEST} Hz samples are older than an answer can say"
@@ -92,7 +92,7 @@ def _watch() -> Callable[[Heartbeat], None]:
             say(f"warning: {warning}")
         warned = warning
 
-    return look
+    return check
 
 
 def gateway_report(worker: Gateway) -> Report:

@@ -86,10 +86,11 @@ def hil(
 
     model = vertebra.load(robot)
     sensors = _sensor_model(profile, noise, drops, twist, quaternions)
-    reach, pace = _one_angle("--amplitude", amplitude), read.quantities("--speed", speed, SPEED)[0]
     setup = HilSetup(
         robot=model,
-        motion=Motion.wander(model, seed, amplitude=reach, speed=pace),
+        motion=Motion.wander(
+            model, seed, amplitude=_one("--amplitude", amplitude), speed=_one("--speed", speed, SPEED)
+        ),
         model=sensors,
         url=bus or local_url(),
         duration=one_time("--duration", duration),
@@ -126,7 +127,7 @@ def _sensor_model(
     if drops is not None:
         changes["drops"] = drops
     if twist is not None:
-        changes["twist"] = _one_angle("--twist", twist)
+        changes["twist"] = _one("--twist", twist)
     made: SensorModel = getattr(SensorModel, profile.value)(**changes)
     return made
 
@@ -147,17 +148,17 @@ def _failures(texts: list[str] | None, robot: Robot) -> dict[int, float]:
 
 
 def _base(text: str | None) -> Floats | None:
-    """(3, 3) a base tipped from upright; None: as the robot's gravity says."""
+    """(3, 3) rotation of a base tilted from upright; None: as the robot's gravity says."""
     if text is None:
         return None
     from vertebra.sensing.simulated.motion import tilted_base
 
-    return tilted_base(_one_angle("--base", text))
+    return tilted_base(_one("--base", text))
 
 
-def _one_angle(option: str, text: str) -> float:
-    """rad"""
-    values = read.quantities(option, text, read.ANGLE)
+def _one(option: str, text: str, quantity: read.Quantity = read.ANGLE) -> float:
+    """One value, SI."""
+    values = read.quantities(option, text, quantity)
     if len(values) != 1 or not math.isfinite(values[0]):
-        raise CommandError(f'{option} {text!r}: give one angle, such as "60 deg"')
+        raise CommandError(f'{option} {text!r}: give one {quantity.what}, such as "{quantity.example}"')
     return values[0]

@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 LINE_EVERY = 1.0
 """s between lines when there is no terminal."""
 FRAME_EVERY = 0.2
-"""s between pictures of the dashboard."""
+"""s between updates of the dashboard."""
 SWITCH_AFTER = 5e-5
-"""s: so soon, and not after Python's 5 ms, a thread with a frame gets its turn while another draws the dashboard."""
+"""s, instead of Python's 5 ms: how long a thread with a frame waits while another draws the dashboard."""
 
 
 def live(
@@ -129,7 +129,7 @@ def _show(
 
 @contextlib.contextmanager
 def _ready_for_frames() -> Iterator[None]:
-    """Python set up for short answers: quick turns of threads, and no search for garbage in what was loaded before."""
+    """Python set up for low latency: threads switch sooner, and the garbage collector skips what was loaded before."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_AFTER)
     gc.collect()

@@ -253,7 +253,6 @@ def convert(
     if out.exists() and out.samefile(source):
         raise CommandError(f"OUT {out}: is the recording itself; choose another name")
     want = out.suffix.lower()
-    fault: RecordingError | None = None
     if have == ".mcap":
         found, fault = _convert_shapes(source, out, want)
     elif want == ".mcap":

@@ -15,11 +15,15 @@ from vertebra.cli.options import (
     ClosureOption,
     FrictionOption,
     GravityOption,
+    LengthsOption,
     LoadOption,
     OutOption,
     PreslidingOption,
     RobotArgument,
+    ShorteningsOption,
     StartOption,
+    StiffnessEAOption,
+    TensionsOption,
     friction_rules,
 )
 from vertebra.cli.path import FromStateOption, SaveStateOption, answer_path, open_path, walk_rows
@@ -33,23 +37,10 @@ DEFAULT_TENSIONS = "1:20"
 
 def shape(
     robot: RobotArgument,
-    tensions: Annotated[
-        str | None,
-        typer.Option("--tensions", "-t", help="Tension of each cable in N, separated by commas; one number for all."),
-    ] = None,
-    lengths: Annotated[
-        str | None, typer.Option("--lengths", help='Rest length of each cable: "120, 118, 120, 122 mm".')
-    ] = None,
-    shortenings: Annotated[
-        str | None,
-        typer.Option(
-            "--shortenings", help='What each cable is pulled in from straight; negative is let out: "6, -1, -9, -1 mm".'
-        ),
-    ] = None,
-    stiffness_EA: Annotated[
-        str | None,
-        typer.Option("--stiffness-EA", help='Elasticity of the cables for --lengths and --shortenings: "20 kN".'),
-    ] = None,
+    tensions: TensionsOption = None,
+    lengths: LengthsOption = None,
+    shortenings: ShorteningsOption = None,
+    stiffness_EA: StiffnessEAOption = None,
     path: Annotated[
         Path | None,
         typer.Option("--path", help="CSV with a row of tensions t1_N,t2_N,... per step; slip has a history."),
@@ -129,8 +120,7 @@ def shape(
 
     if branches:
         _refuse("--branches, which asks about tensions", lengths=lengths, shortenings=shortenings)
-        pulls = read.tensions("--tensions", tensions or "", model)
-        found = vertebra.equilibria(model, pulls, **forces, **more)
+        found = vertebra.equilibria(model, read.tensions("--tensions", tensions or "", model), **forces, **more)
         if not found.shapes:
             raise CommandError("--branches: no stable shape within the range of every joint; pull the cables harder")
         answer(branches_report(found), out, as_json)

@@ -19,10 +19,14 @@ from vertebra.cli.options import (
     FillInertiaOption,
     FrictionOption,
     GravityOption,
+    LengthsOption,
     LoadOption,
     MotionOutOption,
     PreslidingOption,
     RobotArgument,
+    ShorteningsOption,
+    StiffnessEAOption,
+    TensionsOption,
     friction_rules,
     motion_notes,
     motion_robot,
@@ -86,24 +90,11 @@ EveryOption = Annotated[int, typer.Option("--every", metavar="N", help="Keep eve
 
 def simulate(
     robot: RobotArgument,
-    tensions: Annotated[
-        str | None,
-        typer.Option("--tensions", "-t", help="Tension of each cable in N, separated by commas; one number for all."),
-    ] = None,
-    lengths: Annotated[
-        str | None, typer.Option("--lengths", help='Unstretched length of each cable: "120, 118, 120, 122 mm".')
-    ] = None,
-    shortenings: Annotated[
-        str | None,
-        typer.Option(
-            "--shortenings", help='What each cable is pulled in from straight; negative is let out: "6, -1, -9, -1 mm".'
-        ),
-    ] = None,
+    tensions: TensionsOption = None,
+    lengths: LengthsOption = None,
+    shortenings: ShorteningsOption = None,
     tensions_file: TensionsFileOption = None,
-    stiffness_EA: Annotated[
-        str | None,
-        typer.Option("--stiffness-EA", help='Elasticity of the cables for --lengths and --shortenings: "20 kN".'),
-    ] = None,
+    stiffness_EA: StiffnessEAOption = None,
     duration: DurationOption = None,
     dt: StepOption = "1 ms",
     start: MotionStartOption = STRAIGHT,
@@ -281,16 +272,13 @@ def _start(text: str, robot: Robot, driven: Drive, rules: dict[str, Any], elasti
         return read.angles("--start", text, robot), f"{text.strip()}, at rest"
     import vertebra
 
-    forces = {name: rules[name] for name in ("gravity", "loads", "friction")}
+    held, holding = driven.at_start | elastic, "the cables"
+    if rest:
+        tensions = read.tensions("--start", rest, robot)
+        held, holding = {"tensions": tensions}, f"{_list(tensions)} N"
+    solve = vertebra.shape_from_tensions if "tensions" in held else vertebra.shape_from_lengths
     try:
-        if rest:
-            pulls = read.tensions("--start", rest, robot)
-            return vertebra.shape_from_tensions(robot, pulls, **forces).angles, f"what {_list(pulls)} N hold, at rest"
-        hold = vertebra.shape_from_tensions if "tensions" in driven.at_start else vertebra.shape_from_lengths
-        more = {} if "tensions" in driven.at_start else elastic
-        return hold(robot, **driven.at_start, **more, **forces).angles, "what the cables hold, at rest"
-    except CommandError:
-        raise
+        return solve(robot, **held, **rules).angles, f"what {holding} hold, at rest"
     except VertebraError as error:
         raise CommandError(f"--start {text!r}: {error}") from None
 

@@ -1,4 +1,4 @@
-"""Ctrl-C and `kill` as a wish to end, for commands that have files to finish."""
+"""Ctrl-C and `kill` as a request to stop, for commands that have files to finish."""
 
 from __future__ import annotations
 

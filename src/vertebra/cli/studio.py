@@ -25,7 +25,7 @@ def studio(
     token: Annotated[
         str | None,
         typer.Option(
-            "--token", help="What a window must show, 16 characters or more; default: a random one where needed."
+            "--token", help="Secret that a window must show, 16 characters or more; default: a random one where needed."
         ),
     ] = None,
     folder: Annotated[
@@ -58,7 +58,7 @@ def studio(
             studio.close()
 
 
-# A program that runs for days returns memory that it no longer needs.
+# A program that runs for days should return memory that it no longer needs.
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 """Names of glibc's settings (malloc.h)."""

@@ -142,7 +142,7 @@ def contact_table(robot: Robot, min_contact_force: float, true_cone: bool) -> Fl
 # How much a cable's tension may change along it: friction where it bends (capstan).
 #
 # In the gap of joint j a cable leaves one link and enters the next at half the joint's angle to either. Inside the
-# link after joint j it so bends by |q_j|/2 and |q_j+1|/2, and by friction the tensions before and after that link may
+# link after joint j it bends by |q_j|/2 and |q_j+1|/2, so that friction lets the tensions before and after that link
 # differ by factors up to exp(grip), grip = mu(|q_j|/2) |q_j|/2 + mu(|q_j+1|/2) |q_j+1|/2, mu taken at each of the two
 # bends.
 
@@ -167,7 +167,7 @@ def tensions_at_base(first: Floats, grips: Floats, low: Floats) -> Floats:
 
 
 class JointNeeds(NamedTuple):
-    """N states."""
+    """What N states need."""
 
     tau: Floats
     """(N, n) N*m."""
@@ -255,8 +255,9 @@ def balanced_tensions(
 def nearest_accelerations(moving: Moving, motion: States, needs: JointNeeds, low: Floats, high: Floats) -> Floats:
     """qdd' (N, n) in rad/s^2 with the least (qdd' - qdd) . M (qdd' - qdd), of each state on its own.
 
-    By that measure, says Gauss, a body moves as near as it can to how it would move without constraints. A torque e out
-    of balance changes the acceleration by M^-1 e, so this is least squares in L^-1 e with M = L L^T.
+    Gauss's principle of least constraint: by this measure a body stays as near as it can to its motion without
+    constraints. A torque e out of balance changes the acceleration by M^-1 e, so this is least squares in L^-1 e with
+    M = L L^T.
     """
     M = mass_matrices_at(moving, motion.q)
     L = np.linalg.cholesky(M)
@@ -269,7 +270,7 @@ def nearest_accelerations(moving: Moving, motion: States, needs: JointNeeds, low
     return qdd
 
 
-# Which cable tensions give this motion?
+# The public call and its result.
 
 Method = Literal["shared", "per_link", "capstan", "project"]
 Cone = Literal["box", "true"]
@@ -388,7 +389,7 @@ def allocate_tensions(
 def _projected(
     moving: Moving, motion: States, needs: JointNeeds, low: Floats, high: Floats, dt: float | None
 ) -> tuple[States, bool]:
-    """The nearest motion, and whether the search for it came to its end."""
+    """The nearest motion, and whether the search for it converged."""
     if dt is None or motion.single:
         return motion._replace(qdd=nearest_accelerations(moving, motion, needs, low, high)), True
     from vertebra.dynamics.nearest_motion import nearest_trajectory
@@ -447,7 +448,7 @@ def _infeasible(result: Allocation) -> Infeasible:
     unit = result.violations[0].unit
     worst = max((violation for violation in result.violations if violation.unit == unit), key=lambda v: v.amount)
     joints = len({(violation.step, violation.joint) for violation in result.violations})
-    places = "one joint" if joints == 1 else f"{joints} joints of all steps"
+    places = "one joint" if joints == 1 else f"{joints} joints over all steps"
     return Infeasible(
         worst.joint, worst.constraint, worst.amount,
         f"no tensions give this motion within the constraints, at {places}; most of all {worst.message}; widen the "

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vertebra.dynamics.equations_of_motion import angle_derivatives, mass_matrix, rate_derivatives, required_torques
-from vertebra.dynamics.problem import Moving, States, joint_damping, states
+from vertebra.dynamics.problem import Moving, joint_damping, states
 from vertebra.errors import InputError
 from vertebra.mechanics.kernels.newton import inspect_pose
 from vertebra.mechanics.kinematics import Pose
@@ -118,7 +118,8 @@ def linearise(
 
     K, torques, scale = _stiffness(moving, angles, pull)
     M = mass_matrix(robot, angles)
-    segments = Pose(robot, angles).cable_segments
+    pose = Pose(robot, angles)
+    segments = pose.cable_segments
     arms = segments.first.T  # (n, cables): torque per newton, negated
     per_input = np.ones(len(pull))
     if stiffness_EA is not None:
@@ -127,18 +128,17 @@ def linearise(
         K += (arms * spring) @ arms.T
 
     # What moves, without weight and loads, whose part in the stiffness is analytic.
-    inertia, still = Moving.of(robot, np.zeros(3), ()), np.zeros_like(angles)
-    state = States(True, angles[None], rates[None], still[None])
+    inertia = Moving.of(robot, np.zeros(3), ())
     torques += required_torques(inertia, state, False)[0] + losses * rates
     rises = np.asarray(-np.linalg.solve(M, torques), dtype=np.float64)
-    motion = States(False, angles[None], rates[None], rises[None])
+    motion = state._replace(single=False, qdd=rises[None])
     by_q = K + angle_derivatives(inertia, motion)[0]
     by_qd = rate_derivatives(inertia, motion)[0] + np.diag(losses)
 
     n, c = arms.shape
     A = np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, by_q), -np.linalg.solve(M, by_qd)]])
     B = np.vstack([np.zeros((n, c)), -np.linalg.solve(M, arms * per_input)])
-    seen = Pose(robot, angles).jacobian(link, point)[:3] if outputs == "tip" else np.eye(n)
+    seen = pose.jacobian(link, point)[:3] if outputs == "tip" else np.eye(n)
     values, modes = eigenvalues_of(M, by_q, by_qd), natural_modes(M, K)
     sizes = np.abs(values)
     ratios = np.divide(-values.real, sizes, out=np.zeros(2 * n), where=sizes > 0.0)

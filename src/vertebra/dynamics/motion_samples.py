@@ -45,7 +45,7 @@ class SampledMotion:
     qdd: Floats
     """(N, n) rad/s^2."""
     computed: tuple[str, ...]
-    """Which of qd and qdd are of the spline."""
+    """Which of qd and qdd were computed from the spline."""
     doubt: float
     """How much computed accelerations change when every second sample is left out, as a share of their peak."""
 
@@ -78,7 +78,7 @@ def sampled_motion(
     the second derivative of that spline, or the first of one through `qd` where speeds are given. The spline is of
     degree five with no knot next to its ends (of a lower degree below six samples), steps may differ. It passes
     through every sample, so noise in them is amplified by the square of the sampling rate: smooth measured angles
-    before. A single sample is a pose at rest.
+    first. A single sample is a pose at rest.
     """
     times, angles = _array("time", time, 1), _array("q", q, 2)
     if not len(times) or len(angles) != len(times):
@@ -118,7 +118,7 @@ def _doubt(time: Floats, values: Floats, order: int, accelerations: Floats) -> f
         return 0.0
     peak = float(np.abs(accelerations).max())
     change = float(np.abs(_derivative(time[::2], values[::2], order) - accelerations[::2]).max())
-    # Round-off in the angles, differentiated twice, is no doubt about a robot at rest.
+    # Round-off in the angles, differentiated twice, must not cast doubt on a robot at rest.
     floor = 1e-6 * float(np.abs(values).max()) / (time[-1] - time[0]) ** order
     return change / max(peak, floor) if change > floor else 0.0
 

@@ -72,12 +72,12 @@ def nearest_trajectory(
         raise InputError("dt", "give the time step of the samples in s")
     if not np.isfinite(high).all():
         raise InputError("upper", "must be finite, in N; give max_tension of the cables in the robot file")
-    wish = _wish(MotionEquations(problem, positive("dt", dt)), wanted.q, low, high)
-    angles, tensions, converged = search(wish)
-    return _answer(wish.equations, angles, tensions, low, high, converged)
+    goal = _goal(MotionEquations(problem, positive("dt", dt)), wanted.q, low, high)
+    angles, tensions, converged = search(goal)
+    return _answer(goal.equations, angles, tensions, low, high, converged)
 
 
-def _wish(equations: MotionEquations, q: Floats, low: Floats, high: Floats) -> Wish:
+def _goal(equations: MotionEquations, q: Floats, low: Floats, high: Floats) -> Goal:
     from scipy.sparse import diags, eye, kron
 
     count, n = q.shape
@@ -87,14 +87,14 @@ def _wish(equations: MotionEquations, q: Floats, low: Floats, high: Floats) -> W
     scale = float(np.abs(equations.unbalanced(equations.motion(q), slack)).max() + (high * levers).sum())
     second = diags([1.0, -2.0, 1.0], [0, 1, 2], shape=(count - 2, count)) * (SMOOTH / equations.dt) ** 2
     weight = kron(eye(count) + second.T @ second, eye(n), format="csc")
-    return Wish(equations, q, low, high, float(high.max(initial=0.0)) or 1.0, scale or 1.0, weight)
+    return Goal(equations, q, low, high, float(high.max(initial=0.0)) or 1.0, scale or 1.0, weight)
 
 
 def _answer(
     equations: MotionEquations, q: Floats, tensions: Floats, low: Floats, high: Floats, converged: bool
 ) -> NearestTrajectory:
-    """With the two ends, where no central difference is: rates one-sided, tensions on a straight line, accelerations by
-    the equations of motion. Each is as close to the motion as the differences elsewhere are."""
+    """Adds the two ends, which have no central differences: rates are one-sided there, tensions extrapolated linearly,
+    accelerations those of the equations of motion. All are as accurate as the differences elsewhere."""
     dt, inner = equations.dt, equations.motion(q)
     pulls = np.concatenate([2.0 * tensions[:1] - tensions[1:2], tensions, 2.0 * tensions[-1:] - tensions[-2:-1]])
     pulls = np.clip(pulls, low, high)
@@ -191,7 +191,7 @@ LONGEST, SHORTEST = 0.7, 1e-4
 """rad of a step; least fraction of one."""
 
 
-class Wish(NamedTuple):
+class Goal(NamedTuple):
     """What is asked for, fixed during the search."""
 
     equations: MotionEquations
@@ -214,58 +214,58 @@ class Wish(NamedTuple):
         return self.equations.unbalanced(self.equations.motion(q), tensions) / self.scale
 
 
-def search(wish: Wish) -> tuple[Floats, Floats, bool]:
+def search(goal: Goal) -> tuple[Floats, Floats, bool]:
     """Angles (N, n), tensions (N-2, cables) and whether they are the answer."""
-    q, tensions = wish.q.copy(), np.tile(0.5 * (wish.low + wish.high), (len(wish.q) - 2, 1))
-    penalty, caution, before, left, settled = 0.0, 0.0, np.inf, wish.unbalanced(q, tensions), False
+    q, tensions = goal.q.copy(), np.tile(0.5 * (goal.low + goal.high), (len(goal.q) - 2, 1))
+    penalty, caution, before, left, settled = 0.0, 0.0, np.inf, goal.unbalanced(q, tensions), False
     for _ in range(MOST_STEPS):
-        found = _programme(wish, q, tensions, caution)
+        found = _programme(goal, q, tensions, caution)
         if found is None:
             break
-        step, pulls, prices = found
+        step, pulls, multipliers = found
         longest = float(np.abs(step).max())
-        # What the equations cost far from the answer says little about what they cost near it.
-        penalty = max(0.5 * penalty, 1.5 * float(np.abs(prices).max(initial=0.0)))
-        taken = _shortened(wish, q, tensions, left, step, pulls, penalty)
+        # Multipliers far from the answer say little about those near it.
+        penalty = max(0.5 * penalty, 1.5 * float(np.abs(multipliers).max(initial=0.0)))
+        taken = _shortened(goal, q, tensions, left, step, pulls, penalty)
         if taken is None:
             caution = max(4.0 * caution, 1.0)
             if caution > MOST_CAUTION:
                 break
             continue
-        start = wish.objective(q, tensions)
+        start = goal.objective(q, tensions)
         q, tensions, left = taken
         # The curvature of the equations is not in the programmes: where it is large, steps overshoot or do not get
         # shorter, and caution, which pulls each answer towards where it started, makes up for it.
         caution = max(2.0 * caution, 0.5) if longest > 0.7 * before else 0.3 * caution
         before = longest
-        stays = abs(wish.objective(q, tensions) - start) <= SAME * start
+        stays = abs(goal.objective(q, tensions) - start) <= SAME * start
         settled = longest <= SETTLED or (stays and float(np.abs(left).max()) <= BALANCED)
         if settled:
             break
-    q, left = _restored(wish, q, tensions)
+    q, left = _restored(goal, q, tensions)
     return q, tensions, settled and float(np.abs(left).max()) <= BALANCED
 
 
 def _shortened(
-    wish: Wish, q: Floats, tensions: Floats, left: Floats, step: Floats, pulls: Floats, penalty: float
+    goal: Goal, q: Floats, tensions: Floats, left: Floats, step: Floats, pulls: Floats, penalty: float
 ) -> tuple[Floats, Floats, Floats] | None:
     """Angles, tensions and torques out of balance after as much of the step as lowers the merit."""
     longest = float(np.abs(step).max())
     fraction = min(1.0, LONGEST / longest) if longest else 1.0
-    start, worst = wish.objective(q, tensions) + penalty * float(np.abs(left).sum()), float(np.abs(left).max())
+    start, worst = goal.objective(q, tensions) + penalty * float(np.abs(left).sum()), float(np.abs(left).max())
     correct: Callable[[Floats], Floats] | None = None
     while fraction > SHORTEST:
         angles, rest = q + fraction * step, left
-        mixed = np.clip(tensions + fraction * (pulls - tensions), wish.low, wish.high)
+        mixed = np.clip(tensions + fraction * (pulls - tensions), goal.low, goal.high)
         for corrected in (False, True):
             if corrected:
                 # The equations bend away from the step: go back to them, at least to second order.
-                correct = correct or _corrector(wish, q, tensions)
+                correct = correct or _corrector(goal, q, tensions)
                 angles = angles + correct(rest - (1.0 - fraction) * left)
             if np.abs(angles).max() >= FARTHEST:
                 break
-            rest = wish.unbalanced(angles, mixed)
-            merit = wish.objective(angles, mixed) + penalty * float(np.abs(rest).sum())
+            rest = goal.unbalanced(angles, mixed)
+            merit = goal.objective(angles, mixed) + penalty * float(np.abs(rest).sum())
             # Near the answer merits differ by round-off, and steps are safe.
             safe = longest < 10.0 * SETTLED and float(np.abs(rest).max()) <= max(worst, BALANCED)
             if merit < start or safe:
@@ -274,13 +274,13 @@ def _shortened(
     return None
 
 
-def _corrector(wish: Wish, q: Floats, tensions: Floats) -> Callable[[Floats], Floats]:
+def _corrector(goal: Goal, q: Floats, tensions: Floats) -> Callable[[Floats], Floats]:
     """From torques out of balance (parts of the scale) to the smallest change of the angles that takes them away."""
     from scipy.sparse import bmat
     from scipy.sparse.linalg import splu
 
-    slopes = wish.equations.derivatives(q, tensions)[0] / wish.scale
-    both = splu(bmat([[wish.weight, slopes.T], [slopes, None]], format="csc"))
+    slopes = goal.equations.derivatives(q, tensions)[0] / goal.scale
+    both = splu(bmat([[goal.weight, slopes.T], [slopes, None]], format="csc"))
 
     def change(left: Floats) -> Floats:
         found = both.solve(np.concatenate([np.zeros(q.size), -left.reshape(-1)]))
@@ -289,47 +289,47 @@ def _corrector(wish: Wish, q: Floats, tensions: Floats) -> Callable[[Floats], Fl
     return change
 
 
-def _restored(wish: Wish, q: Floats, tensions: Floats) -> tuple[Floats, Floats]:
+def _restored(goal: Goal, q: Floats, tensions: Floats) -> tuple[Floats, Floats]:
     """The last digits of the equations, which the programmes leave: the nearest angles at which they hold with these
     tensions, and what is left."""
-    left = wish.unbalanced(q, tensions)
+    left = goal.unbalanced(q, tensions)
     for _ in range(MOST_RESTORED):
         if np.abs(left).max() <= 0.01 * BALANCED:
             break
-        step = _corrector(wish, q, tensions)(left)
+        step = _corrector(goal, q, tensions)(left)
         if not np.abs(q + step).max() < FARTHEST:
             break
-        better = wish.unbalanced(q + step, tensions)
+        better = goal.unbalanced(q + step, tensions)
         if not np.abs(better).max() < 0.5 * np.abs(left).max():
             break
         q, left = q + step, better
     return q, left
 
 
-def _programme(wish: Wish, q: Floats, tensions: Floats, caution: float) -> tuple[Floats, Floats, Floats] | None:
-    """Step of the angles (N, n), new tensions (N-2, cables) and what a part of the torque scale costs, ((N-2) n,)."""
+def _programme(goal: Goal, q: Floats, tensions: Floats, caution: float) -> tuple[Floats, Floats, Floats] | None:
+    """Step of the angles (N, n), new tensions (N-2, cables) and the multipliers of the equations, ((N-2) n,)."""
     import clarabel
     from scipy.sparse import block_diag, eye, hstack, triu, vstack
 
-    in_angles, in_tensions, free = wish.equations.derivatives(q, tensions)
+    in_angles, in_tensions, free = goal.equations.derivatives(q, tensions)
     rows, pulls = in_tensions.shape
-    unit, scale = wish.unit, wish.scale
+    unit, scale = goal.unit, goal.scale
     equations = hstack([in_angles / scale, in_tensions * (unit / scale)])
     select = hstack([0.0 * eye(pulls, q.size), eye(pulls)], format="csr")
-    low, high = (np.tile(bound / unit, len(free)) for bound in (wish.low, wish.high))
+    low, high = (np.tile(bound / unit, len(free)) for bound in (goal.low, goal.high))
     fixed, open_ = low == high, low < high
     matrix = vstack([equations, select[fixed], select[open_], -select[open_]], format="csc")
     right = np.concatenate([-free.reshape(-1) / scale, low[fixed], high[open_], -low[open_]])
     cones = [clarabel.ZeroConeT(rows + int(fixed.sum())), clarabel.NonnegativeConeT(2 * int(open_.sum()))]
-    objective = 2.0 * block_diag([(1.0 + caution) * wish.weight, TIE * (1.0 + caution) * eye(pulls)], format="csc")
+    objective = 2.0 * block_diag([(1.0 + caution) * goal.weight, TIE * (1.0 + caution) * eye(pulls)], format="csc")
     pull = tensions.reshape(-1) / unit
-    slope = np.concatenate([2.0 * (wish.weight @ (q - wish.q).reshape(-1)), -2.0 * TIE * caution * pull])
+    slope = np.concatenate([2.0 * (goal.weight @ (q - goal.q).reshape(-1)), -2.0 * TIE * caution * pull])
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     solver = clarabel.DefaultSolver(triu(objective, format="csc"), slope, matrix, right, cones, settings)
     solution = solver.solve()
     if solution.status not in (clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved):
         return None
-    x, prices = np.array(solution.x), np.array(solution.z)[:rows]
-    found = np.clip(unit * x[q.size :].reshape(tensions.shape), wish.low, wish.high)
-    return x[: q.size].reshape(q.shape), found, prices
+    x, multipliers = np.array(solution.x), np.array(solution.z)[:rows]
+    found = np.clip(unit * x[q.size :].reshape(tensions.shape), goal.low, goal.high)
+    return x[: q.size].reshape(q.shape), found, multipliers

@@ -86,7 +86,7 @@ def one_sample(name: str, values: ArrayLike, unit: str, cables: int, time: float
 
 
 def require_length(name: str, lengths: Floats) -> None:
-    """A cable has a length."""
+    """Every cable is longer than 0."""
     if lengths.size and lengths.min() <= 0.0:
         cable = int(np.argmin(lengths.min(axis=0)))
         raise InputError(name, f"cable {cable + 1} would be {lengths.min():.6g} m long; must be more than 0")
@@ -191,7 +191,8 @@ class Run:
             limit = float(most[row] if q[row] > 0.0 else -least[row])
             raise OutOfRange(row + 1, float(q[row]), limit, "q0 must lie within the limits of the joints")
         stiff, loss = (limits.stiffness, limits.damping) if isinstance(limits, Bumper) else (0.0, 0.0)
-        drive = by_length, moving.statics.has_friction, axial, damping, least, most, float(stiff), float(loss)
+        has_friction = moving.statics.has_friction
+        drive = by_length, has_friction, axial, damping, least, most, float(stiff), float(loss)
         heavy_cables = bool(robot.cables["linear_density"].any())
         work = moving.statics.workspace(by_length)
         work.report[:] = 1.0  # the softness of friction, which only searches change
@@ -208,10 +209,9 @@ class Run:
             moving.scratch(), work.scratch[1:], room, np.zeros((2, POWER_WIDTH)), q, qd, np.empty(n), tuple(records),
             filled,
         )  # fmt: skip
-        friction = moving.statics.has_friction
         return cls(
-            inputs, by_length, steps, dt, before, after, every, q, qd, least, most, friction, records, filled
-        )  # fmt: skip
+            inputs, by_length, steps, dt, before, after, every, q, qd, least, most, has_friction, records, filled
+        )
 
     def advance(self, progress: Progress | None) -> tuple[int, int, int, float, float]:
         """Run to the end; returns how it ended, as the kernel `run_steps` does."""
@@ -338,7 +338,7 @@ def trajectory(
     )
 
 
-# How does the robot move over time?
+# The public call.
 
 Integrator = Literal["rk4", "implicit"]
 MOST_STEPS = 100_000_000

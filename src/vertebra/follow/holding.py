@@ -55,7 +55,7 @@ class Holding:
 
 
 def holding(pair: SnakePair, state: PairState) -> Holding | None:
-    """What the rigid snake carries in a state; none when both are rigid."""
+    """What the rigid snake carries in a state; None when both are rigid."""
     if state.rigid is None:
         return None
     wanted = float(np.linalg.norm(pair.tip_load))

@@ -124,9 +124,9 @@ class FollowTheLeader:
 # How far the bodies are from where they should be: at the ends of steps, and while a snake slides.
 
 SHARES = 8
-"""A slide of one link is looked at in so many parts."""
+"""A slide of one link is checked at this many parts of it."""
 HALVINGS = 5
-"""Then the place of the largest distance is searched for this many times more finely."""
+"""How often the search for the largest distance is then made finer."""
 
 
 @dataclass(frozen=True)
@@ -216,10 +216,8 @@ def link_cuts(centers: Floats, line: Floats) -> Floats:
     links = np.diff(centers, axis=0)
     length = np.linalg.norm(links, axis=1)
     corners = line[2 : 2 + len(links)]
-    alpha, beta = (
-        _sine(corners - centers[:-1], links / length[:, None]),
-        _sine(centers[1:] - corners, links / length[:, None]),
-    )
+    axes = links / length[:, None]
+    alpha, beta = _sine(corners - centers[:-1], axes), _sine(centers[1:] - corners, axes)
     total = alpha + beta
     peaks: Floats = np.divide(length * alpha * beta, total, out=np.zeros_like(total), where=total > 0.0)
     return peaks
@@ -233,7 +231,7 @@ def _sine(vectors: Floats, axes: Floats) -> Floats:
     return sine
 
 
-# What came of a journey: steps, states, what held, how far the bodies strayed, and pictures of it for animations.
+# The result: steps, states, what held, how far the bodies strayed, and pictures of it for animations.
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -252,7 +250,7 @@ class Snapshot:
     inner: Floats
     """The same of the inner snake."""
     links_out: tuple[int, int]
-    """Links of the outer and of the inner snake outside, whole ones."""
+    """Whole links outside the guide, of the outer and of the inner snake."""
 
     def __repr__(self) -> str:
         return f"Snapshot({self.label}, {self.share * 100:.3g} % done, {self.lock})"
@@ -291,9 +289,9 @@ class Journey:
     @property
     def weakest(self) -> int:
         """The step with the least margin, from 0; -1 when no step loosens a snake."""
-        margins = [np.inf if found is None else found.margin - (not found.holds) for found in self.holdings]
-        loose = [number for number, found in enumerate(self.holdings) if found is not None]
-        return min(loose, key=lambda number: margins[number], default=-1)
+        # A snake that slips without any tip load does not hold, although its margin is 0 where no load is wanted.
+        loose = {number: (found.holds, found.margin) for number, found in enumerate(self.holdings) if found is not None}
+        return min(loose, key=lambda number: loose[number], default=-1)
 
     @property
     def heads(self) -> Floats:
@@ -344,7 +342,7 @@ def _snapshot(step: int, share: float, label: str, state: PairState, bodies: dic
     return Snapshot(step, share, label, state.lock, bodies[Snake.OUTER], bodies[Snake.INNER], out)
 
 
-# Two concentric friction-locked snakes along a path: plan, run, check, measure.
+# The whole journey in one call.
 
 
 def follow_the_leader(

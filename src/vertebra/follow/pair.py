@@ -72,6 +72,11 @@ class SnakePair:
         return min(len(self.outer.joints), len(self.inner.joints) + 1)
 
     @property
+    def shorter(self) -> Snake:
+        """The snake that limits the reach."""
+        return Snake.OUTER if self.reach == len(self.outer.joints) else Snake.INNER
+
+    @property
     def steering_limit(self) -> float:
         """Largest bend of a new joint, rad: within the limits of both snakes, and no sharper than links can pass."""
         return min(float(self.outer.joints["limit"][-1]), float(self.inner.joints["limit"][-1]), SHARPEST_CORNER)

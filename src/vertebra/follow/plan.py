@@ -110,7 +110,7 @@ def _within_limit(pair: SnakePair, place: int, bend: Bend, along: float) -> Bend
 
 
 def _too_long(pair: SnakePair, missing: int, length: float) -> Infeasible:
-    short = "outer" if pair.reach == len(pair.outer.joints) else "inner"
+    short = pair.shorter
     links = "1 link is" if missing == 1 else f"{missing} links are"
     return Infeasible(
         0, "reach", missing,
@@ -136,16 +136,12 @@ def checked_commands(pair: SnakePair, commands: Iterable[Sequence[float]]) -> tu
     if not bends:
         raise InputError("commands", "must be one or more pairs of bend and azimuth in rad")
     if len(bends) > pair.reach:
-        raise _too_many(pair, len(bends))
+        extra = len(bends) - pair.reach
+        raise Infeasible(
+            0, "reach", extra,
+            f"{len(bends)} commands are {extra} too many: the {pair.shorter} snake allows {pair.reach} links",
+        )  # fmt: skip
     return tuple(bends)
-
-
-def _too_many(pair: SnakePair, count: int) -> Infeasible:
-    short = "outer" if pair.reach == len(pair.outer.joints) else "inner"
-    return Infeasible(
-        0, "reach", count - pair.reach,
-        f"{count} commands are {count - pair.reach} too many: the {short} snake allows {pair.reach} links",
-    )  # fmt: skip
 
 
 def cycle_steps(pair: SnakePair, commands: Sequence[Bend]) -> Iterator[Step]:

@@ -102,8 +102,8 @@ def farthest(centers: Floats, line: Floats, per_link: int = 16, refinements: int
     return largest, off
 
 
-# Where the links of a snake are, in the frame of the entry: origin at the first ball centre outside the guide, z out
-# of the guide. Between the ends of a step, the ball centres of the sliding snake stay on the line of both snakes.
+# Links of a snake: z points out of the guide. Within a step, the ball centres of the sliding snake stay on the line of
+# both snakes.
 
 
 def ball_shape(robot: Robot, bends: Sequence[Bend]) -> BallShape:
@@ -132,7 +132,7 @@ def ball_centers(pair: SnakePair, state: PairState, snake: Snake) -> Floats:
 
 
 def head(pair: SnakePair, state: PairState) -> Floats:
-    """(3,) far end of the outer snake's last link, m: what the path is about."""
+    """(3,) far end of the outer snake's last link, m: the point that follows the path."""
     last: Floats = ball_centers(pair, state, Snake.OUTER)[-1]
     return last
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from vertebra.errors import InputError, OutOfRange
 from vertebra.follow.pair import SHARPEST_CORNER, SnakePair
-from vertebra.follow.steps import STRAIGHT, Advance, Bend, Loosen, Retract, Snake, Steer, Step, Tighten
+from vertebra.follow.steps import STRAIGHT, VERBS, Advance, Bend, Loosen, Retract, Snake, Steer, Step, Tighten
 
 
 class Lock(StrEnum):
@@ -48,15 +48,11 @@ class PairState:
 
 def farthest_out(states: Sequence[PairState]) -> PairState:
     """The state in which the outer snake reached farthest: rigid when it ever was, and then the last such one."""
-    return max(enumerate(states), key=lambda entry: _extent(*entry))[1]
-
-
-def _extent(number: int, state: PairState) -> tuple[int, bool, int]:
-    return len(state.outer), state.lock is not Lock.OUTER_LOOSE, number
+    return max(reversed(states), key=lambda state: (len(state.outer), state.lock is not Lock.OUTER_LOOSE))
 
 
 def broken_rules(pair: SnakePair, state: PairState) -> list[str]:
-    """What no state of the two snakes may break, as sentences; empty for a sound one."""
+    """Rules that a state of the two snakes breaks, as sentences; empty for a sound one."""
     outer, inner = state.outer, state.inner
     found = []
     if not isinstance(state.lock, Lock):
@@ -85,7 +81,7 @@ def check_state(pair: SnakePair, state: PairState) -> None:
         raise InputError("state", "; ".join(broken))
 
 
-# What each step does to the state, and which steps are possible: pure functions of the state, without forces.
+# What each step does to the state, and which steps are possible.
 #
 # Whether the rigid snake can carry what a step asks of it is decided in `holding`.
 
@@ -160,8 +156,7 @@ def _cannot_slide(pair: SnakePair, state: PairState, step: Advance | Retract, ah
         if ahead == 1:
             return "the outer snake is one link ahead already; let the inner one follow"
         if len(state.outer) == pair.reach:
-            short = "outer" if pair.reach == len(pair.outer.joints) else "inner"
-            return f"all links that the {short} snake allows are out"
+            return f"all links that the {pair.shorter} snake allows are out"
     elif outer:
         if ahead == 0:
             return "the inner snake is out as far; retract it first"
@@ -177,16 +172,9 @@ def _cannot_slide(pair: SnakePair, state: PairState, step: Advance | Retract, ah
 
 def allowed(pair: SnakePair, state: PairState) -> tuple[str, ...]:
     """Names of the steps that are possible now, but for limits of joints and forces."""
-    return tuple(_allowed(pair, state))
-
-
-def _allowed(pair: SnakePair, state: PairState) -> Iterator[str]:
-    for snake in Snake:
-        for kind in (Loosen, Tighten, Advance, Retract):
-            if not why_not(pair, state, kind(snake)):
-                yield str(kind(snake))
-    if not why_not(pair, state, Steer(0.0, 0.0)):
-        yield "steer"
+    steps = [kind(snake) for snake in Snake for kind in VERBS.values()]
+    names = [str(step) for step in steps if not why_not(pair, state, step)]
+    return (*names, *["steer"] * (not why_not(pair, state, Steer(0.0, 0.0))))
 
 
 def undo(state: PairState, step: Step) -> tuple[Step, ...]:

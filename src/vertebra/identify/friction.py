@@ -68,11 +68,11 @@ class RigModel(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all unknowns, in the order of the solution."""
+        """Names of all unknowns, in the order of the solution."""
         return (*LETTERS[2 - self.order :], *["gain"] * self.gain, *["offset"] * self.offset)
 
     def fit(self, readings: Readings) -> LeastSquares:
-        """Least squares in the force domain: the residuals are readings minus model, N."""
+        """Least squares of the forces: the residuals are readings minus model, N."""
         return least_squares(self.function(readings), readings.force, self._start(readings))
 
     def function(self, readings: Readings) -> Model:
@@ -99,7 +99,7 @@ class RigModel(NamedTuple):
         law = np.linalg.lstsq(columns, weight * slip_of_ratio(force / weight, bent), rcond=None)[0]
         start = np.array([*law, *[1.0] * self.gain, *[0.0] * self.offset])
         while not np.isfinite(self.function(readings)(start)[0]).all():
-            start[: self.coefficients] *= 0.5  # a start where the hole would lock
+            start[: self.coefficients] *= 0.5  # the hole would lock there
         return start
 
 
@@ -232,7 +232,7 @@ class FrictionFit:
 
     @property
     def interval(self) -> Floats:
-        """(3, 2) lowest and highest a, b, c, each one for itself."""
+        """(3, 2) lowest and highest a, b, c, each on its own."""
         half = pointwise_factor(self.level, self.degrees_of_freedom, self.sigma_known) * self.standard_errors
         return np.column_stack([self.coefficients - half, self.coefficients + half])
 
@@ -281,7 +281,7 @@ class FrictionFit:
 
     @property
     def law(self) -> FrictionLaw:
-        """The law for `friction=` of any call; raises `InputError` where mu falls below zero before 45 deg."""
+        """The law as `friction` of any call; raises `InputError` where mu falls below zero before 45 deg."""
         from vertebra.robot.friction import FrictionLaw
 
         self._refuse_negative()
@@ -328,10 +328,10 @@ def _yaml_number(value: float) -> str:
     return text if "." in mantissa or not e else f"{mantissa}.0e{exponent}"
 
 
-# Identify mu(theta) of a cable in its hole from the readings of a rig.
+# The fit.
 
 DECIMALS = 9
-"""Angles that agree to this many decimals of a radian are one setting of the rig."""
+"""Angles (rad) and weights (N) that agree to this many decimals are one setting of the rig."""
 
 
 def fit_friction(
@@ -507,7 +507,7 @@ def _order(fit: FrictionFit) -> Iterator[str]:
             f"the {fit.model} law misses them systematically, and its band is too narrow"
         )
     elif ORDERS[best] < ORDERS[fit.model]:
-        yield (f"the readings do not need the {fit.model} law: the {best} one explains them as well")
+        yield f"the readings do not need the {fit.model} law: the {best} one explains them as well"
 
 
 def _sensor(fit: FrictionFit, readings: Readings, asked: RigModel) -> Iterator[str]:
@@ -544,7 +544,7 @@ def _scatter(fit: FrictionFit) -> Iterator[str]:
 
 def _lack_of_fit(fit: FrictionFit) -> Iterator[str]:
     data = fit.data
-    keys = np.column_stack([data.theta.round(9), data.weight.round(9), data.direction])
+    keys = np.column_stack([data.theta.round(DECIMALS), data.weight.round(DECIMALS), data.direction])
     cell = np.unique(keys, axis=0, return_inverse=True)[1].ravel()
     test = lack_of_fit(cell, fit.residuals, len(data) - fit.degrees_of_freedom, None)
     if test is not None and test.p < ALARM:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import copy
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -46,7 +46,7 @@ class Parameter:
     apply: Callable[[Setup, float], Setup]
     """The setup with another value."""
     changes: frozenset[str]
-    """What it writes; two parameters that write the same cannot be fitted together."""
+    """Parts of the robot that it changes; two parameters that change the same part cannot be fitted together."""
     shown_unit: str = ""
     """For people."""
     shown: float = 1.0
@@ -144,9 +144,9 @@ def _apply_mass(setup: Setup, value: float) -> Setup:
     return setup.with_sections(change)
 
 
-def _of_cables(field: str, name: str) -> tuple[Callable[[Setup], float], Callable[[Setup, float], Setup]]:
+def _of_cables(name: str) -> tuple[Callable[[Setup], float], Callable[[Setup, float], Setup]]:
     def get(setup: Setup) -> float:
-        values = [float(getattr(section.cables, field)) for section in setup.sections if section.cables is not None]
+        values = [float(getattr(section.cables, name)) for section in setup.sections if section.cables is not None]
         if not values:
             raise InputError("fit", f"{name} belongs to cables, and this robot has none")
         return _alike(name, values)
@@ -154,7 +154,7 @@ def _of_cables(field: str, name: str) -> tuple[Callable[[Setup], float], Callabl
     def apply(setup: Setup, value: float) -> Setup:
         def change(section: dict[str, Any]) -> None:
             if section.get("cables") is not None:
-                section["cables"][field] = value
+                section["cables"][name] = value
 
         return setup.with_sections(change)
 
@@ -167,7 +167,7 @@ def _alike(name: str, values: list[float]) -> float:
     return values[0]
 
 
-def _turn(field: str, axis: int) -> tuple[Callable[[Setup], float], Callable[[Setup, float], Setup]]:
+def _component(field: str, axis: int) -> tuple[Callable[[Setup], float], Callable[[Setup, float], Setup]]:
     def get(setup: Setup) -> float:
         return float(getattr(setup, field)[axis])
 
@@ -204,9 +204,7 @@ def _make() -> Iterable[Parameter]:
         ("linear_density", "kg/m", "mass of the cables per length", 0.0, 10.0, 1e-3, "g/m"),
         ("lock_mass", "kg", "mass of every locking device", 0.0, 10.0, 1e-3, "g"),
     ):
-        yield Parameter(
-            name, unit, meaning, low, high, least, *_of_cables(name, name), frozenset({name}), shown_unit, 1e3
-        )
+        yield Parameter(name, unit, meaning, low, high, least, *_of_cables(name), frozenset({name}), shown_unit, 1e3)
     for field, meaning, least, high, unit in (
         ("tilt", "turn of the base against gravity, about {}", 0.1, 0.5, "rad"),
         ("frame", "turn of the robot in the frame that tips are measured in, about {}", 0.1, 0.5, "rad"),
@@ -216,7 +214,7 @@ def _make() -> Iterable[Parameter]:
         for axis, letter in enumerate(AXES):
             name = f"{field}_{letter}"
             yield Parameter(
-                name, unit, meaning.format(letter), -high, high, least, *_turn(field, axis), frozenset({name}),
+                name, unit, meaning.format(letter), -high, high, least, *_component(field, axis), frozenset({name}),
                 shown_unit, shown,
             )  # fmt: skip
 
@@ -275,9 +273,9 @@ class Setup:
         return cls(robot.to_mapping(), robot.friction_laws, gravity_vector(robot, gravity), closure)
 
     @property
-    def sections(self) -> Iterator[Section]:
+    def sections(self) -> tuple[Section, ...]:
         """Sections of the robot file, validated."""
-        yield from load(self.mapping).description.sections
+        return load(self.mapping).description.sections
 
     def with_sections(self, change: Callable[[dict[str, Any]], None]) -> Setup:
         """A setup whose sections `change` has edited, one after another; it may write to the fields of their parts."""
@@ -294,8 +292,8 @@ class Setup:
         """A setup with other friction."""
         return replace(self, laws=tuple(change(law) for law in self.laws), with_friction=True)
 
-    def standing(self) -> Standing:
-        """What the solvers need; raises where no robot is like this."""
+    def mounted(self) -> MountedRobot:
+        """Ready to be solved; raises where no robot is like this."""
         for law in self.laws:
             if law.curve is None and least_quadratic(*law.coefficients) < 0.0:
                 raise InputError("friction", "mu would fall below zero between 0 and 45 deg")
@@ -306,7 +304,7 @@ class Setup:
         if self.with_friction:
             # `Problem.of` leaves friction of zero out, but its derivative is wanted there too.
             problem = replace(problem, laws=self.laws)
-        return Standing(problem, rotation(self.frame), np.array(self.offset))
+        return MountedRobot(problem, rotation(self.frame), np.array(self.offset))
 
     def robot(self, source: str = "") -> Robot:
         """The robot file with friction and gravity as they are here; `source` is added to its own."""
@@ -324,8 +322,8 @@ class Setup:
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
-    """A setup, ready to be solved."""
+class MountedRobot:
+    """The statics of a setup, and the frame that its tip is measured in."""
 
     problem: Problem
     """Without payload."""
@@ -344,11 +342,11 @@ class Standing:
         if mass == 0.0:
             return problem
         load = Load(force=tuple((mass * problem.gravity).tolist()))
-        loaded = Problem.of(problem.robot, problem.gravity, (load,), self.problem.laws or 0.0, problem.closure)
+        loaded = Problem.of(problem.robot, problem.gravity, (load,), problem.laws or 0.0, problem.closure)
         return replace(loaded, laws=problem.laws)
 
     def seen(self, q: Floats) -> Floats:
-        """(3,) the tip in the frame that it is measured in, m."""
+        """(3,) the tip in the measuring frame, m."""
         tip: Floats = self.turn @ Pose(self.robot, q).tip_frame[:3, 3] + self.offset
         return tip
 

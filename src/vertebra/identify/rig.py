@@ -41,7 +41,7 @@ def slip_of_ratio(ratio: Floats, bent: Bent) -> Floats:
     return ratio - 1.0 if bent is Bent.PAYLOAD else 1.0 - 1.0 / ratio
 
 
-# Readings of a friction rig, checked; and the error that says which reading is wrong.
+# Readings of a friction rig, checked.
 
 LISTS = ("theta", "mass", "force", "direction", "g")
 
@@ -105,7 +105,6 @@ def bent_side(value: str) -> Bent:
 # 5,303.5,2.8914,release
 
 DIRECTIONS = {"pull": 1.0, "up": 1.0, "+1": 1.0, "1": 1.0, "release": -1.0, "down": -1.0, "-1": -1.0}
-
 
 COLUMNS = (
     Column(
@@ -263,7 +262,7 @@ def _coefficient(law: Callable[[Floats], Any] | Sequence[float] | float, theta: 
 
 
 def _refuse_locked(theta: Floats, slip: Floats) -> None:
-    """mu sin(theta) of 1 and more: the payload hangs in the hole, and the sensor reads nothing of it."""
+    """Refuse mu sin(theta) of 1 or more: the cable sticks in the hole, and the sensor reads nothing of the payload."""
     worst = int(np.argmax(np.abs(slip)))
     if abs(slip[worst]) >= 1.0:
         raise InputError(

@@ -194,7 +194,7 @@ class Unseen(NamedTuple):
     """A combination of parameters that the measurements do not determine."""
 
     names: tuple[str, ...]
-    """Who takes part."""
+    """Parameters that take part."""
     direction: Floats
     """(p,) SI: a change of all fitted parameters, the largest by a tenth of its size."""
     error: float
@@ -302,7 +302,7 @@ def covariance_of(slopes: Floats, size: Floats, held: NDArray[np.bool_]) -> Floa
     return result
 
 
-# Fit parameters of a robot to measured shapes.
+# The fit.
 
 SIGMA_TIP, SIGMA_ANGLE = 1e-3, math.radians(1.0)
 """m and rad: relative weights of tips and angles where their standard deviations are not known."""

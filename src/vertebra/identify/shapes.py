@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from vertebra.errors import CellProblem, InputError, MeasurementError, VertebraError, row_name
 from vertebra.identify.measurements import FINITE, LARGEST, checked_g, freeze, measured_text, rule
-from vertebra.identify.parameters import Choice, Parameter, Setup, Standing, apply_all, unknowns
+from vertebra.identify.parameters import Choice, MountedRobot, Parameter, Setup, apply_all, unknowns
 from vertebra.mechanics.kernels.friction import commit_slip
 from vertebra.mechanics.kernels.newton import find_shape, inspect_pose
 from vertebra.mechanics.kinematics import Pose
@@ -226,7 +226,7 @@ ONE_SIDED = ((0.0, -25 / 12), (1.0, 48 / 12), (2.0, -36 / 12), (3.0, 16 / 12), (
 class Stencil(NamedTuple):
     """The robot with one parameter a little changed, and what that contributes to a derivative."""
 
-    standing: Standing
+    mounted: MountedRobot
     weight: float
 
 
@@ -243,7 +243,7 @@ class Prediction:
 
     values: Floats
     """(p,) SI."""
-    standing: Standing
+    mounted: MountedRobot
     rows: tuple[Row, ...]
     seen: Floats
     """(N, 3 + n) tip in m and joint angles in rad, as they would be measured."""
@@ -257,8 +257,8 @@ class ShapeModel:
 
     def predict(self, values: Floats) -> Prediction:
         """Solve every row; raises `UnsolvedRow` for the first that has no shape, `VertebraError` for no such robot."""
-        standing = apply_all(self.setup, self.parameters, values).standing()
-        data, robot = self.data, standing.robot
+        mounted = apply_all(self.setup, self.parameters, values).mounted()
+        data, robot = self.data, mounted.robot
         n, c = len(robot.joints), len(robot.cables)
         rows: list[Row] = [Row(np.empty(0), np.empty(0))] * len(data)
         seen = np.empty((len(data), 3 + n))
@@ -266,10 +266,10 @@ class ShapeModel:
             q, history = np.zeros(n), np.zeros((HISTORY_PLANES, c, n))
             for step, row in enumerate(path):
                 before = history.copy()
-                q = self._solve(standing.with_payload(float(data.payload[row])), row, q.copy(), history, step > 0)
+                q = self._solve(mounted.with_payload(float(data.payload[row])), row, q.copy(), history, step > 0)
                 rows[row] = Row(q, before)
-                seen[row, :3], seen[row, 3:] = standing.seen(q), q
-        return Prediction(values.copy(), standing, tuple(rows), seen)
+                seen[row, :3], seen[row, 3:] = mounted.seen(q), q
+        return Prediction(values.copy(), mounted, tuple(rows), seen)
 
     def _solve(self, problem: Problem, row: int, q: Floats, history: Floats, use_start: bool) -> Floats:
         """The pose of a row, from `q`; friction's `history` goes on to the next."""
@@ -285,14 +285,14 @@ class ShapeModel:
 
     def differentiate(self, prediction: Prediction) -> Floats:
         """(N, 3 + n, p) derivative of what is seen of every row in every parameter."""
-        data, standing = self.data, prediction.standing
+        data, mounted = self.data, prediction.mounted
         stencils = [self._stencil(prediction.values, i) for i in range(len(self.parameters))]
-        n, c, p = len(standing.robot.joints), len(standing.robot.cables), len(self.parameters)
+        n, c, p = len(mounted.robot.joints), len(mounted.robot.cables), len(self.parameters)
         slopes = np.empty((len(data), 3 + n, p))
         for path in data.paths:
             memory = np.zeros((p, c, n))
             for row in path:
-                slopes[row], memory = self._answer(standing, stencils, prediction.rows[row], row, memory)
+                slopes[row], memory = self._row_slopes(mounted, stencils, prediction.rows[row], row, memory)
         size = np.array([each.size(value) for each, value in zip(self.parameters, prediction.values, strict=True)])
         slopes[..., np.abs(slopes * size).max(axis=(0, 1)) < ROUND_OFF] = 0.0
         return slopes
@@ -312,17 +312,17 @@ class ShapeModel:
         assert failed is not None
         raise failed
 
-    def _changed(self, values: Floats, place: int, change: float) -> Standing:
+    def _changed(self, values: Floats, place: int, change: float) -> MountedRobot:
         changed = values.copy()
         changed[place] += change
-        return apply_all(self.setup, self.parameters, changed).standing()
+        return apply_all(self.setup, self.parameters, changed).mounted()
 
-    def _answer(
-        self, standing: Standing, stencils: list[list[Stencil]], solved: Row, row: int, memory: Floats
+    def _row_slopes(
+        self, mounted: MountedRobot, stencils: list[list[Stencil]], solved: Row, row: int, memory: Floats
     ) -> tuple[Floats, Floats]:
         """d(seen)/dp (3 + n, p) of a row, and dw/dp (p, cables, n) that it leaves behind."""
         q, pull, payload = solved.q, self.data.tensions[row].copy(), float(self.data.payload[row])
-        problem = standing.with_payload(payload)
+        problem = mounted.with_payload(payload)
         work = problem.workspace(history=solved.history.copy())
         balance_at(problem, work, pull, q)
         stiffness = problem.dense_stiffness(work)
@@ -338,7 +338,7 @@ class ShapeModel:
         if work.friction is not None:
             pushed += self._remembered(work, pull, drawn, memory)
         turned = np.linalg.solve(stiffness, -pushed).astype(np.float64, copy=False)
-        seen = np.vstack([standing.turn @ Pose(standing.robot, q).jacobian()[:3] @ turned + direct, turned])
+        seen = np.vstack([mounted.turn @ Pose(mounted.robot, q).jacobian()[:3] @ turned + direct, turned])
         return seen, memory if work.friction is None else left_behind(work, drawn, turned, memory)
 
     @staticmethod

@@ -38,7 +38,7 @@ from vertebra.robot.tables import Floats
 
 
 class SettingEstimate(NamedTuple):
-    """One setting of the rig with its repeats."""
+    """One setting of the rig, with its repeats."""
 
     row: int
     """Its first row, counted from 0."""
@@ -188,6 +188,10 @@ def fit_slips(
     scan = model.scan()
     found = solve(model, scan, options)
     residuals = data.slip_force - found.forces[model.cell] - found.shift
+    one_mu = None
+    if not found.rounding.any():
+        known = found.noise if found.noise_known else None
+        one_mu = lack_of_fit(model.cell, residuals / found.sizes[model.cell], len(found.covariance), known)
     fit = SlipFit(
         data=data,
         given=robot,
@@ -199,7 +203,7 @@ def fit_slips(
         residuals=residuals,
         offset=found.offset(level) if options.offset else None,
         settings=_settings(model, scan, found),
-        lack_of_fit=None if found.rounding.any() else _one_mu_test(model, residuals, found),
+        lack_of_fit=one_mu,
         warnings=(),
     )
     return replace(fit, warnings=tuple(warnings(fit)))
@@ -216,11 +220,6 @@ def _settings(model: SlipModel, scan: Scan, found: Solution) -> tuple[SettingEst
     return tuple(items)
 
 
-def _one_mu_test(model: SlipModel, residuals: Floats, found: Solution) -> LackOfFit | None:
-    known = found.noise if found.noise_known else None
-    return lack_of_fit(model.cell, residuals / found.sizes[model.cell], len(found.covariance), known)
-
-
 # Warnings about a mu from slip tests.
 
 EXACT = 1e-10
@@ -232,7 +231,7 @@ FEW = 5
 ALIKE = 0.1
 """Predicted forces that differ by less than this part hardly distinguish mu from an offset."""
 LEAST = 10
-"""Tests, below which nothing is said about how their scatter grows."""
+"""Fewer tests say nothing about how their scatter grows."""
 MOST_SHOWN = 8
 
 
@@ -252,17 +251,13 @@ def warnings(fit: SlipFit) -> Iterator[str]:
 
 
 def _no_mu(fit: SlipFit) -> Iterator[str]:
-    rows = [row for row, place in enumerate(fit.model.cell.tolist()) if _too_strong(fit, row, place)]
+    most = fit.scan.forces.max(axis=0)[fit.model.cell]
+    rows = np.flatnonzero(fit.data.slip_force - fit.solution.shift > most).tolist()
     if rows:
         yield (
             f"{_rows(fit, rows)}: the link held more than any mu up to {fit.model.largest:.4g} explains; check the "
             "force, the tensions and where the load acts"
         )
-
-
-def _too_strong(fit: SlipFit, row: int, place: int) -> bool:
-    shift = fit.offset.value if fit.offset is not None else 0.0
-    return bool(fit.data.slip_force[row] - shift > fit.scan.forces[:, place].max())
 
 
 def _other_ends(fit: SlipFit) -> Iterator[str]:
@@ -274,7 +269,7 @@ def _other_ends(fit: SlipFit) -> Iterator[str]:
             f"{_rows(fit, by_mode['torsion'])}: the link twists about its contact before it slides; such a test "
             "measures mu times the radius of the contact ring, so an error of ring_radius becomes one of mu"
         )
-    free = [row for row, place in enumerate(fit.model.cell.tolist()) if fit.solution.forces[place] == 0.0]
+    free = np.flatnonzero(fit.solution.forces[fit.model.cell] == 0.0).tolist()
     if free:
         yield (
             f"{_rows(fit, free)}: at this mu the link would slip without any load, yet it held; check tensions and bend"
@@ -363,10 +358,10 @@ def _growth(fit: SlipFit) -> Iterator[str]:
     """Whether squared misfits follow the force (Breusch and Pagan's test, in Koenker's form)."""
     from scipy import special
 
-    count = np.bincount(fit.model.cell)[fit.model.cell]
-    misfits = fit.residuals / fit.sizes
     if fit.rounding:
         return
+    count = np.bincount(fit.model.cell)[fit.model.cell]
+    misfits = fit.residuals / fit.sizes
     if (count > 1).any():  # about the means of repeats, so that a wrong model is not taken for scatter
         keep = count > 1
         away = misfits - setting_means(fit.model.cell, misfits)[fit.model.cell]
@@ -454,10 +449,10 @@ class Coverage(NamedTuple):
     @property
     def sentence(self) -> str:
         """For people."""
-        ends = 100 * self.level
         return (
             f"in {self.held} of {self.calibrations} simulated calibrations the interval contained the true mu "
-            f"({100 * self.share:.3g} %; {ends:g} % stated, chance alone {100 * self.allowance:.2g} % up or down)"
+            f"({100 * self.share:.3g} %; {100 * self.level:g} % stated, "
+            f"chance alone {100 * self.allowance:.2g} % up or down)"
         )
 
 

@@ -112,8 +112,8 @@ class SlipModel:
 def _question(rig: Robot, data: SlipData, row: int) -> tuple[Any, ...]:
     shape = BallShape.of(rig, data.bend[row], data.azimuth[row])
     chain = LockedChain.of(rig, shape, Setting.of(rig, None, (), None, 0), None)
-    push = chain.push(data.direction[row], *load_place(rig, -1, data.point[row]), load_couple(None))
-    _, *others = chain.question(chain.supply(checked_tensions(rig, data.tensions[row])), push)
+    unit_load = chain.unit_load(data.direction[row], *load_place(rig, -1, data.point[row]), load_couple(None))
+    _, *others = chain.question(chain.supply(checked_tensions(rig, data.tensions[row])), unit_load)
     return tuple(others)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from vertebra.errors import Infeasible, InputError
 from vertebra.locked.ball_shape import BallShape
-from vertebra.locked.chain import LockedChain, Push, Setting, load_couple, load_place, sphere_grid, unit_vector
+from vertebra.locked.chain import LockedChain, Setting, UnitLoad, load_couple, load_place, sphere_grid, unit_vector
 from vertebra.locked.payload import Payload, limit_of
 from vertebra.mechanics.kernels.ball import joint_limits, least_limits
 from vertebra.mechanics.kernels.contact import SLIDING, TORSION
@@ -96,13 +96,13 @@ def best_tensions(
     if worst and direction != WORST:
         raise InputError("direction", f'must be three numbers or "{WORST}", not {direction!r}')
     toward = sphere_grid(GRID) if worst else unit_vector("direction", direction)[None]
-    place = chain.push(toward[0], *load_place(robot, link, point), load_couple(moment_per_force))
-    pushes = Pushes(chain, place, toward)
-    equal = _best_equal(pushes, low, high)
-    best = _search(pushes, equal, low, high)
+    place = chain.unit_load(toward[0], *load_place(robot, link, point), load_couple(moment_per_force))
+    unit_loads = UnitLoads(chain, place, toward)
+    equal = _best_equal(unit_loads, low, high)
+    best = _search(unit_loads, equal, low, high)
     if worst:
-        best = _against_worst(pushes, best, low, high)
-    equal_answer, answer = (_certified(pushes, tensions, worst) for tensions in (equal, best))
+        best = _against_worst(unit_loads, best, low, high)
+    equal_answer, answer = (_certified(unit_loads, tensions, worst) for tensions in (equal, best))
     if equal_answer.force >= answer.force:
         best, answer = equal, equal_answer
     if answer.slips_unloaded:
@@ -115,7 +115,7 @@ def best_tensions(
 
 
 def _missing(answer: Payload) -> float:
-    """How many times more friction the slipping joint would need than it has, above one."""
+    """Friction that the slipping joint lacks, as a multiple of what it has."""
     row = answer.joint - 1
     return float(max(answer.contact.sliding_use[row], answer.contact.torsion_use[row])) - 1.0
 
@@ -139,21 +139,21 @@ def _bounds(robot: Robot, bounds: tuple[ArrayLike | None, ArrayLike | None] | No
     return low, high
 
 
-def _best_equal(pushes: Pushes, low: Floats, high: Floats) -> Floats:
+def _best_equal(unit_loads: UnitLoads, low: Floats, high: Floats) -> Floats:
     """Of equal tensions, clipped to the bounds, those that carry most; of equally good ones the largest."""
     levels = np.linspace(float(low.min()), float(high.max()), LEVELS)
     if low.max() <= high.min():
         levels = np.linspace(float(low.max()), float(high.min()), LEVELS)
-    held = [float(pushes.least(np.clip(np.full_like(low, level), low, high)).min()) for level in levels]
+    held = [float(unit_loads.least(np.clip(np.full_like(low, level), low, high)).min()) for level in levels]
     best = max(range(LEVELS), key=lambda i: (held[i], i))
     return np.clip(np.full_like(low, levels[best]), low, high)
 
 
-def _search(pushes: Pushes, equal: Floats, low: Floats, high: Floats) -> Floats:
+def _search(unit_loads: UnitLoads, equal: Floats, low: Floats, high: Floats) -> Floats:
     """The best of several starts, each refined."""
-    if math.isinf(float(pushes.least(equal).min())):
+    if math.isinf(float(unit_loads.least(equal).min())):
         return equal
-    few = pushes.towards(sphere_grid(CONE_GRID)) if len(pushes.directions) > CONE_GRID else pushes
+    few = unit_loads.towards(sphere_grid(CONE_GRID)) if len(unit_loads.directions) > CONE_GRID else unit_loads
     random = np.random.default_rng(0).random((SAMPLES, len(low)))
     starts = [equal, *cone_tensions(few, low, high, equal), *(low + random * (high - low))]
     starts.sort(key=lambda tensions: -float(few.least(tensions).min()))
@@ -161,47 +161,47 @@ def _search(pushes: Pushes, equal: Floats, low: Floats, high: Floats) -> Floats:
     return best[0]
 
 
-def _against_worst(pushes: Pushes, tensions: Floats, low: Floats, high: Floats) -> Floats:
+def _against_worst(unit_loads: UnitLoads, tensions: Floats, low: Floats, high: Floats) -> Floats:
     """Tensions refined against more and more of the directions in which they turn out to carry least."""
     for _ in range(WORST_ITERATIONS):
-        better, load = refined(pushes, tensions, low, high)
-        directions, forces = worst_directions(pushes.towards(sphere_grid(GRID)), better)
+        better, load = refined(unit_loads, tensions, low, high)
+        directions, forces = worst_directions(unit_loads.towards(sphere_grid(GRID)), better)
         tensions = better
         if forces.min() >= load * (1.0 - 1e-6):
             break
-        pushes = pushes.towards(np.concatenate([pushes.directions, directions]))
+        unit_loads = unit_loads.towards(np.concatenate([unit_loads.directions, directions]))
     return tensions
 
 
-def _certified(pushes: Pushes, tensions: Floats, worst: bool) -> Payload:
+def _certified(unit_loads: UnitLoads, tensions: Floats, worst: bool) -> Payload:
     """The payload computed anew; for "worst" in the direction in which it is least."""
-    direction = pushes.directions[0]
+    direction = unit_loads.directions[0]
     if worst:
-        directions, forces = worst_directions(pushes, tensions)
+        directions, forces = worst_directions(unit_loads, tensions)
         direction = directions[int(np.argmin(forces))]
     x, y, z = direction.tolist()
-    return limit_of(pushes.chain, tensions, pushes.at._replace(direction=(x, y, z)))
+    return limit_of(unit_loads.chain, tensions, unit_loads.at._replace(direction=(x, y, z)))
 
 
-# One locked chain under many pushes: limits of all joints, and how they change with the tensions.
+# One locked chain under loads of many directions: limits of all joints, and how they change with the tensions.
 
 STEP = 1e-6
 """Relative change of the tensions where no formula gives the slope."""
 
 
 @dataclass(frozen=True, eq=False)
-class Pushes:
-    """Loads of several directions at one point of a locked chain."""
+class UnitLoads:
+    """Unit loads of several directions at one point of a locked chain."""
 
     chain: LockedChain
-    at: Push
-    """Where the load acts; its direction does not matter."""
+    at: UnitLoad
+    """Where they act; its direction does not matter."""
     directions: Floats
     """(D, 3) unit vectors."""
 
-    def towards(self, directions: Floats) -> Pushes:
+    def towards(self, directions: Floats) -> UnitLoads:
         """The same with other directions."""
-        return Pushes(self.chain, self.at, np.ascontiguousarray(directions))
+        return UnitLoads(self.chain, self.at, np.ascontiguousarray(directions))
 
     def least(self, tensions: Floats) -> Floats:
         """(D,) load at which the first joint gives way, N."""
@@ -215,7 +215,7 @@ class Pushes:
         """(n,) load at which each joint gives way in direction k, N, and how."""
         n = len(self.chain.robot.joints)
         limits, modes = np.empty(n), np.empty(n, dtype=np.int64)
-        joint_limits(*self._question(tensions, self._push(k)), limits, modes)
+        joint_limits(*self._question(tensions, self._unit_load(k)), limits, modes)
         return limits, modes
 
     def slopes(self, tensions: Floats, k: int, limits: Floats, modes: NDArray[np.int64]) -> Floats:
@@ -232,11 +232,11 @@ class Pushes:
 
     def load_arms(self, k: int) -> Floats:
         """(n, 6) force and moment on each joint per newton of load in direction k; zero beyond the loaded link."""
-        push = self._push(k)
+        unit_load = self._unit_load(k)
         centres = self.chain.frames[:-1, :3, 3]
-        moment = np.cross(np.array(push.at) - centres, push.direction) + push.couple
-        arms = np.concatenate([np.broadcast_to(push.direction, moment.shape), moment], axis=1)
-        arms[push.link :] = 0.0
+        moment = np.cross(np.array(unit_load.at) - centres, unit_load.direction) + unit_load.couple
+        arms = np.concatenate([np.broadcast_to(unit_load.direction, moment.shape), moment], axis=1)
+        arms[unit_load.link :] = 0.0
         return arms
 
     def _polynomial_slopes(
@@ -274,12 +274,12 @@ class Pushes:
             columns.append(np.where(np.isfinite(changed) & np.isfinite(limits), changed - limits, 0.0) / step)
         return np.column_stack(columns)
 
-    def _push(self, k: int) -> Push:
+    def _unit_load(self, k: int) -> UnitLoad:
         x, y, z = self.directions[k].tolist()
         return self.at._replace(direction=(x, y, z))
 
-    def _question(self, tensions: Floats, push: Push) -> tuple[object, ...]:
-        return self.chain.question(self.chain.supply(tensions), push)
+    def _question(self, tensions: Floats, unit_load: UnitLoad) -> tuple[object, ...]:
+        return self.chain.question(self.chain.supply(tensions), unit_load)
 
 
 # Tensions for the largest load as a cone programme: exact on the axes it is built around, and re-centred on them.
@@ -294,19 +294,19 @@ FAR = 1e3
 """Loads beyond this many times the sum of all tensions count as unlimited."""
 
 
-def cone_tensions(pushes: Pushes, low: Floats, high: Floats, start: Floats) -> list[Floats]:
+def cone_tensions(unit_loads: UnitLoads, low: Floats, high: Floats, start: Floats) -> list[Floats]:
     """Tensions of each iteration, best guess last; fewer or none where the programme has no solution."""
-    chain = pushes.chain
+    chain = unit_loads.chain
     found: list[Floats] = []
     tensions, load = start, 0.0
     for _ in range(CONE_ITERATIONS):
         axes = []
-        for k in range(len(pushes.directions)):
-            force = (chain.supply(tensions) - load * pushes.load_arms(k))[:, :3]
+        for k in range(len(unit_loads.directions)):
+            force = (chain.supply(tensions) - load * unit_loads.load_arms(k))[:, :3]
             size = np.linalg.norm(force, axis=1, keepdims=True)
             # A contact without force: along its link.
             axes.append(np.where(size > 0.0, force / np.where(size > 0.0, size, 1.0), chain.frames[1:, :3, 2]))
-        answer = _solve(pushes, axes, low, high)
+        answer = _solve(unit_loads, axes, low, high)
         if answer is None:
             break
         tensions, load = np.clip(answer[:-1], low, high), float(answer[-1])
@@ -314,7 +314,7 @@ def cone_tensions(pushes: Pushes, low: Floats, high: Floats, start: Floats) -> l
     return found
 
 
-def _solve(pushes: Pushes, axes: list[Floats], low: Floats, high: Floats) -> Floats | None:
+def _solve(unit_loads: UnitLoads, axes: list[Floats], low: Floats, high: Floats) -> Floats | None:
     """Tensions and load (cables + 1,); None without a solution."""
     import clarabel
     from scipy.sparse import csc_matrix
@@ -326,7 +326,7 @@ def _solve(pushes: Pushes, axes: list[Floats], low: Floats, high: Floats) -> Flo
     right = [np.append(high / scale, FAR * cables), np.append(-low / scale, 0.0)]
     cones: list[Any] = [clarabel.NonnegativeConeT(2 * (cables + 1))]
     for k, axis in enumerate(axes):
-        for block, constant in _cones(pushes, k, axis, scale):
+        for block, constant in _cones(unit_loads, k, axis, scale):
             rows.append(-block.reshape(-1, cables + 1))
             right.append(constant.reshape(-1))
             cones += [clarabel.SecondOrderConeT(block.shape[1])] * len(block)
@@ -344,15 +344,15 @@ def _solve(pushes: Pushes, axes: list[Floats], low: Floats, high: Floats) -> Flo
     return scale * np.array(solution.x)
 
 
-def _cones(pushes: Pushes, k: int, axis: Floats, scale: float) -> list[tuple[Floats, Floats]]:
+def _cones(unit_loads: UnitLoads, k: int, axis: Floats, scale: float) -> list[tuple[Floats, Floats]]:
     """Blocks (joints, size, cables + 1) and constants (joints, size): block x + constant lies in the cone."""
-    chain = pushes.chain
+    chain = unit_loads.chain
     rows = slice(chain.setting.guided, None)
     joints, a = chain.robot.joints[rows], axis[rows]
     radius, mu = joints["radius"], joints["friction"]
     # Force and moment / radius of each contact, linear in tensions and load: (joints, 6, cables + 1) and (joints, 6).
     unit = np.repeat(np.array([1.0, 0.0]), 3) + np.repeat(np.array([0.0, 1.0]), 3) / radius[:, None]
-    linear = np.concatenate([chain.pulls[rows], -pushes.load_arms(k)[rows, None]], axis=1).transpose(0, 2, 1)
+    linear = np.concatenate([chain.pulls[rows], -unit_loads.load_arms(k)[rows, None]], axis=1).transpose(0, 2, 1)
     linear, constant = linear * unit[:, :, None], chain.rest[rows] * unit / scale
     both = np.concatenate([linear, constant[:, :, None]], axis=2)
     force, moment = both[:, :3], both[:, 3:]
@@ -378,9 +378,9 @@ CLOSE = 1.5
 """Directions and joints within this multiple of the least limit take part."""
 
 
-def refined(pushes: Pushes, start: Floats, low: Floats, high: Floats) -> tuple[Floats, float]:
+def refined(unit_loads: UnitLoads, start: Floats, low: Floats, high: Floats) -> tuple[Floats, float]:
     """Tensions near `start` with a larger least limit over all joints and directions, and that limit, N."""
-    tensions, load = start, float(pushes.least(start).min())
+    tensions, load = start, float(unit_loads.least(start).min())
     region = FIRST_REGION
     width = high - low
     rows: tuple[Floats, Floats] | None = None
@@ -388,13 +388,13 @@ def refined(pushes: Pushes, start: Floats, low: Floats, high: Floats) -> tuple[F
         if region < LAST_REGION or not 0.0 < load < np.inf:
             break
         if rows is None:
-            rows = _active(pushes, tensions, load)
+            rows = _active(unit_loads, tensions, load)
         least, most = np.maximum(low - tensions, -region * width), np.minimum(high - tensions, region * width)
         step, promise = _step(*rows, least, most)
         if promise <= load * (1.0 + 1e-13):
             break
         trial = np.clip(tensions + step, low, high)
-        reached = float(pushes.least(trial).min())
+        reached = float(unit_loads.least(trial).min())
         gained = (reached - load) / (promise - load)
         if reached > load:
             tensions, load, rows = trial, reached, None
@@ -405,14 +405,14 @@ def refined(pushes: Pushes, start: Floats, low: Floats, high: Floats) -> tuple[F
     return tensions, load
 
 
-def _active(pushes: Pushes, tensions: Floats, load: float) -> tuple[Floats, Floats]:
+def _active(unit_loads: UnitLoads, tensions: Floats, load: float) -> tuple[Floats, Floats]:
     """Limits (rows,) that are close to the least, and their slopes (rows, cables)."""
     limits, slopes = [], []
-    for k in np.flatnonzero(pushes.least(tensions) <= CLOSE * load):
-        each, modes = pushes.limits(tensions, int(k))
+    for k in np.flatnonzero(unit_loads.least(tensions) <= CLOSE * load):
+        each, modes = unit_loads.limits(tensions, int(k))
         near = each <= CLOSE * CLOSE * load
         limits.append(each[near])
-        slopes.append(pushes.slopes(tensions, int(k), each, modes)[near])
+        slopes.append(unit_loads.slopes(tensions, int(k), each, modes)[near])
     return np.concatenate(limits), np.concatenate(slopes)
 
 
@@ -443,14 +443,14 @@ FINEST = 1e-7
 """rad."""
 
 
-def worst_directions(pushes: Pushes, tensions: Floats) -> tuple[Floats, Floats]:
+def worst_directions(unit_loads: UnitLoads, tensions: Floats) -> tuple[Floats, Floats]:
     """Directions (VALLEYS, 3) around which the payload is least, and the payloads there, N.
 
-    Starts from the directions of `pushes`; a compass search narrows each one down.
+    Starts from the directions of `unit_loads`; a compass search narrows each one down.
     """
-    forces = pushes.least(tensions)
-    centres = _apart(pushes.directions, forces)
-    lowest = pushes.towards(centres).least(tensions)
+    forces = unit_loads.least(tensions)
+    centres = _apart(unit_loads.directions, forces)
+    lowest = unit_loads.towards(centres).least(tensions)
     turns = 2.0 * np.pi * np.arange(SPOKES) / SPOKES
     radius = 2.0 / np.sqrt(len(forces))
     while radius > FINEST:
@@ -458,7 +458,7 @@ def worst_directions(pushes: Pushes, tensions: Floats) -> tuple[Floats, Floats]:
         spokes = np.cos(turns)[:, None, None] * first + np.sin(turns)[:, None, None] * second
         tried = centres + radius * spokes
         tried /= np.linalg.norm(tried, axis=2, keepdims=True)
-        around = pushes.towards(tried.reshape(-1, 3)).least(tensions).reshape(SPOKES, -1)
+        around = unit_loads.towards(tried.reshape(-1, 3)).least(tensions).reshape(SPOKES, -1)
         best = around.argmin(axis=0)
         column = np.arange(len(centres))
         better = around[best, column] < lowest

@@ -47,8 +47,8 @@ class Setting(NamedTuple):
         return cls(_joints(robot, socket_limit), gravity_vector(robot, gravity), table, int(guided))
 
 
-class Push(NamedTuple):
-    """A load of unknown size: where it acts, and what one newton of it does. World axes."""
+class UnitLoad(NamedTuple):
+    """One newton of the load whose size is asked for: where and how it acts. World axes."""
 
     link: int
     at: Triple
@@ -92,13 +92,13 @@ class LockedChain:
         sum_supply(self.pulls, self.rest, tensions, out)
         return out
 
-    def push(self, direction: Floats, link: int, point: Floats, couple: Floats) -> Push:
+    def unit_load(self, direction: Floats, link: int, point: Floats, couple: Floats) -> UnitLoad:
         at = point_of_link(self.frames, link, point)
-        return Push(link, at, _triple(direction), _triple(couple))
+        return UnitLoad(link, at, _triple(direction), _triple(couple))
 
-    def question(self, supply: Floats, push: Push) -> tuple[Any, ...]:
+    def question(self, supply: Floats, unit_load: UnitLoad) -> tuple[Any, ...]:
         """Arguments of the kernels that ask for limits."""
-        return self.setting.joints, supply, self.frames, self.setting.guided, *push
+        return self.setting.joints, supply, self.frames, self.setting.guided, *unit_load
 
 
 def tables(robot: Robot, setting: Setting) -> tuple[Any, ...]:

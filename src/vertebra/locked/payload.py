@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError
 from vertebra.locked.ball_shape import BallShape
-from vertebra.locked.chain import LockedChain, Push, Setting, checked_tensions, load_couple, load_place, unit_vector
+from vertebra.locked.chain import LockedChain, Setting, UnitLoad, checked_tensions, load_couple, load_place, unit_vector
 from vertebra.mechanics.kernels.ball import find_payload
 from vertebra.mechanics.layout import (
     BALL_FRICTION,
@@ -118,13 +118,12 @@ def explain(force: float, joint: int, mode: Mode, contact: Contact) -> str:
         return "no load in this direction makes a link slip"
     if force > 0.0:
         return f"joint {joint} {VERBS[mode]} at {force:.4g} N"
-    row, cause = joint - 1, ""
     if mode == "separation":
         cause = "nothing presses its links together; tighten the cables"
     elif mode == "socket":
         cause = "its contact lies beyond the rim of the socket"
     else:
-        use = float((contact.sliding_use if mode == "sliding" else contact.torsion_use)[row])
+        use = float((contact.sliding_use if mode == "sliding" else contact.torsion_use)[joint - 1])
         needed = f"it needs {use:.4g} times the friction it has" if use < 1e6 else "no friction would be enough"
         cause = f"{needed}; change the tensions or bend it less"
     return f"joint {joint} {VERBS[mode]} without any load: {cause}"
@@ -166,18 +165,18 @@ def payload(
     pull = checked_tensions(robot, tensions)
     if pull.ndim != 1:
         raise InputError("tensions", f"must be one set of tensions, not shape {pull.shape}; `payload_map` takes many")
-    push = chain.push(
+    unit_load = chain.unit_load(
         unit_vector("direction", direction), *load_place(robot, link, point), load_couple(moment_per_force)
     )
-    return limit_of(chain, pull, push)
+    return limit_of(chain, pull, unit_load)
 
 
-def limit_of(chain: LockedChain, tensions: Floats, push: Push) -> Payload:
+def limit_of(chain: LockedChain, tensions: Floats, unit_load: UnitLoad) -> Payload:
     """`payload` of checked arguments."""
     n = len(chain.robot.joints)
     limits, codes, weakest = np.empty(n), np.empty(n, dtype=np.int64), np.empty(WEAKEST_WIDTH)
     forces, balls = np.empty((n, SUPPLY_WIDTH)), np.empty((n, BALL_WIDTH))
-    find_payload(*chain.question(chain.supply(tensions), push), limits, codes, forces, balls, weakest)
+    find_payload(*chain.question(chain.supply(tensions), unit_load), limits, codes, forces, balls, weakest)
     force, row, again = weakest.tolist()
     joint = int(row) + 1
     modes = tuple([MODES[code] for code in codes.tolist()])
@@ -189,5 +188,5 @@ def limit_of(chain: LockedChain, tensions: Floats, push: Push) -> Payload:
     )  # fmt: skip
     return Payload(
         force, joint, mode, limits, modes, again, force == 0.0, explain(force, joint, mode, contact),
-        contact, np.array(push.direction), push.link, chain.share * tensions[:, None],
+        contact, np.array(unit_load.direction), unit_load.link, chain.share * tensions[:, None],
     )  # fmt: skip

@@ -16,7 +16,7 @@ from vertebra.robot.tables import Floats
 Choice = tuple[str, ...]
 """One option per axis of the paper."""
 Report = Callable[[float], None]
-"""Told which share of the work is done."""
+"""Called with the share of the work that is done, 0 to 1."""
 NO_NUMBER, DRAWN = "not printed", "only drawn"
 """In place of a published number."""
 NO_DIFFERENCE = "-"

@@ -197,7 +197,10 @@ def verdict_sentence(claims: Sequence[Claim], what: str) -> str:
     words = {
         Verdict.REPRODUCED: ("{} is reproduced", "{} are reproduced"),
         Verdict.CONTRADICTS: ("in {} the paper contradicts itself or physics",) * 2,
-        Verdict.DEPENDS: tuple(f"{{}} {verb} on numbers the paper does not print" for verb in ("depends", "depend")),
+        Verdict.DEPENDS: (
+            "{} depends on numbers the paper does not print",
+            "{} depend on numbers the paper does not print",
+        ),
         Verdict.NOT_PRINTED: ("for {} nothing is printed to compare with",) * 2,
         Verdict.NOT_REPRODUCED: ("{} is not reproduced", "{} are not reproduced"),
     }
@@ -288,9 +291,8 @@ class Paper:
 
     def unstated_facts(self) -> Facts | None:
         """What is not stated and what we use, as a table; None when the text says everything."""
-        rows: Iterable[tuple[str, str, str]]
-        rows = getattr(import_module(f"vertebra.papers.{self.name}.cases"), "assumed", tuple)()
-        return Facts("Not stated in the paper", ("what", "here", "mark"), tuple(rows)) if rows else None
+        rows = tuple(getattr(self.choices, "assumed", tuple)())
+        return Facts("Not stated in the paper", ("what", "here", "mark"), rows) if rows else None
 
     def notes(self) -> Iterator[Section]:
         """The numbers that stand in for what is not stated, and what was corrected."""

@@ -13,7 +13,7 @@ from vertebra.papers.paper import Claim, Comparison, Paper, Reproduced, Verdict,
 from vertebra.report.document import Chapter, Contents, Facts, Paragraph, Report, Rows, Section, Sentences
 
 Progress = Callable[[int, int], None]
-"""Told how much is done, of how much."""
+"""Called with how much is done, and of how much."""
 
 TITLE = "Five papers: published and ours"
 NOTE = "Figures further down are drawn when you scroll to them; to print 3D views, print the page of their paper."
@@ -118,7 +118,7 @@ def reasons(claims: Sequence[Claim]) -> Iterator[str]:
 
 
 def report(found: Sequence[Comparison], progress: Callable[[], AbstractContextManager[Progress]]) -> Report:
-    """All papers, for the terminal and for files; `progress` shows how far a page is."""
+    """All papers, for the terminal and for files; `progress` is a bar for writing the page."""
     listed = [Summary.of(comparison) for comparison in found]
     verdicts = Sentences("", VERDICT_NOTE)
 
@@ -153,7 +153,7 @@ def report(found: Sequence[Comparison], progress: Callable[[], AbstractContextMa
 
 
 def shown_verdicts(found: Sequence[Summary]) -> list[Verdict]:
-    """All verdicts, but the one that no claim should have only if a claim has it."""
+    """All verdicts; "not reproduced", which no claim should have, only if one has it."""
     return [v for v in Verdict if v is not Verdict.NOT_REPRODUCED or any(one.verdicts[v] for one in found)]
 
 

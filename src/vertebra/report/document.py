@@ -174,6 +174,13 @@ class Report:
         return self.failures + self.warnings
 
 
+def without_empty_columns(facts: Facts) -> Facts:
+    """The table without columns in which no row has a text."""
+    kept = [i for i in range(len(facts.headers)) if any(row[i] for row in facts.rows)]
+    rows = tuple(tuple(row[i] for i in kept) for row in facts.rows)
+    return Facts(facts.title, tuple(facts.headers[i] for i in kept), rows)
+
+
 def numeric_columns(facts: Facts) -> tuple[bool, ...]:
     """Which columns hold numbers only (or a dash for none), to be set flush right."""
     named = any(facts.headers)

@@ -122,8 +122,8 @@ class DynamicsCase:
     @property
     def along(self) -> Floats | None:
         """(N, cables, n) tensions across each joint; none where a cable has one tension."""
-        pulls = self.allocation.tensions
-        return pulls if pulls.ndim == 3 else None
+        tensions = self.allocation.tensions
+        return tensions if tensions.ndim == 3 else None
 
     @property
     def tip(self) -> Floats:
@@ -193,15 +193,13 @@ MOST_BROKEN = 40
 
 def dynamics_summary(case: DynamicsCase, title: str = "") -> Facts:
     """The motion as a whole, one fact per row."""
-    way, found = case.trajectory, case.allocation
-    steps = f", steps of {1e3 * way.dt:.4g} ms" if way.dt is not None else ""
+    motion, found = case.trajectory, case.allocation
+    samples = f"{len(motion)} sample{'' if len(motion) == 1 else 's'}"
+    steps = f", steps of {1e3 * motion.dt:.4g} ms" if motion.dt is not None else ""
     rows = [
         ("method", f"{found.method}: {METHODS[found.method]}"),
         ("feasible", feasible_text(case)),
-        (
-            "motion",
-            f"{len(way)} sample{'' if len(way) == 1 else 's'} in {way.duration:.6g} s{steps}; {rates_text(case)}",
-        ),
+        ("motion", f"{samples} in {motion.duration:.6g} s{steps}; {rates_text(case)}"),
         *_moved_rows(case),
         ("largest torque", f"{where(case.worst(np.abs(found.tau)), '.4g', 'N*m')}, to move links, weights and loads"),
         ("left over", _residual_text(case)),
@@ -341,9 +339,9 @@ def cable_table(case: DynamicsCase) -> Facts:
     headers = ["cable", "azimuth [deg]", "least [N]", "most [N]", "mean [N]"]
     headers += ["across joints [N]", "largest step [N]"] if along is not None else []
     rows = []
-    for k, pull in enumerate(base.T):
+    for k, tension in enumerate(base.T):
         row = [str(k + 1), number(math.degrees(case.robot.cables["azimuth"][k]))]
-        row += [number(round(float(value), 6)) for value in (pull.min(), pull.max(), pull.mean())]
+        row += [number(round(float(value), 6)) for value in (tension.min(), tension.max(), tension.mean())]
         if along is not None:
             low, high = _cable_range(case, k)
             steps = np.diff(along[:, k, : int(case.robot.cables["last_link"][k])], axis=1)
@@ -499,7 +497,7 @@ def dynamics_dataset(case: DynamicsCase) -> xarray.Dataset:
     import xarray
 
     found, joints = case.allocation, ("time", "joint")
-    pulls = ("time", "cable") if case.along is None else ("time", "cable", "joint")
+    axes = ("time", "cable") if case.along is None else ("time", "cable", "joint")
     variables: dict[str, Any] = {
         "q": (joints, found.q, {"units": "rad", "long_name": "joint angle"}),
         "qd": (joints, found.qd, {"units": "rad/s", "long_name": "joint rate"}),
@@ -508,7 +506,7 @@ def dynamics_dataset(case: DynamicsCase) -> xarray.Dataset:
         "needed": (joints, case.needed, {"units": "N*m", "long_name": "torque needed from the cables"}),
         "residual": (joints, found.residual, {"units": "N*m", "long_name": "torque out of balance"}),
         "base_tensions": (("time", "cable"), found.base_tensions, {"units": "N", "long_name": "tension at the base"}),
-        "tensions": (pulls, found.tensions, {"units": "N", "long_name": "cable tension"}),
+        "tensions": (axes, found.tensions, {"units": "N", "long_name": "cable tension"}),
         "feasible": ("time", case.feasible.astype(np.int8), {"long_name": "1 where every constraint is met"}),
     }
     if found.contacts is not None:

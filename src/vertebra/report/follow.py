@@ -17,10 +17,10 @@ from vertebra.follow.state import Lock, farthest_out
 from vertebra.follow.steps import Snake, step_record, steps_to_csv
 from vertebra.report.document import Facts, Figures, Paragraph, Report, Section, number, signless_zero, vector
 from vertebra.report.meshes import Mesh, joined, revolved
-from vertebra.report.panels import Panel, Series, panel_figure
+from vertebra.report.panels import Panel, Series, panel_figure, spread
 from vertebra.report.path import shown_rows
 from vertebra.report.robot import about_robot
-from vertebra.report.scene import View, best_view
+from vertebra.report.scene import best_view
 from vertebra.robot.tables import Floats
 
 MM = 1e3
@@ -69,8 +69,8 @@ def _weakest_text(journey: Journey) -> str:
     return f"{found.margin:.4g} N beyond the tip load, joint {found.joint} of the {found.rigid} snake; {where}"
 
 
-def _list(values: object) -> str:
-    texts = [number(value) for value in getattr(values, "tolist", list)()]
+def _list(values: Floats) -> str:
+    texts = [number(value) for value in values.tolist()]
     return texts[0] if len(set(texts)) == 1 else ", ".join(texts)
 
 
@@ -80,7 +80,7 @@ def _mm(distance: float) -> str:
 
 
 def link_table(journey: Journey) -> Facts:
-    """One row a link of the outer snake, with the least that held while the snakes had that many links out."""
+    """One row per link of the outer snake, with the least that a rigid snake carried while that many links were out."""
     rows = []
     heads = longest_body(journey)[1:]
     for place in shown_rows(len(journey.commands)) if journey.commands else ():
@@ -138,14 +138,14 @@ def _cut(journey: Journey, links: int) -> float:
 def journey_warnings(journey: Journey, most: int = 6) -> Iterator[str]:
     """What must not be overlooked."""
     failed = [
-        (number, step, found)
-        for number, (step, found) in enumerate(zip(journey.steps, journey.holdings, strict=True), 1)
+        (place, step, found)
+        for place, (step, found) in enumerate(zip(journey.steps, journey.holdings, strict=True), 1)
         if found is not None and not found.holds
     ]
-    for number_, step, found in failed[:most]:
+    for place, step, found in failed[:most]:
         slips = "slips under the weights alone" if found.payload.slips_unloaded else f"carries {found.force:.4g} N"
         yield (
-            f"step {number_}, {step}: the rigid {found.rigid} snake {slips}, {found.wanted:.4g} N wanted at the tip; "
+            f"step {place}, {step}: the rigid {found.rigid} snake {slips}, {found.wanted:.4g} N wanted at the tip; "
             f"joint {found.joint} gives way"
         )
     if len(failed) > most:
@@ -270,8 +270,7 @@ def _fitting(journey: Journey, vertices: int) -> tuple[Snapshot, ...]:
         snapshots = journey.frames(samples)
         if len(snapshots) <= room:
             return snapshots
-    kept = np.unique(np.linspace(0, len(snapshots) - 1, room).round().astype(int))
-    return tuple(snapshots[i] for i in kept.tolist())
+    return tuple(snapshots[i] for i in spread(len(snapshots), room).tolist())
 
 
 def journey_picture(journey: Journey) -> Any:
@@ -280,13 +279,12 @@ def journey_picture(journey: Journey) -> Any:
 
     animation = Animation(journey)
     last = animation.snapshots[-1]
-    figure = go.Figure([*_moving(animation, last, True), *_standing(journey, animation)])
+    figure = go.Figure([*_moving(animation, last, True), *_standing(journey)])
     figure.frames = [
         go.Frame(name=str(number), data=list(_moving(animation, snapshot, False)), traces=[0, 1])
         for number, snapshot in enumerate(animation.snapshots)
     ]
-    view = _view(journey, animation)
-    _lay_out(figure, journey, animation, view)
+    _lay_out(figure, journey, animation)
     return figure
 
 
@@ -299,14 +297,14 @@ def _moving(animation: Animation, snapshot: Snapshot, whole: bool) -> Iterator[A
     for snake, loose in ((Snake.OUTER, Lock.OUTER_LOOSE), (Snake.INNER, Lock.INNER_LOOSE)):
         mesh = animation.mesh(snapshot, snake)
         _, colour = COLOURS[snake, snapshot.lock is loose]
-        x, y, z = mesh.vertices.T.astype(np.float32)
         if whole:
             yield body_trace(mesh, colour, OPACITY[snake], hoverinfo="skip", name=f"{snake} snake")
         else:
+            x, y, z = mesh.vertices.T.astype(np.float32)
             yield go.Mesh3d(x=x, y=y, z=z, color=colour)
 
 
-def _standing(journey: Journey, animation: Animation) -> Iterator[Any]:
+def _standing(journey: Journey) -> Iterator[Any]:
     """The guide, the lines, and the names of the colours."""
     import plotly.graph_objects as go
 
@@ -329,11 +327,6 @@ def _heads(journey: Journey) -> Floats:
     return longest_body(journey) * MM
 
 
-def _view(journey: Journey, animation: Animation) -> View:
-    depth = HIDDEN * journey.pair.link_length * MM
-    return best_view(np.vstack([[0.0, 0.0, -depth], _heads(journey)]), journey.pair.gravity)
-
-
 def _corners(journey: Journey, animation: Animation) -> tuple[Floats, Floats]:
     """Box around everything that is ever drawn, mm."""
     pair = journey.pair
@@ -352,15 +345,18 @@ def _some(snapshots: Sequence[Snapshot]) -> list[Snapshot]:
     return [*snapshots[:: max(len(snapshots) // 40, 1)], longest, snapshots[-1]]
 
 
-def _lay_out(figure: Any, journey: Journey, animation: Animation, view: View) -> None:
+def _lay_out(figure: Any, journey: Journey, animation: Animation) -> None:
     from vertebra.report.plotly import lay_out, play_buttons, slider
 
+    gravity, heads = journey.pair.gravity, _heads(journey)
+    depth = HIDDEN * journey.pair.link_length * MM
+    view = best_view(np.vstack([[0.0, 0.0, -depth], heads]), gravity)
     low, high = _corners(journey, animation)
     controls = {
         "updatemenus": [play_buttons(FRAME_MILLISECONDS)],
         "sliders": [slider([f"{snapshot.label} ({snapshot.lock})" for snapshot in animation.snapshots], "step ")],
     }
-    lay_out(figure, low, high, _heads(journey), journey.pair.gravity, view, controls)
+    lay_out(figure, low, high, heads, gravity, view, controls)
 
 
 # A journey as a report: the two snakes to play and to turn, plots, and every number.
@@ -442,6 +438,6 @@ def journey_record(journey: Journey) -> dict[str, Any]:
     }
 
 
-def _holding_record(found: Any) -> dict[str, Any]:
+def _holding_record(found: Holding) -> dict[str, Any]:
     names = ("force", "margin", "wanted", "weight", "joint", "holds")
     return {"rigid": str(found.rigid), "mode": found.payload.mode} | {name: getattr(found, name) for name in names}

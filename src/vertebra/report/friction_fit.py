@@ -261,11 +261,13 @@ def residual_picture(fit: FrictionFit) -> Any:
 
 def friction_still(fit: FrictionFit, title: str) -> Any:
     """The matplotlib figure: law left, residuals right."""
-    from vertebra.report.still import plot_grid
+    from vertebra.report.still import legend_below, plot_grid
 
     figure, ((law, residuals),) = plot_grid(1, 2, title)
     _draw_law(law, fit)
     _draw_residuals(residuals, fit)
+    for axes in (law, residuals):
+        legend_below(axes)
     return figure
 
 
@@ -285,7 +287,6 @@ def _draw_law(axes: Any, fit: FrictionFit) -> None:
         fmt="o", color=ANGLE_COLOUR, markersize=4, capsize=3, linewidth=1.2, label=alone,
     )  # fmt: skip
     axes.set(xlabel=MU_TITLES[0], ylabel=MU_TITLES[1])
-    _legend_below(axes)
 
 
 def _draw_residuals(axes: Any, fit: FrictionFit) -> None:
@@ -299,11 +300,6 @@ def _draw_residuals(axes: Any, fit: FrictionFit) -> None:
     settings = angles_deg(fit)
     if len(settings) <= MOST_TICKS:
         axes.set_xticks(settings, [f"{angle:.4g}" for angle in settings])
-    _legend_below(axes)
-
-
-def _legend_below(axes: Any) -> None:
-    axes.legend(ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.13))
 
 
 # An identified friction law as a report.

@@ -30,7 +30,7 @@ MANY_OVERRUNS = 0.05
 
 
 def hil_title(run: HilRun) -> str:
-    """Such as ``lapusan2022 in the loop, simulated sensors``."""
+    """Such as ``lapusan2022 in the loop, simulated robot and sensors``."""
     return f"{run.setup.robot.name} in the loop, simulated robot and sensors"
 
 
@@ -47,7 +47,7 @@ def hil_warnings(run: HilRun) -> Iterator[str]:
 
 
 def hil_summary(run: HilRun, title: str = "") -> Facts:
-    """The run as a whole, one fact a row."""
+    """The run as a whole, one fact per row."""
     setup, best = run.setup, run.scores[run.setup.method]
     tilt = math.degrees(math.acos(max(-1.0, min(1.0, float(np.asarray(setup.base)[2, 2])))))
     rows = [

@@ -129,7 +129,7 @@ def rolling_depth(u: Floats, radius: float) -> Floats:
 def face_depth(joint: Table) -> Height:
     """Depth of a link's face behind its apex over (x, y), m: the arc of a rolling joint, flat for all others."""
     if joint["kind"] != ROLLING:
-        return lambda x, y: np.zeros_like(x)
+        return _flat
     bend_x, bend_y, radius = float(joint["axis_y"]), -float(joint["axis_x"]), float(joint["radius"])
     return lambda x, y: rolling_depth(bend_x * x + bend_y * y, radius)
 
@@ -219,7 +219,7 @@ def _flat(x: Floats, y: Floats) -> Floats:
     return np.zeros_like(x)
 
 
-def _less(level: float, depth: Callable[[Floats, Floats], Floats]) -> Height:
+def _less(level: float, depth: Height) -> Height:
     return lambda x, y: level - depth(x, y)
 
 

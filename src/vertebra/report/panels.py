@@ -144,6 +144,8 @@ def panel_still(panels: Sequence[Panel], title: str, columns: int = 2) -> Any:
 
 
 def _draw(axes: Any, panel: Panel) -> None:
+    from vertebra.report.still import legend_below
+
     named = {""}
     for series in panel.series:
         axes.plot(
@@ -162,7 +164,7 @@ def _draw(axes: Any, panel: Panel) -> None:
         axes.set_yticks(range(len(panel.rows)), panel.rows)
         axes.set_ylim(*_row_range(panel))
         axes.set_xlim(left=0.0)
-    axes.legend()
+    legend_below(axes)
 
 
 MARKS = {

@@ -165,11 +165,11 @@ def tip_panel(walk: Walk, wanted: Wanted | None = None) -> Panel:
         if wanted is not None:
             place = wanted.tips[:, i] * MM
             series.append(Series(f"wanted {axis}", _rows(walk), place, colour, "", "circle-open", size=9))
-    return Panel("Tip", "row", "place [mm]", tuple(series))
+    return Panel("Tip", "row", "position [mm]", tuple(series))
 
 
 def tension_panel(walk: Walk) -> Panel:
-    """What pulls at each cable."""
+    """Tension of each cable, or of those with equal tensions."""
     series = [
         _series(walk, name, walk.tensions[:, k], *cable_style(k)) for k, name in alike_cables(walk.tensions.T).items()
     ]
@@ -212,11 +212,11 @@ def _symbol(walk: Walk) -> str:
 
 
 def tip_lines(walk: Walk, wanted: Wanted | None = None) -> Iterator[Ghost]:
-    """The way of the tip as lines in a 3D picture, mm."""
+    """The path of the tip as lines in a 3D picture, mm."""
     if len(walk) > 1:
         if wanted is not None:
-            yield Ghost(wanted.tips * MM, WANTED_COLOUR, "wanted way")
-        yield Ghost(walk.tip * MM, PATH_COLOUR, "way of the tip")
+            yield Ghost(wanted.tips * MM, WANTED_COLOUR, "wanted path")
+        yield Ghost(walk.tip * MM, PATH_COLOUR, "path of the tip")
 
 
 def tip_marks(walk: Walk, wanted: Wanted | None = None) -> Iterator[Mark]:
@@ -227,10 +227,10 @@ def tip_marks(walk: Walk, wanted: Wanted | None = None) -> Iterator[Mark]:
         yield Mark(wanted.tips[0] * MM, WANTED_COLOUR, "wanted tip")
 
 
-# A walk as a report: the last shape with the way of its tip, plots against the row, and every number.
+# A walk as a report: the last shape with the path of its tip, plots against the row, and every number.
 
-LAST = "The robot as it stands after the last row, its cables the wider the tighter they are. " + TURN_IT
-WAY = "Left: where the tip was in the world. Right: what pulled at each cable where it enters the base."
+LAST = "The robot after the last row; tighter cables are drawn wider. " + TURN_IT
+TIP_AND_TENSIONS = "Left: where the tip was in the world. Right: tension of each cable where it enters the base."
 WORK = (
     "Left: what the cables lost in their holes since the path began; what presliding stores comes back. Right: the "
     "coordinate of the tip that moved most against the tension that changed most. With friction, the way there and "
@@ -292,9 +292,9 @@ def path_report(walked: Walked) -> Report:
 def path_sections(walked: Walked) -> Iterator[Section]:
     """The page."""
     walk, last, wanted = walked.walk, walked.last, walked.wanted
-    yield Figures("shape", [path_scene(walk, last, wanted)], "36rem", "Way of the tip", LAST, True)
+    yield Figures("shape", [path_scene(walk, last, wanted)], "36rem", "Path of the tip", LAST, True)
     tip, tensions, work, other = path_panels(walk, wanted)
-    yield Figures("tip", [tip, tensions], "25rem", "Row by row", WAY)
+    yield Figures("tip", [tip, tensions], "25rem", "Row by row", TIP_AND_TENSIONS)
     yield Figures("work", [work, other], "25rem", "Friction", WORK if wanted is None else MISS)
     yield walked.summary()._replace(title="Path")
     yield from all_tables(last, "Shape after the last row")
@@ -306,9 +306,9 @@ def path_sections(walked: Walked) -> Iterator[Section]:
 
 
 def path_scene(walk: Walk, last: Shape, wanted: Wanted | None = None) -> Scene:
-    """The last shape and the way of its tip, seen from where both spread most."""
+    """The last shape and the path of its tip, seen from where both spread most."""
     scene = shape_scene(last, tuple(tip_lines(walk, wanted)), tuple(tip_marks(walk, wanted)))
-    tips = walk.tip * 1e3
+    tips = walk.tip * MM
     view = best_view(np.vstack([scene.origins, tips]), last.gravity)
     around = np.vstack([scene.mount.vertices, scene.origins, tips, scene.low, scene.high])
     return replace(scene, view=view, gravity=gravity_arrow(last.gravity, around, view))

@@ -23,6 +23,7 @@ from vertebra.report.document import (
     Section,
     plain_fields,
     plain_value,
+    significant,
     signless_zero,
     vector,
 )
@@ -37,11 +38,11 @@ from vertebra.report.scene import (
     Mark,
     Scene,
     cable_label,
+    place_on_link,
     place_text,
     robot_scene,
 )
 from vertebra.report.shape import cable_widths, load_records, load_table, with_room
-from vertebra.robot.arguments import link_index, link_point
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
@@ -61,7 +62,7 @@ COLOURS = {
 
 def force_text(force: float) -> str:
     """In N, four digits; a word where there is no limit."""
-    return f"{force:.4g} N" if math.isfinite(force) else "no limit"
+    return significant(force, "N")
 
 
 def weakest_text(joint: int, mode: str) -> str:
@@ -112,7 +113,7 @@ class PayloadCase:
 
     def place(self, link: int) -> Floats:
         """(3,) mm in the world: where a payload at `link` acts."""
-        return MM * _place(self.robot, self.frames, link, self.point)
+        return MM * place_on_link(self.robot, self.frames, link, self.point)
 
     def where(self, link: int) -> str:
         """Such as ``the tip`` or ``link 5``."""
@@ -133,15 +134,15 @@ def payload_case(
     notes: Sequence[tuple[str, str]] = (),
 ) -> PayloadCase:
     """The case with its frames; `tensions` in N, one or one per cable."""
-    pulled = np.broadcast_to(np.asarray(tensions, dtype=np.float64), (len(robot.cables),))
+    each = np.broadcast_to(np.asarray(tensions, dtype=np.float64), (len(robot.cables),))
     at = None if point is None else np.asarray(point, dtype=np.float64)
     placed = Pose(robot, shape.coordinates).frames
-    return PayloadCase(robot, shape, words, placed, pulled, gravity, at, tuple(loads), tuple(notes))
+    return PayloadCase(robot, shape, words, placed, each, gravity, at, tuple(loads), tuple(notes))
 
 
 def case_scene(case: PayloadCase, tell_tensions: bool = True) -> Scene:
-    """The robot in its shape and the loads that always act, mm; cables drawn the wider the tighter they are, unless
-    the picture shows several tensions at once."""
+    """The robot in its shape and the loads that always act, mm; tighter cables are drawn wider, unless the picture
+    shows several sets of tensions at once."""
     scene = robot_scene(case.robot, case.frames, case.gravity)
     arrows = tuple(_load_arrows(case, float((scene.high - scene.low).max())))
     if not tell_tensions:
@@ -154,7 +155,7 @@ def case_scene(case: PayloadCase, tell_tensions: bool = True) -> Scene:
 
 def _load_arrows(case: PayloadCase, size: float) -> Iterator[Arrow]:
     for number, load in enumerate(case.loads, 1):
-        at = MM * _place(case.robot, case.frames, load.link, load.point)
+        at = MM * place_on_link(case.robot, case.frames, load.link, load.point)
         for push, unit, colour in ((load.force, "N", DEAD_LOAD_COLOUR), (load.moment, "N*m", MOMENT_COLOUR)):
             strength = float(np.linalg.norm(push))
             if strength > 0:
@@ -163,20 +164,13 @@ def _load_arrows(case: PayloadCase, size: float) -> Iterator[Arrow]:
                 yield Arrow(at, end, colour, name)
 
 
-def _place(robot: Robot, frames: Floats, link: int, point: ArrayLike | None) -> Floats:
-    """(3,) m."""
-    row = link_index(robot, link)
-    at: Floats = frames[row][:3, :3] @ link_point(robot, row, point) + frames[row][:3, 3]
-    return at
-
-
 # The picture of one payload: the robot, the load where it acts, the weakest joint and the normal of its contact.
 
 WEAKEST_COLOUR = "#D6007F"
 """Unlike any cable, link or load."""
 NORMAL_SHARE = 0.6
 """Length of the arrow along the contact normal, in lengths of the arrow of the payload."""
-RING_SIZE = 1.25
+SPHERE_SIZE = 1.25
 """Radius of the sphere around the weakest joint, in radii of its ball."""
 
 
@@ -206,7 +200,7 @@ def contact_point(case: PayloadCase, found: Payload) -> Floats:
 def weakest_ball(case: PayloadCase, found: Payload) -> Mesh:
     """A sphere around the ball of the weakest joint, mm."""
     i = found.joint - 1
-    radius = RING_SIZE * MM * float(case.robot.joints["radius"][i])
+    radius = SPHERE_SIZE * MM * float(case.robot.joints["radius"][i])
     turn = np.linspace(0.02, np.pi - 0.02, 15)
     ball = revolved([(radius * np.sin(t), -radius * np.cos(t)) for t in turn], sectors=24)
     return Mesh(ball.vertices + MM * found.contact.centers[i], ball.triangles)
@@ -219,7 +213,7 @@ FEW = 5
 
 
 def payload_summary(case: PayloadCase, found: Payload, title: str = "", aimed: str = "") -> Facts:
-    """The answer as a whole, one fact a row; `aimed` says where the direction came from."""
+    """The answer as a whole, one fact per row; `aimed` says where the direction came from."""
     tip = case.frames[-1][:3, :3] @ case.robot.tip_point + case.frames[-1][:3, 3]
     rows = [
         ("payload", f"{payload_text(found)}{_hung(case, found)}"),
@@ -263,7 +257,7 @@ def warnings(found: Payload) -> Iterator[str]:
     if not found.is_interval:
         yield (
             f"more load can help: it slips above {force_text(found.force)} and holds again from "
-            f"{force_text(found.reentry)}; the payload is the first limit on the way up from no load"
+            f"{force_text(found.reentry)}; the payload is the first limit as the load grows from zero"
         )
 
 
@@ -328,8 +322,8 @@ def tension_table(case: PayloadCase, found: Payload) -> Facts:
     if np.allclose(last, case.tensions, rtol=1e-12, atol=0.0):
         return Facts("", ("", ""), ())
     rows = [
-        (str(k), f"{round(float(pulled), 9):.6g}", f"{end:.6g}")
-        for k, (pulled, end) in enumerate(zip(case.tensions, last, strict=True), 1)
+        (str(k), f"{round(float(base), 9):.6g}", f"{end:.6g}")
+        for k, (base, end) in enumerate(zip(case.tensions, last, strict=True), 1)
     ]
     return Facts("Cables with friction", ("cable", "tension at the base [N]", "across its last joint [N]"), tuple(rows))
 
@@ -424,8 +418,8 @@ def bar_text(limit: float) -> str:
 
 PICTURE = (
     "The arrow of the payload starts where the load acts; its length says nothing. The coloured ball is the weakest "
-    "joint, the cross its contact, the short arrow the normal of the contact. Cables are drawn the wider the tighter "
-    "they are. "
+    "joint, the cross its contact, the short arrow the normal of the contact. Tighter cables are "
+    "drawn wider. "
 ) + TURN_IT
 LIMITS = (
     "How much load in this direction each joint would hold if all others held: the lowest one is the payload. "

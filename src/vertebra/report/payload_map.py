@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 
 from vertebra import __version__
 from vertebra.locked.payload import MODES, Payload
-from vertebra.report.document import TURN_IT, Box, Facts, Figures, Report, Rows, Section, vector
+from vertebra.report.document import (
+    TURN_IT,
+    Box,
+    Facts,
+    Figures,
+    Report,
+    Rows,
+    Section,
+    vector,
+    without_empty_columns,
+)
 from vertebra.report.meshes import Ints, Mesh
 from vertebra.report.payload import (
     PayloadCase,
@@ -237,8 +247,7 @@ def body_table(bodies: Sequence[Body], title: str = "Payload by loaded point") -
     headers = (
         "load at", "least [N]", "toward", "gives way", "median [N]", "largest [N]", "no limit", "as asked [N]", "drawn",
     )  # fmt: skip
-    kept = [i for i in range(len(headers)) if any(row[i] for row in rows)]
-    return Facts(title, tuple(headers[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows))
+    return without_empty_columns(Facts(title, headers, tuple(rows)))
 
 
 def _largest(body: Body) -> int:

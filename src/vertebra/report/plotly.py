@@ -417,8 +417,8 @@ def _moving(motion: Motion, instant: int, whole: bool) -> Iterator[Any]:
 def _standing(motion: Motion, tips: Floats) -> Iterator[Any]:
     yield body_trace(motion.mount, MOUNT_COLOUR, 1.0, hoverinfo="skip")
     if len(tips) > 1:
-        way = tips[spread(len(tips), MOST_POINTS)] * MM
-        yield line_trace(way, TIP_PATH_COLOUR, 3, "way of the tip", True)
+        path = tips[spread(len(tips), MOST_POINTS)] * MM
+        yield line_trace(path, TIP_PATH_COLOUR, 3, "path of the tip", True)
         yield line_trace(motion.backbone(0), START_COLOUR, 3, "at the start", True, "dot")
 
 

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vertebra.report.document import PICTURES, Facts, Report, Section, big_picture, degrees, json_text, number
+from vertebra.report.document import (
+    PICTURES,
+    Facts,
+    Report,
+    Section,
+    big_picture,
+    degrees,
+    json_text,
+    number,
+    without_empty_columns,
+)
 from vertebra.robot.description import (
     BallJoint,
     CableFriction,
@@ -196,7 +206,7 @@ def links(robot: Robot) -> Facts:
             )
         )
     headers = ("links", "length [mm]", "mass [g]", "centre of mass [mm]", "diameter [mm]", "more")
-    return _without_empty_columns(Facts("Links", headers, tuple(rows)))
+    return without_empty_columns(Facts("Links", headers, tuple(rows)))
 
 
 def cables(robot: Robot) -> Facts:
@@ -212,7 +222,7 @@ def cables(robot: Robot) -> Facts:
             rows.append((span, *row, ", ".join(_cable_extras(group))))
             first += count
     headers = ("cables", "radius [mm]", "azimuth [deg]", "end at link", "holes", "friction", "more")
-    return _without_empty_columns(Facts("Cables", headers, tuple(rows)))
+    return without_empty_columns(Facts("Cables", headers, tuple(rows)))
 
 
 def _ranges(robot: Robot) -> list[tuple[int, int]]:
@@ -223,12 +233,6 @@ def _ranges(robot: Robot) -> list[tuple[int, int]]:
 
 def _span(first: int, last: int) -> str:
     return str(first) if first == last else f"{first}-{last}"
-
-
-def _without_empty_columns(facts: Facts) -> Facts:
-    kept = [i for i in range(len(facts.headers)) if any(row[i] for row in facts.rows)]
-    rows = tuple(tuple(row[i] for i in kept) for row in facts.rows)
-    return Facts(facts.title, tuple(facts.headers[i] for i in kept), rows)
 
 
 def _joint_text(joint: Joint) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from vertebra.errors import InputError
 from vertebra.mechanics.problem import Load
@@ -224,9 +224,13 @@ def _arrows(
 
 def acts_at(shape: Shape, load: Load) -> Floats:
     """(3,) m, where a load acts, in the world."""
-    link = link_index(shape.robot, load.link)
-    frame = shape.frames[link]
-    at: Floats = frame[:3, :3] @ link_point(shape.robot, link, load.point) + frame[:3, 3]
+    return place_on_link(shape.robot, shape.frames, load.link, load.point)
+
+
+def place_on_link(robot: Robot, frames: Floats, link: int, point: ArrayLike | None) -> Floats:
+    """(3,) m in the world: `point` in the frame of `link`, None for where loads on it act by default."""
+    row = link_index(robot, link)
+    at: Floats = frames[row][:3, :3] @ link_point(robot, row, point) + frames[row][:3, 3]
     return at
 
 

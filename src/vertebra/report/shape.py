@@ -139,7 +139,7 @@ def _cable_names(shape: Shape) -> Iterator[str]:
 
 
 def shape_summary(shape: Shape, title: str = "") -> Facts:
-    """The shape as a whole, one fact a row."""
+    """The shape as a whole, one fact per row."""
     rows = [
         ("tip", f"{vector(shape.tip * MM, '.3f')} mm"),
         ("state", state_text(shape)),
@@ -341,7 +341,7 @@ def with_room(scene: Scene, gravity: Floats, *more: Floats) -> Scene:
 
 
 def cable_widths(tensions: Floats) -> tuple[float, ...]:
-    """The wider the tighter, in usual line widths."""
+    """Wider where the cable is tighter, in usual line widths."""
     highest = float(tensions.max(initial=0.0))
     share = tensions / highest if highest > 0 else np.zeros(len(tensions))
     return tuple((THINNEST + (WIDEST - THINNEST) * share).tolist())
@@ -357,7 +357,7 @@ def _labels(shape: Shape) -> Iterator[str]:
 # Shapes as reports.
 
 PICTURE = (
-    "Cables are drawn the wider the tighter they are. The pale body at the tip is where a small force from any side "
+    "Tighter cables are drawn wider. The pale body at the tip is where a small force from any side "
     "moves it, to first order and to scale. Click a name in the legend to hide it. "
 ) + TURN_IT
 NOTE = (

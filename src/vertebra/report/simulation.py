@@ -241,17 +241,17 @@ def joint_table(case: SimulationCase) -> Facts:
 
 def cable_table(case: SimulationCase) -> Facts:
     """One row per cable; the length is that at the end."""
-    pulls, lengths = case.array("tensions"), case.array("lengths") * MM
+    tensions, lengths = case.array("tensions"), case.array("lengths") * MM
     azimuths = np.degrees(case.robot.cables["azimuth"])
     rows = [
         (
             str(k + 1),
             number(azimuths[k]),
-            *(number(round(value, 6)) for value in (pull[0], pull[-1], pull.min(), pull.max())),
+            *(number(round(value, 6)) for value in (tension[0], tension[-1], tension.min(), tension.max())),
             f"{length[-1]:.3f}",
             signless_zero(length[0] - length[-1], ".3f"),
         )
-        for k, (pull, length) in enumerate(zip(pulls.T, lengths.T, strict=True))
+        for k, (tension, length) in enumerate(zip(tensions.T, lengths.T, strict=True))
     ]
     headers = (
         "cable", "azimuth [deg]", "start [N]", "end [N]", "least [N]", "most [N]", "length [mm]", "pulled in [mm]",
@@ -417,13 +417,13 @@ def _columns(case: SimulationCase) -> list[str]:
     n, cables = case.robot.freedoms, len(case.robot.cables)
     moving = [angle_columns(n), rate_columns(n), *([acceleration_columns(n)] if "qdd" in case.run else [])]
     names = column_names(TIME, *moving, tension_columns(cables), length_columns(cables), TIP)
-    return [*names, *(f"{name}_mJ" for name in case.energy().changes)]
+    return [*names, *(f"{name}_mJ" for name in ENERGIES)]
 
 
 def _rows(case: SimulationCase) -> Any:
     """So that `vertebra dynamics --trajectory` and `simulate --tensions-file` read the file back."""
     angles = [np.degrees(case.array(name)) for name in ("q", "qd", "qdd") if name in case.run]
     lengths, tip = 1e3 * case.array("lengths"), 1e3 * case.array("tip")
-    energies = np.column_stack([1e3 * case.array(name) for name in case.energy().changes])
+    energies = np.column_stack([1e3 * case.array(name) for name in ENERGIES])
     columns = (case.time[:, None], *angles, case.array("tensions"), lengths, tip, energies)
     return np.column_stack(columns).tolist()

@@ -14,7 +14,7 @@ from vertebra.identify.slip_fit import Coverage, SlipFit
 from vertebra.identify.slip_model import SlipModel
 from vertebra.identify.slips import DECIMALS
 from vertebra.identify.statistics import ALARM, simultaneous_factor
-from vertebra.report.document import Facts, Figures, Listing, Report, Section, number
+from vertebra.report.document import Facts, Figures, Listing, Report, Section, number, vector
 from vertebra.report.scene import CABLE_COLOURS
 from vertebra.robot.tables import Floats
 
@@ -136,9 +136,9 @@ def setting_name(fit: SlipFit, place: int) -> tuple[str, str]:
     if _varies(data.bend) or _varies(data.azimuth):
         parts.append(_bend(data.bend[row], data.azimuth[row]))
     if _varies(data.direction):
-        parts.append(f"toward {_vector(data.direction[row], 3)}")
+        parts.append(f"toward {vector(data.direction[row], '.3g')}")
     if _varies(data.point):
-        parts.append(f"load at {_vector(MM * data.point[row], 4)} mm")
+        parts.append(f"load at {vector(MM * data.point[row], '.4g')} mm")
     return tension, "; ".join(parts)
 
 
@@ -150,10 +150,6 @@ def _bend(bend: float, azimuth: float) -> str:
 
 def _varies(values: Floats) -> bool:
     return bool(np.ptp(values, axis=0).max() > 1e-9)
-
-
-def _vector(values: Floats, digits: int) -> str:
-    return "(" + ", ".join(f"{value + 0.0:.{digits}g}" for value in values.tolist()) + ")"
 
 
 def row_table(fit: SlipFit) -> Facts:

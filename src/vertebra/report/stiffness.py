@@ -119,7 +119,7 @@ def curve_picture(curve: StiffnessCurve, critical: float | None = None) -> Any:
 
 def curve_still(curve: StiffnessCurve, title: str, critical: float | None = None) -> Any:
     """The matplotlib figure."""
-    from vertebra.report.still import plot_grid
+    from vertebra.report.still import legend_below, plot_grid
 
     figure, ((axes,),) = plot_grid(1, 1, title)
     for i, values in _finite_rows(curve):
@@ -129,7 +129,7 @@ def curve_still(curve: StiffnessCurve, title: str, critical: float | None = None
     if critical is not None:
         axes.axvline(critical, color=CRITICAL_COLOUR, linestyle=":", label=f"straight above {critical:.4g} N")
     axes.set(xlabel=X_TITLE, ylabel=Y_TITLE, yscale="log" if _is_wide(curve) else "linear")
-    axes.legend()
+    legend_below(axes)
     return figure
 
 

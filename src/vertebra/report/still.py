@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -91,17 +92,28 @@ def scene_still(scene: Scene, title: str) -> Figure:
     _frame(axes, scene)
     figure.suptitle(title, x=0.03, y=0.97, ha="left", fontsize=13)
     handles = axes.get_legend_handles_labels()[0]
-    _fill_page(figure, axes, _legend_below(figure, handles))
+    page = figure.canvas.get_width_height()[0]
+    legend = _legend(figure, (4, 3, 2, 1), 0.98 * page, handles=handles, loc="lower center", frameon=False, fontsize=8)
+    _fill_page(figure, axes, legend)
     return figure
 
 
-def _legend_below(figure: Figure, handles: Any) -> Any:
-    """A legend in as many columns as the page is wide for."""
-    page = figure.canvas.get_width_height()[0]
-    for columns in (4, 3, 2, 1):
-        legend = figure.legend(handles=handles, loc="lower center", ncols=columns, frameon=False, fontsize=8)
-        width = legend.get_window_extent(figure.canvas.get_renderer()).width  # type: ignore[attr-defined]
-        if width < 0.98 * page or columns == 1:
+def legend_below(axes: Any) -> None:
+    """A legend under the title of the x axis of a flat plot, where it hides no curve."""
+    count, room = len(axes.get_legend_handles_labels()[0]), 0.85 * PLOT_INCHES[0] * axes.figure.dpi
+    if not count:
+        return
+    columns = [math.ceil(count / rows) for rows in range(1, count + 1)]
+    # The pad, in font sizes, leaves room for tick labels and the axis title whatever the height of the plot.
+    _legend(axes, columns, room, loc="upper center", bbox_to_anchor=(0.5, 0.0), borderaxespad=5.0)
+
+
+def _legend(owner: Any, columns: Sequence[int], room: float, **options: Any) -> Any:
+    """A legend of a figure or of axes, in the first number of columns that fits into `room` px; the last is 1."""
+    renderer = owner.get_figure().canvas.get_renderer()
+    for ncols in columns:
+        legend = owner.legend(ncols=ncols, **options)
+        if ncols == 1 or legend.get_window_extent(renderer).width < room:
             break
         legend.remove()
     return legend

@@ -19,7 +19,7 @@ LARGEST = 1e12
 def require_robot(robot: object) -> None:
     """Refuse anything but a robot, such as the name of one."""
     if not isinstance(robot, Robot):
-        raise InputError("robot", f"must be a Robot; use vertebra.load, not {type(robot).__name__}")
+        raise InputError("robot", f"must be a Robot, such as vertebra.load returns, not {type(robot).__name__}")
 
 
 def coordinates(robot: Robot, angles: ArrayLike, name: str = "angles") -> Floats:
@@ -75,10 +75,13 @@ def vector(name: str, value: ArrayLike, unit: str) -> Floats:
 
 
 def positive(name: str, value: float) -> float:
-    """One finite number above 0."""
-    array = numbers(name, value, "one number")
-    if array.shape != () or not array > 0.0:
-        raise InputError(name, f"must be one number above 0, not {value!r}")
+    """One number above 0."""
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
+    if array.shape != () or not 0.0 < array <= LARGEST:
+        raise InputError(name, f"must be one number above 0, at most {LARGEST:g}, not {value!r}")
     return float(array)
 
 
@@ -119,11 +122,10 @@ def axial_stiffness(robot: Robot, stiffness_EA: ArrayLike | None) -> Floats:
     array = np.where(np.isinf(stated), USUAL_EA, stated)
     if stiffness_EA is None:
         return array
+    given = numbers("stiffness_EA", stiffness_EA, "N")
     try:
-        array = np.array(np.broadcast_to(numbers("stiffness_EA", stiffness_EA, "N"), array.shape))
-    except ValueError as error:
-        if isinstance(error, InputError):
-            raise
+        array = np.array(np.broadcast_to(given, array.shape))
+    except ValueError:
         raise InputError("stiffness_EA", f"must be one number in N or {len(array)}, one per cable") from None
     if not (array > 0.0).all():
         raise InputError("stiffness_EA", "must be more than 0 N")
@@ -134,7 +136,7 @@ def axial_stiffness(robot: Robot, stiffness_EA: ArrayLike | None) -> Floats:
 
 
 def tension_bounds(robot: Robot, lower: ArrayLike | None, upper: ArrayLike | None) -> tuple[Floats, Floats]:
-    """Least and most tension of each cable, N: as given (one or one per cable), else pretension and max_tension."""
+    """Least and largest tension of each cable, N: as given (one or one per cable), else pretension and max_tension."""
     low = _bound("lower", robot, lower, "pretension")
     high = _bound("upper", robot, upper, "max_tension")
     if (low < 0.0).any():

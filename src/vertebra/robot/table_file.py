@@ -6,9 +6,9 @@
 
 The first line names the columns, in any order; a name ends in its unit, and any unit of the right dimension will do
 (`t1_mN`, `q1_rad`). Commas, semicolons or tabs separate cells; lines that begin with # are comments, and a file that
-begins with ``# simulated`` was made by a computer. Every fault in the header is listed, and so is every
-wrong cell. Columns that a reader does not need are ignored and noted, since measured files carry remarks; but a name
-that looks like a misspelt column is refused.
+begins with ``# simulated`` was made by a computer. Every fault in the header is listed, and so is every wrong cell.
+Columns that a reader does not need are ignored and noted, since measured files carry remarks; but a name that looks
+like a misspelt column is refused.
 """
 
 from __future__ import annotations
@@ -254,9 +254,9 @@ class Table:
         return len(self.lines)
 
 
-def file_error(origin: str, message: str, line: int = 0, column: str = "") -> MeasurementError:
+def file_error(origin: str, message: str, line: int = 0) -> MeasurementError:
     """An error of the file as a whole, or of its header."""
-    return MeasurementError([CellProblem(0, line, column, message)], origin)
+    return MeasurementError([CellProblem(0, line, "", message)], origin)
 
 
 def read_text(path: str | Path, origin: str) -> str:

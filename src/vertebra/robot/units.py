@@ -12,8 +12,8 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 # A table of our own instead of a units library: these are all the units a robot file needs, a library took a sixth of
-# the time to a first answer, and no user text is evaluated as an expression. Tests compare
-# every unit and prefix with pint.
+# the time to a first answer, and no user text is evaluated as an expression. Tests compare every unit and prefix with
+# pint.
 
 
 class Unit(NamedTuple):

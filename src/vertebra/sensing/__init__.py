@@ -1,4 +1,4 @@
-"""What the sensors say: orientations of the links from a bus, the shape they give, its recording and its proof."""
+"""Shape sensing: orientations of the links from a bus, the shape they give, recordings, calibration, simulation."""
 
 from vertebra.names import public_names
 

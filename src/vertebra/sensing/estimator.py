@@ -26,12 +26,12 @@ from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats, Table
 from vertebra.sensing.calibration.calibration import Calibration
 from vertebra.sensing.pairwise import pairwise_fit, paper_fit, require_universal
-from vertebra.sensing.sensed_shape import SensedShape, SensorState
+from vertebra.sensing.sensed_shape import Integers, SensedShape, SensorState
 
 ROUNDING = 1e-3
-"""How far a matrix may be from a rotation: what a sensor's few digits leave."""
+"""How far a matrix may be from a rotation: rounding by a sensor's few digits."""
 LEAST_NOISE = np.radians(1e-4)
-"""rad."""
+"""rad; smallest standard deviation that is accepted."""
 
 _FORMS = {(3,): ANGLES, (4,): QUATERNION, (3, 3): MATRIX}
 
@@ -67,7 +67,7 @@ def read_rotations(name: str, values: ArrayLike) -> Floats:
 
 
 def known_base(base: ArrayLike | None) -> Floats | None:
-    """(3, 3) the base's orientation in the world, when it is given."""
+    """(3, 3) orientation of the base in the world, if given."""
     return None if base is None else read_rotations("base", numbers("base", base, "a rotation matrix")[None])[0]
 
 
@@ -118,11 +118,8 @@ def _calibrate(table: Table, robot: Robot, calibration: Calibration) -> None:
     table["heading_cos"], table["heading_sin"] = np.cos(headings), np.sin(headings)
 
 
-# What every fit works in, and what it fills.
-
-
 class ChainScratch:
-    """Arrays of a robot that every fit works in."""
+    """Arrays that every fit of a robot works in."""
 
     def __init__(self, robot: Robot) -> None:
         n = len(robot.joints)
@@ -135,7 +132,7 @@ class ChainScratch:
 
 
 class Fitted:
-    """What a fit found, in arrays of its own."""
+    """Results of one fit, in arrays of its own."""
 
     def __init__(self, joints: int) -> None:
         self.steps = 0
@@ -150,7 +147,7 @@ METHODS: tuple[Method, ...] = ("chain", "pairwise", "paper")
 DISTURBED_TRUST = 1e-2
 """Factor on the information of a heading that its node calls disturbed."""
 BRIDGED = 0.25
-"""Of its limit: standard deviation of the bend of a joint that the sensors do not determine; assumed."""
+"""Standard deviation of the bend of a joint that the sensors do not determine, as a share of its limit; assumed."""
 UNSETTLED_TRUST = 0.1
 """Factor on the information of a tilt that its node calls unsettled."""
 
@@ -188,11 +185,8 @@ class ShapeEstimator:
         if method == "paper":
             require_universal(robot)
         self.robot, self.method = robot, method
-        self.gyro, self.gate, self.stale_after = (
-            bool(gyro),
-            positive("gate", gate),
-            positive("stale_after", stale_after),
-        )
+        self.gyro = bool(gyro)
+        self.gate, self.stale_after = positive("gate", gate), positive("stale_after", stale_after)
         self.twist = twist_sigma(robot, twist)
         self._known_base = known_base(base)
         self._noise = sensor_noise(robot, noise)
@@ -240,7 +234,7 @@ class ShapeEstimator:
     def file(
         self, row: int, form: int, values: Floats, time: float, disturbed: bool = False, unsettled: bool = False
     ) -> int:
-        """`update` for numbers that are known to be good, of the sensor in row `row`.
+        """`update` without checks, for the sensor in row `row`.
 
         `form` is ANGLES, QUATERNION or MATRIX; returns ACCEPTED, OLD or OUTLIER of `kernels.sensor_intake`.
         """
@@ -254,11 +248,11 @@ class ShapeEstimator:
         return outcome
 
     def file_rate(self, row: int, values: Floats, time: float) -> bool:
-        """`update_gyro` for numbers that are known to be good."""
+        """`update_gyro` without checks."""
         return bool(take_rate(self._table, row, values, time) == ACCEPTED)
 
     def report_fault(self, sensor: int) -> None:
-        """The node of a sensor says that it does not work; forgotten with the next good sample."""
+        """The node reports that the sensor does not work; cleared by the next good sample."""
         self._faulty[self._row(sensor)] = True
 
     def solve(self, time: float | None = None) -> SensedShape:
@@ -275,7 +269,7 @@ class ShapeEstimator:
 
     @property
     def shape(self) -> SensedShape:
-        """The shape at the newest sample; solved when something has come since the last time."""
+        """The shape at the newest sample; solved again only if samples have come since."""
         return self.solve() if self._shape is None or self._news else self._shape
 
     def _row(self, sensor: int) -> int:
@@ -308,9 +302,9 @@ class ShapeEstimator:
         return self._shape_from(found, variances, instant, q, twist, base)
 
     def _start_from(self, instant: float, fresh: float) -> float:
-        """From what information on (1/rad^2) the fit starts at what the pairs say, rather than at the last angles.
+        """Least information (1/rad^2) at which the fit starts from the pairwise angles instead of the last ones.
 
-        The last shape is the better start, because a disturbed heading cannot move it.
+        The last shape is the better start: a disturbed heading cannot move it.
         """
         last = self._shape
         if last is None:
@@ -318,8 +312,10 @@ class ShapeEstimator:
         return math.inf if last.converged and abs(instant - last.time) < self.stale_after else fresh
 
     def _bridged(self, instant: float) -> Floats:
-        """(n,) 1/rad^2: joints between two links that are heard, with silent ones between them, tend to be straight,
-        so that they share the bend evenly: with more than three freedoms the sensors do not say who bends how much."""
+        """(n,) 1/rad^2: weight that pulls joints beside silent links straight, so that they share the bend evenly.
+
+        Used where they have more than three freedoms, which the sensors at both ends cannot determine.
+        """
         heard = np.zeros(len(self.robot.links), dtype=bool)
         heard[self.robot.sensor_links] = instant - self._table["time"] <= self.stale_after
         heard[0] |= self._known_base is not None
@@ -359,7 +355,7 @@ class ShapeEstimator:
             outliers=table["outliers"].copy(), weights=weights,
         )  # fmt: skip
 
-    def _states(self, time: float, weights: Floats) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    def _states(self, time: float, weights: Floats) -> Integers:
         table = self._table
         states = np.zeros(len(table), dtype=np.int64)
         states[(weights[:, 1] < 1.0) | (table["heading_trust"] < 1.0)] = SensorState.DISTURBED
@@ -383,7 +379,7 @@ def shape_from_orientations(
     """The shape from one orientation per sensor, all taken at the same time.
 
     `rotations` (sensors, 3, 3) turn the axes of the links to those of the world, z up; one per link unless the robot
-    file says otherwise. For the rest see `ShapeEstimator`.
+    file says otherwise. The other arguments are those of `ShapeEstimator`.
     """
     estimator = ShapeEstimator(robot, method, base=base, noise=noise, twist=twist, gyro=False, gate=gate)
     measured = read_rotations("rotations", rotations)

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from vertebra.sensing.recording.recorder import Recorder
 
 PEEK_AFTER = 0.002
-"""s that an incomplete cycle waits for the next frame before a preliminary shape is shown."""
+"""s without a frame after which an incomplete cycle gives a preliminary shape."""
 _ASLEEP = 0.1
-"""s that threads sleep at most, so that they see the end of the session."""
+"""s that threads sleep at most, so that they notice the end of the session."""
 _WINDOW = 2.0
 """s over which rates are taken."""
 _FAR = 60.0
-"""s."""
+"""s; an arrival time further than this from the host's clock is by another clock."""
 
 
 class SessionStatistics(NamedTuple):
@@ -40,10 +40,11 @@ class SessionStatistics(NamedTuple):
     seconds: float
     """Since the start."""
     frames: int
-    """Taken by the estimator."""
+    """Processed by the estimator."""
     waiting: int
-    """Fetched from the bus and not yet taken."""
+    """Fetched from the bus and not yet processed."""
     shapes: int
+    """Final shapes."""
     previews: int
     """Preliminary shapes, of cycles in which a sensor was late or silent."""
     frame_rate: float
@@ -51,7 +52,7 @@ class SessionStatistics(NamedTuple):
     shape_rate: float
     """1/s, over the last two seconds."""
     lost: int
-    """Answers of sensors that are missing between two that came."""
+    """Sensor answers missing between two that came."""
     latency_p50: float
     """s from the arrival of a frame to the shape that it made."""
     latency_p99: float
@@ -61,10 +62,10 @@ class SessionStatistics(NamedTuple):
 class LiveSession:
     """Estimates the shape of a robot while frames come; a context manager that starts and stops it.
 
-    One thread fetches frames from the bus and does nothing else, so that the system's buffer never fills; another makes
-    shapes of them. Neither looks at a clock in a loop: both sleep until something comes.
+    One thread fetches frames from the bus and does nothing else, so that the system's buffer never fills; another turns
+    them into shapes. Neither polls: both sleep until something comes.
 
-    `listeners` are called with an `Update` by the thread that estimates: they must be quick. `recorder` gets every
+    `listeners` are called with an `Update` from the estimating thread and must be quick. `recorder` gets every
     frame in the order in which the estimator takes it, and every final shape.
     """
 
@@ -97,13 +98,13 @@ class LiveSession:
         ]
 
     def start(self) -> None:
-        """Begin."""
+        """Start both threads."""
         self._began, self._began_at = time.monotonic(), time.time()
         for thread in self._threads:
             thread.start()
 
     def stop(self) -> None:
-        """End after the frames that were fetched; raises what ended the session early."""
+        """End once all fetched frames are processed; raises what ended the session early."""
         self._stopping.set()
         for thread in self._threads:
             thread.join()
@@ -116,7 +117,7 @@ class LiveSession:
         return not self._stopping.is_set()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Sleep until the session ends or fails, or `timeout` s have passed; whether it has ended."""
+        """Sleep until the session ends or fails, or `timeout` s have passed; returns whether it has ended."""
         return self._stopping.wait(timeout)
 
     @property
@@ -147,7 +148,7 @@ class LiveSession:
         return ""
 
     def _mark(self) -> tuple[float, int, int]:
-        """Note the counts for the rates of the next two seconds."""
+        """Time and counts now, kept for the rates of the next two seconds."""
         now, frames, shapes = time.monotonic(), self.network.counters.frames, self._shapes
         if now - self._marks[-1][0] > 0.1:
             self._marks.append((now, frames, shapes))
@@ -199,13 +200,13 @@ class LiveSession:
             last = frame.time
 
     def _preview(self, arrival: float) -> None:
-        """Show what there is of a cycle that a sensor keeps waiting; the estimator stays as it is."""
+        """Publish the shape of a cycle that still lacks an answer; the estimator stays as it is."""
         if self.network.estimator.time > -math.inf:
             self._previews += 1
             self._publish(Update(self.network.peek(), arrival, False), counted=True)
 
     def _publish(self, update: Update, counted: bool) -> None:
-        """Call all listeners; a shape whose cycle was shown before does not count for the latency again."""
+        """Call all listeners; `counted`: part of the latency, once per cycle."""
         self.latest = update
         for listener in self._listeners:
             listener(update)
@@ -213,7 +214,7 @@ class LiveSession:
             self._shapes += 1
             if self._recorder is not None:
                 self._recorder.shape(update.shape, update.arrival)
-        # Frames that waited in the bus for the session to start would only tell how long that took.
+        # Frames from before the start would only show how long the start took.
         if counted and update.arrival >= self._began_at:
             self._latency.add(time.time() - update.arrival)
 
@@ -234,7 +235,7 @@ def _is_sample(frame: Frame) -> bool:
 
 
 def on_host_clock(frame: Frame) -> Frame:
-    """The frame with its arrival in Unix time; some adapters stamp frames by a clock of their own, that is not used."""
+    """The frame with its arrival in Unix time: adapters that stamp frames by a clock of their own are not trusted."""
     now = time.time()
     return frame if abs(frame.time - now) < _FAR else frame._replace(time=now)
 
@@ -242,7 +243,7 @@ def on_host_clock(frame: Frame) -> Frame:
 SHORTEST = 1e-5
 """s; the first bin holds everything shorter."""
 PER_DECADE = 50
-"""Bins; a percentile is right to 5 %."""
+"""Bins per decade; a percentile is right to 5 %."""
 DECADES = 6
 """So that the last bin holds everything longer than 10 s."""
 

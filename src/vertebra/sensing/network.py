@@ -1,4 +1,4 @@
-"""Frames in, shapes out, the same for a live bus and for a recording: samples are dated by SYNC, lost ones counted."""
+"""Frames in, shapes out, from a live bus or a recording: samples are dated by SYNC, lost ones are counted."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ from vertebra.sensing.wire.can import (
 
 
 class SensorNetwork:
-    """Decodes the frames of a network for an estimator, and lets it solve once a cycle.
+    """Decodes the frames of a network for an estimator and has it solve once per cycle.
 
-    A cycle is a SYNC and the answers to it. It is solved as soon as all sensors that are alive have answered, or when
-    the next SYNC closes it. Everything depends on the frames and their order alone, so a replayed recording gives the
+    A cycle is a SYNC and the answers to it. It is solved as soon as all live sensors have answered, or when the next
+    SYNC closes it. Everything depends on the frames and their order alone, so a replayed recording gives the
     same bits as the live bus did.
     """
 
@@ -61,7 +61,7 @@ class SensorNetwork:
         return self.clock.period
 
     def receive(self, frame: Frame) -> SensedShape | None:
-        """Take a frame; the shape when it completes a cycle."""
+        """Process a frame; returns the shape if it completes a cycle."""
         counters = self.counters
         counters.frames += 1
         known = kind_and_node(frame.id)
@@ -83,7 +83,7 @@ class SensorNetwork:
         return self._receive_answer(kind, row, frame.data)
 
     def peek(self) -> SensedShape:
-        """The shape from all that has come, without closing the cycle."""
+        """The shape from everything so far, without closing the cycle."""
         return self.estimator.peek()
 
     def _receive_sync(self, data: bytes) -> SensedShape | None:
@@ -148,7 +148,7 @@ class SensorNetwork:
             self.counters.outliers[row] += 1
 
     def _complete(self, count: int) -> bool:
-        """Whether all that are alive have answered SYNC number `count`."""
+        """Whether all live sensors have answered SYNC number `count`."""
         return self._pending and self._orientations.complete(count) and self._rates.complete(count)
 
     def _solve(self) -> SensedShape | None:
@@ -159,7 +159,7 @@ class SensorNetwork:
 
 
 class Update(NamedTuple):
-    """A shape as it is handed on."""
+    """A shape as listeners get it."""
 
     shape: SensedShape
     arrival: float
@@ -171,8 +171,8 @@ class Update(NamedTuple):
 class Replay:
     """Final shapes of a recording: the same frames give the same shapes as on the live bus, bit for bit. Iterate once.
 
-    `speed`: 1 for as fast as it was recorded, 2 for twice as fast; None for as fast as possible. `estimator` should be
-    new: what it has seen before changes what it says.
+    `speed`: 1 for as recorded, 2 for twice as fast; None for as fast as possible. `estimator` should be new: samples it
+    has already seen change its results.
     """
 
     def __init__(
@@ -207,17 +207,17 @@ class Replay:
 def replay(path: str | Path, estimator: ShapeEstimator, speed: float | None = None) -> Iterator[SensedShape]:
     """Shapes of a recording (.blf, .log or .csv), one per cycle; see `Replay`.
 
-    Raises RecordingError at a damaged place, after the shapes before it.
+    Raises RecordingError where the file is damaged, after the shapes before that.
     """
     return (update.shape for update in Replay(path, estimator, speed))
 
 
 @dataclass(eq=False)
 class Counters:
-    """Frames by kind, and per sensor what became of its answers. Grow while frames come."""
+    """Counts of frames by kind, and of answers per sensor; they grow while frames come."""
 
     sensors: Integers
-    """(sensors,) their numbers: those of their links."""
+    """(sensors,) numbers of their links."""
     frames: int = 0
     """All of them."""
     sync: int = 0
@@ -226,13 +226,13 @@ class Counters:
     quaternion: int = 0
     heartbeat: int = 0
     unknown: int = 0
-    """With an id that is not of this network, or of a sensor that the robot does not have."""
+    """With an id outside this network, or of a sensor that the robot does not have."""
     malformed: int = 0
     """With a wrong length or impossible content."""
     no_sync: int = 0
-    """Answers that no SYNC could be found for, so that their time is not known."""
+    """Answers whose SYNC is not known, and so neither is their time."""
     faults: int = 0
-    """Answers in which a node says that its sensor does not work."""
+    """Answers in which a node reports that its sensor does not work."""
     too_old: int = 0
     """Answers with a sample so old that its time is not known."""
     ignored_sync: int = 0
@@ -243,9 +243,9 @@ class Counters:
     """(sensors,) answers missing between two that came."""
     duplicates: Integers = field(init=False)
     reordered: Integers = field(init=False)
-    """(sensors,) answers that came after a later one; their loss had been counted and is taken back."""
+    """(sensors,) answers that came after a later one; they are no longer counted as lost."""
     outliers: Integers = field(init=False)
-    """(sensors,) orientations that jump and were not used."""
+    """(sensors,) orientations that jumped and were not used."""
 
     def __post_init__(self) -> None:
         for name in ("received", "lost", "duplicates", "reordered", "outliers"):
@@ -260,22 +260,22 @@ class Counters:
 
 
 SYNCS_REMEMBERED = 16
-"""SYNCs that the 4 bits in an answer can tell apart."""
+"""SYNCs that the 4-bit counter in an answer can tell apart."""
 AHEAD = 7
-"""An answer up to this many SYNCs ahead of the last one is to a SYNC that was lost; beyond, it is an old answer."""
+"""An answer up to this many SYNCs ahead of the last one belongs to a lost SYNC; beyond that it is an old answer."""
 LONGEST_PERIOD = 5.0
-"""s."""
+"""s between SYNCs."""
 AGREEING = 3
 """SYNCs that must agree with each other before the clock jumps: a single one may be damaged."""
 TOLERANCE = 0.5
-"""Of a period: how early or late a SYNC may be."""
+"""How early or late a SYNC may be, as a share of the period."""
 
 
 class SyncClock:
     """Turns the counter and age in an answer into the time of the sample, s of the master's clock.
 
-    Counts SYNCs through the wrap of their counter, fills in those that were lost, ignores damaged ones, and goes on
-    after a restart of the master without ever running backwards.
+    Counts SYNCs across the wrap of their counter, fills in lost ones, ignores damaged ones, and carries on after a
+    restart of the master without ever running backwards.
     """
 
     def __init__(self) -> None:
@@ -294,7 +294,7 @@ class SyncClock:
         self._doubtful: list[Sync] = []
 
     def receive(self, sync: Sync) -> bool:
-        """Take a SYNC; False when it is ignored."""
+        """Process a SYNC; False if it is ignored."""
         if self.count < 0:
             self._accept(sync, 0)
             return True
@@ -310,12 +310,12 @@ class SyncClock:
         return False
 
     def resolve(self, counter: int) -> int:
-        """Which SYNC an answer with these 4 bits belongs to, by `count`."""
+        """Number (as in `count`) of the SYNC that an answer with this 4-bit counter belongs to."""
         ahead = (counter - self._counter) % SYNCS_REMEMBERED
         return self.count + (ahead if ahead <= AHEAD else ahead - SYNCS_REMEMBERED)
 
     def time_of(self, count: int) -> float | None:
-        """When SYNC number `count` was sent, s; None when it is unknown: lost before the period was known."""
+        """When SYNC number `count` was sent, s; None if it was lost before the period was known."""
         if count < 0:
             return None
         slot = count % SYNCS_REMEMBERED
@@ -340,7 +340,7 @@ class SyncClock:
         self._counts[count % SYNCS_REMEMBERED], self._times[count % SYNCS_REMEMBERED] = count, time
 
     def _agrees(self, sync: Sync) -> bool:
-        """Whether this SYNC makes a row of agreeing ones with those before it that did not fit the clock."""
+        """Whether this SYNC and those before it that did not fit the clock agree with each other."""
         if self._doubtful:
             last = self._doubtful[-1]
             steps, elapsed = (sync.counter - last.counter) & 0xFFFF, sync.time - last.time
@@ -350,7 +350,7 @@ class SyncClock:
         return len(self._doubtful) >= AGREEING
 
     def _jump(self) -> None:
-        """The master has restarted or changed its rate: carry on from here, forwards."""
+        """The master has restarted or changed its rate: carry on from its last SYNC."""
         first, last = self._doubtful[0], self._doubtful[-1]
         self.period = (last.time - first.time) / ((last.counter - first.counter) & 0xFFFF)
         steps = (last.counter - self._counter) & 0xFFFF
@@ -367,15 +367,15 @@ class SyncClock:
 
 
 PATIENCE = 25
-"""SYNCs: a sensor that has not answered for this long is no longer waited for."""
+"""SYNCs without an answer after which a sensor is no longer waited for."""
 CYCLES_REMEMBERED = 64
-"""SYNCs back, to tell a repeated answer from a late one."""
+"""SYNCs over which a repeated answer is told from a late one."""
 
 
 class Answers:
-    """Which sensors have answered which SYNC: lost, repeated and late answers, and whether a cycle is complete.
+    """Which sensors have answered which SYNC, for one kind of answer: orientations or rates.
 
-    Of one kind, orientations or rates. `expected`: waited for before they first come.
+    Finds lost, repeated and late answers and complete cycles. `expected`: waited for before the first one comes.
     """
 
     def __init__(self, sensors: int, *, expected: bool) -> None:
@@ -388,7 +388,7 @@ class Answers:
         self._awaited: list[int] = []
 
     def note(self, row: int, count: int, counters: Counters) -> bool:
-        """File an answer of sensor `row` to SYNC number `count`; False when it is a repeated one."""
+        """File an answer of sensor `row` to SYNC number `count`; False if it is a repeat."""
         if self._first < 0:
             self._first = count
         ahead = count - self._last[row]
@@ -410,7 +410,7 @@ class Answers:
         return True
 
     def complete(self, count: int) -> bool:
-        """Whether all sensors that are alive have answered SYNC number `count`, the newest."""
+        """Whether all live sensors have answered SYNC number `count`, the newest."""
         if count != self._count:
             if count < self._count:
                 return False

@@ -1,4 +1,4 @@
-"""Joint angles from the orientations of neighbouring links, pair by pair, and what that does to errors.
+"""Joint angles from the orientations of neighbouring links, pair by pair, and how errors propagate through that.
 
 `pairwise` takes the rotation between two links in the axes of the first; `paper` is equations 1 to 9 of Lapusan et al.
 2022 as printed, which take it in world axes and put the joint's two rotations in the other order.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def pairwise_fit(
     fit: ChainScratch, found: Fitted, fresh: float, noise: Floats, base_known: bool, base: Floats, q: Floats
 ) -> Floats:
-    """Shape from the pairs of links known by more than `fresh` 1/rad^2; returns the angle variances (freedoms,).
+    """Shape from pairs of links with more than `fresh` 1/rad^2 of information; returns the angle variances (freedoms,).
 
     `fit` holds what was measured; `found` is filled in, q becomes the angles, and base, unless known, its orientation.
     """
@@ -41,7 +41,7 @@ def pairwise_fit(
 def paper_fit(
     fit: ChainScratch, found: Fitted, fresh: float, noise: Floats, base_known: bool, base: Floats, q: Floats
 ) -> Floats:
-    """The same by the published equations, which take what came last, however old (`fresh` is not used)."""
+    """The same by the published equations, which use the last sample, however old; `fresh` is ignored."""
     heard = fit.information[:, 0] > 0.0
     measured = np.where(heard[:, None, None], fit.measured, np.eye(3))
     if base_known:
@@ -65,10 +65,10 @@ def _assess(fit: ChainScratch, found: Fitted, frames: Floats, known: NDArray[np.
 def pairwise_frames(
     fit: ChainScratch, measured: Floats, known: NDArray[np.bool_], base_known: bool, base: Floats, q: Floats
 ) -> Floats:
-    """Frames (n+1, 4, 4) of all links; q is changed to the angles, and base, unless it is known, so that the first
-    measured link has the orientation that was measured. `known` (n+1,) says which links are measured.
+    """Frames (n+1, 4, 4) of all links; `known` (n+1,) says which links are measured.
 
-    Joints between two measured links with unmeasured ones between them share the rotation as evenly as it can be.
+    q becomes the angles. Unless the base is known, `base` becomes the orientation that puts the first measured link
+    where it was measured. Joints across unmeasured links share the rotation as evenly as possible.
     """
     robot = fit.robot
     links = np.flatnonzero(known)
@@ -120,7 +120,7 @@ def paper_frames(robot: Robot, measured: Floats, base: Floats, q: Floats) -> Flo
 
 
 def require_universal(robot: Robot) -> None:
-    """The paper's equations know one kind of joint, with a sensor on every link."""
+    """The paper's equations are for universal joints with a sensor on every link."""
     others = np.flatnonzero(robot.joints["kind"] != UNIVERSAL)
     if others.size:
         raise InputError(
@@ -142,8 +142,8 @@ def pair_covariances(
     n = len(robot.joints)
     variances, covariances = np.empty(robot.freedoms), np.zeros((n + 1, 6, 6))
     ends = frames[:, :3, 3] + fit.points[:, None] * frames[:, :3, 2]
-    # What a sensor's error does to (turn, displacement at the world's origin) of links beyond the joint after it; the
-    # angles count from the base's own measured orientation, so its error turns everything.
+    # `before`: effect of the last sensor's error on (turn, displacement at the world's origin) of the links beyond the
+    # next joint. Angles count from the measured orientation of the base, so the error of the base turns everything.
     total = np.zeros((6, 6))
     before = np.zeros((6, 3))
     before[:3] = np.eye(3)
@@ -167,7 +167,7 @@ def pair_covariances(
 
 
 def _share(kind: int, spin: Floats, before: Floats, after: Floats) -> Floats:
-    """(freedoms, 3) what of a small turn between two links each angle takes; the z axes of both links are given.
+    """(freedoms, 3) share of a small turn between two links that each angle takes; the z axes of both links are given.
 
     The angles of a universal joint leave the rest to a turn about the z of the link before, those of a ball joint to
     one about the z of the link after.

@@ -1,4 +1,4 @@
-"""The shape that sensors say a robot has: the result of every estimate."""
+"""The shape of a robot as its sensors give it: the result of every estimate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Integers = NDArray[np.int64]
 
 
 class SensorState(IntEnum):
-    """How a sensor is; the worst that applies."""
+    """State of a sensor; the worst that applies."""
 
     OK = 0
     DISTURBED = 1
@@ -33,7 +33,7 @@ class SensorState(IntEnum):
 
 
 class SensorHealth(NamedTuple):
-    """One sensor at the time of an estimate."""
+    """State of one sensor at the time of an estimate."""
 
     sensor: int
     """Number of its link."""
@@ -53,7 +53,7 @@ class SensorHealth(NamedTuple):
 def sensor_health(
     links: Sequence[int], states: ArrayLike, ages: ArrayLike, samples: ArrayLike, outliers: ArrayLike, weights: Floats
 ) -> tuple[SensorHealth, ...]:
-    """One entry per sensor from arrays as `SensedShape` has them."""
+    """One entry per sensor, from the arrays of a `SensedShape`."""
     columns = (np.asarray(column).tolist() for column in (states, ages, samples, outliers, weights))
     return tuple(
         SensorHealth(link, SensorState(int(state)).name.lower(), age, int(count), int(jumps), heading, tilt)
@@ -72,7 +72,7 @@ class SensedShape:
     angles: Floats
     """(freedoms,) rad."""
     joint_twists: Floats
-    """(n,) rad: what each joint twists its link about the link's own axis."""
+    """(n,) rad: twist of each joint about the axis of the link after it."""
     base: Floats
     """(3, 3) orientation of the base in the world."""
     frames: Floats
@@ -84,11 +84,11 @@ class SensedShape:
     covariance: Floats
     """(6, 6) of the tip: linear rows and columns first, world axes, m^2, m*rad, rad^2."""
     platform_covariances: Floats
-    """(n+1, 6, 6) the same of every platform."""
+    """(n+1, 6, 6) the same for every platform."""
     angle_sigmas: Floats
     """(freedoms,) standard deviations of the angles, rad."""
     heading_residuals: Floats
-    """(sensors,) measured less estimated heading, rad; 0 for a sensor that has not been heard."""
+    """(sensors,) measured minus estimated heading, rad; 0 for a sensor that has not been heard."""
     tilt_residuals: Floats
     """(sensors,) angle between measured and estimated vertical, rad."""
     iterations: int

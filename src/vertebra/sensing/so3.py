@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vertebra.robot.tables import Floats
 
 _SMALL = 1e-4
-"""rad; below it the series of the coefficients has all digits."""
+"""rad; below it the series of the coefficients is exact to the last digit."""
 
 
 def hat(v: Floats) -> Floats:
@@ -31,17 +30,17 @@ def exp(v: Floats) -> Floats:
 
 
 def log(R: Floats) -> Floats:
-    """(..., 3) rotation vector, rad, at most half a turn."""
+    """(..., 3) rotation vector, rad, no longer than half a turn."""
     w, xyz = quaternion(R)
     sine = np.linalg.norm(xyz, axis=-1)
     small = sine < _SMALL
-    # Near no rotation 2 asin(s)/s in s^2, which loses nothing.
+    # For small rotations the series of 2 asin(s)/s, which loses no digits.
     ratio = np.where(small, 2.0 + sine**2 / 3.0, 2.0 * np.arctan2(sine, w) / np.where(small, 1.0, sine))
     return np.asarray(ratio[..., None] * xyz)
 
 
 def quaternion(R: Floats) -> tuple[Floats, Floats]:
-    """w (...), at least zero, and x, y, z (..., 3)."""
+    """w (...), never negative, and x, y, z (..., 3)."""
     m = R
     trace = m[..., 0, 0] + m[..., 1, 1] + m[..., 2, 2]
     # The symmetric matrix 4 q q^T; its row with the largest diagonal gives q without loss of digits.
@@ -90,7 +89,7 @@ def about_z(angle: Floats | float) -> Floats:
 
 
 def tilt_and_heading(R: Floats) -> Floats:
-    """(..., 3) x, y and psi of R = Rz(psi) exp((x, y, 0)), rad: what gravity says, whatever a magnet does to psi."""
+    """(..., 3) x, y and psi of R = Rz(psi) exp((x, y, 0)), rad: a magnet changes psi and leaves x and y alone."""
     x, y, z = R[..., 2, 0], R[..., 2, 1], R[..., 2, 2]
     sine = np.hypot(x, y)
     scale = np.where(sine > 0.0, np.arctan2(sine, z) / np.where(sine > 0.0, sine, 1.0), 1.0)
@@ -122,9 +121,9 @@ def shortest_turn(start: Floats, end: Floats) -> Floats:
     return exp(np.arctan2(sine, cosine) / sine * axis)
 
 
-def mean_rotation(R: Floats, weights: NDArray[np.float64] | None = None) -> Floats:
+def mean_rotation(R: Floats) -> Floats:
     """(3, 3) rotation with the least sum of squared chordal distances to R (k, 3, 3)."""
-    return nearest_rotation(np.average(R, axis=0, weights=weights))
+    return nearest_rotation(R.mean(axis=0))
 
 
 def nearest_rotation(matrix: Floats) -> Floats:

@@ -18,7 +18,7 @@ from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.forward import shape_from_tensions, shapes_from_tensions
-from vertebra.statics.shape import Shape
+from vertebra.statics.shape import Shape, Status
 
 ZERO = 1e-12
 """Eigenvalues below this fraction of the largest are round-off."""
@@ -74,8 +74,9 @@ def equilibria(
     poses = _starting_poses(robot, starts, np.random.default_rng(seed))
     pull = np.tile(np.asarray(tensions, dtype=np.float64), (len(poses), 1))
     batch = shapes_from_tensions(robot, pull, **rules, start=poses)
-    found: list[Shape] = [own] if own.status == 0 else []
-    counts = [1] if own.status == 0 else []
+    solved = own.status == Status.SOLVED
+    found: list[Shape] = [own] if solved else []
+    counts = [1] if solved else []
     for row in np.flatnonzero(batch.solved):
         for i, shape in enumerate(found):
             if np.abs(shape.angles - batch.angles[row]).max() < SAME:
@@ -85,7 +86,7 @@ def equilibria(
             found.append(batch.shape(int(row)))
             counts.append(1)
     order = sorted(range(len(found)), key=lambda i: found[i].energy)
-    reached = order.index(0) if own.status == 0 else None
+    reached = order.index(0) if solved else None
     return Equilibria(tuple(found[i] for i in order), tuple(counts[i] for i in order), reached, len(poses) + 1)
 
 

@@ -146,10 +146,7 @@ def shapes_from_tensions(
     """
     problem = Problem.of(robot, gravity, loads, friction, closure)
     n, c = len(robot.joints), len(robot.cables)
-    pull = numbers("tensions", tensions, "N")
-    if pull.ndim != 2 or pull.shape[1] != c:
-        raise InputError("tensions", f"must have shape (N, {c}) for {robot.name}, not {pull.shape}")
-    require_pull("tensions", pull)
+    pull = tension_rows(robot, tensions)
     count = len(pull)
     angles = _starts(problem, start, count)
     results = (
@@ -172,6 +169,15 @@ def shapes_from_tensions(
     if check and not shapes.solved.all():
         shapes.shape(int(np.argmin(shapes.solved))).require_solved()
     return shapes
+
+
+def tension_rows(robot: Robot, tensions: ArrayLike) -> Floats:
+    """(N, cables) N: many sets of tensions, none of them negative."""
+    rows, cables = numbers("tensions", tensions, "N"), len(robot.cables)
+    if rows.ndim != 2 or rows.shape[1] != cables:
+        raise InputError("tensions", f"must have shape (N, {cables}) for {robot.name}, not {rows.shape}")
+    require_pull("tensions", rows)
+    return rows
 
 
 def _starts(problem: Problem, start: ArrayLike | None, count: int) -> Floats:

@@ -18,7 +18,7 @@ from vertebra.robot.arguments import coordinates, positive, tension_bounds
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.statics.shape import Shape, build_shape, narrower_limit
+from vertebra.statics.shape import Shape, build_shape, limit_passed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,7 +32,7 @@ class HoldingTensions:
     infeasible: tuple[int, ...]
     """Joints that they do not hold, counted from 1."""
     feasible: bool
-    """Every joint is held."""
+    """They hold every joint."""
     stable: bool
     """The shape resists every small displacement."""
     shape: Shape
@@ -103,12 +103,9 @@ def tensions_for_shape(
 
 
 def _require(result: HoldingTensions, q: Floats) -> None:
-    robot = result.shape.robot
     if result.shape.out_of_range:
         row = result.shape.out_of_range[0] - 1
-        limit, reason = float(robot.joints["limit"][row]), "ask for an angle within the limit of the joint"
-        if abs(q[row]) <= limit:
-            limit, reason = narrower_limit(result.shape, row)
+        limit, reason = limit_passed(result.shape, row, "ask for an angle within the limit of the joint")
         raise OutOfRange(row + 1, float(q[row]), limit, reason, result)
     if not result.feasible:
         joint = int(np.argmax(np.abs(result.residual))) + 1
@@ -186,13 +183,10 @@ def _least_norm(point: Floats, free: Floats, low: Floats, high: Floats) -> Float
 def _least_sum(point: Floats, free: Floats, low: Floats, high: Floats) -> Floats:
     from scipy.optimize import linprog
 
-    rows, limits = [-free], [point - low]
     bounded = np.isfinite(high)
-    rows.append(free[bounded])
-    limits.append((high - point)[bounded])
-    answer = linprog(
-        free.sum(axis=0), A_ub=np.vstack(rows), b_ub=np.concatenate(limits), bounds=(None, None), method="highs"
-    )
+    rows = np.vstack([-free, free[bounded]])
+    limits = np.concatenate([point - low, (high - point)[bounded]])
+    answer = linprog(free.sum(axis=0), A_ub=rows, b_ub=limits, bounds=(None, None), method="highs")
     # The starting point itself is feasible, so only round-off can leave the programme without an answer.
     shift: Floats = free @ answer.x if answer.status == 0 else np.zeros(len(point))
     return np.clip(point + shift, low, high)

@@ -24,13 +24,12 @@ from vertebra.mechanics.problem import (
     Workspace,
     load_table,
     load_tuple,
-    require_pull,
 )
-from vertebra.robot.arguments import gravity_vector, numbers, positive_count
+from vertebra.robot.arguments import gravity_vector, positive_count
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.statics.forward import cable_rates, rest_lengths
+from vertebra.statics.forward import cable_rates, rest_lengths, tension_rows
 from vertebra.statics.shape import Shape, Status, build_shape
 
 
@@ -115,7 +114,7 @@ class Walk:
 
 
 class ShapePath:
-    """A robot that is stepped from shape to shape by tensions or cable lengths, and remembers how its cables slipped.
+    """A robot that is stepped from shape to shape by tensions or cable lengths and remembers how its cables slipped.
 
     Friction in each hole builds up over the robot file's `presliding` and then slips, so loading and unloading differ.
     A step becomes history only when it is solved. The path begins at the straight robot, nothing having slipped.
@@ -272,7 +271,7 @@ class ShapePath:
         return shape
 
     def preview(self, tensions: ArrayLike) -> Shape:
-        """The shape that `step` would give, without taking the step or checking it."""
+        """The shape that `step` would give, without the step and without a check."""
         return self._solve(self._state, self._problem.tensions(tensions), False, None)[1]
 
     def follow(self, tensions: ArrayLike, *, substeps: int = 1) -> Walk:
@@ -283,10 +282,9 @@ class ShapePath:
         substeps = positive_count("substeps", substeps)
         problem, robot = self._problem, self.robot
         n, c = len(robot.joints), len(robot.cables)
-        rows = numbers("tensions", tensions, "N")
-        if rows.ndim != 2 or rows.shape[1] != c or len(rows) == 0:
-            raise InputError("tensions", f"must have shape (N, {c}) for {robot.name}, not {rows.shape}")
-        require_pull("tensions", rows)
+        rows = tension_rows(robot, tensions)
+        if not len(rows):
+            raise InputError("tensions", "must have one row or more")
         pull = self._commands(rows, False, substeps)
         count, before = len(pull), self._state
         angles, works, report = np.empty((count, n)), np.zeros(count), np.empty((count, REPORT_WIDTH))

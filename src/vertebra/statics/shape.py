@@ -151,10 +151,9 @@ class Shape:
         status = self.status
         if status == Status.OUT_OF_RANGE:
             row = self.out_of_range[0] - 1
-            angle, limit, reason = float(self.angles[row]), float(self.robot.joints["limit"][row]), _remedy(self)
-            if abs(angle) <= limit:
-                limit, reason = narrower_limit(self, row)
-            raise OutOfRange(row + 1, angle, limit, reason, self)
+            what = "the equilibrium lies there" if self.converged else "the search went there and found no equilibrium"
+            limit, reason = limit_passed(self, row, f"{what}; {_SENTENCES[status].split('; ')[1]}")
+            raise OutOfRange(row + 1, float(self.angles[row]), limit, reason, self)
         if status == Status.NO_EQUILIBRIUM:
             raise NoEquilibrium(self.weakest, self.residual, _SENTENCES[status].split("; ")[1], self)
         if status == Status.UNSTABLE:
@@ -201,8 +200,12 @@ def principal_stiffnesses(compliances: NDArray[np.floating]) -> Floats:
     return result
 
 
-def narrower_limit(shape: Shape, row: int) -> tuple[float, str]:
-    """The limit of a joint that is out of range though within the file's limit, rad, and why its range ends there."""
+def limit_passed(shape: Shape, row: int, remedy: str) -> tuple[float, str]:
+    """The limit that a joint is past, rad, with `remedy`; or, where it is within the limit of the robot file, the
+    narrower one that its cables or faces set, and why."""
+    limit = float(shape.robot.joints["limit"][row])
+    if abs(shape.angles[row]) > limit:
+        return limit, remedy
     if row + 1 in shape.locked:
         return _locking_angle(shape, row), _LOCKED
     return crossed_faces(shape.robot, shape.angles, row)
@@ -220,11 +223,6 @@ _LOCKED = (
     "bent that far, the friction law locks a cable in its hole (mu sin(bend) reaches 1); lower the tensions, or "
     "give a law that is valid for such bends"
 )
-
-
-def _remedy(shape: Shape) -> str:
-    what = "the equilibrium lies there" if shape.converged else "the search went there and found no equilibrium"
-    return f"{what}; {_SENTENCES[Status.OUT_OF_RANGE].split('; ')[1]}"
 
 
 def build_shape(problem: Problem, status: int, tensions: Floats, q: Floats, work: Workspace, by_length: bool) -> Shape:

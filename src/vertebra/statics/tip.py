@@ -25,7 +25,7 @@ from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.forward import shape_from_tensions, shapes_from_tensions
 from vertebra.statics.path import ShapePath
-from vertebra.statics.shape import Shape
+from vertebra.statics.shape import Shape, Status
 
 MOST = 1e3
 """How far the search goes without an upper bound: times the tension that balances weight, loads and elastic joints."""
@@ -265,7 +265,7 @@ def _candidates(problem: Problem, goal: _Goal, low: Floats, high: Floats, start:
     robot, rng = problem.robot, np.random.default_rng(0)
     size = _usual_tension(problem)
     level = size * 10.0 ** rng.uniform(-1.5, 1.5, (SAMPLES, 1))
-    # Even pulls, uneven ones, and ones with single cables all but slack.
+    # Even tensions, uneven ones, and ones with single cables all but slack.
     shares = rng.uniform(0.0, 1.0, (SAMPLES, len(low))) ** rng.choice([0.3, 1.0, 3.0], (SAMPLES, 1))
     samples = np.clip(low + level * shares, low, high)
     bounded = np.isfinite(high)
@@ -352,7 +352,7 @@ def _step(slope: Floats, residual: Floats, damping: float, tensions: Floats, low
 
 def _result(shape: Shape, goal: _Goal, tensions: Floats, low: Floats, high: Floats, tolerance: float) -> TipTensions:
     error = float(np.linalg.norm(shape.tip - goal.position))
-    reached, stiffness = error <= tolerance and shape.status == 0, None
+    reached, stiffness = error <= tolerance and shape.status == Status.SOLVED, None
     if goal.direction is not None:
         give = float(goal.direction @ shape.compliance[:3, :3] @ goal.direction)
         stiffness = 1.0 / give if give > 0.0 else np.inf

@@ -75,7 +75,7 @@ class Widget:
     """Value on the page of a new robot, and of a field that is not set (None, or no values); may be a function of the
     robot. None: the default of the field."""
     shown: Callable[[Any], bool] | None = field(default=None, kw_only=True)
-    """Whether it counts for these settings; what does not count is hidden."""
+    """Whether it applies to these settings; it is hidden while it does not."""
     enabled: Callable[[Robot], bool] | None = field(default=None, kw_only=True)
 
     def make(self, place: Place) -> Control:
@@ -83,7 +83,7 @@ class Widget:
         raise NotImplementedError
 
     def read(self, control: Control) -> Any:
-        """What it says."""
+        """Its value."""
         return control.handles[0].value
 
     def write(self, control: Control, value: Any) -> None:
@@ -116,7 +116,7 @@ class Check(Widget):
 
 @dataclass(frozen=True)
 class Text(Widget):
-    """A line of text; as long as the field allows."""
+    """A line of text, cut to `longest` characters."""
 
     longest: int = 200
 
@@ -188,7 +188,7 @@ class Sliders(Widget):
 
     tracks: Callable[[Robot], Sequence[Track]]
     count: Callable[[Robot], int]
-    unless_set: bool = False
+    empty_until_set: bool = False
     """Whether the field stays empty until a number is set: the tab fills the sliders with values of its own."""
 
     def make(self, place: Place) -> Control:
@@ -201,7 +201,7 @@ class Sliders(Widget):
         return Control(self, handles, first if len(first) == count else first * count)
 
     def read(self, control: Control) -> tuple[float, ...]:
-        if self.unless_set and not control.touched:
+        if self.empty_until_set and not control.touched:
             return ()
         values = tuple(float(handle.value) for handle in control.handles)
         return values if len(values) == len(control.first) else values * len(control.first)
@@ -256,8 +256,8 @@ class Choice(Widget):
 
 @dataclass(frozen=True)
 class FileChoice(Choice):
-    """A file of the studio's folder by its name, or one of a few values of our own. `none` is the label of no file;
-    where it is empty, no file can be chosen only where there is none, under the label `no_files`."""
+    """A file in the studio's folder, by name, or one of the values `own`. `none` is the label for no file; without it,
+    no file can be chosen only while the folder has none, under the label `no_files`."""
 
     suffixes: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
@@ -329,7 +329,7 @@ class Form(Generic[S]):
     def folder(
         self, label: str, *, expanded: bool = True, shown: Callable[[S], bool] | None = None, visible: bool = True
     ) -> Iterator[Any]:
-        """A folder of controls; `shown` tells whether it counts for these settings."""
+        """A folder of controls; `shown` tells whether it applies to these settings."""
         handle = self._studio.server.gui.add_folder(label, expand_by_default=expanded, visible=visible)
         if shown is not None:
             self.show_when(handle, shown)
@@ -337,12 +337,12 @@ class Form(Generic[S]):
             yield handle
 
     def show_when(self, handle: Any, shown: Callable[[S], bool]) -> Any:
-        """Hide `handle` while it does not count; returns it."""
+        """Hide `handle` while it does not apply; returns it."""
         self._conditions.append((handle, shown))
         return handle
 
     def arrange(self) -> None:
-        """Show what counts, hide the rest. Call it when all controls are made."""
+        """Show what applies, hide the rest. Call it when all controls are made."""
         if self._conditions:
             settings = self.read()
             for handle, shown in self._conditions:
@@ -369,12 +369,12 @@ class Form(Generic[S]):
         return self._controls[name].handles if name in self._controls else []
 
     def value(self, name: str) -> Any:
-        """What one field says."""
+        """The value of one field."""
         control = self._controls[name]
         return control.widget.read(control)
 
     def read(self) -> S:
-        """What all fields say; those that are not on the page have their defaults."""
+        """The values of all fields; those that are not on the page have their defaults."""
         values = {name: control.widget.read(control) for name, control in self._controls.items()}
         return self._type(**values, **{name: read() for name, (read, _) in self._own.items()})
 
@@ -419,13 +419,13 @@ class Form(Generic[S]):
 
 
 def change(handle: Any, name: str, value: object) -> None:
-    """Set a property of a control if it is not so already: every setting is sent to all windows."""
+    """Set a property of a control unless it has that value: every assignment is sent to all windows."""
     if getattr(handle, name) != value:
         setattr(handle, name, value)
 
 
 def put(handles: Sequence[Any], values: Iterable[float]) -> None:
-    """Set sliders and number boxes; a value beyond the end of one moves the end."""
+    """Set sliders and number boxes; a value outside the range of one widens the range."""
     for handle, value in zip(handles, values, strict=False):
         handle.min, handle.max = min(handle.min, float(value)), max(handle.max, float(value))
         handle.value = float(value)

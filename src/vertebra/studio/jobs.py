@@ -37,7 +37,7 @@ class Loop:
         self._thread.start()
 
     def post(self, key: object, work: Work) -> None:
-        """Run `work` soon, in the place of waiting work of the same key, which is forgotten."""
+        """Run `work` soon; it replaces work of the same key that still waits."""
         with self._changed:
             if self._closed:
                 return
@@ -50,7 +50,7 @@ class Loop:
             return self._changed.wait_for(lambda: not self._waiting and not self._busy, timeout)
 
     def close(self) -> None:
-        """Finish the piece in hand and stop."""
+        """Finish what runs, drop what waits, and stop."""
         with self._changed:
             self._closed = True
             self._waiting.clear()
@@ -80,7 +80,7 @@ class Loop:
             LOG.exception("the message of an error could not be shown: %r", error)
 
 
-# Long computations in a process of their own, so that neither their time nor their crash reaches the page.
+# Long computations, in a process of their own.
 
 HEAD = 8
 """Bytes before each message that say how long it is."""
@@ -88,7 +88,7 @@ HEAD = 8
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What to compute, and whom to tell."""
+    """What to compute, and what to call with the answer."""
 
     work: bytes
     """A function of a module, so that the process can import it, and its arguments; pickled."""
@@ -140,7 +140,7 @@ class Jobs:
         threading.Thread(target=self._follow, args=(job, process), name="studio job", daemon=True).start()
 
     def cancel(self) -> None:
-        """End what runs, without a word to its callbacks."""
+        """End what runs, without calling its callbacks."""
         with self._lock:
             if self._running is None:
                 return
@@ -241,7 +241,7 @@ def main() -> None:
 
 
 def _answer(work: bytes, answers: IO[bytes]) -> bytes:
-    """What came of it, pickled."""
+    """The result or the error, pickled."""
     try:
         function, arguments = pickle.loads(work)
         return pickle.dumps(("done", function(*arguments, report=_Reporter(answers))))
@@ -255,7 +255,7 @@ def _answer(work: bytes, answers: IO[bytes]) -> bytes:
 
 
 def _portable(error: VertebraError) -> VertebraError:
-    """The error itself, or its words where the results that it carries do not pass through a pipe."""
+    """The error itself, or only its message where what it carries cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:

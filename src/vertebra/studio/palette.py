@@ -29,12 +29,11 @@ LINES = (*(colour for colour in CABLE_COLOURS if colour != BLACK), GHOST_COLOURS
 # Corner colours of a scale from dark blue to yellow that rises evenly in lightness, so that it reads in grey as well.
 _SCALE = np.array([[0, 34, 78], [53, 69, 108], [102, 105, 112], [148, 142, 119], [200, 181, 106], [254, 232, 56]])
 
-
-# Lamps of the viewer are bright: the same greys as in reports come from darker ones.
+# The viewer's lights are bright: darker greys look there as those of reports do.
 LINKS = (0.8 * np.array([rgb(colour) for colour in LINK_COLOURS])).astype(np.uint8)
 PART, MOUNT, FORCE, GHOST = rgb(PART_COLOUR), rgb(MOUNT_COLOUR), rgb(FORCE_COLOUR), rgb(GHOST_COLOURS[0])
 TRACE, ELLIPSOID = rgb(TIP_COLOUR), rgb(ELLIPSOID_COLOUR)
-GRAVITY = ESTIMATE = (0, 114, 178)
+GRAVITY = PUBLISHED = (0, 114, 178)
 WEAKEST = (214, 0, 127)
 BRAND = (0, 94, 148)
 """Of the page: a blue on which white text has a contrast of 6.9."""
@@ -52,16 +51,10 @@ def tension_colours(tensions: Floats, highest: float) -> Colours:
 def brightest(tensions: Floats) -> float:
     """Tension of the brightest colour, N: a round number above the highest tension."""
     highest = float(np.max(tensions, initial=0.0))
-    return (
-        next(
-            step * power
-            for power in (10.0 ** math.floor(math.log10(highest)),)
-            for step in (1.0, 2.0, 5.0, 10.0)
-            if step * power >= highest * (1 - 1e-9)
-        )
-        if highest > 1e-9
-        else 1.0
-    )
+    if highest <= 1e-9:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(highest))
+    return next(step * power for step in (1.0, 2.0, 5.0, 10.0) if step * power >= highest * (1 - 1e-9))
 
 
 def scale_gradient() -> str:

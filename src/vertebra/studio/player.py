@@ -1,6 +1,4 @@
-"""Plays something that has a time, at the pace of the wall clock: a motion, a recording, a journey; and its
-controls.
-"""
+"""Plays a motion, a recording or a journey in real time, and the controls for it."""
 
 from __future__ import annotations
 
@@ -18,6 +16,11 @@ if TYPE_CHECKING:
 
 RATE = 30.0
 """Frames per second."""
+
+
+def row_at(times: Floats, at: float) -> int:
+    """The row of increasing `times` that is due `at` a time, s."""
+    return max(int(np.searchsorted(times, at + 1e-12, side="right")) - 1, 0)
 
 
 class WallClock:
@@ -64,7 +67,7 @@ class Player:
 
     @property
     def time(self) -> float:
-        """s, where it stands."""
+        """Current time, s."""
         return self._at
 
     @property
@@ -73,14 +76,14 @@ class Player:
         return float(self._times[-1] - self._times[0])
 
     def load(self, times: Floats) -> None:
-        """Take rising `times`, s, one per row; stops, and stands at the first."""
+        """Take increasing `times`, s, one per row; stops, and goes to the first."""
         with self._lock:
             self.pause()
             self._times = np.asarray(times, np.float64)
             self._at = float(self._times[0])
 
     def play(self, speed: float = 1.0, repeat: bool = False) -> None:
-        """From where it stands, or from the start when it stands at the end."""
+        """From the current time, or from the start when that is the end."""
         with self._lock:
             self.pause()
             self._speed, self._repeat = speed, repeat
@@ -90,7 +93,7 @@ class Player:
             threading.Thread(target=self._run, args=(self._stop,), name="studio player", daemon=True).start()
 
     def pause(self) -> None:
-        """Stay where it is."""
+        """Stop at the current time."""
         with self._lock:
             stop, self._stop = self._stop, None
             if stop is not None:
@@ -105,8 +108,8 @@ class Player:
                 self.play(self._speed, self._repeat)
 
     def _due(self) -> None:
-        row = int(np.searchsorted(self._times, self._at + 1e-12, side="right")) - 1
-        self._post(("player", id(self)), lambda: self._frame(max(row, 0)))
+        row = row_at(self._times, self._at)
+        self._post(("player", id(self)), lambda: self._frame(row))
 
     def _frame(self, row: int) -> None:
         if row < len(self._times):
@@ -156,12 +159,12 @@ class Playback:
         gui, when = self._tab.gui, self._tab.when
         with gui.add_folder("Playback") as self.folder:
             self._button = when(gui.add_button(PLAY, disabled=True), self._pressed)
-            self._time = when(gui.add_slider("Time (s)", 0.0, 1.0, 0.001, 0.0, disabled=True), self._sought)
-            self._speed = when(gui.add_slider("Speed", 0.05, 4.0, 0.05, 1.0), self._paced)
-            self._repeat = when(gui.add_checkbox("Repeat", True), self._paced)
+            self._time = when(gui.add_slider("Time (s)", 0.0, 1.0, 0.001, 0.0, disabled=True), self._time_chosen)
+            self._speed = when(gui.add_slider("Speed", 0.05, 4.0, 0.05, 1.0), self._pace_changed)
+            self._repeat = when(gui.add_checkbox("Repeat", True), self._pace_changed)
 
     def load(self, times: Floats) -> None:
-        """Stand at the first of `times`, s."""
+        """Go to the first of `times`, s."""
         self.player.load(times)
         low, high = float(times[0]), float(times[-1])
         high = max(high, low + LEAST_SPAN)
@@ -177,12 +180,12 @@ class Playback:
         self._mark()
 
     def play(self) -> None:
-        """From where it stands."""
+        """From the current time."""
         self.player.play(self.speed, self.repeat)
         self._mark()
 
     def pause(self) -> None:
-        """Stay where it is."""
+        """Stop at the current time."""
         self.player.pause()
         self._mark()
 
@@ -207,11 +210,11 @@ class Playback:
     def _pressed(self) -> None:
         self.pause() if self.player.playing else self.play()
 
-    def _paced(self) -> None:
+    def _pace_changed(self) -> None:
         if self.player.playing:
             self.play()
 
-    def _sought(self) -> None:
+    def _time_chosen(self) -> None:
         self.pause()
         self.player.seek(float(self._time.value))
         self._on_time(self.player.time)

@@ -130,7 +130,7 @@ class Status:
 MOST_POINTS = 600
 HEIGHT = 190
 FULL, ROOM = 0.7, 1.3
-"""Share of x that data must fill, else it is stretched to them; and how far x is stretched ahead of growing data."""
+"""Share of the x axis that data must fill, else it is fitted to them; and how far it is extended for growing data."""
 
 
 class Plot:
@@ -143,8 +143,8 @@ class Plot:
         self._span = 0.0, 1.0
         empty = np.zeros(2)
         self._handle = gui.add_uplot(
-            (np.array([0.0, 1.0]), empty), self._series((y,)), title=title, axes=self._axes(), scales=_SCALES,
-            height=HEIGHT, legend={"show": True}, padding=(8, 12, 0, 0), visible=False,
+            (np.array([0.0, 1.0]), empty), self._series((y,)), title=title, axes=self._axes(),
+            scales={"x": {"time": False}}, height=HEIGHT, legend={"show": True}, padding=(8, 12, 0, 0), visible=False,
         )  # fmt: skip
 
     def show(self, x: Floats, lines: Sequence[tuple[str, Floats]], joined: bool = True) -> None:
@@ -196,7 +196,6 @@ class Plot:
         )
 
 
-_SCALES: dict[str, Any] = {"x": {"time": False}}
 _INK = "#7a7f85"
 _GRID = {"stroke": "rgba(128, 128, 128, 0.25)", "width": 1}
 _DASHES: tuple[list[int], ...] = ([], [8, 4], [2, 4])

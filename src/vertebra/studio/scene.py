@@ -1,4 +1,4 @@
-"""The scene: the robot, its cables coloured by tension, and what stands around it; nodes are updated in place.
+"""The scene: the robot, its cables coloured by tension, and what is drawn around it; nodes are updated in place.
 
 Lengths in the viewer are in robot lengths, so that a gripper of 2 cm and a boom of 10 m look alike; `scale` converts.
 """
@@ -42,7 +42,8 @@ class RobotView:
         straight = np.tile(np.eye(4), (len(robot.links), 1, 1))
         self._groups = [self._instances(*group) for group in _groups(robot)]
         self._rods = FlexureRods(robot) if FlexureRods.serves(robot) else None
-        self._parts = self._part_mesh(straight)
+        parts = _parts(robot, straight)
+        self._parts = self._solid("parts", parts, palette.PART) if len(parts.vertices) else None
         self._cables = self._cable_lines(straight)
         if opacity is None:
             self._solid("mount", mount_mesh(robot), palette.MOUNT)
@@ -53,14 +54,12 @@ class RobotView:
 
     def show(self, visible: bool) -> None:
         """Hide or show all of it."""
-        if self._root.visible != visible:
-            self._root.visible = visible
+        change(self._root, "visible", visible)
 
     def fade(self, opacity: float | None) -> None:
         """Make the links see-through; None: solid."""
         for _, handle in self._groups:
-            if handle.opacity != opacity:
-                handle.opacity = opacity
+            change(handle, "opacity", opacity)
 
     def update(self, frames: Floats, tensions: Floats | None = None, highest: float = 0.0) -> None:
         """Put the links at `frames`, (n+1, 4, 4) m, and colour the cables by `tensions`, (cables, n) N, up to
@@ -102,10 +101,6 @@ class RobotView:
         )
         return rows, handle
 
-    def _part_mesh(self, frames: Floats) -> viser.MeshHandle | None:
-        mesh = _parts(self.robot, frames)
-        return self._solid("parts", mesh, palette.PART) if len(mesh.vertices) else None
-
     def _solid(self, name: str, mesh: Mesh, colour: tuple[int, int, int]) -> viser.MeshHandle:
         return self._scene.add_mesh_simple(
             f"{self._name}/{name}",
@@ -134,7 +129,7 @@ def _parts(robot: Robot, frames: Floats) -> Mesh:
 
 
 def _groups(robot: Robot) -> list[tuple[list[int], Mesh]]:
-    """Links that look the same, and the look."""
+    """Links that look the same, and their mesh."""
     sectors = int(min(max(MOST_VERTICES / (8 * len(robot.links)), 12), 32)) // 4 * 4
     found: dict[bytes, tuple[list[int], Mesh]] = {}
     for i in range(len(robot.links)):
@@ -151,7 +146,7 @@ LEAST_MOVE = 1e-4
 
 
 class Trace:
-    """Points in viewer lengths."""
+    """The path of the tip, in viewer lengths."""
 
     def __init__(self, scene: viser.SceneApi) -> None:
         self._points: list[Floats] = []
@@ -160,7 +155,7 @@ class Trace:
         )
 
     def grow(self, point: Floats) -> None:
-        """The tip is at `point` (3,)."""
+        """Add `point` (3,), where the tip is now."""
         if self._points and np.linalg.norm(point - self._points[-1]) < LEAST_MOVE:
             return
         self._points = [*self._points[-MOST_TRACE_POINTS + 1 :], point]
@@ -170,7 +165,7 @@ class Trace:
             self._line.visible = True
 
     def clear(self) -> None:
-        """Forget."""
+        """Remove all points."""
         self._points = []
         self._line.visible = False
 
@@ -179,9 +174,9 @@ VIEW_PLACE = 2e6
 """In the left panel, below the controls of the tab."""
 GHOST_OPACITY = 0.25
 GRID = {False: ((215, 215, 215), (175, 175, 175)), True: ((48, 48, 48), (80, 80, 80))}
-"""Colours of the floor's lines on a light and on a dark page: there, but in the background."""
+"""Colours of the floor's lines on a light and on a dark page: visible, but in the background."""
 GLASS = 0.35
-"""Opacity of links through which the cables are seen."""
+"""Opacity of see-through links."""
 EYE = 1.7
 """Distance of the camera, robot lengths."""
 
@@ -215,7 +210,9 @@ class Stage:
         self._robot: Robot | None = None
         self._beside = np.array([-0.38, 0.0, 0.3])
         gui = self._server.gui
-        self.form = Form(studio, ViewSettings, "view", lambda name: self._darken() if name == "dark" else self.redraw())
+        self.form = Form(
+            studio, ViewSettings, "view", lambda name: self._set_theme() if name == "dark" else self.redraw()
+        )
         with gui.add_folder("View", expand_by_default=False, order=VIEW_PLACE):
             self.form.add(*ViewSettings.model_fields)
             studio.when(gui.add_button("Look at the robot"), self.look)
@@ -236,7 +233,7 @@ class Stage:
     def restore(self, settings: ViewSettings) -> None:
         """Tick the boxes."""
         self.form.write(settings)
-        self._darken()
+        self._set_theme()
 
     def choose_robot(self, robot: Robot) -> None:
         """Another robot: remove everything of the last one."""
@@ -341,14 +338,14 @@ class Stage:
             "/floor", width=2.0, height=2.0, cell_size=0.1, section_size=0.5, plane="xy",
             position=(0.0, 0.0, below),
         )  # fmt: skip
-        self._darken()
+        self._set_theme()
 
     def _tip(self, picture: Picture) -> Floats:
         assert self._robot is not None
         last = picture.frames[-1]
         return np.asarray(last[:3, :3] @ self._robot.tip_point + last[:3, 3])
 
-    def _darken(self) -> None:
+    def _set_theme(self) -> None:
         dark = self.settings().dark
         self._grid.cell_color, self._grid.section_color = GRID[dark]
         self._server.gui.configure_theme(

@@ -15,11 +15,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from vertebra.errors import StudioError
 from vertebra.robot.reading import parse_json, parse_yaml, validate
-from vertebra.robot.robot import Robot
+from vertebra.robot.robot import Robot, load, presets
 from vertebra.studio.form import Check
 
 MARK = "vertebra_studio"
-VERSION = 1
 MOST_BYTES = 1_000_000
 """Of a state in JSON."""
 LONGEST_LINK = 7000
@@ -47,7 +46,7 @@ class ViewSettings(BaseModel):
     ellipsoid: Annotated[
         bool, Check("Tip compliance", hint="Where a small force from any side moves the tip, to first order.")
     ] = True
-    gravity: Annotated[bool, Check("Gravity arrow", hint="Which way things fall.")] = True
+    gravity: Annotated[bool, Check("Gravity arrow", hint="The direction of gravity.")] = True
     glass: Annotated[bool, Check("See-through links", hint="The cables run inside the links.")] = False
     dark: Annotated[bool, Check("Dark page", hint="In all windows.")] = False
 
@@ -112,7 +111,16 @@ def _reason(error: Exception) -> str:
     return "is not a saved state of the studio (JSON)"
 
 
-# A robot from a file that was dropped on the page: the same reader and the same checks as for files on disk.
+# The robot of a state, or of a file that was dropped on the page: the same reader and checks as for files on disk.
+
+
+def robot_of(source: RobotSource) -> Robot:
+    """The robot itself."""
+    if source.text is not None:
+        return file_robot(source.name, source.text.encode())[0]
+    if source.name not in presets():  # a name is never a path: a link must not read files
+        raise StudioError("robot", f"there is no preset {source.name!r}; there are {', '.join(presets())}")
+    return load(source.name)
 
 
 def file_robot(name: str, content: bytes) -> tuple[Robot, RobotSource]:

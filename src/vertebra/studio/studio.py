@@ -21,7 +21,7 @@ from vertebra.studio.readout import Status
 from vertebra.studio.scene import Stage
 from vertebra.studio.serving.folder import Folder
 from vertebra.studio.serving.server import Access, open_server
-from vertebra.studio.state import RobotSource, State, ViewSettings, file_robot
+from vertebra.studio.state import RobotSource, State, ViewSettings, file_robot, robot_of
 from vertebra.studio.tab import Tab
 
 if TYPE_CHECKING:
@@ -145,9 +145,8 @@ class Studio:
 
     def _robot_chosen(self) -> None:
         name = str(self._robot_choice.value)
-        if name == self.source.name:
-            return
-        self.choose_robot(load(name), RobotSource(name=name))
+        if name != self.source.name:
+            self.choose_robot(load(name), RobotSource(name=name))
 
     def _uploaded(self, file: Any) -> None:
         if states.is_state(file.content):
@@ -234,7 +233,7 @@ class Studio:
         if state.mode not in self.tabs:
             raise StudioError("mode", f"must be one of {', '.join(self.tabs)}, not {state.mode!r}")
         chosen = {name: _checked(self.tabs, name, settings) for name, settings in state.tabs.items()}
-        robot = _robot_of(state.robot)
+        robot = robot_of(state.robot)
         before = (
             {name: tab.settings() for name, tab in self.tabs.items()},
             self.robot,
@@ -272,14 +271,6 @@ def _checked(tabs: dict[str, Tab[Any]], name: str, settings: dict[str, Any]) -> 
         raise StudioError(".".join(["tabs", name, *map(str, first["loc"])]), str(first["msg"])) from None
 
 
-def _robot_of(source: RobotSource) -> Robot:
-    if source.text is None:
-        if source.name not in presets():  # a name is never a path: a link must not read files
-            raise StudioError("robot", f"there is no preset {source.name!r}; there are {', '.join(presets())}")
-        return load(source.name)
-    return file_robot(source.name, source.text.encode())[0]
-
-
 # Save and share: a picture of the view, the state as a file or a link, and the recording of a tab.
 
 
@@ -311,8 +302,7 @@ class Share:
         )
 
     def _show(self, html: str) -> None:
-        html = f'<p class="vb-note">{html}</p>'
-        change(self._link, "content", html)
+        change(self._link, "content", f'<p class="vb-note">{html}</p>')
 
     # These run on threads of the viewer, one per click: a picture waits for the window that draws it.
 
@@ -345,7 +335,7 @@ class Share:
 
 
 def _send(event: Any, name: str, content: bytes) -> None:
-    """To the window that asked, and to no other."""
+    """To the window that asked for it, and no other."""
     event.client.send_file_download(name, content, save_immediately=True)
 
 

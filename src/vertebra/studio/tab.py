@@ -54,7 +54,7 @@ class Tab(Generic[S]):
         """Add what shows the answers."""
 
     def shown(self) -> None:
-        """The tab has been chosen, or the robot is another one: draw."""
+        """The tab has been chosen, or the robot has changed: draw."""
 
     def hidden(self) -> None:
         """Another tab has been chosen: stop what runs, take own things out of the scene."""

@@ -48,7 +48,7 @@ def test_sigmas_agree_with_the_scatter_of_the_errors():
     assert (found < high).all(), found
 
 
-def test_the_straight_pose_alone_does_not_tell_yaw_or_heading():
+def test_the_straight_pose_alone_does_not_determine_yaw_or_heading():
     data = lapusan(1)
     found = calibrate(ROBOT, data.straight)
     assert np.isinf(found.mount_sigmas[:, 2]).all()
@@ -70,7 +70,7 @@ def vb_log(rotations):
     return Rotation.from_matrix(rotations).as_rotvec()
 
 
-def test_two_poses_tell_yaw_against_the_base_sensor():
+def test_two_poses_determine_yaw_relative_to_the_base_sensor():
     data = lapusan(1)
     found = calibrate(ROBOT, data.straight, data.tilted)
     assert np.isinf(found.mount_sigmas[0, 2])

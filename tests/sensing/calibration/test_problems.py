@@ -46,9 +46,9 @@ def test_a_robot_that_moves_during_the_straight_pose():
 
 
 def test_a_robot_that_creeps_is_seen_by_the_vertical():
-    """0.6 deg/s is hidden in no gyro bias of half a degree, and a creep below it still leans."""
+    """0.6 deg/s does not hide in a gyro bias of half a degree, and a slower creep still tilts."""
     error = refused(moving_a_little(0.05, 0.006, 10.0))
-    assert "leant by" in str(error)
+    assert "tilted by" in str(error)
 
 
 def test_a_tilt_that_is_too_small():
@@ -123,7 +123,7 @@ def test_joints_of_another_kind_do_not_fit():
     assert "kind, order and azimuth" in str(error)
 
 
-def test_a_base_that_moves_along():
+def test_a_base_that_moves():
     data = brief()
     links = variant("lapusan2022", joints=5, links=[1, 2, 3, 4, 5])
     # Sensors one link farther out: what is called the base moves.

@@ -187,7 +187,7 @@ def test_damaged_files_end_in_a_recording_error_or_cleanly(suffix, tmp_path):
 @pytest.mark.parametrize(
     "content", [b"hello world, this is no recording\n", bytes(4096), random.Random(1).randbytes(4096)]
 )
-def test_what_is_no_recording_is_refused(suffix, content, tmp_path):
+def test_other_files_are_refused(suffix, content, tmp_path):
     path = tmp_path / f"a{suffix}"
     path.write_bytes(content)
     with pytest.raises(RecordingError, match="name the right file"):
@@ -222,7 +222,7 @@ def test_a_damaged_container_is_named_and_the_frames_before_it_are_given(tmp_pat
     assert without_times(found) == without_times(given_frames[:50])
 
 
-def test_an_object_without_a_size_is_a_damage_and_no_endless_file(tmp_path, monkeypatch):
+def test_an_object_of_size_zero_is_damage_and_not_an_endless_file(tmp_path, monkeypatch):
     monkeypatch.setattr(raw_log, "_MOST_MESSAGES", 1000)
     path = tmp_path / "a.blf"
     logger = can.Logger(path, compression_level=0)
@@ -238,7 +238,7 @@ def test_an_object_without_a_size_is_a_damage_and_no_endless_file(tmp_path, monk
         list(read_frames(path))
 
 
-def test_a_full_disk_is_told_and_nothing_is_forgotten(tmp_path, monkeypatch):
+def test_a_full_disk_is_reported_and_no_frame_is_lost(tmp_path, monkeypatch):
     path, given_frames = tmp_path / "a.blf", some_frames(40)
     writer = RawLogWriter(path)
     really, full = os.write, True
@@ -281,7 +281,7 @@ def test_frames_that_no_bus_carries_are_refused(frame, tmp_path):
         writer.write(frame)
 
 
-def test_names_and_places_that_cannot_be(tmp_path):
+def test_wrong_names_missing_folders_and_closed_files(tmp_path):
     with pytest.raises(RecordingError, match=r"must end in \.blf, \.log, \.csv"):
         RawLogWriter(tmp_path / "a.txt")
     with pytest.raises(RecordingError, match="cannot be written"):

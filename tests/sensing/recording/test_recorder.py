@@ -31,7 +31,7 @@ def some_frames(count: int) -> list[Frame]:
     return [Frame(0x100 + i % 21, chance.randbytes(chance.choice([0, 5, 8])), 1.7e9 + i * 1e-3) for i in range(count)]
 
 
-def test_frames_pass_the_pipe_bit_for_bit():
+def test_frames_go_through_the_pipe_bit_for_bit():
     frames = some_frames(50)
     assert list(frames_from_bytes(frames_to_bytes(frames))) == frames
 
@@ -171,7 +171,7 @@ def test_a_kill_of_sense_record_costs_nothing_that_was_in_the_file(tmp_path):
         assert len(list(can.LogReader(out))) == len(found)
 
 
-def test_faults_are_told(tmp_path):
+def test_faults_are_reported(tmp_path):
     with pytest.raises(InputError, match="at least one file"):
         Recorder()
     with pytest.raises(InputError, match="needs the robot"):

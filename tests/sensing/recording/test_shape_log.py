@@ -149,7 +149,7 @@ def test_json_messages_keep_to_their_schemas(tmp_path):
     assert np.isnan(read_shapes(path).angle_sigmas).all()
 
 
-def test_health_is_told_once_a_second_and_when_it_changes(tmp_path):
+def test_health_is_recorded_once_a_second_and_when_it_changes(tmp_path):
     given = shapes(250)
     lame = given[120].health[2]._replace(state="stale")
     given[120] = dataclasses.replace(given[120], health=(*given[120].health[:2], lame, *given[120].health[3:]))
@@ -160,7 +160,7 @@ def test_health_is_told_once_a_second_and_when_it_changes(tmp_path):
     assert texts[5:] == [b"sensor 2: stale (was ok)", b"sensor 2: ok (was stale)"]
 
 
-def test_a_file_that_nobody_closed_can_be_read(tmp_path):
+def test_an_unclosed_file_can_be_read(tmp_path):
     path, given = tmp_path / "a.mcap", shapes(40)
     with DerivedLogWriter(path, robot_contents(ROBOT)) as writer:
         for shape in given:
@@ -234,7 +234,7 @@ def test_damaged_files_end_in_a_recording_error_or_cleanly(tmp_path):
     assert errors > CASES / 4
 
 
-def test_what_is_no_recording_is_refused(tmp_path):
+def test_other_files_are_refused(tmp_path):
     path = tmp_path / "a.mcap"
     path.write_bytes(b"something else altogether")
     with pytest.raises(RecordingError, match="is not an MCAP recording; name the right file"):

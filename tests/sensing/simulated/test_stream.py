@@ -136,7 +136,7 @@ def test_bursts_come_as_often_and_as_large_as_asked_for():
     assert sizes[0] < heading[flagged].max() < sizes[1] + 1e-3
 
 
-def test_bursts_are_secret_when_no_node_flags_them():
+def test_bursts_are_not_reported_when_no_node_flags_them():
     model = SensorModel.ideal(disturbance=(0.1, 0.2), disturbance_share=0.5, flagged=0.0)
     simulation = run(model, 20.0, base=BASE)
     assert max(np.abs(error).max() for error in errors_of(simulation).values()) > 0.1

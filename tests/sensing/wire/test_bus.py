@@ -1,4 +1,4 @@
-"""Buses: frames through, foreign frames and garbage passed over."""
+"""Buses: frames go through, foreign frames and garbage are skipped."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_a_burst_waits_in_the_buffer() -> None:
 
 
 def test_a_serial_bus_and_a_bus_of_lines() -> None:
-    """slcan and serial on a pseudo-terminal: bytes by hand in, frames out, garbage passed over."""
+    """slcan and serial on a pseudo-terminal: bytes by hand in, frames out, garbage skipped."""
     for scheme, line, garbage in (
         ("slcan", b"t1033AABBCC\r", b"t1zz\r" + b"\xff\xfe\r"),
         ("serial", b"\xaa\0\0\0\0\x03\x03\x01\0\0\xaa\xbb\xcc\xbb", b"\xaa\0\0\0\0\x09"),

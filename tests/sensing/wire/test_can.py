@@ -122,7 +122,7 @@ def test_values_beyond_the_range() -> None:
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
-def test_numbers_that_are_none_are_refused(bad: float) -> None:
+def test_nan_and_infinity_are_refused(bad: float) -> None:
     for call in (
         lambda: can.angles_data((0, bad, 0), 0),
         lambda: can.gyro_data((0, 0, bad), 0),

@@ -99,7 +99,7 @@ def test_sync_and_heartbeat(database: Any) -> None:
         assert database.encode_message("HEARTBEAT_31", read) == data
 
 
-def test_units_are_those_of_a_person(database: Any) -> None:
+def test_units_are_degrees(database: Any) -> None:
     assert [signal.unit for signal in database.get_message_by_name("ANGLES_3").signals][:3] == ["deg"] * 3
     assert database.get_message_by_name("GYRO_3").get_signal_by_name("x").unit == "deg/s"
 

@@ -21,7 +21,7 @@ class Clock:
         return self.now
 
 
-def test_beats_by_a_clock_of_ours() -> None:
+def test_beats_by_a_fake_clock() -> None:
     clock = Clock()
     with open_bus(f"virtual://{uuid.uuid4()}") as bus:
         told: list[Frame] = []
@@ -40,7 +40,7 @@ def test_beats_by_a_clock_of_ours() -> None:
     assert (master.sent, master.missed) == (6, 3)
 
 
-def test_who_does_not_hear_the_bus_is_told_before_any_answer_can_come() -> None:
+def test_on_sync_is_called_before_any_answer_can_come() -> None:
     url, before = f"virtual://{uuid.uuid4()}", list[Frame | None]()
     with open_bus(url) as bus, open_bus(url) as node:
         master = SyncMaster(bus, 100, on_sync=lambda _: before.append(receive(node, 0)))
@@ -66,7 +66,7 @@ def test_a_real_clock_keeps_the_rate_in_the_long_run() -> None:
     assert [beat.counter for beat in beats if beat] == list(range(master.sent))
 
 
-def test_a_bus_that_fails_ends_the_thread_and_is_told() -> None:
+def test_a_bus_that_fails_ends_the_thread_with_its_error() -> None:
     bus = open_bus(f"virtual://{uuid.uuid4()}")
     master = SyncMaster(bus, 500)
     bus.shutdown()

@@ -13,10 +13,10 @@ from vertebra.papers.dantuono2023.cases import CASES, motion
 from vertebra.studio.motion.model import (
     chosen_step,
     completed,
+    driven_tensions,
     lacks,
     moving_robot,
     plan_motion,
-    pulls,
     simulate_motion,
     start_from,
     sway,
@@ -27,17 +27,19 @@ TIMES = np.linspace(0.0, 1.0, 5)
 
 
 def test_a_held_robot_has_its_sliders_tensions():
-    found = pulls(MotionSettings(pull="hold", amplitude=9.0), np.array([1.0, 2.0]), TIMES)
+    found = driven_tensions(MotionSettings(pull="hold", amplitude=9.0), np.array([1.0, 2.0]), TIMES)
     np.testing.assert_array_equal(found, np.tile([1.0, 2.0], (5, 1)))
 
 
 def test_a_step_is_there_from_the_start_on_one_cable_only():
-    found = pulls(MotionSettings(pull="step", cable=2, amplitude=-1.5), np.array([1.0, 2.0]), TIMES)
+    found = driven_tensions(MotionSettings(pull="step", cable=2, amplitude=-1.5), np.array([1.0, 2.0]), TIMES)
     np.testing.assert_array_equal(found, np.tile([1.0, 0.5], (5, 1)))
 
 
 def test_a_sine_starts_from_the_slider():
-    found = pulls(MotionSettings(pull="sine", cable=1, amplitude=1.0, frequency=1.0), np.array([3.0, 2.0]), TIMES)
+    found = driven_tensions(
+        MotionSettings(pull="sine", cable=1, amplitude=1.0, frequency=1.0), np.array([3.0, 2.0]), TIMES
+    )
     np.testing.assert_allclose(found[:, 0], [3.0, 4.0, 3.0, 2.0, 3.0], atol=1e-12)
     np.testing.assert_array_equal(found[:, 1], np.full(5, 2.0))
 
@@ -274,4 +276,4 @@ def test_a_start_is_the_same_only_with_all_of_it(robot, start):
 
 def test_a_cable_that_is_not_there_is_refused():
     with pytest.raises(InputError, match="no cable 5"):
-        pulls(MotionSettings(cable=5, amplitude=1.0), np.ones(4), np.zeros(3))
+        driven_tensions(MotionSettings(cable=5, amplitude=1.0), np.ones(4), np.zeros(3))

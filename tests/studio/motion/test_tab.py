@@ -55,7 +55,7 @@ def test_it_simulates_from_the_shape_that_is_set_and_plays(running: Running) -> 
     asked = MotionSettings(duration=0.3, cable=2, amplitude=-20.0, damping=0.05, step_ms=1.0)
     motion = running.computed(asked)
     tab = running.studio.tabs["shape"]
-    shape = vb.shape_from_tensions(running.studio.robot, tab.tensions)
+    shape = vb.shape_from_tensions(running.studio.robot, tab.settings().tensions)
     same = simulate_motion(running.studio.robot, start_from(shape, running.studio.robot), asked, report=lambda _: None)
     np.testing.assert_allclose(motion.tips, same.tips, atol=1e-12)
     np.testing.assert_array_equal(motion.tensions, same.tensions)
@@ -84,7 +84,7 @@ def test_another_shape_restarts_it(running: Running) -> None:
 
     running.do(pull)
     running.until(lambda: running.tab.motion is not motion)
-    assert running.tab.motion.tensions[0, 1] == pytest.approx(running.studio.tabs["shape"].tensions[1])
+    assert running.tab.motion.tensions[0, 1] == pytest.approx(running.studio.tabs["shape"].settings().tensions[1])
 
 
 def test_a_long_run_can_be_stopped_and_the_page_keeps_working(running: Running) -> None:
@@ -136,7 +136,7 @@ def test_seeking_shows_that_instant(running: Running) -> None:
 
     def seek() -> None:
         running.tab.playback._time.value = 0.5
-        running.tab.playback._sought()
+        running.tab.playback._time_chosen()
 
     running.until(lambda: running.tab.playback.player.playing)
     running.do(seek)

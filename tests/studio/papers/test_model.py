@@ -24,8 +24,9 @@ from vertebra.papers.paper import Verdict, paper
 from vertebra.papers.yang2023 import cases as yang
 from vertebra.papers.yang2023.cases import EFFECTS, between_closures, effect, in_paper_axes
 from vertebra.report.document import fixed
-from vertebra.studio.papers.model import PapersSettings, checked, robot_of, source_of
+from vertebra.studio.papers.model import PapersSettings, checked, source_of
 from vertebra.studio.papers.text import case_text, claims_text
+from vertebra.studio.state import robot_of
 
 SAME = Verdict.REPRODUCED
 

@@ -17,8 +17,8 @@ from vertebra.papers import NAMES
 from vertebra.papers.paper import paper
 from vertebra.papers.summary import Summary
 from vertebra.studio.papers import model as papers_model
-from vertebra.studio.papers.model import PapersSettings, checked, robot_of, source_of
-from vertebra.studio.state import RobotSource, State, from_json, from_link, to_json, to_link
+from vertebra.studio.papers.model import PapersSettings, checked, source_of
+from vertebra.studio.state import RobotSource, State, from_json, from_link, robot_of, to_json, to_link
 
 pytest.importorskip("viser")
 PATIENCE = 120.0

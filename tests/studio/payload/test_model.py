@@ -102,7 +102,6 @@ def test_few_directions_for_many_joints(robot):
 @pytest.mark.parametrize(
     ("fields", "named"),
     [
-        ({"tensions": (1.0, 2.0)}, "tensions"),
         ({"link": 0}, "link"),
         ({"link": 20}, "link"),
         ({"bend_deg": 91.0}, "bend"),

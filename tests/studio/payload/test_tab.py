@@ -73,6 +73,11 @@ def test_what_is_set_is_answered(running: Running) -> None:
     assert f'data-value="payload-limit">{expected.force:.4g} N<' in running.text
 
 
+def test_joints_and_steps_have_whole_ticks(running: Running) -> None:
+    for plot in (running.tab._plot, running.tab._journey._plot):
+        assert all(isinstance(step, int) for step in plot._handle.axes[0]["incrs"])
+
+
 def _towards(azimuth: float, elevation: float) -> tuple[float, float, float]:
     a, e = math.radians(azimuth), math.radians(elevation)
     return math.cos(e) * math.cos(a), math.cos(e) * math.sin(a), math.sin(e)

@@ -75,7 +75,7 @@ def test_thinning_keeps_the_first_and_even_steps():
     assert thin.seen == 1000
 
 
-def test_rates_are_samples_a_second(tmp_path):
+def test_rates_are_samples_per_second(tmp_path):
     run = simulated_frames(ROBOT, Motion.straight(ROBOT), SensorModel(drops=0.0), 1.5)
     snapshots = read(write(tmp_path / "run.csv", run.frames)).snapshots
     assert np.allclose(snapshots.rates(len(snapshots) - 1, 1.0), 100.0, atol=1.5)
@@ -101,7 +101,7 @@ def test_a_recording_of_shapes_shows_the_recorded_ones(tmp_path):
         read(tmp_path / "run.mcap", vb.load("hu2023-planar"))
 
 
-def test_a_damaged_recording_shows_what_stands_before_the_damage_and_says_where_it_is(tmp_path):
+def test_a_damaged_recording_shows_what_comes_before_the_damage_and_says_where_that_is(tmp_path):
     path = write(tmp_path / "run.csv")
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join([*lines[:600], "what is this\n", *lines[600:]]))

@@ -88,7 +88,7 @@ def test_live_shapes_are_those_of_the_same_frames_to_the_last_bit_and_the_truth_
     assert (last.rates > 20.0).all()
 
 
-def test_a_mishap_can_be_changed_while_it_runs():
+def test_a_fault_can_be_changed_while_it_runs():
     source = virtual(sensor=3)
     running = Running(source)
     assert soon(lambda: running.snapshots(3))

@@ -117,7 +117,7 @@ def test_coming_and_going_leaves_nothing_behind(tmp_path):
         assert soon(lambda: counted() == before), (counted(), before)
 
 
-def test_the_base_leans_as_it_is_set_and_a_method_that_does_not_fit_changes_nothing(tmp_path):
+def test_the_base_tilts_as_it_is_set_and_a_method_that_does_not_fit_changes_nothing(tmp_path):
     with bench(tmp_path) as made:
         made.restore(method="paper", base="horizontal")
         assert soon(lambda: made.snapshot is not None and made.snapshot.base[2, 2] < 0.1)
@@ -125,7 +125,7 @@ def test_the_base_leans_as_it_is_set_and_a_method_that_does_not_fit_changes_noth
         made.tab.restore(SenseSettings(method="paper"))
 
 
-def test_trouble_shows_in_words(tmp_path):
+def test_a_faulty_sensor_is_named(tmp_path):
     with bench(tmp_path) as made:
         made.restore(sensor=2, magnet=True)
         assert soon(lambda: "Sensor 2: disturbed" in made.results), made.results
@@ -139,7 +139,7 @@ def test_a_link_names_a_bus_but_only_the_button_opens_it(tmp_path):
         assert soon(lambda: sensing_threads() == [])
         assert "Not connected" in made.results
         made.do(made.tab._go)
-        assert soon(lambda: "No frames yet" in made.results)
+        assert soon(lambda: "No frames" in made.results)
         assert made.tab._go_button.label == "Disconnect"
         made.do(made.tab._go)
         assert soon(lambda: sensing_threads() == [])

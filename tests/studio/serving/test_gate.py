@@ -1,4 +1,4 @@
-"""Who comes in: names, origins, tokens and paths, asked over real sockets."""
+"""Who is let in: names, origins, tokens and paths, asked over real sockets."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ def test_bearer() -> None:
     assert bearer_value("") is None
 
 
-# Who comes in: names, origins, tokens and paths, asked over real sockets.
+# Who is let in: names, origins, tokens and paths, asked over real sockets.
 
 SECRET = "correct-horse-battery"
 STATES: list[str] = []
 
 
-def take_up(state: str) -> None:
+def open_state(state: str) -> None:
     STATES.append(state)
     if state == "bad":
         raise RuntimeError("this state is bad")
@@ -75,14 +75,14 @@ def take_up(state: str) -> None:
 @pytest.fixture(scope="module")
 def here() -> Iterator[Server]:
     """On this machine only, without a token."""
-    with open_server(Access(port=0), label="here", on_state=take_up) as server:
+    with open_server(Access(port=0), label="here", on_state=open_state) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def abroad() -> Iterator[Server]:
+def public() -> Iterator[Server]:
     """On all networks, with a token."""
-    with open_server(Access("0.0.0.0", 0, SECRET), label="abroad", on_state=take_up) as server:
+    with open_server(Access("0.0.0.0", 0, SECRET), label="public", on_state=open_state) as server:
         yield server
 
 
@@ -116,8 +116,8 @@ def test_the_page_is_served_here_without_a_token(here: Server) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/none", "/?token=x"])
-def test_every_answer_has_the_headers(here: Server, abroad: Server, path: str) -> None:
-    for server in (here, abroad):
+def test_every_answer_has_the_headers(here: Server, public: Server, path: str) -> None:
+    for server in (here, public):
         headers = get(server, path)[1]
         assert "default-src 'none'" in headers["Content-Security-Policy"]
         assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
@@ -170,8 +170,8 @@ def test_a_request_without_a_host_or_with_two(here: Server) -> None:
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1", "https://localhost", None])
-def test_sockets_that_other_pages_open(here: Server, abroad: Server, origin: str | None) -> None:
-    for server in (here, abroad):
+def test_sockets_that_other_pages_open(here: Server, public: Server, origin: str | None) -> None:
+    for server in (here, public):
         assert refused(server, origin=origin, Cookie=f"vertebra_{server.port}={SECRET}") == 403  # type: ignore[arg-type]
 
 
@@ -192,70 +192,70 @@ def test_no_path_leads_elsewhere(here: Server, path: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "CONNECT", "TRACE"])
-def test_nothing_but_asking(here: Server, method: str) -> None:
+def test_only_get_is_answered(here: Server, method: str) -> None:
     answer = raw(here, f"{method} / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc".encode())
     assert b"200 OK" not in answer
     assert b"<html" not in answer
 
 
-def test_without_the_token_nobody_comes_in_from_abroad(abroad: Server) -> None:
+def test_without_the_token_no_other_machine_is_let_in(public: Server) -> None:
     for path in ("/", "/index.html", "/?state=x", "/none", "/?token="):
-        status, headers, text = get(abroad, path)
+        status, headers, text = get(public, path)
         assert status == 401
         assert "?token=" in text
         assert SECRET not in text + str(headers)
         assert "Set-Cookie" not in headers
-    assert refused(abroad) == 401
+    assert refused(public) == 401
     assert STATES == []
 
 
 @pytest.mark.parametrize("guess", [SECRET[:-1], SECRET + "x", "%ff", ""])
-def test_wrong_tokens_wait(abroad: Server, guess: str, pauses: list[float]) -> None:
-    assert get(abroad, f"/?token={guess}")[0] == 401
-    assert refused(abroad, Cookie=f"vertebra_{abroad.port}={guess or 'x'}") == 401
-    assert refused(abroad, Authorization=f"Bearer {guess or 'x'}") == 401
+def test_wrong_tokens_wait(public: Server, guess: str, pauses: list[float]) -> None:
+    assert get(public, f"/?token={guess}")[0] == 401
+    assert refused(public, Cookie=f"vertebra_{public.port}={guess or 'x'}") == 401
+    assert refused(public, Authorization=f"Bearer {guess or 'x'}") == 401
     assert pauses == [WRONG_TOKEN_SECONDS] * 3
 
 
-def test_a_wrong_token_with_a_right_cookie_is_still_wrong(abroad: Server) -> None:
-    assert get(abroad, "/?token=wrong", Cookie=f"vertebra_{abroad.port}={SECRET}")[0] == 401
+def test_a_wrong_token_with_a_right_cookie_is_still_wrong(public: Server) -> None:
+    assert get(public, "/?token=wrong", Cookie=f"vertebra_{public.port}={SECRET}")[0] == 401
 
 
-def test_the_right_token_becomes_a_cookie(abroad: Server) -> None:
-    status, headers, _ = get(abroad, f"/?token={SECRET}&state=a%2Fb%26c%3Dd%C3%A9")
+def test_the_right_token_becomes_a_cookie(public: Server) -> None:
+    status, headers, _ = get(public, f"/?token={SECRET}&state=a%2Fb%26c%3Dd%C3%A9")
     assert status == 303
     assert headers["Location"] == "/?state=a%2Fb%26c%3Dd%C3%A9", "the token leaves the address, the state stays"
     cookie, *flags = headers["Set-Cookie"].split("; ")
-    assert cookie == f"vertebra_{abroad.port}={SECRET}"
+    assert cookie == f"vertebra_{public.port}={SECRET}"
     assert set(flags) == {"HttpOnly", "SameSite=Strict", "Path=/"}
     assert STATES == []
-    status, _, text = get(abroad, headers["Location"], Cookie=f"other=1; {cookie}")
+    status, _, text = get(public, headers["Location"], Cookie=f"other=1; {cookie}")
     assert (status, "Vertebra studio" in text) == (200, True)
     assert STATES == ["a/b&c=dé"]
-    with window(abroad, Cookie=cookie) as line:
+    with window(public, Cookie=cookie) as line:
         line.send(packed(CAMERA))
-        assert eventually(lambda: len(abroad.viser.get_clients()) == 1)
-    assert get(abroad, f"/?token={SECRET}")[1]["Location"] == "/"
+        assert eventually(lambda: len(public.viser.get_clients()) == 1)
+    assert get(public, f"/?token={SECRET}")[1]["Location"] == "/"
 
 
-def test_programs_show_the_token_in_a_header(abroad: Server) -> None:
-    assert get(abroad, Authorization=f"Bearer {SECRET}")[0] == 200
-    with window(abroad, Authorization=f"Bearer {SECRET}"):
+def test_programs_send_the_token_in_a_header(public: Server) -> None:
+    assert get(public, Authorization=f"Bearer {SECRET}")[0] == 200
+    with window(public, Authorization=f"Bearer {SECRET}"):
         pass
-    assert get(abroad, "/none", Authorization=f"Bearer {SECRET}")[0] == 404
+    assert get(public, "/none", Authorization=f"Bearer {SECRET}")[0] == 404
 
 
-def test_the_cookie_of_another_port_opens_nothing(abroad: Server) -> None:
-    assert get(abroad, Cookie=f"vertebra_{abroad.port + 1}={SECRET}")[0] == 401
+def test_the_cookie_of_another_port_opens_nothing(public: Server) -> None:
+    assert get(public, Cookie=f"vertebra_{public.port + 1}={SECRET}")[0] == 401
 
 
-def test_abroad_any_name_is_taken_and_named_in_the_policy_only_if_it_is_one(abroad: Server) -> None:
-    _, headers, _ = get(abroad, Host="robot-lab.local:80", Authorization=f"Bearer {SECRET}")
+def test_on_all_networks_any_name_is_taken_and_named_in_the_policy_only_if_it_is_one(public: Server) -> None:
+    _, headers, _ = get(public, Host="robot-lab.local:80", Authorization=f"Bearer {SECRET}")
     assert "ws://robot-lab.local:80 " in headers["Content-Security-Policy"]
-    assert get(abroad, Host="x; script-src *", Authorization=f"Bearer {SECRET}")[0] == 421
+    assert get(public, Host="x; script-src *", Authorization=f"Bearer {SECRET}")[0] == 421
 
 
-def test_those_who_guess_do_not_hold_up_others(abroad: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_those_who_guess_do_not_hold_up_others(public: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     waiting, over = list[float](), threading.Event()
 
     async def pause(seconds: float) -> None:
@@ -264,21 +264,21 @@ def test_those_who_guess_do_not_hold_up_others(abroad: Server, monkeypatch: pyte
             await asyncio.sleep(0.01)
 
     monkeypatch.setattr("vertebra.studio.serving.gate.sleep", pause)
-    guesses = [threading.Thread(target=get, args=(abroad, "/?token=guess")) for _ in range(20)]
+    guesses = [threading.Thread(target=get, args=(public, "/?token=guess")) for _ in range(20)]
     for guess in guesses:
         guess.start()
     wait_until(lambda: len(waiting) == len(guesses))
-    assert get(abroad, "/none", Authorization=f"Bearer {SECRET}")[0] == 404
+    assert get(public, "/none", Authorization=f"Bearer {SECRET}")[0] == 404
     assert all(guess.is_alive() for guess in guesses)
     over.set()
     for guess in guesses:
         guess.join()
 
 
-def test_the_address_carries_the_token(abroad: Server) -> None:
-    assert abroad.url.endswith(f":{abroad.port}/?token={SECRET}")
-    assert "//0.0.0.0" not in abroad.url
-    assert SECRET not in repr(abroad)
+def test_the_address_carries_the_token(public: Server) -> None:
+    assert public.url.endswith(f":{public.port}/?token={SECRET}")
+    assert "//0.0.0.0" not in public.url
+    assert SECRET not in repr(public)
 
 
 def test_a_token_is_made_when_none_is_given() -> None:

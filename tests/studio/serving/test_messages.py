@@ -1,4 +1,4 @@
-"""What a window may say: what viser's page sends passes, everything else is dropped with a reason and never raises."""
+"""What a window may send: what viser's page sends passes, everything else is dropped with a reason and never raises."""
 
 from __future__ import annotations
 

@@ -241,6 +241,6 @@ def test_a_slow_state_does_not_hold_up_the_page(monkeypatch: pytest.MonkeyPatch)
     done = threading.Event()
     with open_server(Access(port=0), label="x", on_state=lambda _: done.wait(60)) as server:  # type: ignore[arg-type,return-value]
         try:
-            assert get(server, "/?state=slow")[0] == 200  # while the state is still being taken up
+            assert get(server, "/?state=slow")[0] == 200  # while the state is still being opened
         finally:
             done.set()

@@ -65,7 +65,7 @@ def test_a_huge_force_has_an_arrow_that_can_be_seen(opened: Running) -> None:
     assert np.linalg.norm(end - start) == pytest.approx(LONGEST, rel=1e-5)
 
 
-def test_at_most_four_and_numbers_are_used_again(opened: Running) -> None:
+def test_at_most_four_loads_and_numbers_are_reused(opened: Running) -> None:
     loads = loads_of(opened.studio)
     for _ in range(4):
         opened.good(loads._added)

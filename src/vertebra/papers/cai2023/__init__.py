@@ -18,8 +18,8 @@ PAPER = Paper(
     unstated=(
         "The paper prints no payload, and of the robot only the number of links, its length, outer diameter, tendon"
         " positions and friction coefficient. All else is assumed: one set of numbers for all shapes and tensions,"
-        " fitted to the implied payloads and the gains. So agreement with those is a fit and confirms little, but that"
-        " one set of numbers can do it. Linearity, weakest joints and agreement with the paper's method are not fitted."
+        " fitted to the implied payloads and the gains. So agreement with those shows only that one set of numbers can"
+        " do it. Linearity, weakest joints and agreement with the paper's method are not fitted."
     ),
     corrections=(
         "Eq 6 points from link i-1 to link i. That is the pull on link i-1; link i, whose balance it enters, is pulled"
@@ -32,7 +32,7 @@ PAPER = Paper(
         "Eq 15 limits M_c, the whole moment; eq 16 and the text around it are about M_t, its part along the normal."
         " Ours limits M_t.",
         "Two things of section II-D are open: how guesses are drawn, and when a search has converged. There is at most"
-        " one contact with F_N > 0, so that they do not matter for the result.",
+        " one contact with F_N > 0, so neither affects the result.",
     ),
     rows="payloads",
     plot=("Payload against tension", "tendons 2 and 3 (N)", "payload (N)"),

@@ -32,7 +32,7 @@ from vertebra.papers.case import (
     own_line,
     range_line,
 )
-from vertebra.papers.paper import Verdict
+from vertebra.papers.paper import Verdict, rounds_to, unless_explained
 from vertebra.report.document import fixed, number
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
@@ -48,6 +48,7 @@ LEVELS = tuple(range(5, 40, 5))
 DIFFERENCE = 5.0
 """N, by which the tension of tendon 1 is lower in Table II."""
 S_BEND, SPATIAL_BEND = math.radians(2.85), math.radians(8.0)
+"""rad per joint."""
 SHAPES = {
     "straight": "no bend",
     "vertical S": "2.85 deg per joint, 10 joints down, then 9 up",
@@ -215,8 +216,8 @@ def assumed() -> Iterator[tuple[str, str, str]]:
 # One case, for the studio: four shapes under equal tensions, two of them with tendon 1 slacker.
 
 NO_PAYLOAD = (
-    "The paper prints no payload. Its errors are printed in N and in % of the largest payload of the shape, so that"
-    " their quotient implies a range for that one; the others are only drawn."
+    "The paper prints no payload. Its errors are printed in N and in % of the largest payload of the shape, so"
+    " their ratio gives a range for that one; the others are only drawn."
 )
 
 _S, _SPATIAL = (round(math.degrees(bend), 9) for bend in (S_BEND, SPATIAL_BEND))
@@ -226,7 +227,7 @@ FORMS: dict[str, dict[str, Any]] = {
     "horizontal S": {"form": "S", "bend_deg": _S, "azimuth_deg": 0.0},
     "non-planar": {"form": "spiral", "bend_deg": _SPATIAL, "from_deg": -90.0, "to_deg": 90.0},
 }
-"""The shapes of `cases.shape_of`, as the Payload tab has them."""
+"""The shapes of `shape_of` as settings of the Payload tab."""
 
 
 @cache
@@ -255,17 +256,15 @@ def outcome(choice: Choice, report: Report) -> Outcome:
     curve = curve_of(case)
     found = curve.payloads[row]
     robot = snake()
-    placed = Pose(robot, curve.shape.coordinates).frames
-    last = placed[-1]
-    tip = last[:3, :3] @ robot.tip_point + last[:3, 3]
+    pose = Pose(robot, curve.shape.coordinates)
     return Outcome(
         f"{case.shape}: {SHAPES[case.shape]}",
         tuple(_lines(curve, row)),
-        placed[None],
+        pose.frames[None],
         robot.gravity,
         found.tensions[None],
         marks=tuple(_weakest(found)),
-        load=(tip, found.force * np.array(DOWN)),
+        load=(pose.tip, found.force * np.array(DOWN)),
         curves=_curves(curve),
         notes=(NO_PAYLOAD,),
     )
@@ -311,10 +310,9 @@ def _gain_line(curve: Curve) -> Line:
     other = curve_of(next(case for case in CASES if case.shape == shape and case.table != curve.case.table))
     equal, less = (curve, other) if curve.case.table == 1 else (other, curve)
     quoted, most = GAINS[shape], max(gains(equal, less))
-    same = fixed(most) == fixed(quoted)
     return Line(
         "most gained by 5 N less in tendon 1 (%)", fixed(quoted), fixed(most, 3), f"{most - quoted:+.3f}",
-        Verdict.REPRODUCED if same else Verdict.DEPENDS,
+        unless_explained(rounds_to(most, quoted), Verdict.DEPENDS),
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from vertebra.papers.cai2023 import published
 from vertebra.papers.cai2023.cases import SHAPES, gains
 from vertebra.papers.cai2023.model import Results
 from vertebra.papers.cai2023.published import HALF_DIGIT, ErrorRow, error_rows
-from vertebra.papers.paper import Claim, Verdict, unless_explained
+from vertebra.papers.paper import Claim, Verdict, rounds_to, unless_explained
 from vertebra.report.document import fixed
 
 MODEL, PRINT = "our model", "printed numbers"
@@ -64,7 +64,7 @@ def _gains(found: Results) -> Iterator[_Judged]:
         within = Verdict.DEPENDS if low <= quoted <= high else Verdict.NOT_REPRODUCED
         yield _Judged(
             "III-C", f"{shape}: largest gain", "%", f"{quoted:.2f}", MODEL, max(tried),
-            unless_explained(abs(max(tried) - quoted) <= HALF_DIGIT, within),
+            unless_explained(rounds_to(max(tried), quoted), within),
             "By 5 N less in tendon 1: 0, 5, 5 N against 5, 5, 5 N. The higher the tensions, the smaller the gain. With"
             f" one of the assumed numbers 5 % larger it is {fixed(low)} to {fixed(high)} %. The text does not say which"
             " tensions it compares, nor whether it quotes experiments or its model.",
@@ -99,8 +99,8 @@ def _errors(rows: Sequence[ErrorRow]) -> Iterator[_Judged]:
             if math.isclose(most, bound):
                 verdict = Verdict.DEPENDS
                 why = (
-                    "Table I prints the limit itself, so that its further digits decide: true from"
-                    f" {most - HALF_DIGIT:g} {unit}, not up to {most + HALF_DIGIT:g} {unit}."
+                    "Table I prints the limit itself, so digits that it does not print decide: the error lies between"
+                    f" {most - HALF_DIGIT:g} and {most + HALF_DIGIT:g} {unit}."
                 )
             else:
                 verdict, why = unless_explained(most < bound, Verdict.CONTRADICTS), "Table I."

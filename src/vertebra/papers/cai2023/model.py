@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -148,29 +148,18 @@ def _largest(robot: Robot, share: float = 1.0) -> list[float]:
 
 def _larger_robots() -> Iterator[tuple[str, str, Robot, float]]:
     """What is assumed, its value, the robot with 5 % more of it, and the share of bends."""
-    for what, value, change in _numbers():
+    for what, part, field, unit in (
+        ("ball radius", "joint", "radius", "mm"),
+        ("ring radius", "joint", "ring_radius", "mm"),
+        ("channel", "link", "channel", "mm"),
+        ("mass of a link", "link", "mass", "g"),
+    ):
         mapping = snake().to_mapping()
-        change(mapping["sections"][0])
+        numbers = mapping["sections"][0][part]
+        value = f"{numbers[field] * 1e3:g} {unit}"
+        numbers[field] *= 1.0 + MORE
         yield what, value, vb.load(mapping), 1.0
     yield "bends", "2.85 and 8 deg", snake(), 1.0 + MORE
-
-
-def _numbers() -> Iterator[tuple[str, str, Callable[[dict[str, Any]], None]]]:
-    section = snake().to_mapping()["sections"][0]
-    for what, part, field, unit, scale in (
-        ("ball radius", "joint", "radius", "mm", 1e3),
-        ("ring radius", "joint", "ring_radius", "mm", 1e3),
-        ("channel", "link", "channel", "mm", 1e3),
-        ("mass of a link", "link", "mass", "g", 1e3),
-    ):
-        yield what, f"{section[part][field] * scale:g} {unit}", _larger(part, field)
-
-
-def _larger(part: str, field: str) -> Callable[[dict[str, Any]], None]:
-    def change(section: dict[str, Any]) -> None:
-        section[part][field] *= 1.0 + MORE
-
-    return change
 
 
 # Everything that is compared.

@@ -82,8 +82,6 @@ def error_rows() -> dict[tuple[int, str], ErrorRow]:
     rows = {}
     for table in (1, 2):
         for row in read_rows(FOLDER / f"table_{table}.csv"):
-            mean, mean_percent, largest, largest_percent = (
-                float(text) for name, text in row.items() if name != "shape"
-            )
-            rows[table, row["shape"]] = ErrorRow(table, row["shape"], mean, mean_percent, largest, largest_percent)
+            shape, *numbers = row.values()
+            rows[table, shape] = ErrorRow(table, shape, *map(float, numbers))
     return rows

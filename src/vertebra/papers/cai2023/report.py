@@ -177,12 +177,10 @@ def gain_facts(found: Results) -> Facts:
             pair = (equal.payloads[row].force, less.payloads[row].force)
             cells += [*(fixed(force, 3) for force in pair), fixed(gains(equal, less)[row], 2)]
         rows.append((str(level), *cells))
-    names = [f"{SHORT[shape] if place == 0 else ''}\n{what}" for shape in GAINS for place, what in enumerate(_WHAT)]
+    columns = ("equal", "T1 less", "gain")
+    names = [f"{SHORT[shape] if place == 0 else ''}\n{what}" for shape in GAINS for place, what in enumerate(columns)]
     title = "Payload with equal tensions, and with 5 N less in tendon 1 [N]; gain [%]"
     return Facts(title, ("T2, T3\n[N]", *names), tuple(rows))
-
-
-_WHAT = ("equal", "T1 less", "gain")
 
 
 def curve_facts(found: Results) -> Facts:
@@ -203,11 +201,11 @@ def line_facts(found: Results) -> Facts:
     rows = []
     for curve in found.curves:
         slope, intercept = curve.line
-        alone = curve.off_proportion if curve.case.table == 1 else None
         rows.append(
             (
                 SHORT[curve.case.shape], "equal" if curve.case.table == 1 else "T1 less", fixed(slope, 5),
-                fixed(intercept, 4), f"{curve.off_line:.1e}", "-" if alone is None else _small(alone),
+                fixed(intercept, 4), f"{curve.off_line:.1e}",
+                _small(curve.off_proportion) if curve.case.table == 1 else "-",
             )
         )  # fmt: skip
     headers = (

@@ -30,7 +30,8 @@ PAPER = Paper(
         " the table of equations is with 2 N there.",
         "(35) and (36) bound friction by a box. Both parts at their bounds exceed Coulomb's cone by a factor of 1.41;"
         ' `allocate_tensions(cone="true")` keeps to the cone and changes no peak here.',
-        "(5) and (11) leave out that contact points of rolling links migrate; the table of migration shows how much.",
+        "(5) and (11) leave out that contact points of rolling links migrate; the migration table shows how much that"
+        " matters.",
     ),
     rows="tensions",
     options=(Option("case", "Only the tensions of one motion: pan, tilt or 3d.", choices=("pan", "tilt", "3d")),),

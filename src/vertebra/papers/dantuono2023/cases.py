@@ -152,7 +152,7 @@ READINGS = {reading.name: reading for reading in (STATED, REVERSED, SWAPPED)}
 
 Method = Literal["per_link", "shared"]
 METHODS: dict[Method, str] = {
-    "per_link": "the paper's: least sum of tensions link by link, so that a cable's tension differs from link to link",
+    "per_link": "the paper's: least sum of tensions link by link, so a cable's tension differs from link to link",
     "shared": "one tension per cable from base to tip, nearest to the needed joint torques",
 }
 
@@ -189,7 +189,7 @@ class Run:
 
     @property
     def worst(self) -> tuple[float, int, float]:
-        """Moment most out of balance, N*m; its joint, counted from 1; when, s."""
+        """Torque most out of balance, N*m; its joint, counted from 1; when, s."""
         residual = np.abs(self.allocation.residual)
         row, joint = np.unravel_index(int(residual.argmax()), residual.shape)
         return float(residual[row, joint]), int(joint) + 1, float(self.motion.time[row])
@@ -220,7 +220,7 @@ def run(
 # Statements of the text that are judged by the tensions of one or two motions.
 
 RISE = 43.0
-"""%, "almost"."""
+"""%; the text says "almost"."""
 SAME = 1e-6
 """N; tensions closer than this are called equal."""
 Bases = Mapping[str, Floats]

@@ -19,7 +19,7 @@ from vertebra.papers.dantuono2023.cases import (
     bottom_highest,
     rise_of_bottom,
 )
-from vertebra.papers.dantuono2023.model import EquationCount, Found, Results, WeightShare
+from vertebra.papers.dantuono2023.model import EquationCount, Results, RobotPeaks, WeightShare
 from vertebra.papers.paper import Claim, Verdict, unless_explained
 from vertebra.report.document import fixed
 from vertebra.robot.tables import Floats
@@ -60,8 +60,8 @@ def _claims(whole: Results) -> Iterator[Claim]:
     yield _claim(
         "h", "1, 5", "Newton-Euler costs less than energy-based formulations", Verdict.NOT_PRINTED,
         "No time is printed.",
-        "Each link is visited once in each direction and its programme has a fixed size, so that cost grows in"
-        " proportion to the number of links. What that is worth beside another formulation is measured by the"
+        "Each link is visited once in each direction and its programme has a fixed size, so the cost grows in"
+        " proportion to the number of links. How that compares with another formulation is measured by the"
         " benchmarks, not here.",
     )  # fmt: skip
     yield from _counts(whole.count)
@@ -101,7 +101,7 @@ def _judged(
 
 
 _TOP_HOLDS = (
-    "A robot that sticks out of a wall is held up by its top: weight bends it down, cables only pull, and to pull at"
+    "A robot that sticks out of a wall is held up by its top: weight bends it down, cables only pull, and pulling at"
     " the bottom bends it further down. So cable 2 stays at its pretension and cable 4 carries the weight, whatever the"
     " dimensions. Cable 2 comes out on top only when the weight is taken with the wrong sign, or when cables 2 and 4"
     " change places."
@@ -109,7 +109,7 @@ _TOP_HOLDS = (
 _DURATION = (
     "The text gives no duration. For the last 3 s to be those with the robot bent up, it must be from"
     f" {fixed(DURATION / 2 + LAST_SECONDS)} to {fixed(DURATION)} s; the verdict is for all of these. Joint 1 is a pan"
-    " joint, so that in tilt the base shows weight and pretension, not the pull that bends: the cable that does not"
+    " joint, so in tilt the base shows weight and pretension, not the pull that bends: the cable that does not"
     " carry the weight stays at its pretension and has no maximum of its own."
 )
 
@@ -140,15 +140,14 @@ def sides_equal(bases: Bases) -> Judgement:
     return apart < SAME, text, {"largest_difference_N": apart}
 
 
-def _rise_note(robots: Sequence[Found]) -> str:
+def _rise_note(robots: Sequence[RobotPeaks]) -> str:
     rises = [robot.rise for robot in robots]
     return (
         "Cable 2 stays at its pretension, as in (a). Where it carries the weight (other readings), the rise is near the"
-        " printed one. It comes from friction:"
-        " panned links hang to the side, their weight twists the joints, and only more contact force resists that (with"
-        " enough friction there is no rise). But it"
-        f" depends on what the paper does not print: {len(robots)} robots of other dimensions have"
-        f" {fixed(min(rises), 0)} to {fixed(max(rises), 0)} %."
+        " printed one. It comes from friction: panned links hang to the side, their weight twists the joints, and only"
+        " more contact force resists that (with enough friction there is no rise). But it depends on what the paper"
+        f" does not print: {len(robots)} robots of other dimensions have {fixed(min(rises), 0)} to"
+        f" {fixed(max(rises), 0)} %."
     )
 
 
@@ -160,7 +159,7 @@ def higher(bases: Bases) -> Judgement:
     return both > max(pan, tilt) + SAME, found, numbers
 
 
-def _higher_note(robots: Sequence[Found]) -> str:
+def _higher_note(robots: Sequence[RobotPeaks]) -> str:
     ratios = [robot.over_pan for robot in robots]
     return (
         "Higher than in tilt, but just below pan: tilting on top of panning brings the links nearer to the base, and"

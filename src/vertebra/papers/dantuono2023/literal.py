@@ -49,8 +49,6 @@ class LinkMotion:
     """(3,) rad/s"""
     omega_dot: Floats
     """(3,) rad/s^2"""
-    v_dot: Floats
-    """(3,) of the frame's origin, m/s^2."""
     center_acceleration: Floats
     """(3,) of the centre of mass, m/s^2."""
 
@@ -95,7 +93,7 @@ def link_motions(
         frame = frame @ step
         omega, omega_dot, v_dot = turn.T @ faster, turn.T @ faster_dot, turn.T @ v_dot
         a_C = v_dot + swing(omega, omega_dot, robot.center[row])  # 13
-        motions.append(LinkMotion(to_contact, from_contact, frame, omega, omega_dot, v_dot, a_C))
+        motions.append(LinkMotion(to_contact, from_contact, frame, omega, omega_dot, a_C))
     return motions
 
 
@@ -193,10 +191,9 @@ class LiteralRobot:
         frame[:3, :3] = R_x(self.psi[0])
         return frame
 
-    def holes(self, row: int) -> tuple[Floats, Floats]:
-        """(c, 3) h_1 and h_2 of link n = `row` + 1 in frame n: near the base, and far from it."""
-        far = self.hole @ R_x(self.turn_after(row))
-        return far - [self.H[row], 0.0, 0.0], far
+    def holes(self, row: int) -> Floats:
+        """(c, 3) h_1 of link n = `row` + 1 in frame n: those on the side of the base."""
+        return np.asarray(self.hole @ R_x(self.turn_after(row)) - [self.H[row], 0.0, 0.0])
 
     def holes_before(self, row: int) -> Floats:
         """(c, 3) h_2 of link n-1 in frame n-1; those of the base for the first joint."""
@@ -463,13 +460,8 @@ class LiteralStep:
     balance: LiteralBalance
 
     @property
-    def wrenches(self) -> Floats:
-        """(joints, 6) what cables and link n-1 exert on link n: force, then moment about f3,n; our axes, N and N*m."""
-        return self.balance.wrenches
-
-    @property
     def tau(self) -> Floats:
-        """(joints,) their moment about the joint's axis, N*m."""
+        """(joints,) moment of cables and link n-1 on link n about the joint's axis, N*m."""
         return self.balance.tau
 
     def __repr__(self) -> str:
@@ -522,7 +514,7 @@ def link_programme(
     body, motion = balance.body, balance.motions[row]
     back = np.linalg.inv(motion.to_contact @ motion.from_contact)
     before = body.holes_before(row) @ back[:3, :3].T + back[:3, 3]
-    near, _ = body.holes(row)
+    near = body.holes(row)
     L_1 = before - near  # 14
     passing = body.last > row
     e_1 = (L_1 / np.linalg.norm(L_1, axis=1)[:, None])[passing]  # 15

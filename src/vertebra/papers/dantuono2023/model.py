@@ -143,7 +143,7 @@ NAMES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class RobotPeaks:
     """What one robot does in the three motions, with tensions link by link."""
 
     dimensions: Dimensions
@@ -173,14 +173,14 @@ class Sensitivity:
     what: str
     value: str
     rise: tuple[float, float]
-    """% as `Found.rise`, with the number 5 % smaller and larger."""
+    """% as `RobotPeaks.rise`, with the number 5 % smaller and larger."""
     over_pan: tuple[float, float]
 
 
-def found(dimensions: Dimensions) -> Found:
+def robot_peaks(dimensions: Dimensions) -> RobotPeaks:
     """Peaks of one robot."""
     robot = dimensions.robot()
-    return Found(
+    return RobotPeaks(
         dimensions, {name: run(case, "per_link", time=PEAK_TIMES, robot=robot).peaks for name, case in CASES.items()}
     )
 
@@ -190,12 +190,12 @@ def sensitivities() -> Iterator[Sensitivity]:
     start = Dimensions()
     for field, (what, value) in NAMES.items():
         less, more = (
-            found(replace(start, **{field: getattr(start, field) * (1.0 + change)})) for change in (-MORE, MORE)
+            robot_peaks(replace(start, **{field: getattr(start, field) * (1.0 + change)})) for change in (-MORE, MORE)
         )
         yield Sensitivity(what, value, (less.rise, more.rise), (less.over_pan, more.over_pan))
 
 
-def random_robots() -> Iterator[Found]:
+def random_robots() -> Iterator[RobotPeaks]:
     """Robots with all numbers drawn together; those that cannot be built are drawn again."""
     rng, start, count = np.random.default_rng(2023), Dimensions(), 0
     while count < ROBOTS:
@@ -206,7 +206,7 @@ def random_robots() -> Iterator[Found]:
         if drawn.contact_angle >= math.pi / 2 or math.hypot(depth, drawn.hole_radius) >= drawn.radius:
             continue
         count += 1
-        yield found(drawn)
+        yield robot_peaks(drawn)
 
 
 # How much of the joint torques is weight, and how much is motion.
@@ -314,7 +314,7 @@ def variants() -> Iterator[Variant]:
 # does accelerate: R/2 theta_d^2 along the normal. Both sides here are the paper's own equations, with it and without.
 
 FAST = 2.0
-"""rad/s"""
+"""rad/s, at which the missing term is shown as well."""
 RATES = tuple(np.geomspace(0.05, 4.0, 9).tolist())
 """rad/s, of the plot."""
 INSTANTS = 64
@@ -412,7 +412,7 @@ class Results:
     continuity: Continuity | None = None
     poses: RandomPoses | None = None
     variants: tuple[Variant, ...] = ()
-    robots: tuple[Found, ...] = ()
+    robots: tuple[RobotPeaks, ...] = ()
     sensitivities: tuple[Sensitivity, ...] = ()
     count: EquationCount | None = None
     weight: WeightShare | None = None

@@ -15,6 +15,7 @@ from vertebra.papers.dantuono2023 import PAPER
 from vertebra.papers.dantuono2023.cases import (
     BOTTOM,
     DURATION,
+    METHOD_NAMES,
     METHODS,
     READINGS,
     REVERSED,
@@ -57,7 +58,7 @@ PER_LINK = (
     "The paper's method. Cables 2 and 4 are at the bottom and on top, 1 and 3 at the sides; where curves lie on each"
     " other, each shows behind the next. The paper draws these curves for a robot whose dimensions it does not print."
 )
-SHARED = "One tension per cable from base to tip, as near to the needed joint torques as pulling cables come."
+SHARED = "One tension per cable from base to tip, as near to the needed joint torques as pulling alone can come."
 RESIDUAL = "What those tensions leave: torques about the joints' axes. Dashed: pan joints."
 REVERSED_CAPTION = (
     "As above, link by link, with gravity pointing up: what the paper's order of cables would need. Cables 2 and 4"
@@ -205,11 +206,11 @@ def headlines(whole: Results, claims: Sequence[Claim]) -> Iterator[str]:
         f"{verdict_sentence(claims, 'statements of the paper')} It prints no tension and no dimension of its robot:"
         " ours are assumed."
     )
-    stated, turned = (whole.run("pan", reading=name) for name in (STATED.name, "weight reversed"))
+    stated, turned = (whole.run("pan", reading=name) for name in (STATED.name, REVERSED.name))
     yield (
         f"The top cable, 4, carries the weight: at most {fixed(float(stated.peaks[TOP]), 1)} N at the base in pan,"
         f" while cable 2, at the bottom, stays at its pretension of {fixed(float(stated.peaks[BOTTOM]), 1)} N. The"
-        " paper has cable 2 highest. With the weight reversed ours has too:"
+        " paper has cable 2 highest; with the weight reversed, so does ours:"
         f" {fixed(float(turned.peaks[BOTTOM]), 1)} N."
     )
     yield _rise(whole, claims)
@@ -369,7 +370,7 @@ def migration_facts(whole: Results) -> Facts:
         poses = f"{POSES} poses up to {math.degrees(SPREAD):.0f} deg"
         rows.append((f"{poses}, mean", fixed(FAST, 0), fixed(100.0 * whole.poses.mean, 2)))
         rows.append((f"{poses}, largest", fixed(FAST, 0), fixed(100.0 * whole.poses.largest, 2)))
-    headers = ("motion", "joint rate\n[rad/s]", "share of largest\nmoment [%]")
+    headers = ("motion", "joint rate\n[rad/s]", "share of largest\ntorque [%]")
     return Facts("Migration of contact points: torques that (5) and (11) leave out", headers, tuple(rows))
 
 
@@ -535,7 +536,7 @@ def _scene(one: Run, time: float) -> Scene:
 
 def still_picture(whole: Results) -> Any:
     """Tensions at the base of all motions: a row link by link, then one with one tension per cable."""
-    names = {"per_link": "link by link", "shared": "one tension per cable"}
+    names = {method: name for name, method in METHOD_NAMES.items()}
     panels = [
         replace(tension_panel(whole.run(case.name, method)), title=f"{SHORT[case.name]}, {names[method]}")
         for method in METHODS

@@ -24,9 +24,9 @@ from vertebra.papers.case import (
     range_line,
 )
 from vertebra.papers.hu2023.published import HALF_DIGIT, Key, columns, estimates, references, tip_errors
-from vertebra.papers.paper import unless_explained
+from vertebra.papers.paper import rounds_to, unless_explained
 from vertebra.report.document import fixed
-from vertebra.robot.robot import Robot, load
+from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.shape import Shape
 
@@ -132,7 +132,7 @@ class Cell:
     @property
     def equal(self) -> bool:
         """Whether ours, rounded as the paper rounds, is the printed number; an exact half may go either way."""
-        return abs(self.difference) <= HALF_DIGIT + 1e-9
+        return rounds_to(self.ours, self.published)
 
 
 def compared_cells(solved: Mapping[Key, Solved]) -> Iterator[Cell]:
@@ -223,7 +223,7 @@ def source(choice: Choice) -> Source:
     """The preset in the material of the case; the mount is for the tab to say."""
     case = _cases()[choice[0]]
     mapping = case.robot().to_mapping()
-    mapping["gravity"] = load(PRESETS[case.key[0]]).to_mapping()["gravity"]
+    mapping["gravity"] = vb.load(PRESETS[case.key[0]]).to_mapping()["gravity"]
     return Source(PRESETS[case.key[0]], mapping, case.key[1])
 
 

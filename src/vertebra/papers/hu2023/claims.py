@@ -128,7 +128,7 @@ def _two_means(quote: _Quote, printed: Evidence, ours: Evidence) -> Iterator[Mea
 
 
 def _tip_means(printed: Evidence) -> Iterator[Mean]:
-    """Table 4, of which the paper prints no tips, so that there is nothing to set ours against."""
+    """Table 4, of which the paper prints no tips, so there is nothing to compare ours with."""
     for mount, pair in (("ground", (2.29, 28.35)), ("ceiling", (3.14, 20.78))):
         for weight, number in zip((True, False), pair, strict=True):
             mean = model.mean_tip_error(printed, mount, weight)

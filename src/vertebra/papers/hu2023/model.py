@@ -26,12 +26,12 @@ from vertebra.papers.hu2023.literal import LiteralShape, literal_robot, literal_
 from vertebra.papers.hu2023.published import Key, TipErrors, Values
 
 TIGHT = 1e-15
-"""Tolerance on the tip with which the two are compared, m: a few units of round-off."""
+"""m, tolerance on the tip when the paper's iteration is compared with Newton's method: a few units of round-off."""
 
 
 @dataclass(frozen=True)
-class Race:
-    """The paper's method and ours on one case."""
+class IterationCount:
+    """How long the paper's method and ours take on one case, and how far they agree."""
 
     case: str
     newton: int
@@ -46,8 +46,8 @@ class Race:
     """Largest difference of an angle, rad: Newton against omega 0.5 to a tight tolerance; NaN without convergence."""
 
 
-def races(solved: Iterable[Solved]) -> Iterator[Race]:
-    """One race per case."""
+def iteration_counts(solved: Iterable[Solved]) -> Iterator[IterationCount]:
+    """One per case."""
     for ours in solved:
         robot, tensions, gravity = literal_robot(ours.shape.robot), ours.case.tensions, ours.shape.gravity
         tight = literal_shape(robot, tensions, gravity, omega=0.5, tolerance=TIGHT)
@@ -55,7 +55,7 @@ def races(solved: Iterable[Solved]) -> Iterator[Race]:
             _sweeps(literal_shape(robot, tensions, gravity, omega=omega)) for omega in (None, 1.0, 0.5)
         )
         difference = float(np.abs(tight.angles - ours.shape.angles).max()) if tight.converged else float("nan")
-        yield Race(ours.case.name, ours.shape.iterations, halving, one, half, difference)
+        yield IterationCount(ours.case.name, ours.shape.iterations, halving, one, half, difference)
 
 
 def _sweeps(shape: LiteralShape) -> int | None:
@@ -77,9 +77,9 @@ class Evidence(NamedTuple):
 
 
 def position_errors(evidence: Evidence, table: int, mount: str, weight: bool) -> dict[str, float]:
-    """Distance of each item's estimated tip from the real one, mm; `weight`: the estimate with gravity."""
+    """Distance of each item's estimated tip from its reference, mm; `weight`: the estimate with gravity."""
     errors = {}
-    for item in _items(table):
+    for item in items_of(table):
         estimate, real = _pair(evidence, table, item, mount, weight)
         errors[item] = math.dist(*([point[f"{axis}_mm"] for axis in "xyz"] for point in (estimate, real)))
     return errors
@@ -97,12 +97,10 @@ def position_of(evidence: Evidence, table: int, mount: str, weight: bool, item: 
 
 def mean_angle(evidence: Evidence, table: int, weight: bool) -> float:
     """Mean absolute error of the bending angles over joints, items and both mounts, deg."""
-    return _mean([mean_angle_on(evidence, table, mount, weight) for mount in MOUNTS])
-
-
-def mean_angle_on(evidence: Evidence, table: int, mount: str, weight: bool) -> float:
-    """The same on one mount, deg."""
-    return _mean([abs(error) for row in _angle_errors(evidence, table, mount, weight) for error in row])
+    by_mount = [
+        [abs(error) for row in _angle_errors(evidence, table, mount, weight) for error in row] for mount in MOUNTS
+    ]
+    return _mean([_mean(errors) for errors in by_mount])
 
 
 def mean_total_angle(evidence: Evidence, mount: str, weight: bool) -> float:
@@ -129,17 +127,18 @@ def pooled_reduction(evidence: Evidence) -> float:
 
 
 def _angle_errors(evidence: Evidence, table: int, mount: str, weight: bool) -> list[list[float]]:
-    pairs = [_pair(evidence, table, item, mount, weight) for item in _items(table)]
+    pairs = [_pair(evidence, table, item, mount, weight) for item in items_of(table)]
     return [[estimate[name] - real[name] for name in real if name.startswith("theta")] for estimate, real in pairs]
 
 
 def _pair(evidence: Evidence, table: int, item: str, mount: str, weight: bool) -> tuple[Values, Values]:
-    """Estimate and what is real."""
+    """The estimate, and what the paper compares it with."""
     free: Key = (table, item if table == 3 else "any", "none")
     return evidence.estimates[(table, item, mount) if weight else free], evidence.references[table, item, mount]
 
 
-def _items(table: int) -> tuple[str, ...]:
+def items_of(table: int) -> tuple[str, ...]:
+    """Experiments of Table 3, materials of Tables 1 and 2."""
     return EXPERIMENTS if table == 3 else MATERIALS
 
 
@@ -160,7 +159,7 @@ class Results:
     """Every estimated cell of those cases in Tables 1 to 3."""
     tips: tuple[TipCheck, ...] = ()
     """Every payload and mount of Table 4."""
-    races: tuple[Race, ...] = ()
+    iteration_counts: tuple[IterationCount, ...] = ()
     """The paper's algorithm against ours on every case."""
 
     @property
@@ -172,7 +171,9 @@ class Results:
 def results() -> Results:
     """Solve every case of the paper."""
     solved = {case.key: solve(case) for case in (*cases(), *tip_cases())}
-    return Results(solved, tuple(compared_cells(solved)), tuple(tip_checks(solved)), tuple(races(solved.values())))
+    return Results(
+        solved, tuple(compared_cells(solved)), tuple(tip_checks(solved)), tuple(iteration_counts(solved.values()))
+    )
 
 
 def experiment_results() -> Results:

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from vertebra.papers.hu2023 import PAPER
-from vertebra.papers.hu2023.cases import EXPERIMENTS, MATERIALS, MOUNTS, Cell
+from vertebra.papers.hu2023.cases import EXPERIMENTS, MOUNTS, Cell
 from vertebra.papers.hu2023.claims import claims
-from vertebra.papers.hu2023.model import Race, Results, experiment_results, results
+from vertebra.papers.hu2023.model import IterationCount, Results, experiment_results, items_of, results
 from vertebra.papers.hu2023.published import Key, Values, estimates, references
 from vertebra.papers.paper import Claim, Comparison, Reproduced, claim_sections, verdict_sentence
 from vertebra.report.document import Facts, Figures, Section, fixed
@@ -72,7 +72,7 @@ def details(found: Results) -> Iterator[Section]:
     yield from (*_angles(found, 1), *_angles(found, 2))
     yield tip_facts(found)
     yield triangle_facts(found)
-    yield race_facts(found)
+    yield iteration_facts(found)
 
 
 def _angles(found: Results, table: int) -> Iterator[Section]:
@@ -100,20 +100,20 @@ def headlines(found: Results, claims: Sequence[Claim]) -> Iterator[str]:
     if found.tips:
         possible = sum(tip.possible for tip in found.tips)
         yield (
-            f"Table 4 prints no tips, only how far they are from measured ones: our pairs of tips fit the printed"
+            "Table 4 prints no tips, only how far they are from measured ones: our pairs of tips fit the printed"
             f" distances in {possible} of {len(found.tips)} cases."
         )
-    if found.races:
-        yield _race_sentence(found)
+    if found.iteration_counts:
+        yield _iteration_sentence(found)
 
 
-def _race_sentence(found: Results) -> str:
-    races = weighty(found.races)
-    worst = max(race.difference for race in races)
-    failed = sum(race.kept_at_one is None for race in races)
-    newton, sweeps = [race.newton for race in races], [race.halving for race in races if race.halving is not None]
+def _iteration_sentence(found: Results) -> str:
+    counts = with_weight(found.iteration_counts)
+    worst = max(one.difference for one in counts)
+    failed = sum(one.kept_at_one is None for one in counts)
+    newton, sweeps = [one.newton for one in counts], [one.halving for one in counts if one.halving is not None]
     return (
-        f"The paper's iteration and ours agree to {worst:.0e} rad on all {len(races)} cases with weight;"
+        f"The paper's iteration and ours agree to {worst:.0e} rad on all {len(counts)} cases with weight;"
         f" it takes {min(sweeps)} to {max(sweeps)} sweeps where Newton takes {min(newton)} to {max(newton)}"
         f" iterations, and with omega kept at 1 it fails on {failed}."
     )
@@ -131,7 +131,7 @@ def cell_counts(found: Results) -> Facts:
 
 
 def table_facts(found: Results, table: int) -> Facts:
-    """A printed table turned on its side: the paper's estimate, ours and what is real, row under row."""
+    """A printed table turned on its side: rows with the paper's estimate, ours, and what it is compared with."""
     cells = [cell for cell in found.cells if cell.key[0] == table]
     rows = [row for key, group in groupby(cells, lambda cell: cell.key) for row in _rows(key, list(group))]
     names = list(dict.fromkeys(cell.quantity for cell in cells))
@@ -147,7 +147,7 @@ def _rows(key: Key, cells: Sequence[Cell]) -> Iterator[tuple[str, ...]]:
     yield (names[1], "ours", *(fixed(cell.ours) + ("" if cell.equal else NOT_EQUAL) for cell in cells))
     real = [cell.reference for cell in cells if cell.reference is not None]
     if real:
-        yield ("", "measured" if table == 3 else "ADAMS", *(fixed(value) for value in real))
+        yield ("", _real(table), *(fixed(value) for value in real))
 
 
 def heading(quantity: str) -> str:
@@ -200,19 +200,19 @@ def triangle_facts(found: Results) -> Facts:
     return Facts("Table 4: printed errors, and how far apart they let the two tips be, mm", headers, tuple(rows))
 
 
-def race_facts(found: Results) -> Facts:
+def iteration_facts(found: Results) -> Facts:
     """Iterations of both methods, on the cases with weight."""
     rows = []
-    for race in weighty(found.races):
-        sweeps = (_count(n) for n in (race.halving, race.kept_at_one, race.kept_at_half))
-        rows.append((race.case, str(race.newton), *sweeps, f"{race.difference:.0e}"))
+    for one in with_weight(found.iteration_counts):
+        sweeps = (_count(n) for n in (one.halving, one.kept_at_one, one.kept_at_half))
+        rows.append((one.case, str(one.newton), *sweeps, f"{one.difference:.0e}"))
     headers = ("", "Newton\nsteps", "sweeps\nhalving", "omega\n1", "omega\n0.5", "differ\n[rad]")
     return Facts("The paper's iteration (to 1e-12 m at the tip) and Newton's method", headers, tuple(rows))
 
 
-def weighty(races: Sequence[Race]) -> list[Race]:
+def with_weight(counts: Sequence[IterationCount]) -> list[IterationCount]:
     """Those with gravity: without it the first sweep is the answer."""
-    return [race for race in races if not race.case.endswith("no gravity")]
+    return [one for one in counts if not one.case.endswith("no gravity")]
 
 
 def _count(sweeps: int | None) -> str:
@@ -263,7 +263,7 @@ def plane_panel(found: Results, mount: str) -> Panel:
 def bend_panel(found: Results, table: int, mount: str) -> Panel:
     """Bending angles of one of Tables 1 to 3."""
     series = []
-    for item, colour in zip(EXPERIMENTS if table == 3 else MATERIALS, CABLE_COLOURS, strict=False):
+    for item, colour in zip(items_of(table), CABLE_COLOURS, strict=False):
         case: Key = (table, item, mount)
         ours = {cell.quantity: cell.ours for cell in found.cells if cell.key == case}
         series.append(Series(f"experiment {item}" if table == 3 else item, *_bends(ours), colour))
@@ -361,16 +361,16 @@ def record(found: Results) -> dict[str, Any]:
             }
             for tip in found.tips
         ]
-    if found.races:
+    if found.iteration_counts:
         out["algorithms"] = [
             {
-                "case": race.case,
-                "newton_iterations": race.newton,
-                "sweeps_omega_halved": race.halving,
-                "sweeps_omega_1": race.kept_at_one,
-                "sweeps_omega_half": race.kept_at_half,
-                "largest_difference_rad": race.difference,
+                "case": one.case,
+                "newton_iterations": one.newton,
+                "sweeps_omega_halved": one.halving,
+                "sweeps_omega_1": one.kept_at_one,
+                "sweeps_omega_half": one.kept_at_half,
+                "largest_difference_rad": one.difference,
             }
-            for race in found.races
+            for one in found.iteration_counts
         ]
     return out

@@ -25,9 +25,9 @@ PAPER = Paper(
         " judging by the subscripts and the text. On a level base this and (3) make errors of the same size that partly"
         " cancel: corrected alone, neither helps.",
         "The matrices of (6) have d1 in the row of x and d2 in the row of y; the text has both along z, which is right."
-        " Read as printed the robot would not even be straight when it is.",
+        " Read as printed, even a straight robot would not come out straight.",
         "theta_ji in the second line of (4) is not defined. Only theta_jy makes sense, as in (8). Its cosine is"
-        " positive, so that the division changes nothing, except that it fails at 90 deg.",
+        " positive, so the division changes nothing, except that it fails at 90 deg.",
         "Platform 0 of (5) is not given an orientation, though positions are said to be in the world. With none, all"
         " poses are in the frame of the base, and so are all errors here.",
         "z-y-x Euler angles as in (2) and (8) do not exist at beta = +-90 deg: on a horizontal base they jump."

@@ -60,11 +60,11 @@ METHODS = {
             "pairwise", "the same with (3) in the frame of the platform before, and (6) in the order of (4)", "pairwise"
         ),
         Method(
-            "chain", "all orientations together, each by its precision; joints do not twist, as the paper says", "chain"
+            "chain", "all orientations together, weighted by precision; joints do not twist, as the paper says", "chain"
         ),
         Method(
             "chain, soft",
-            "the same by default: joints may twist by 0.3 deg, which those simulated do not",
+            "the same with default settings: joints may twist by 0.3 deg, which the simulated ones do not",
             "chain",
             None,
         ),
@@ -84,7 +84,7 @@ SHOWN_POSE = 113
 
 @cache
 def python_robot(modules: int = MODULES, order: str = "yx") -> Robot:
-    """The preset, with another number of modules or another order of the universal joints' axes."""
+    """The paper's Python robot: the preset, or with other numbers of modules or another order of the joints' axes."""
     description: dict[str, Any] = vb.load(PRESET).to_mapping()
     section = description["sections"][0]
     section["joints"], section["joint"]["order"] = modules, order
@@ -430,6 +430,7 @@ EXACT = 1e-6
 """mm and deg; errors below it are rounding."""
 GHOST = "the shape that the method makes of the sensors"
 BASES_THERE = {"level": "upright", "horizontal": "horizontal", "yawed 30 deg": "upright"}
+"""What the Sense tab has in place of a base; for the others, a tilt of 45 deg."""
 
 
 def axes() -> tuple[Axis, ...]:

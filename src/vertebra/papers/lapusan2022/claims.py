@@ -76,13 +76,13 @@ def _virtual_robot(found: Results) -> Iterator[Claim]:
         f"Repeated with the equations as printed, tips agree to {worst.from_virtual_mm:.0e} mm, also on a"
         f" {worst.base.name} base, where both are {fixed(worst.from_truth_mm, 0)} mm from the truth.",
         "The virtual robot is bent by the relative angles that the same formulas made of the same data. Whatever is"
-        " wrong with these angles is wrong on both sides, so that the test checks arithmetic, not the method.",
+        " wrong with these angles is wrong on both sides, so the test checks arithmetic, not the method.",
         numbers={"from_virtual_mm": worst.from_virtual_mm, "from_truth_mm": worst.from_truth_mm},
     )  # fmt: skip
     yield _claim(
         "d", "4.2", "relative angles on both computers differ by less than 0.000001 deg, due to sample times only",
         Verdict.NOT_PRINTED,
-        f"In numbers of 32 bits they would differ by up to {found.rounding.angle_deg:.0e} deg.",
+        f"In 32-bit arithmetic they would differ by up to {found.rounding.angle_deg:.0e} deg.",
         "So both computers worked with 64 bits. And the samples must have been the same ones: at 1 deg/s, 0.000001 deg"
         " is a microsecond. It says nothing about the sensors, whose data both computers got.",
         numbers={"bits_32_deg": found.rounding.angle_deg},
@@ -166,7 +166,7 @@ def _cumulative(found: Results) -> Claim:
         f" {fixed(pair[0])} and {fixed(pair[1])} deg with relative angles, by {fixed(chain[0])} and {fixed(chain[1])}"
         f" deg by `chain`. Joint angles with errors of 0.05 deg of their own: {fixed(encoder[0])} and"
         f" {fixed(encoder[1])} deg.",
-        "What one relative angle has too much, the next has too little, so that errors do not add up along the robot;"
+        "Where one relative angle is too large, the next is too small, so errors do not add up along the robot;"
         " those of independent joint angles do. But relative angles that leave out the rotation about z turn errors of"
         " heading into errors of the bend, and so are larger here at any number of modules. `chain` avoids that.",
         numbers={"pairwise_ratio": pair[1] / pair[0], "chain_ratio": chain[1] / chain[0],
@@ -180,8 +180,8 @@ def _tracker(found: Results) -> Iterator[Claim]:
     equations, noise = found.causes[0].mae, found.mae("tracker", "stated", "paper")
     yield _claim(
         "j", "4.2, 5", "the tracker test validates the method", Verdict.DEPENDS,
-        f"In a motion of the printed ranges on a level base the equations as printed are only {_triple(equations)} mm"
-        f" off in x, y, z; measured were {_triple(printed)} mm.",
+        f"In a motion of the printed ranges on a level base the equations as printed are only {triple(equations)} mm"
+        f" off in x, y, z; measured were {triple(printed)} mm.",
         "So this test would not have shown that (3) and (6) are wrong. How the base stood is not printed: on one yawed"
         f" by 30 deg they would be {fixed(yawed, 0)} mm off, on a horizontal one {fixed(lying, 0)} mm.",
         numbers={"equations_x_mm": float(equations[0])},
@@ -189,11 +189,11 @@ def _tracker(found: Results) -> Iterator[Claim]:
     aligned = found.causes[-1].mae
     yield _claim(
         "k", "3", "the sensors are precise to 0.05 deg about x and y, and to 1 deg about z", Verdict.DEPENDS,
-        f"Not tested in the paper. Simulated noise of that size and the equations as printed make {_triple(noise)} mm;"
-        f" measured were {_triple(printed)} mm, {_triple(printed / noise, 0)} times as much.",
+        f"Not tested in the paper. Simulated noise of that size and the equations as printed make {triple(noise)} mm;"
+        f" measured were {triple(printed)} mm, {triple(printed / noise, 0)} times as much.",
         "So noise of the sensors does not explain the errors against the tracker. What else was there is not given:"
         " mounts, twist of the joints, alignment, accuracy of the tracker (only its resolution is). Half a degree"
-        f" between the axes of tracker and base would make {_triple(aligned)} mm and {_triple(aligned[3:])} deg.",
+        f" between the axes of tracker and base would make {triple(aligned)} mm and {triple(aligned[3:])} deg.",
         numbers={"noise_x_mm": float(noise[0]), "noise_y_mm": float(noise[1]), "noise_z_mm": float(noise[2])},
     )  # fmt: skip
 
@@ -212,7 +212,7 @@ def _magnets(found: Results) -> Claim:
         [found.mean_mm("tracker", model, method) for model in ("stated", "bursts")] for method in ("pairwise", "chain")
     )
     return _claim(
-        "m", "4.2", "magnetic fields disturb the heading, so that magnets must be kept away", Verdict.DEPENDS,
+        "m", "4.2", "magnetic fields disturb the heading, so magnets must be kept away", Verdict.DEPENDS,
         f"With simulated bursts of 5 to 20 deg on one heading, a tenth of the time, relative angles are off by"
         f" {fixed(bursts)} mm instead of {fixed(calm)} mm on average; `chain`, which sees that one heading contradicts"
         f" the others, by {fixed(chain)} mm.",
@@ -226,5 +226,6 @@ def _series(values: Floats) -> str:
     return ", ".join(fixed(float(value)) for value in values)
 
 
-def _triple(values: Floats, decimals: int = 2) -> str:
+def triple(values: Floats, decimals: int = 2) -> str:
+    """x, y and z, or alpha, beta and gamma, as one text."""
     return " / ".join(fixed(float(value), decimals) for value in values[:3])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -81,7 +82,7 @@ COUNTS = (4, 8, 12, 16, 20)
 GROWTH_POSES = 150
 ENCODERS = "encoders"
 """Beside the methods: one error of the sensor's tilt in every joint angle, on its own."""
-LEVEL, TILTED = Base("level"), Base("tilted 30 deg", tilt=30.0)
+LEVEL, TILTED = BASES[0], BASES[2]
 
 
 @dataclass(frozen=True)
@@ -433,7 +434,7 @@ def timing() -> Timing:
     seen = true_platforms(robot, poses(count=SHAPES))[..., :3, :3]
     angles = np.stack(roll_pitch_yaw(seen), axis=-1)
     estimator = vb.ShapeEstimator(robot)
-    clock = iter(range(10**9))
+    clock = itertools.count()
 
     def chain(angles: Floats) -> None:
         now = 0.01 * next(clock)

@@ -12,7 +12,7 @@ from vertebra.papers.paper import read_rows
 from vertebra.robot.tables import Floats
 
 FOLDER = Path(__file__).parent / "tables"
-QUANTITIES = ("x", "y", "z", "alpha", "beta", "gamma")
+QUANTITIES: tuple[str, ...] = ("x", "y", "z", "alpha", "beta", "gamma")
 """Of a pose, in the order of every array of six: mm, then deg; alpha, beta, gamma are roll, pitch, yaw."""
 UNITS = ("mm",) * 3 + ("deg",) * 3
 TESTS = {

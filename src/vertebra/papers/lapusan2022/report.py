@@ -28,10 +28,10 @@ from vertebra.papers.lapusan2022.cases import (
     python_robot,
     true_platforms,
 )
-from vertebra.papers.lapusan2022.claims import claims
+from vertebra.papers.lapusan2022.claims import claims, triple
 from vertebra.papers.lapusan2022.model import ENCODERS, USED, Results, results, timing
 from vertebra.papers.lapusan2022.published import QUANTITIES, TESTS, UNITS, errors
-from vertebra.papers.paper import Claim, Comparison, Reproduced, claim_sections, decimals, verdict_sentence
+from vertebra.papers.paper import Claim, Comparison, Reproduced, claim_sections, decimals, rounds_to, verdict_sentence
 from vertebra.report.document import Facts, Figures, Section, Sentences, fixed
 from vertebra.report.panels import Panel, Series, panel_figure, spread
 from vertebra.report.scene import Ghost, Scene, View, robot_scene
@@ -92,7 +92,7 @@ def _reproduced(found: Results) -> Reproduced:
     for test in TESTS:
         ours = found.mae(test, "stated", "paper").tolist()
         for value, printed in zip(ours, errors(test).mae.tolist(), strict=True):
-            same += fixed(value, decimals(printed)) == fixed(printed, decimals(printed))
+            same += rounds_to(value, printed, decimals(printed))
             total += 1
     return Reproduced(same, total, "printed mean errors by the stated noise alone, simulated; causes are not printed")
 
@@ -158,8 +158,8 @@ def headlines(found: Results, claims: Sequence[Claim]) -> Iterator[str]:
     printed, mae = errors("tracker").mae, found.mae("tracker", "stated", "chain")
     paper = found.mae("tracker", "stated", "paper")
     yield (
-        f"Noise of the stated precision would make {_three(paper)} mm in x, y, z by the printed equations and"
-        f" {_three(mae)} mm by `chain`; the paper measured {_three(printed)} mm against a tracker. Noise does not"
+        f"Noise of the stated precision would make {triple(paper)} mm in x, y, z by the printed equations and"
+        f" {triple(mae)} mm by `chain`; the paper measured {triple(printed)} mm against a tracker. Noise does not"
         " explain that."
     )
     yield _ranges_fit(found)
@@ -305,10 +305,6 @@ CAUSE_NOTE = (
 )
 
 
-def _three(values: Floats) -> str:
-    return " / ".join(fixed(float(value)) for value in values[:3])
-
-
 # Plots and 3D pictures, drawn when a page or a picture is made.
 
 STYLES = {
@@ -352,9 +348,9 @@ def growth_panel(found: Results, unit: str = "deg") -> Panel:
     return Panel("noise as stated, level base", "modules", f"mean error of the tip [{unit}]", tuple(series))
 
 
-def mae_panel(found: Results, test: str, places: slice, model: str = "stated") -> Panel:
-    """Mean absolute errors beside the printed ones: of positions or of angles."""
-    names = tuple(QUANTITIES)[places]
+def mae_panel(found: Results, test: str, places: slice) -> Panel:
+    """Mean absolute errors beside the printed ones, with the stated noise: of positions or of angles."""
+    names, model = QUANTITIES[places], "stated"
     unit = UNITS[places][0]
     rows = list(range(len(names)))
     series = [Series("published", errors(test).mae[places], rows, "#000000", "", "circle-open", size=14)]

@@ -21,9 +21,9 @@ PAPER = Paper(
     unstated=(
         "The paper's tests cannot be repeated from its text alone: it prints the hung masses but no tip, neither"
         " measured nor computed, and leaves out or only draws the numbers below. What follows from printed numbers is"
-        " inferred; the rest is assumed, and every result here that depends on friction depends on an assumed law. From"
-        " the masses of A and B follow what a joint weighs and what the tip weighs besides, not how rods and cables"
-        " share it."
+        " inferred; the rest is assumed, and every result here that depends on friction depends on an assumed law. The"
+        " masses of A and B give the mass per joint and the extra mass at the tip, but not how rods and cables share"
+        " it."
     ),
     corrections=(
         "Eq 5: the last denominator is the distance to hole h of disc 2i+1.",

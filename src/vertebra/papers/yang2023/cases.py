@@ -206,7 +206,7 @@ EFFECTS = {
     "others": ("IV", "II"),
     "payload": ("V", "II"),
 }
-"""What the difference between two conditions shows; the others are rods, cables and locks, and their weight."""
+"""Each effect, and the two conditions whose difference shows it; others: the weight of rods, cables and locks."""
 
 
 def solve_all(cases: Iterable[Case], conditions: Collection[str], closures: Collection[Closure]) -> Solved:
@@ -282,7 +282,7 @@ CLOSURE_NAMES = {"virtual work": CLOSURES[0], "the paper's moments": CLOSURES[1]
 PAPER_CLOSURE = "The Shape tab balances by virtual work; the paper's moments at the disc centre are only here."
 WHAT = {
     "friction": "friction moves the tip (mm)",
-    "constant": "constant for variable friction moves it (mm)",
+    "constant": "constant instead of variable friction moves it (mm)",
     "others": "weight of rods, cables, locks moves it (mm)",
     "payload": "payload moves it (mm)",
 }

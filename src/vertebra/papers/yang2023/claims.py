@@ -1,4 +1,4 @@
-"""What a claim of the text is, and how it is judged.
+"""Claims of the text, and how they are judged.
 
 The paper prints distances between computed and measured tips, but no tips. Two computations whose tips are on average
 e1 and e2 away from the measured ones are on average at least |e1 - e2| and at most e1 + e2 away from each other (the
@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, NamedTuple
 
 from vertebra.papers.paper import Claim, Verdict, rounds_to
 from vertebra.papers.yang2023 import published
@@ -131,70 +132,58 @@ LESS = 0.8
 """Share of the friction coefficient with which claims about friction are tried again."""
 
 
-@dataclass(frozen=True)
-class Question:
-    """A claim before our number is known; fields as in `Quoted`."""
+class Both(NamedTuple):
+    """Our shapes under both closures."""
 
-    section: str
-    what: str
-    unit: str
-    says: str
-    number: Callable[[Evidence], float]
-    """What ours is, from our shapes under one closure."""
-    low: float = -math.inf
-    high: float = math.inf
-    decimals: int = 2
-    triangle: bool = False
-    why: str = ""
-    explained: Verdict = Verdict.NOT_REPRODUCED
+    ours: Evidence
+    theirs: Evidence
 
-    def answer(self, ours: Evidence, theirs: Evidence) -> Quoted:
-        """With our number under both closures."""
-        return Quoted(
-            self.section, self.what, self.unit, self.says, MODEL, self.low, self.high, self.number(ours),
-            self.number(theirs), self.decimals, self.triangle, self.why, self.explained,
-        )  # fmt: skip
+    def quoted(
+        self, section: str, what: str, unit: str, says: str, number: Callable[[Evidence], float], **fields: Any
+    ) -> Quoted:
+        """A statement with `number` worked out under both closures; `fields`: further ones of `Quoted`."""
+        ours, theirs = number(self.ours), number(self.theirs)
+        return Quoted(section, what, unit, says, MODEL, ours=ours, by_paper_closure=theirs, **fields)
 
 
 def model_claims(solved: Solved) -> Iterator[Quoted]:
     """All that our model can say something about."""
-    ours, theirs = Evidence(solved, "virtual-work"), Evidence(solved, "paper")
-    less = ours.with_friction(LESS)
-    for question in (*_errors(ours, less), *_trends(less), *_rods_and_solver()):
-        yield question.answer(ours, theirs)
-    yield from _masses()
+    both = Both(Evidence(solved, "virtual-work"), Evidence(solved, "paper"))
+    less = both.ours.with_friction(LESS)
+    yield from (*_errors(both, less), *_trends(both, less), *_rods_and_solver(both), *_masses())
 
 
-def _errors(ours: Evidence, less: Evidence) -> Iterator[Question]:
+def _errors(both: Both, less: Evidence) -> Iterator[Quoted]:
     """Mean and largest errors of B in plane, each beside the full model's; `less`: with less friction."""
     full = published.tip_errors()["in-plane", "B"]
     over = published.LARGEST_WITHOUT_FRICTION
-    yield Question(
+    yield both.quoted(
         "6.2.1", "B, no friction: largest", "mm", f"> {over:g}",
         partial(Evidence.largest_on_b, condition="I"), low=over - full.largest, triangle=True,
         why=_calibrated(less.largest_on_b("I")),
     )  # fmt: skip
     percent = published.IMPROVEMENT["I"]
     implied = full.mean / (1.0 - percent / 100.0)
+    at_the_tip = both.ours.effect_of_others(prototype("B", at_the_tip=True))
     means = (
         ("6.2.1", "no friction", "I", implied, f"{_calibrated(less.mean_on_b('I'))} The mean is not printed: it follows"
          f" from {percent} %, read as the other two percentages, which are of means."),
         ("6.2.1", "constant", "III", published.MEAN_WITH_CONSTANT_FRICTION, _calibrated(less.mean_on_b("III"))),
-        ("6.2.2", "only discs weigh", "IV", published.MEAN_WITH_DISCS_ONLY, _why_discs_only(ours)),
+        ("6.2.2", "only discs weigh", "IV", published.MEAN_WITH_DISCS_ONLY, _why_discs_only(at_the_tip)),
     )  # fmt: skip
     for section, what, condition, error, why in means:
         said = f"({fixed(error)})" if error == implied else fixed(error)
-        yield Question(
+        yield both.quoted(
             section, f"B, {what}: mean", "mm", said, partial(Evidence.mean_on_b, condition=condition),
             low=error - full.mean, high=error + full.mean, triangle=True, why=why,
-            explained=_explained(condition == "IV" and error - full.mean <= _all_at_the_tip(ours) <= error + full.mean),
+            explained=_explained(condition == "IV" and error - full.mean <= at_the_tip <= error + full.mean),
         )  # fmt: skip
 
 
 def _calibrated(with_less: float) -> str:
     """Why a fit to a claim about friction confirms nothing; `with_less`: the same with less friction, mm."""
     return (
-        "Our friction law is assumed and was calibrated to this, so that a fit alone confirms nothing. With a"
+        "Our friction law is assumed and was calibrated to this, so a fit alone confirms nothing. With a"
         f" coefficient {100 * (1 - LESS):.0f} % smaller it is {fixed(with_less)} mm."
     )
 
@@ -204,20 +193,16 @@ def _explained(reason: bool) -> Verdict:
     return Verdict.DEPENDS if reason else Verdict.NOT_REPRODUCED
 
 
-def _all_at_the_tip(ours: Evidence) -> float:
-    """Mean effect of the weight beside the discs, were all of it at the tip of B, mm."""
-    return ours.effect_of_others(prototype("B", at_the_tip=True))
-
-
-def _why_discs_only(ours: Evidence) -> str:
+def _why_discs_only(at_the_tip: float) -> str:
+    """`at_the_tip`: the mean effect, mm, were all of the weight beside the discs at the tip of B."""
     return (
         "Not reached with the masses that follow from the two printed weights. The text does not say how the weight"
         f" beside the discs ({fixed(others_mass(prototype('B')) * 1e3)} g on B) is spread; with all of it at the tip"
-        f" the mean would be {fixed(_all_at_the_tip(ours))} mm."
+        f" the mean would be {fixed(at_the_tip)} mm."
     )
 
 
-def _trends(less: Evidence) -> Iterator[Question]:
+def _trends(both: Both, less: Evidence) -> Iterator[Quoted]:
     """`less`: with less friction."""
     with_less = less.trend("III")
     correlation = (
@@ -233,7 +218,7 @@ def _trends(less: Evidence) -> Iterator[Question]:
         ("friction", "I", correlation, Verdict.NOT_REPRODUCED),
         ("constant", "III", meeting, _explained(with_less >= CLEAR)),
     ):
-        yield Question(
+        yield both.quoted(
             "6.2.1", f"{what} grows with bend", "", "grows", partial(Evidence.trend, condition=condition), low=CLEAR,
             why=why, explained=explained,
         )  # fmt: skip
@@ -242,23 +227,23 @@ def _trends(less: Evidence) -> Iterator[Question]:
         ("6.2.1", "constant", "III"),
         ("6.2.2", "others' weight", "IV"),
     ):
-        yield Question(
+        yield both.quoted(
             section, f"{what}: B over A", "", "> 1", partial(Evidence.ratio, condition=condition), low=1.0, decimals=1,
             why="Means over the in-plane cases: the effect is larger on the longer robot.",
         )  # fmt: skip
-    yield Question(
+    yield both.quoted(
         "6.5", "half of others' weight", "", "linear", Evidence.linearity,
         low=0.5 - LINEAR, high=0.5 + LINEAR, decimals=3,
         why="Others: rods, cables and locks. Effect of half their weight over that of all, in plane on B.",
     )  # fmt: skip
 
 
-def _rods_and_solver() -> Iterator[Question]:
-    yield Question(
+def _rods_and_solver(both: Both) -> Iterator[Quoted]:
+    yield both.quoted(
         "6.1", "largest strain of rods", "", f"< {published.LARGEST_STRAIN:g}", Evidence.strain,
         high=published.LARGEST_STRAIN, decimals=4,
     )  # fmt: skip
-    yield Question(
+    yield both.quoted(
         "4.6", "iterations, six discs", "", "1.72 s", Evidence.iterations, decimals=1,
         why='"1.72 s" and "8" are swapped in the text: 8 must be the iterations. Its 200 samples are not given.',
     )  # fmt: skip

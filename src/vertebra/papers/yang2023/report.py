@@ -246,7 +246,7 @@ def loop_facts(found: Results) -> Facts:
         "closure",
         "cycle",
         "tip y [mm]\nstart",
-        "\nmost",
+        "\nloaded",
         "\nend",
         "width\n[mm]",
         "work [mJ]\nfriction",

@@ -1,7 +1,7 @@
 """MJCF, the model file of MuJoCo: exact kinematics of links and cables, one body per link.
 
 A rolling joint becomes two hinges R from its faces that turn q/2 each; a flexure becomes slide, hinge, slide with both
-slides following s(q) of the hinge. Equality constraints keep these couplings (theory, section 6).
+slides following s(q) of the hinge. Equality constraints keep these couplings (theory 6.11).
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""How each sensor sits on its link, from three short recordings: what was found, how surely, and what was not."""
+"""How each sensor is mounted on its link, from three short recordings: values, standard deviations, what is missing."""

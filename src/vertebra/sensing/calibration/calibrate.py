@@ -18,10 +18,8 @@ from vertebra.sensing.calibration.calibration import Calibration
 from vertebra.sensing.calibration.moving import (
     RecordedMotion,
     gaps,
-    heading_residuals,
     noise_found,
     noise_stated,
-    tilt_residuals,
     twisting,
 )
 from vertebra.sensing.calibration.problems import (
@@ -56,13 +54,13 @@ MOST_TIMES = 4000
 MOUNT_PRIOR = np.radians(30.0)
 HEADING_PRIOR = np.radians(30.0)
 BIAS_PRIOR = np.radians(10.0)
-"""rad and rad/s; so little is known beforehand that only what no data determine stays where it started."""
+"""rad and rad/s; so weak that only what no data determine stays at its start."""
 _HELD = 1e-7
-"""rad; standard deviation of what is held by definition."""
+"""rad; standard deviation of what is fixed by definition."""
 _STEPS, _SETTLED = 15, 0.01
-"""A step that moves nothing by more than a hundredth of its standard deviation is the last."""
+"""Most iterations; the fit has converged when no unknown moves by more than this share of its standard deviation."""
 _DOUBTING = 6
-"""Steps after which it is settled which headings are disturbed: to ask again and again may not end."""
+"""Iterations that may change which headings count as disturbed; more of them may never converge."""
 
 
 def calibrate(
@@ -75,10 +73,10 @@ def calibrate(
 ) -> Calibration:
     """Mount, heading offset and gyro bias of every sensor, each with its standard deviation.
 
-    `straight`: at rest, all links parallel, the base as its robot file stands to gravity. `tilted`: the same with the
-    base tilted by about 30 deg about any horizontal axis. `motion`: about 30 s of moving every joint, with the base
-    fixed. Each a recording of CAN frames. What they do not determine is left at zero with an infinite sigma.
-    `PoseError` for recordings that give no calibration.
+    Each argument is a recording of CAN frames. `straight`: at rest, all links parallel, gravity as in the robot file.
+    `tilted`: the same with the base tilted by about 30 deg about any horizontal axis. `motion`: about 30 s of moving
+    every joint, with the base fixed. What they do not determine is left at zero with an infinite sigma.
+    Raises `PoseError` for recordings that give no calibration.
     """
     tolerances = tolerances or Tolerances()
     sensors = robot.sensor_links.tolist()
@@ -121,7 +119,7 @@ def _require_settled(solution: Solution, pose: str, recorded: str) -> None:
 
 
 def level_up(robot: Robot) -> Floats:
-    """(3,) the vertical in base axes when the robot stands as its file says; along the robot without gravity."""
+    """(3,) the vertical in base axes when the robot stands as its file says; z for a robot without gravity."""
     strength = float(np.linalg.norm(robot.gravity))
     return -robot.gravity / strength if strength else np.array([0.0, 0.0, 1.0])
 
@@ -149,7 +147,7 @@ def _motion(robot: Robot, readings: Readings | None, pose: StaticPose, begin: Un
 
 
 def _quality(read: dict[str, Readings], poses: list[StaticPose], solution: Solution, up: Floats) -> dict[str, float]:
-    """Numbers for the file."""
+    """Quality numbers for the file, by name with unit."""
     quality = {f"{name}_s": readings.duration for name, readings in read.items()}
     quality["rest_tilt_noise_deg"] = float(np.degrees(np.median(poses[0].tilt_noises)))
     quality["rest_heading_noise_deg"] = float(np.degrees(np.median(poses[0].heading_noises)))
@@ -168,9 +166,10 @@ def _motion_quality(solution: Solution, motion: RecordedMotion) -> dict[str, flo
     seen, used = motion.readings.seen, motion.readings.seen & motion.readings.heading_seen
     excess, _ = twisting(motion, solution.unknowns)
     spans = [float(span) for spans in bends(motion) for span in spans]
+    off = motion.orientation_residuals(solution.unknowns)
     found = {
-        "motion_tilt_rms_deg": np.sqrt((tilt_residuals(motion, solution.unknowns)[seen] ** 2).mean()),
-        "motion_heading_rms_deg": np.sqrt((heading_residuals(motion, solution.unknowns)[used] ** 2).mean()),
+        "motion_tilt_rms_deg": np.sqrt((off[..., :2][seen] ** 2).mean()),
+        "motion_heading_rms_deg": np.sqrt((off[..., 2][used] ** 2).mean()),
         "twist_rate_deg_s": excess or 0.0,
         "least_bend_deg": min(spans, default=0.0),
     }
@@ -182,26 +181,26 @@ def _motion_quality(solution: Solution, motion: RecordedMotion) -> dict[str, flo
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Unknowns with the least misfit."""
+    """Result of the fit."""
 
     unknowns: Unknowns
     covariance: Floats
     """(size, size) of their changes."""
     motion: RecordedMotion | None
-    """With the states of the links."""
+    """With the states of the links as fitted."""
     steps: int
     converged: bool
 
 
 def start(poses: Sequence[StaticPose], up: Floats) -> Unknowns:
-    """From the verticals alone: exact for the mounts when there are two poses, without a turn about `up` for one."""
+    """Start from the verticals alone: mounts are exact with two poses and have no turn about `up` with one."""
     m = len(poses[0].rotations)
-    first = so3.shortest_turn(poses[0].ups[0], up)
-    mounts = np.stack([first] + [so3.shortest_turn(one, up) for one in poses[0].ups[1:]])
+    mounts = np.stack([so3.shortest_turn(vertical, up) for vertical in poses[0].ups])
+    first = mounts[0]
     if len(poses) > 1:
-        leaning = first @ poses[1].ups[0]
+        tilted_up = first @ poses[1].ups[0]
         for i in range(1, m):
-            matrix = np.outer(up, poses[0].ups[i]) + np.outer(leaning, poses[1].ups[i])
+            matrix = np.outer(up, poses[0].ups[i]) + np.outer(tilted_up, poses[1].ups[i])
             mounts[i] = so3.nearest_rotation(matrix)
     said = poses[0].rotations @ np.swapaxes(mounts, 1, 2)
     headings = so3.log(said @ said[0].T)[:, 2]
@@ -245,7 +244,7 @@ def solve(
 
 
 def _inverse(information: Floats) -> Floats:
-    # Unknowns in rad and rad/s differ by orders of magnitude in what is known of them.
+    # Scaled, because the information on the unknowns differs by orders of magnitude.
     scale = 1.0 / np.sqrt(np.diag(information))
     inverse = np.linalg.inv(information * np.outer(scale, scale))
     return np.asarray(0.5 * (inverse + inverse.T) * np.outer(scale, scale))
@@ -254,7 +253,7 @@ def _inverse(information: Floats) -> Floats:
 def _add_prior(
     unknowns: Unknowns, begin: Unknowns, up: Floats, hold_first: bool, information: Floats, slope: Floats
 ) -> None:
-    """What is known beforehand, about the start; the first heading is zero by definition."""
+    """Add the prior about the start; the first heading is zero by definition."""
     turned = so3.log(unknowns.mounts @ np.swapaxes(begin.mounts, 1, 2))
     for i in range(len(unknowns.mounts)):
         at = unknowns.sensor(i)
@@ -283,21 +282,22 @@ def relative_covariance(solution: Solution, i: int) -> Floats:
     return np.asarray(own + first - both - both.T)
 
 
-# What the recordings determine: posterior standard deviations, and the poses that would determine the rest.
+# What the recordings determine, by posterior standard deviations.
 
 MOUNT_BLIND = np.radians(3.0)
 HEADING_BLIND = np.radians(5.0)
 BIAS_BLIND = np.radians(0.5)
-"""rad and rad/s; what is less sure than this is not determined. Beforehand, it is ten times as unsure or more."""
+"""rad and rad/s; anything with a larger standard deviation is not determined. Those of the priors are far larger."""
 AZIMUTH_BLIND = np.radians(1.0)
-"""rad; the azimuth of the joints is only worth fitting if it is known better than a sensor can be glued on."""
+"""rad; the azimuth of the joints is only worth fitting if it comes out better than a sensor can be glued on."""
 _SAME = 0.995
+"""Cosine above which an undetermined direction counts as the vertical."""
 _PART = 0.1
-"""An axis with more than this part of an undetermined direction is not determined."""
+"""An axis along which an undetermined direction has a larger component than this is not determined."""
 
 
 class Determined(NamedTuple):
-    """Constants with what is not determined taken out."""
+    """Constants of the sensors, without what is not determined."""
 
     mounts: Floats
     headings: Floats
@@ -314,7 +314,7 @@ def azimuth_known(solution: Solution, up: Floats) -> bool:
 
 
 def determined(solution: Solution, up: Floats, first_held: bool) -> Determined:
-    """Values and standard deviations; infinite, and the value of a perfect sensor, where nothing is known."""
+    """Values and standard deviations; infinite, with the value of a perfect sensor, where nothing is known."""
     unknowns = solution.unknowns
     m = len(unknowns.mounts)
     mounts, headings, biases = unknowns.mounts.copy(), unknowns.headings.copy(), unknowns.biases.copy()
@@ -337,7 +337,7 @@ def _axes(covariance: Floats, blind: list[Floats], up: Floats) -> tuple[Floats, 
     """Standard deviations about x, y, z, infinite along undetermined directions; and those directions."""
     values, directions = np.linalg.eigh(covariance)
     found = directions.T[values > MOUNT_BLIND**2]
-    # What a single pose leaves open is the turn about the vertical; noise tips the direction by a little.
+    # A single pose leaves the turn about the vertical open; noise tilts that direction a little.
     lost = [*blind, *(up if abs(direction @ up) > _SAME else direction for direction in found)]
     known = values <= MOUNT_BLIND**2
     sigmas = np.sqrt((directions[:, known] ** 2 * values[known]).sum(axis=1))
@@ -347,7 +347,7 @@ def _axes(covariance: Floats, blind: list[Floats], up: Floats) -> tuple[Floats, 
 
 
 def _without(mount: Floats, lost: list[Floats]) -> Floats:
-    """The mount without its turn about an undetermined direction; nothing is left of one with several."""
+    """The mount without its turn about an undetermined direction; identity if there are several."""
     if not lost:
         return mount
     if len(lost) > 1:

@@ -1,6 +1,4 @@
-"""`Calibration`: how each sensor sits on its link, how its heading is off, what its gyroscope reads at rest; and its
-file.
-"""
+"""`Calibration`: how each sensor is mounted, how far its heading is off, its gyro bias; and the file of all that."""
 
 from __future__ import annotations
 
@@ -23,6 +21,7 @@ from vertebra.robot.reading import MAX_BYTES, parse_json, parse_yaml
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.sensing import so3
+from vertebra.sensing.wire.can import MOST_SENSORS
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,20 +30,20 @@ class Calibration:
 
     What was not determined has the value of a perfect sensor (no rotation, no offset) and an infinite sigma. Headings
     are relative to the first sensor, whose own is zero: nothing on the robot shows the azimuth of the world. Mounts are
-    against the joints where motion shows how these lie; otherwise the first sensor is taken not to be turned about the
-    vertical, its sigma about it is infinite, and the others are relative to it.
+    relative to the joints where motion shows how these lie; otherwise the first sensor is assumed not to be turned
+    about the vertical, its sigma about it is infinite, and the others are relative to it.
     """
 
     robot: str
     """Name of the robot."""
     sensors: NDArray[np.int64]
-    """(m,) numbers of the sensors: those of their links."""
+    """(m,) numbers of their links."""
     mounts: Floats
-    """(m, 3, 3) turn the axes of the sensor to those of the link."""
+    """(m, 3, 3) sensor axes to link axes."""
     headings: Floats
     """(m,) offset about the vertical, rad."""
     gyro_biases: Floats
-    """(m, 3) what the gyroscope reads at rest, sensor axes, rad/s."""
+    """(m, 3) reading of the gyroscope at rest, sensor axes, rad/s."""
     mount_sigmas: Floats
     """(m, 3) standard deviations about the link's x, y and z, rad; infinite where not determined."""
     heading_sigmas: Floats
@@ -56,7 +55,7 @@ class Calibration:
     date: str = ""
     """ISO 8601, UTC."""
     quality: Mapping[str, float] = field(default_factory=dict)
-    """Numbers that tell how well the data fit, by name with unit."""
+    """How well the data fit: numbers by name with unit."""
 
     def __post_init__(self) -> None:
         m = len(self.sensors)
@@ -74,7 +73,7 @@ class Calibration:
 
     @classmethod
     def identity(cls, robot: Robot) -> Calibration:
-        """Of perfect sensors: nothing was determined, nothing is changed."""
+        """That of perfect sensors: nothing was determined, nothing is corrected."""
         m = len(robot.sensor_links)
         blind = np.full((m, 3), np.inf)
         return cls(
@@ -83,17 +82,26 @@ class Calibration:
         )  # fmt: skip
 
     def save(self, path: str | Path) -> None:
-        """Write a file that `load_calibration` reads and people can: .yaml, .yml or .json."""
-
-        write_calibration(self, Path(path))
+        """Write a file for `load_calibration` and for people: .yaml, .yml or .json."""
+        path = Path(path)
+        if path.suffix.lower() not in SUFFIXES:
+            raise InputError("path", f"{path}: the name must end in {', '.join(SUFFIXES)}")
+        record = calibration_record(self)
+        if path.suffix.lower() == ".json":
+            text = json.dumps(record, indent=2, allow_nan=False) + "\n"
+        else:
+            plain = yaml.safe_dump(record, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
+            text = HEADER + plain
+        path.write_text(text, encoding="utf-8", newline="\n")
 
     def __repr__(self) -> str:
         turns = np.degrees(np.arccos(np.clip((np.trace(self.mounts, axis1=1, axis2=2) - 1.0) / 2.0, -1.0, 1.0)))
-        yaw = self.mount_sigmas[1:, 2]
-        worst = f"{np.degrees(yaw.max()):.2g} deg" if len(yaw) and np.isfinite(yaw).all() else "not determined"
+        about_z = self.mount_sigmas[1:, 2]
+        known = len(about_z) and np.isfinite(about_z).all()
+        worst = f"{np.degrees(about_z.max()):.2g} deg" if known else "not determined"
         return (
             f"Calibration of {self.robot!r}: {len(self.sensors)} sensors from {', '.join(self.poses) or 'no data'}, "
-            f"mounts off by up to {turns.max(initial=0.0):.3g} deg, largest sigma of a mount's yaw {worst}"
+            f"mounts off by up to {turns.max(initial=0.0):.3g} deg, largest sigma of a mount about z {worst}"
         )
 
 
@@ -101,7 +109,7 @@ class Calibration:
 
 
 class Verdict(NamedTuple):
-    """Of one number of a calibration."""
+    """Whether one number of a calibration is determined."""
 
     sensor: int
     parameter: str
@@ -117,7 +125,7 @@ class Verdict(NamedTuple):
 
 
 def verdicts(calibration: Calibration) -> tuple[Verdict, ...]:
-    """One for each number, sensor by sensor."""
+    """One per number, sensor by sensor."""
     rows = list[Verdict]()
     for i, sensor in enumerate(calibration.sensors.tolist()):
         turns = so3.log(calibration.mounts[i])
@@ -152,7 +160,7 @@ def _remedy(poses: tuple[str, ...], i: int, name: str) -> str:
     )
 
 
-# The file of a calibration: YAML or JSON in degrees, every wrong field named.
+# The calibration file: YAML or JSON, in degrees.
 
 VERSION = 1
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -165,20 +173,8 @@ VECTORS = ("mount_deg", "mount_sigma_deg", "gyro_bias_deg_s", "gyro_bias_sigma_d
 NUMBERS = ("heading_deg", "heading_sigma_deg")
 
 
-def write_calibration(calibration: Calibration, path: Path) -> None:
-    """Write YAML or JSON, whichever the name says."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise InputError("path", f"{path}: the name must end in {', '.join(SUFFIXES)}")
-    record = calibration_record(calibration)
-    if path.suffix.lower() == ".json":
-        text = json.dumps(record, indent=2, allow_nan=False) + "\n"
-    else:
-        text = HEADER + yaml.safe_dump(record, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
-    path.write_text(text, encoding="utf-8", newline="\n")
-
-
 def calibration_record(calibration: Calibration) -> dict[str, Any]:
-    """The calibration as plain data with degrees in the names."""
+    """The calibration as plain data, in degrees."""
     rows = []
     for i, sensor in enumerate(calibration.sensors):
         rows.append(
@@ -251,7 +247,7 @@ def read_record(data: object, origin: str) -> Calibration:
 
 
 class _Fields:
-    """Reads fields one by one and collects what is wrong with them."""
+    """Reads fields one by one and collects all problems."""
 
     def __init__(self, origin: str) -> None:
         self.origin, self.problems = origin, list[Problem]()
@@ -306,8 +302,8 @@ class _Fields:
         """One sensor in SI."""
         data = self.mapping(row, path, ("sensor", *VECTORS, *NUMBERS))
         result: dict[str, Any] = {"sensor": data.get("sensor", 0)}
-        if type(result["sensor"]) is not int or not 0 <= result["sensor"] < 128:
-            self.report(f"{path}.sensor", "must be a whole number from 0 to 127", result["sensor"])
+        if type(result["sensor"]) is not int or not 0 <= result["sensor"] < MOST_SENSORS:
+            self.report(f"{path}.sensor", f"must be a whole number from 0 to {MOST_SENSORS - 1}", result["sensor"])
         for name in VECTORS:
             result[name] = [math.radians(item) for item in self.vector(data, name, path)]
         for name in NUMBERS:
@@ -323,7 +319,7 @@ class _Fields:
         return [self.number(item, f"{path}.{name}[{i}]", "sigma" in name) for i, item in enumerate(value)]
 
     def number(self, value: object, path: str, sigma: bool = False) -> float:
-        """A finite number; a sigma may not be negative and may be null, which is infinite."""
+        """A finite number; a sigma may not be negative, and null stands for an infinite one."""
         if value is None and sigma:
             return math.inf
         number = isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""Recording the poses of a calibration from a live bus: wait for stillness, report progress, repeat what went wrong."""
+"""Records the poses of a calibration from a live bus: waits for the robot to be still, reports progress, retries."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from can import BusABC
 
 SETTLE, ATTEMPTS, PATIENCE = 1.0, 5, 60.0
-"""s that the robot must be still before a pose counts; tries of a pose; s to wait for stillness."""
+"""s that the robot must be still first; attempts per pose; s to wait for a still robot."""
 ENOUGH = 2.5
-"""Times the least bend, so that the outermost readings, which do not count, are not needed."""
+"""Times the least bend: a margin, because the outermost readings do not count."""
 
 Tell = Callable[[str], None]
 
@@ -43,7 +43,7 @@ def record(bus: BusABC, seconds: float, each_second: Callable[[float, list[Frame
 
 
 def record_rest(bus: BusABC, robot: Robot, pose: str, seconds: float, tell: Tell) -> list[Frame]:
-    """A pose at rest; taken again when something moved. `PoseError` when it does not succeed."""
+    """Record a pose at rest, again if something moved; `PoseError` if no attempt succeeds."""
     sensors = robot.sensor_links.tolist()
     problems: Sequence[PoseProblem] = ()
     for _ in range(ATTEMPTS):
@@ -73,7 +73,7 @@ def _wait_for_rest(bus: BusABC, robot: Robot, pose: str, tell: Tell) -> None:
 
 
 def record_motion(bus: BusABC, robot: Robot, seconds: float, tell: Tell) -> list[Frame]:
-    """Free motion; reports every few seconds which joints have not moved enough yet."""
+    """Record free motion; reports every few seconds which joints have not moved enough yet."""
     bent = BendRange(robot)
 
     def each_second(left: float, frames: list[Frame]) -> None:
@@ -87,7 +87,7 @@ def record_motion(bus: BusABC, robot: Robot, seconds: float, tell: Tell) -> list
 
 
 class BendRange:
-    """How far each joint has bent so far. Constant offsets of the sensors do not matter to that."""
+    """How far each joint has bent so far; constant offsets of the sensors do not matter."""
 
     def __init__(self, robot: Robot) -> None:
         self.gaps = gaps(robot)
@@ -95,7 +95,7 @@ class BendRange:
         self._high = [np.full(len(gap.axes), -np.inf) for gap in self.gaps]
 
     def add(self, readings: Readings) -> None:
-        """Take some more readings into account."""
+        """Take more readings into account."""
         for i, gap in enumerate(self.gaps):
             both = readings.seen[i] & readings.seen[i + 1]
             before, after = readings.rotations[i, both], readings.rotations[i + 1, both]

@@ -1,4 +1,4 @@
-"""The moving robot in the normal equations: the states of all links at all times are found and eliminated."""
+"""The moving robot in the normal equations: states of all links at all times are found, then eliminated."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class Gap(NamedTuple):
     joints: tuple[int, ...]
     """Counted from 1."""
     matrices: Floats
-    """(c, 3, 3) A of each thing that is forbidden; c = 0 when everything is possible."""
+    """(c, 3, 3) A of each constraint tr(R1 A R2^T) = constant; c = 0 if the joints forbid nothing."""
     constants: Floats
     """(c,)"""
     axes: Floats
-    """(freedoms, 3) directions of the freedoms in the straight robot; empty when everything is possible."""
+    """(freedoms, 3) directions of the freedoms in the straight robot; empty if the joints forbid nothing."""
 
 
 def gaps(robot: Robot) -> tuple[Gap, ...]:
-    """One for each pair of neighbouring sensors, from base to tip."""
+    """One per pair of neighbouring sensors, from base to tip."""
     links = robot.sensor_links.tolist()
     return tuple(_gap(robot, first, last) for first, last in pairwise(links))
 
@@ -79,7 +79,7 @@ def _free(joints: tuple[int, ...]) -> Gap:
     return Gap(joints, np.zeros((0, 3, 3)), np.zeros(0), np.zeros((0, 3)))
 
 
-# Residuals and slopes of a moving robot: what a sensor measures of its link, what a joint forbids between two links.
+# Residuals and slopes of a moving robot: sensors against their links, and constraints of joints between two links.
 #
 # A link at one time has the state (R, omega), to world axes and in world axes; its change is (d, v): R -> exp(d) R,
 # omega -> omega + v. All functions work on K times in one call.
@@ -97,7 +97,7 @@ class SensorRows(NamedTuple):
 
 
 class JointRows(NamedTuple):
-    """Of one gap: c things that are forbidden, then their c rates."""
+    """Of one gap: c constraints, then their c rates."""
 
     residuals: Floats
     """(K, 2c)"""
@@ -112,7 +112,7 @@ def sensor_rows(
 ) -> SensorRows:
     """Residuals log(R_meas (Rz(psi) R M)^T) and gyro - b - M^T R^T omega; all but mount and bias at K times.
 
-    Both compare with what the sensor itself should say. In other axes a turn of the whole robot about the vertical,
+    Both compare with what the sensor itself should read. In other axes a turn of the whole robot about the vertical,
     which nothing determines, would turn the residuals, and Gauss-Newton would take that for information.
     """
     turned = so3.about_z(heading) @ R
@@ -166,12 +166,12 @@ def axial(N: Floats) -> Floats:
 #
 #     minimise  sum |r + J x_i + D constants_i|^2  +  sum |r + B x_i + G x_(i+1)|^2     (weighted)
 #
-# What the links before i say of x_i passes through the few rows of one joint: information G^T P G and columns G^T Z,
-# with one column of Z a constant and a last one for the residuals. So the work grows with the number of sensors, and
-# only the products of columns with its square.
+# Information from the links before i reaches x_i only through the few rows of one joint: information G^T P G and
+# columns G^T Z, with one column of Z per constant and a last one for the residuals. So the work grows with the number
+# of sensors, and only the products of columns with its square.
 
 _BLIND = 1e-4
-"""Weight that keeps a state without data where it is: 100 rad, 100 rad/s."""
+"""Weight that keeps a state without data in place: standard deviations of 100 rad, 100 rad/s."""
 
 
 class Chain(NamedTuple):
@@ -182,7 +182,7 @@ class Chain(NamedTuple):
 
 
 def state_change(chain: Chain) -> Floats:
-    """(m, K, 6) Gauss-Newton step of all states with the constants as they are."""
+    """(m, K, 6) Gauss-Newton step of all states with the constants held."""
     m, K = len(chain.sensors), len(chain.sensors[0][1])
     own, target = _blind(K), np.zeros((K, 6))
     passed = list[tuple[Floats, Floats]]()
@@ -234,18 +234,18 @@ def constants_equations(chain: Chain) -> tuple[Floats, Floats]:
 
 
 class _Said(NamedTuple):
-    """What the links so far say of the next one."""
+    """Information from the links so far about the next one."""
 
     own: Floats
     """(K, 6, 6) information."""
     entry: Floats
-    """(K, c, 6) G: the rows of the joint through which they say it."""
+    """(K, c, 6) G: the rows of the joint between them."""
     columns: Floats
     """(K, c, constants so far + 1) Z."""
 
 
 def _subtract(inner: Floats, columns: Floats, information: Floats, slope: Floats) -> None:
-    """Take away what eliminating a state costs; `inner` (K, c + 8, c + 8) is of entry, constants and residual."""
+    """Subtract what eliminating a state costs; `inner` (K, c + 8, c + 8) is of entry, constants and residual."""
     K, c, width = columns.shape
     before, here, mine = slice(0, width - 1), slice(width - 1, width - 1 + EACH), slice(c, c + EACH)
     through = inner[:, :c, :c] @ columns
@@ -262,7 +262,7 @@ def _subtract(inner: Floats, columns: Floats, information: Floats, slope: Floats
 
 
 def _pass_on(own: Floats, solved: Floats, columns: Floats, joint: JointRows, trust: Floats) -> _Said:
-    """From a state's information and its few columns solved with it to what the joint lets through."""
+    """What the joint passes on of a state with information `own` and its few columns `solved` with it."""
     c = columns.shape[1]
     onward = -trust[..., None] * (joint.before @ solved)
     through = onward[..., :c] @ columns
@@ -283,18 +283,19 @@ def _product(weights: Floats, left: Floats, right: Floats) -> Floats:
 
 
 _RELAXED, _MOST_STEPS = 1e-6, 3
-"""rad, rad/s; and the most steps: what is left is done in the next iteration, which starts here."""
+"""rad, rad/s; and the most steps: the next iteration continues from here."""
 _CHUNK = 1000
+"""Times that are relaxed together."""
 
 
 @dataclass(frozen=True, eq=False)
 class MotionNoise:
-    """Variances of single readings, each multiplied by how many of them count as one."""
+    """Variances of single readings, each multiplied by the number of readings that count as one."""
 
     tilt: float
     """rad^2"""
     heading: float
-    """rad^2, of a reading, and again of what all headings of a sensor within `heading_memory` share."""
+    """rad^2, of a reading, and again of the error that all headings of a sensor within `heading_memory` share."""
     heading_memory: float
     """s"""
     gyro: Floats
@@ -308,7 +309,7 @@ class MotionNoise:
 
 
 class WanderStep(NamedTuple):
-    """How the wander of one block follows from a change of the constants."""
+    """How the wander in one block follows from a change of the constants."""
 
     across: Floats
     """(m, 7m)"""
@@ -333,13 +334,13 @@ class RecordedMotion:
     blocks: tuple[slice, ...]
     """Times that share the wander of a heading."""
     doubts: Floats
-    """(m, K) by how much the weight of each heading is divided."""
+    """(m, K) divisor of the weight of each heading."""
     wander: Floats
-    """(m, blocks) rad; how far the headings of a sensor are off for the length of `heading_memory`."""
+    """(m, blocks) rad; offset of a sensor's headings within a block."""
 
     @classmethod
     def start(cls, readings: Readings, gaps: tuple[Gap, ...], noise: MotionNoise, unknowns: Unknowns) -> RecordedMotion:
-        """States as the sensors say them."""
+        """With the states as measured."""
         said = (
             so3.about_z(-unknowns.headings)[:, None] @ readings.rotations @ np.swapaxes(unknowns.mounts, 1, 2)[:, None]
         )
@@ -363,11 +364,15 @@ class RecordedMotion:
         weights[:, 3:] = (data.gyro_seen[i, part] / self.noise.gyro[i])[:, None]
         return rows, weights
 
+    def orientation_residuals(self, unknowns: Unknowns) -> Floats:
+        """(m, K, 3) rad, about world x and y (tilt) and z (heading)."""
+        every = slice(None)
+        return np.stack([self.sensor(i, unknowns, every)[0].residuals[:, :3] for i in range(len(unknowns.mounts))])
+
     def doubted(self, unknowns: Unknowns) -> RecordedMotion:
-        """With headings that are far off trusted less."""
-        every, spread = slice(None), float(np.sqrt(self.noise.heading))
-        off = [self.sensor(i, unknowns, every)[0].residuals[:, 2] for i in range(len(self.doubts))]
-        return replace(self, doubts=far_heading(np.stack(off), spread))
+        """With less trust in headings that are far off."""
+        spread = float(np.sqrt(self.noise.heading))
+        return replace(self, doubts=far_heading(self.orientation_residuals(unknowns)[..., 2], spread))
 
     def headings(self, i: int, unknowns: Unknowns) -> Floats:
         """(K,) offset of sensor i at every time, rad."""
@@ -375,7 +380,7 @@ class RecordedMotion:
         return np.asarray(unknowns.headings[i] + np.repeat(self.wander[i], lengths))
 
     def joint(self, i: int, part: slice) -> tuple[JointRows, Floats]:
-        """Rows of the gap behind sensor i, and their weights (K, 2c): none where a sensor was not heard."""
+        """Rows of the gap after sensor i, and their weights (K, 2c): zero where a sensor was not heard."""
         R, w, data = self.rotations[:, part], self.rates[:, part], self.readings
         rows = joint_rows(self.gaps[i], R[i], w[i], R[i + 1], w[i + 1])
         held = data.seen[i, part] & data.seen[i + 1, part]
@@ -418,12 +423,12 @@ class RecordedMotion:
         return information, slope, steps
 
     def wandered(self, steps: list[WanderStep], change: Floats) -> RecordedMotion:
-        """After the constants of the sensors changed by `change` (7m,)."""
+        """With the wander that follows from a change (7m,) of the constants of the sensors."""
         moves = [-step.alone - step.across @ change for step in steps]
         return replace(self, wander=self.wander + np.stack(moves, axis=1))
 
     def twist_rates(self, unknowns: Unknowns) -> tuple[Floats, ...]:
-        """For each gap (c, K): what the gyroscopes say of the rates that its joints forbid, rad/s."""
+        """Per gap (c, K): the rates that its joints forbid, as the gyroscopes measure them, rad/s."""
         in_link = (self.readings.gyros - unknowns.biases[:, None]) @ np.swapaxes(unknowns.mounts, 1, 2)
         said = np.einsum("ikab,ikb->ika", self.rotations, in_link)
         return tuple(
@@ -435,7 +440,7 @@ class RecordedMotion:
 
 
 def _filled(rotations: Floats, seen: Flags) -> Floats:
-    """Where nothing was said, the nearest earlier orientation (or the first)."""
+    """Missing orientations are replaced by the last one before (or the first)."""
     filled = rotations.copy()
     for i, row in enumerate(seen):
         places = np.where(row, np.arange(len(row)), 0)
@@ -450,20 +455,20 @@ def _blocks(K: int, length: float) -> tuple[slice, ...]:
     return tuple(slice(int(start), int(stop)) for start, stop in pairwise(edges))
 
 
-# How much joints twist and headings wander, as the motion itself shows it.
+# Noise of a motion, and how much the joints twist in it.
 
 _SLOW = 2 * math.pi * 0.3
-"""rad/s; the pace at which joints are taken to twist until the motion shows it."""
+"""rad/s; frequency at which joints are assumed to twist until the motion shows it."""
 _STIFFEST = math.radians(0.02), math.radians(0.005)
-"""rad, rad/s; no joint is trusted to twist less."""
+"""rad, rad/s; every joint is assumed to twist at least this much."""
 _SHORTEST_MEMORY = 1.0
-"""s; headings of a moving robot are taken to repeat their errors for at least this long."""
+"""s; heading errors of a moving robot are assumed to last at least this long."""
 _STAYS = 1.0
-"""s; a joint that twists at some rate is taken to get as far as that rate carries it in this time."""
+"""s; a joint that twists at some rate is assumed to get as far as that rate carries it in this time."""
 
 
 def noise_stated(robot: Robot, pose: StaticPose, period: float) -> MotionNoise:
-    """From the robot file, and what the sensors did at rest with `period` s between readings."""
+    """From the robot file and a pose at rest, with `period` s between readings."""
     tilt_memory, heading_memory, gyro_memory = pose.memory
     tilt = max(float(robot.sensor_noise[:2].max()), float(np.median(pose.tilt_noises)))
     heading = max(float(robot.sensor_noise[2]), float(np.median(pose.heading_noises)))
@@ -480,20 +485,20 @@ def noise_stated(robot: Robot, pose: StaticPose, period: float) -> MotionNoise:
 
 
 def noise_found(motion: RecordedMotion, unknowns: Unknowns) -> MotionNoise:
-    """With the twisting of the joints as found in the motion so far."""
+    """With the twist of the joints as found in the motion so far."""
     noise = motion.noise
     excess, memory = twisting(motion, unknowns)
     if excess is None:
         return noise
     rate = max(excess, _STIFFEST[1])
     twist = min(math.sqrt(noise.twist), max(rate * _STAYS, _STIFFEST[0]))
-    # One thing that a joint forbids only ties headings together; two also determine mounts, and memory counts.
+    # A single constraint only ties headings together; two also determine mounts, and then correlation counts.
     repeats = memory if any(len(gap.constants) > 1 for gap in motion.gaps) else 1.0
     return replace(noise, twist=twist**2 * repeats, twist_rate=rate**2 * memory)
 
 
 def twisting(motion: RecordedMotion, unknowns: Unknowns) -> tuple[float | None, float]:
-    """Standard deviation of forbidden rates beyond the noise of the gyroscopes, rad/s, and their memory in samples."""
+    """Standard deviation of forbidden rates beyond the gyroscope noise, rad/s, and their correlation in samples."""
     data, rows, flags, expected = motion.readings, list[Floats](), list[Flags](), list[float]()
     power = np.where(np.isfinite(motion.noise.gyro_spread), motion.noise.gyro_spread, 0.0) ** 2
     for i, rates in enumerate(motion.twist_rates(unknowns)):
@@ -507,15 +512,3 @@ def twisting(motion: RecordedMotion, unknowns: Unknowns) -> tuple[float | None, 
     series, seen = np.array(rows), np.array(flags)
     found = (np.where(seen, series, 0.0) ** 2).sum(axis=1) / seen.sum(axis=1)
     return math.sqrt(max(float((found - expected).mean()), 0.0)), correlation_length(series, seen)
-
-
-def heading_residuals(motion: RecordedMotion, unknowns: Unknowns) -> Floats:
-    """(m, K) rad."""
-    every = slice(None)
-    return np.stack([motion.sensor(i, unknowns, every)[0].residuals[:, 2] for i in range(len(unknowns.mounts))])
-
-
-def tilt_residuals(motion: RecordedMotion, unknowns: Unknowns) -> Floats:
-    """(m, K, 2) rad."""
-    every = slice(None)
-    return np.stack([motion.sensor(i, unknowns, every)[0].residuals[:, :2] for i in range(len(unknowns.mounts))])

@@ -1,4 +1,4 @@
-"""What is wrong with recordings that give no calibration: sensors unheard, robots that moved or did not, misfits."""
+"""What is wrong with recordings that give no calibration: silent sensors, wrong or missing movement, misfits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from vertebra.errors import PoseProblem
 from vertebra.robot.tables import Floats
 from vertebra.sensing import so3
-from vertebra.sensing.calibration.moving import RecordedMotion, heading_residuals, tilt_residuals
+from vertebra.sensing.calibration.moving import RecordedMotion
 from vertebra.sensing.calibration.readings import Flags, Readings
 from vertebra.sensing.calibration.rest import StaticPose, Tolerances, Unknowns, static_headings_off, tilt_of
 
@@ -18,10 +18,11 @@ LEAST_REST, LEAST_SAMPLES = 3.0, 100
 BIN = 0.25
 """s; movement is looked for in means over this time."""
 MOST_RATE = np.radians(0.5)
-"""rad/s; a mean rate this far from that of the whole pose is a movement."""
-MOST_LEAN = np.radians(0.2)
-"""rad; so is a vertical this far from that of the whole pose."""
+"""rad/s; a mean rate further than this from that of the whole pose is movement."""
+MOST_TILTED = np.radians(0.2)
+"""rad; so is a vertical further than this from that of the whole pose."""
 LEAST_TILT = np.radians(10.0)
+"""rad; of the tilted pose against the straight one."""
 MOST_DISAGREEMENT = np.radians(0.5)
 """rad; how much the tilt that one sensor sees may differ from what most see."""
 
@@ -29,7 +30,7 @@ MOST_DISAGREEMENT = np.radians(0.5)
 def heard_problems(
     pose: str, readings: Readings, robot: str, least: float = LEAST_REST, samples: int = LEAST_SAMPLES
 ) -> Iterator[PoseProblem]:
-    """Sensors that are silent or said too little, and recordings that are too short."""
+    """Sensors with no or too few readings, and recordings that are too short."""
     counts = readings.seen.sum(axis=1)
     if not len(readings.times):
         yield PoseProblem(pose, "no answer of any sensor to a SYNC; record the bus with ids 0x080 and 0x100 to 0x27F")
@@ -58,17 +59,17 @@ def moved_problems(pose: str, readings: Readings) -> Iterator[PoseProblem]:
 
 
 def movement(readings: Readings, i: int, slack: float = 1.0) -> str:
-    """How sensor i moved, in words; empty when it did not by more than `slack` times what is allowed at rest."""
+    """How sensor i moved, in words; empty if by no more than `slack` times what is allowed at rest."""
     width = max(1, round(BIN / readings.period))
     rate = _spread(_bins(readings.gyros[i], readings.gyro_seen[i], width))
-    lean = _spread(_bins(readings.rotations[i, :, 2], readings.seen[i], width))
+    tilt = _spread(_bins(readings.rotations[i, :, 2], readings.seen[i], width))
     if rate > slack * MOST_RATE:
         return f"turned at {np.degrees(rate):.2g} deg/s"
-    return f"leant by {np.degrees(lean):.2g} deg" if lean > slack * MOST_LEAN else ""
+    return f"tilted by {np.degrees(tilt):.2g} deg" if tilt > slack * MOST_TILTED else ""
 
 
 def _bins(values: Floats, seen: Flags, width: int) -> Floats:
-    """Means over `width` readings each, of bins that are at least half full."""
+    """Means over bins of `width` readings, of those bins that are at least half full."""
     count = len(values) // width
     shaped, flags = values[: count * width].reshape(count, width, 3), seen[: count * width].reshape(count, width)
     full = flags.sum(axis=1) >= max(1, width // 2)
@@ -77,12 +78,12 @@ def _bins(values: Floats, seen: Flags, width: int) -> Floats:
 
 
 def _spread(means: Floats) -> float:
-    """How far the farthest mean is from the middle one."""
+    """Largest distance of a mean from the median."""
     return float(np.linalg.norm(means - np.median(means, axis=0), axis=1).max()) if len(means) else 0.0
 
 
 def tilt_problems(first: StaticPose, second: StaticPose, sensors: Sequence[int]) -> Iterator[PoseProblem]:
-    """A tilt that is too small to determine mounts about the vertical, or that sensors do not share."""
+    """A tilt that is too small to determine mounts about the vertical, or on which the sensors disagree."""
     angles = tilt_of(first, second)
     middle = float(np.median(angles))
     if np.sin(middle) < np.sin(LEAST_TILT):
@@ -106,19 +107,20 @@ LEAST_BEND = np.radians(6.0)
 FAR = 4.0
 """Standard deviations of a heading beyond which it is disturbed."""
 MOST_DISTURBED = 0.3
-"""Share of the headings of a sensor."""
+"""Share of a sensor's headings."""
 MOST_TILT = 3.0
 """Root mean square of the tilt residuals of a sensor, in standard deviations."""
 MOST_TWIST = np.radians(3.0)
-"""rad/s, root mean square of what a joint should not do."""
+"""rad/s; root mean square of the rate that a joint forbids."""
 SHAKING = 5.0
-"""Times as much as at rest a base may shake while the robot on it moves."""
+"""How much more than at rest the base may move while the joints do."""
 MOST_FIXTURE = np.radians(0.5)
+"""rad; how far the motion may put a link from where the fixture held it."""
 CHECK_ROBOT = "check kind, order and azimuth of the joints in the robot file, and which sensor is on which link"
 
 
 def base_problems(readings: Readings) -> Iterator[PoseProblem]:
-    """A base that moved along."""
+    """A base that moved."""
     found = movement(readings, 0, SHAKING)
     if found:
         yield PoseProblem("motion", f"the base {found}; fix it while the joints move", readings.sensors[0])
@@ -135,7 +137,7 @@ def bend_problems(motion: RecordedMotion) -> Iterator[PoseProblem]:
 
 
 def bends(motion: RecordedMotion) -> tuple[Floats, ...]:
-    """For each gap, how far it bent about each of its axes, rad; empty where everything is possible."""
+    """Per gap, how far it bent about each of its axes, rad; empty where it forbids nothing."""
     found = list[Floats]()
     for i, gap in enumerate(motion.gaps):
         both = motion.readings.seen[i] & motion.readings.seen[i + 1]
@@ -159,7 +161,7 @@ def rest_problems(
 def motion_problems(
     unknowns: Unknowns, motion: RecordedMotion, sensors: Sequence[int], tolerances: Tolerances
 ) -> list[PoseProblem]:
-    """What in the motion does not fit: the joints, or else the sensors, or else the fixture, which is blamed last."""
+    """What in the motion does not fit: the joints, else the sensors, else the fixture."""
     return (
         list(_forbidden(unknowns, motion))
         or list(_misfits(unknowns, motion, sensors))
@@ -179,14 +181,14 @@ def _forbidden(unknowns: Unknowns, motion: RecordedMotion) -> Iterator[PoseProbl
 
 def _misfits(unknowns: Unknowns, motion: RecordedMotion, sensors: Sequence[int]) -> Iterator[PoseProblem]:
     data = motion.readings
-    tilts, headings = tilt_residuals(motion, unknowns), heading_residuals(motion, unknowns)
+    off = motion.orientation_residuals(unknowns)
     for i, sensor in enumerate(sensors):
-        rms = float(np.sqrt((tilts[i][data.seen[i]] ** 2).mean()))
+        rms = float(np.sqrt((off[i, :, :2][data.seen[i]] ** 2).mean()))
         if rms > MOST_TILT * np.sqrt(motion.noise.tilt):
             found = f"its tilt does not fit the joints: {np.degrees(rms):.2g} deg in the mean"
             yield PoseProblem("motion", f"{found}; check that it is tight on its link; {CHECK_ROBOT}", sensor)
         used = data.seen[i] & data.heading_seen[i]
-        far = float((np.abs(headings[i][used]) > FAR * np.sqrt(motion.noise.heading)).mean()) if used.any() else 0.0
+        far = float((np.abs(off[i, used, 2]) > FAR * np.sqrt(motion.noise.heading)).mean()) if used.any() else 0.0
         if far > MOST_DISTURBED:
             found = f"{100 * far:.0f} % of its headings are disturbed"
             yield PoseProblem("motion", f"{found}; take magnets and iron away from it", sensor)

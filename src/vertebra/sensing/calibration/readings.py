@@ -1,4 +1,4 @@
-"""Frames of a recording as arrays: what each sensor said at each SYNC."""
+"""Frames of a recording as arrays: the reading of each sensor at each SYNC."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ class Readings:
     seen: Flags
     """(m, K) whether there is an orientation."""
     heading_seen: Flags
-    """(m, K) whether its heading is one to use: the node knows of no magnetic disturbance."""
+    """(m, K) whether its heading is usable: the node reports no magnetic disturbance."""
     gyros: Floats
     """(m, K, 3) rad/s, sensor axes; zero where there is none."""
     gyro_seen: Flags
     """(m, K)"""
     ages: Floats
-    """(m, K) s; by how much each orientation was turned on by its rates."""
+    """(m, K) s; over which each orientation was carried forward by its rates."""
     strangers: tuple[int, ...] = ()
-    """Sensors that sent something but were not asked for."""
+    """Sensors in the recording that were not asked for."""
 
     @property
     def duration(self) -> float:
@@ -67,12 +67,12 @@ class Readings:
         return float(np.median(np.diff(self.times))) if len(self.times) > 1 else 0.0
 
     def without_bias(self, biases: Floats) -> Readings:
-        """With rotations turned on by rates without their biases (m, 3), rad/s; the rates themselves are left."""
+        """With rotations carried forward by rates less their biases (m, 3), rad/s; the rates themselves stay."""
         back = so3.exp(-self.ages[..., None] * biases[:, None])
         return replace(self, rotations=self.rotations @ back)
 
     def only(self, i: int) -> Readings:
-        """Of the sensor in row i."""
+        """Those of the sensor in row i."""
         return self._cut(slice(i, i + 1), slice(None))
 
     def thinned(self, most: int) -> Readings:
@@ -100,7 +100,7 @@ class Readings:
 
 
 def read_readings(frames: Iterable[Frame], sensors: Sequence[int]) -> Readings:
-    """Decode frames, whose samples are stamped by SYNC and turned on to the time of their SYNC by their own rates."""
+    """Decode frames; samples are stamped by SYNC and carried to the time of their SYNC by the sensor's own rates."""
     collected = _Collected(sensors)
     for frame in frames:
         collected.receive(frame)
@@ -109,21 +109,19 @@ def read_readings(frames: Iterable[Frame], sensors: Sequence[int]) -> Readings:
     rotations, seen, heading_seen = np.tile(np.eye(3), (m, K, 1, 1)), np.zeros((m, K), bool), np.zeros((m, K), bool)
     gyros, gyro_seen, ages = np.zeros((m, K, 3)), np.zeros((m, K), bool), np.zeros((m, K))
     for i, sensor in enumerate(sensors):
-        rows = collected.answers(sensor, GYRO)
-        gyros[i], gyro_seen[i] = _at_syncs(times, rows)
+        gyros[i], gyro_seen[i] = _at_syncs(times, collected.answers(sensor, GYRO))
         for kind in (ANGLES, QUATERNION):
             found = collected.answers(sensor, kind)
             if not len(found.counts):
                 continue
             convert = so3.from_roll_pitch_yaw if kind == ANGLES else so3.from_quaternion
-            # Over the few milliseconds of an age any rate nearby will do.
+            # Over an age of a few milliseconds any rate nearby will do.
             turned = so3.exp(found.ages[:, None] * gyros[i, found.counts])
             rotations[i, found.counts] = convert(found.values) @ turned
             seen[i, found.counts], ages[i, found.counts] = True, found.ages
             heading_seen[i, found.counts] = found.status & DISTURBED == 0
     gyros[~gyro_seen] = 0.0
-    known = set(sensors)
-    strangers = tuple(sorted(node for node in collected.nodes if node not in known))
+    strangers = tuple(sorted(collected.nodes - set(sensors)))
     return Readings(tuple(sensors), times, rotations, seen, heading_seen, gyros, gyro_seen, ages, strangers)
 
 
@@ -164,16 +162,16 @@ class _Collected:
                 self._keep(node, kind, sample)
 
     def _keep(self, node: int, kind: int, sample: Sample) -> None:
-        if sample.status & (FAULT | UNSETTLED) or sample.age >= OLDEST_AGE or self._clock.count < 0:
+        if sample.status & (FAULT | UNSETTLED) or sample.age >= OLDEST_AGE:
             return
         count = self._clock.resolve(sample.counter)
         time = self._clock.time_of(count)
-        if time is not None and count >= 0:
+        if time is not None:
             self._sync_times.setdefault(count, time)
             self._rows[node, kind].setdefault(count, sample)
 
     def grid(self) -> Floats:
-        """Times of all SYNCs that were answered; their numbers become positions in this list."""
+        """Times of all SYNCs that were answered; `answers` then gives positions in this array."""
         self._position = {count: place for place, count in enumerate(sorted(self._sync_times))}
         return np.array([self._sync_times[count] for count in self._position])
 
@@ -192,7 +190,7 @@ class _Collected:
 
 
 def _at_syncs(times: Floats, answers: _Answers) -> tuple[Floats, Flags]:
-    """Rates at the times of SYNCs, between the sample before and the sample after; and where there are both."""
+    """Rates at the times of SYNCs, interpolated between samples; and where there are samples on both sides."""
     if len(answers.times) < 2 or len(times) < 2:
         return np.zeros((len(times), 3)), np.zeros(len(times), bool)
     rates = np.stack([np.interp(times, answers.times, answers.values[:, axis]) for axis in range(3)], axis=-1)

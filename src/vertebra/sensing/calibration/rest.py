@@ -1,4 +1,4 @@
-"""Poses at rest: what each sensor says on average, and the normal equations of that in the unknowns."""
+"""Poses at rest: the average reading of each sensor, and the normal equations that follow for the unknowns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BIAS = slice(4, 7)
 
 @dataclass(frozen=True, eq=False)
 class Unknowns:
-    """Constants of m sensors, and what must be found along with them."""
+    """Constants of m sensors, and what is found along with them."""
 
     mounts: Floats
     """(m, 3, 3); a change turns link axes: exp(change) M."""
@@ -53,7 +53,7 @@ class Unknowns:
         return slice(start, start + 3)
 
     def changed(self, change: Floats) -> Unknowns:
-        """After a small change."""
+        """The unknowns after a small change."""
         m = len(self.mounts)
         own = change[: EACH * m].reshape(m, EACH)
         fixture = np.concatenate([np.zeros((1, 3)), change[EACH * m : 10 * m - 3].reshape(m - 1, 3)])
@@ -68,7 +68,7 @@ class Unknowns:
 
 @dataclass(frozen=True)
 class Tolerances:
-    """What no recording can tell: how good the fixture is and what averaging does not remove. Rad, standard deviations.
+    """Standard deviations, rad, that no recording can show: of the fixture, and of errors that averaging leaves.
 
     Defaults are assumed for a careful bench, not measured.
     """
@@ -83,7 +83,7 @@ class Tolerances:
     """Part of a sensor's heading error that stays for a whole pose."""
 
 
-# Averages, and how much of what was averaged repeats itself.
+# Averages, and how correlated the averaged samples are.
 
 _FAR = 3.0
 """Headings beyond this many robust standard deviations from the median do not count."""
@@ -95,7 +95,7 @@ _ITERATIONS, _MOST_TAKEN = 4, 0.5
 
 @dataclass(frozen=True, eq=False)
 class StaticPose:
-    """Averages of m sensors on SO(3), with tilt and heading apart, and what their gyroscopes say at rest."""
+    """Average orientations of m sensors, with tilt and heading apart, and the readings of their gyroscopes at rest."""
 
     name: str
     rotations: Floats
@@ -127,10 +127,10 @@ def static_pose(name: str, readings: Readings, tolerances: Tolerances) -> Static
     """Average a recording at rest."""
     m, gyro_seen = len(readings.sensors), readings.gyro_seen
     gyros = np.stack([_means(readings.gyros[..., axis], gyro_seen) for axis in range(3)], axis=-1)
-    # At rest all of a rate is bias.
+    # At rest the whole rate is bias.
     readings = readings.without_bias(gyros)
     means = np.stack([so3.mean_rotation(readings.rotations[i][readings.seen[i]]) for i in range(m)])
-    # Noise about the vertical leaves the tilt of this mean alone, so only its heading needs a robust second look.
+    # Noise about the vertical does not change the tilt of this mean, so only its heading needs a robust second pass.
     off = so3.log(readings.rotations @ np.swapaxes(means, 1, 2)[:, None])
     tilts, headings = off[..., :2], off[..., 2]
     kept = _near_median(headings, _fallback(readings.heading_seen, readings.seen))
@@ -165,13 +165,13 @@ def _means(values: Floats, seen: Flags) -> Floats:
 
 
 def _shrink(memory: float, seen: Flags) -> Floats:
-    """How much smaller the error of a mean is than the scatter about it, which itself lacks what the mean took."""
+    """Ratio of the error of a mean to the scatter about it, which is itself too small by the error of the mean."""
     share = np.minimum(memory / np.maximum(seen.sum(axis=1), 1), 0.5)
     return np.asarray(np.sqrt(share / (1.0 - share)))
 
 
 def _fallback(wanted: Flags, other: Flags) -> Flags:
-    """A sensor that is disturbed all the time still has a heading, if a poor one."""
+    """`other` for sensors that have none `wanted`: one that is always disturbed still has a heading, if a poor one."""
     return np.where(wanted.any(axis=1, keepdims=True), wanted, other)
 
 
@@ -187,7 +187,7 @@ def _near_median(headings: Floats, seen: Flags) -> Flags:
 def first_at_rest(readings: Readings) -> Readings:
     """With the average in place of each reading of the first sensor, whose link does not move.
 
-    Its noise would pass for a motion of the base otherwise, and such a motion for knowledge of how the sensor is turned
+    Otherwise its noise would look like motion of the base, and such motion like information on how the sensor is turned
     about the vertical.
     """
     pose = static_pose("motion", readings.only(0), Tolerances())
@@ -205,13 +205,13 @@ def tilt_of(first: StaticPose, second: StaticPose) -> Floats:
 def correlation_length(series: Floats, seen: Flags) -> float:
     """Samples that count as one: 1 for white noise. Pools rows of (rows, K), each about its own mean.
 
-    That mean takes part of a slow wander away: a correlation found about it is too small by (1 - rho) length / count,
-    which is put back until the length stays.
+    That mean removes part of a slow wander: a correlation found about it is too small by (1 - rho) length / count,
+    which is added back, iterating on the length.
     """
     count = seen.sum(axis=1, keepdims=True)
     mean = np.where(seen, series, 0.0).sum(axis=1, keepdims=True) / np.maximum(count, 1)
     centred = np.where(seen, series - mean, 0.0)
-    # A burst is not what memory is about.
+    # Bursts must not pass for correlation.
     spread = 1.5 * np.median(np.abs(centred[seen])) if seen.any() else 0.0
     centred = np.clip(centred, -3 * spread, 3 * spread)
     most, length = float(count.mean()), 1.0
@@ -221,7 +221,7 @@ def correlation_length(series: Floats, seen: Flags) -> float:
 
 
 def _summed(centred: Floats, seen: Flags, taken: float) -> float:
-    """1 + 2 sum of correlations, of which the share `taken` of their distance from 1 was lost."""
+    """1 + 2 sum of correlations, corrected for the share `taken` of their distance from 1."""
     power = (centred**2).sum() / max(int(seen.sum()), 1)
     total, lag = 1.0, 1
     while power > 0.0 and lag < centred.shape[1] // 3:
@@ -230,7 +230,7 @@ def _summed(centred: Floats, seen: Flags, taken: float) -> float:
         rho += taken * (1.0 - rho)
         if rho < _NO_MEMORY + taken:
             break
-        # Long memories are walked in growing strides.
+        # Long correlations are summed in growing strides.
         stride = max(1, lag // 8)
         total += 2 * stride * rho
         lag += stride
@@ -240,18 +240,18 @@ def _summed(centred: Floats, seen: Flags, taken: float) -> float:
 # Normal equations.
 
 _LOSES_WEIGHT = 2.4
-"""A heading off by more standard deviations than this loses most of its weight (Cauchy)."""
+"""Standard deviations; a heading that is off by more loses most of its weight (Cauchy)."""
 
 
 def far_heading(off: Floats, spread: Floats | float) -> Floats:
-    """The factor by which the weight of a heading that is off by `off` rad shrinks: 1 for none."""
+    """Divisor for the weight of a heading that is off by `off` rad: 1 at zero."""
     return np.asarray(1.0 + (off / (_LOSES_WEIGHT * spread)) ** 2)
 
 
 def static_equations(
     unknowns: Unknowns, poses: Sequence[StaticPose], up: Floats, tolerances: Tolerances
 ) -> tuple[Floats, Floats]:
-    """Information and slope in all unknowns: of the poses, the fixture and the level base.
+    """Information and slope in all unknowns from the poses, the fixture and the level base.
 
     `up`: the vertical in base axes when the base is level (first pose).
     """
@@ -267,7 +267,7 @@ def static_equations(
         for i in range(len(unknowns.mounts)):
             add(*_orientation(unknowns, number, pose, i))
             slopes = np.zeros((3, size))
-            slopes[:, unknowns.sensor(i)][:, 4:] = -np.eye(3)
+            slopes[:, unknowns.sensor(i)][:, BIAS] = -np.eye(3)
             trust = 1.0 / pose.gyro_sigmas[i] ** 2
             add(pose.gyros[i] - unknowns.biases[i], slopes, np.full(3, trust))
     for i in range(1, len(unknowns.mounts)):
@@ -275,10 +275,10 @@ def static_equations(
         off = so3.log(unknowns.fixture[i])
         slopes[:, unknowns.fixed(i)] = so3.log_slope(off)
         add(off, slopes, np.full(3, 1.0 / tolerances.fixture**2))
-    leaning = unknowns.bases[0] @ up
+    vertical = unknowns.bases[0] @ up
     slopes = np.zeros((2, size))
-    slopes[:, unknowns.base(0)] = -so3.hat(leaning)[:2]
-    add(leaning[:2], slopes, np.full(2, 1.0 / tolerances.level**2))
+    slopes[:, unknowns.base(0)] = -so3.hat(vertical)[:2]
+    add(vertical[:2], slopes, np.full(2, 1.0 / tolerances.level**2))
     return information, slope
 
 

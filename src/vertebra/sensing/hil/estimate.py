@@ -1,6 +1,6 @@
-"""The estimator, a process of its own: CAN frames from a bus in, shapes and what they were made of in files.
+"""The estimator as a process of its own: reads CAN frames from a bus, writes them and the shapes they give to files.
 
-``python -m vertebra.sensing.hil.estimate setup.json sensed.npz frames.blf``; it says "ready" when it listens.
+``python -m vertebra.sensing.hil.estimate setup.json sensed.npz frames.blf``; it prints "ready" once it listens.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ class Estimate:
         self._stopped = False
 
     def stop(self, *_: object) -> None:
-        """End the run at the next chance."""
+        """End the run within a tenth of a second."""
         self._stopped = True
 
     def listen(self, bus: BusABC) -> None:
-        """Take every frame, and every shape with the time that it took since its last frame arrived."""
+        """Keep every frame, and every shape with its latency since the arrival of its last frame."""
         heard = time.monotonic() + PATIENCE - QUIET
         while not self._stopped and time.monotonic() - heard < QUIET:
             frame = receive(bus, 0.1)
@@ -93,7 +93,7 @@ def warm_up(setup: HilSetup) -> None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SensedRun:
-    """K shapes in the order in which they were found; SI, frames with the axes of the base."""
+    """K shapes in the order of estimation; SI, frames with the axes of the base."""
 
     method: str
     times: Floats
@@ -119,7 +119,7 @@ class SensedRun:
             return cls(**({name: file[name] for name in file.files} | {"method": str(file["method"])}))
 
     def same_shapes(self, other: SensedRun) -> bool:
-        """Whether every number of every shape is the same, to the last bit."""
+        """Whether all shapes are the same, bit for bit."""
         names = ("times", "angles", "frames", "states")
         return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
 
@@ -128,7 +128,7 @@ class SensedRun:
 
 
 class SensedRows:
-    """Shapes of a `SensedRun` as they come."""
+    """Collects the shapes of a `SensedRun` as they come."""
 
     def __init__(self, method: str) -> None:
         self._method = method
@@ -136,13 +136,13 @@ class SensedRows:
         self._latencies: list[float] = []
 
     def add(self, shape: SensedShape, latency: float | None = None) -> None:
-        """Keep a shape; `latency` in s of a live one."""
+        """Add a shape; `latency` in s for a live one."""
         self._rows.append((shape.time, shape.angles, shape.frames_in_base, shape.states))
         if latency is not None:
             self._latencies.append(latency)
 
     def run(self) -> SensedRun:
-        """All of them."""
+        """All shapes added so far."""
         if not self._rows:
             raise InputError("frames", "gave no shape; no orientation with a SYNC before it was among them")
         times, angles, frames, states = (np.array(column) for column in zip(*self._rows, strict=True))
@@ -150,7 +150,7 @@ class SensedRows:
 
 
 def sense_frames(robot: Robot, frames: Iterable[Frame], method: Method, **options: Any) -> tuple[SensedRun, Counters]:
-    """The shapes that `method` finds in frames, in their order; `options` are those of `ShapeEstimator`."""
+    """The shapes that `method` finds in frames, taken in order; `options` are those of `ShapeEstimator`."""
     network = SensorNetwork(ShapeEstimator(robot, method, **options))
     rows = SensedRows(method)
     for frame in frames:

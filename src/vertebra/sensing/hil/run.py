@@ -1,4 +1,4 @@
-"""Virtual robot and estimator as two processes that only share a bus, and the scores of what was sensed."""
+"""Virtual robot and estimator as two processes that share only a bus, and the scores of what was sensed."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from vertebra.sensing.simulated.motion import SensorTruth, Truth
 from vertebra.sensing.wire.bus import MULTICAST_GROUP
 
 START_UP = 120.0
-"""s that a process may take to begin: kernels may have to be compiled first."""
+"""s that a process may take to start: kernels may have to be compiled first."""
 WIND_UP = 60.0
 """s that a process may take to end after the last frame."""
 PAUSE = 0.05
-"""s between looks at a process."""
+"""s between checks of a process."""
 PERCENTILES = (50.0, 95.0, 99.0, 100.0)
 
 
 def run_hil(setup: HilSetup, progress: Callable[[float], None] = lambda share: None) -> HilRun:
     """Move the virtual robot for `setup.duration` s in real time while the estimator listens, and compare.
 
-    `progress` is called with the share of the run that is over, 0 to 1. Raises `HilError` when a process fails.
+    `progress` is called with the share of the run that is over, 0 to 1. Raises `HilError` if a process fails.
     """
     with tempfile.TemporaryDirectory(prefix="vertebra-hil-") as name:
         folder = Path(name)
@@ -66,7 +66,7 @@ def local_url() -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HilRun:
-    """The virtual robot, what was sensed of it live, and the scores of all methods on the same frames."""
+    """A run: the virtual robot, what was sensed of it live, and the scores of all methods on the same frames."""
 
     setup: HilSetup
     truth: Truth
@@ -76,7 +76,7 @@ class HilRun:
     received: int
     """Frames that the estimator took from the bus."""
     counters: Counters
-    """What the estimator's network made of them."""
+    """How they were decoded."""
     runs: dict[Method, SensedRun]
     """By method; the live one has latencies."""
     scores: dict[Method, Score]
@@ -86,7 +86,7 @@ class HilRun:
 
     @property
     def live(self) -> SensedRun:
-        """What the estimator beside the robot said while it moved."""
+        """The live estimate, made while the robot moved."""
         return self.runs[self.setup.method]
 
     @property
@@ -96,7 +96,7 @@ class HilRun:
 
     @property
     def latencies(self) -> Floats:
-        """(4,) s; 50, 95, 99 and 100 % of the shapes came within this time of their last frame."""
+        """(4,) s; 50, 95, 99 and 100 % of the shapes were ready within this time of their last frame."""
         percentiles: Floats = np.percentile(self.live.latencies, PERCENTILES)
         return percentiles
 
@@ -119,7 +119,7 @@ def _run_processes(setup: HilSetup, folder: Path, progress: Callable[[float], No
 
 @contextmanager
 def _ctrl_c_later() -> Iterator[None]:
-    """Ctrl-C waits until a process that is being started is known to the one who ends it."""
+    """Delays Ctrl-C until a process that is being started is known to the stack that ends it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -148,7 +148,7 @@ def _compare(setup: HilSetup, folder: Path) -> HilRun:
 
 
 class HilProcess:
-    """A module of this package as a process; killed when the context ends, whatever happened."""
+    """A module of this package as a process; killed at the end of the context, whatever happens."""
 
     def __init__(self, module: str, folder: Path, *files: str) -> None:
         self._ready = threading.Event()
@@ -161,7 +161,7 @@ class HilProcess:
             stdout=subprocess.PIPE,
             stderr=self._words,
             env=os.environ | {"PYTHONUNBUFFERED": "1"},
-            # Its own group: Ctrl-C reaches this process alone, which then ends the others.
+            # In a session of its own: Ctrl-C reaches only this process, which then ends the others.
             start_new_session=True,
         )
 
@@ -177,15 +177,15 @@ class HilProcess:
         self._words.close()
 
     def wait_until_ready(self) -> None:
-        """Until it says so."""
-        # A thread, because reading from a pipe cannot be given a deadline.
+        """Wait until the process reports that it is ready."""
+        # In a thread, because reading from a pipe has no deadline.
         threading.Thread(target=self._listen, daemon=True).start()
         deadline = time.monotonic() + START_UP
         while not self._ready.wait(PAUSE):
             self._look(deadline)
 
     def wait(self, limit: float, look: Callable[[], None] = lambda: None) -> None:
-        """Until it has ended without a fault, at most `limit` s; `look` is called repeatedly meanwhile."""
+        """Wait until the process has ended without a fault, at most `limit` s; calls `look` repeatedly meanwhile."""
         deadline = time.monotonic() + limit
         while self._process.poll() is None:
             look()

@@ -14,7 +14,7 @@ from vertebra.robot.tables import Floats
 from vertebra.sensing import so3
 from vertebra.sensing.hil.estimate import SensedRun
 from vertebra.sensing.sensed_shape import SensorState
-from vertebra.sensing.simulated.motion import Truth
+from vertebra.sensing.simulated.motion import Truth, world_frames
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -24,7 +24,7 @@ class Score:
     robot: Robot
     method: str
     times: Floats
-    """(K,) s, when."""
+    """(K,) s of the master's clock."""
     true_angles: Floats
     """(K, freedoms) rad."""
     angles: Floats
@@ -36,12 +36,12 @@ class Score:
 
     @property
     def angle_errors(self) -> Floats:
-        """(K, freedoms) rad; sensed less true relative angles of the joints."""
+        """(K, freedoms) rad; sensed minus true joint angles."""
         return self.angles - self.true_angles
 
     @cached_property
     def platform_errors(self) -> Floats:
-        """(K, links, 3) m; sensed less true position of each platform."""
+        """(K, links, 3) m; sensed minus true position of each platform."""
         return platforms(self.robot, self.frames) - platforms(self.robot, self.true_frames)
 
     @property
@@ -52,7 +52,7 @@ class Score:
 
     @cached_property
     def platform_turns(self) -> Floats:
-        """(K, links) rad; angle of the rotation from true to sensed platform."""
+        """(K, links) rad; angle of the rotation from the true to the sensed platform."""
         turned = np.swapaxes(self.true_frames[..., :3, :3], -1, -2) @ self.frames[..., :3, :3]
         angles: Floats = np.linalg.norm(so3.log(turned), axis=-1)
         return angles
@@ -109,15 +109,14 @@ class Score:
 def score(sensed: SensedRun, truth: Truth) -> Score:
     """Compare shapes with the truth at their own times.
 
-    Left out are shapes beyond the truth's last SYNC, and the first ones, until every sensor that ever speaks has spoken
-    once.
+    Left out are shapes after the last SYNC of the truth, and the first ones, until every sensor that is ever heard has
+    been heard once.
     """
     within = (sensed.times >= truth.times[0]) & (sensed.times <= truth.times[-1]) & _begun(sensed)
     if not within.any():
         raise InputError("sensed", "has no shape within the time of the truth; both must be of one run")
     times = sensed.times[within]
-    true_frames = truth.frames_at(times)
-    true_frames[..., :3, :] = truth.base.T @ true_frames[..., :3, :]
+    true_frames = world_frames(truth.base.T, truth.frames_at(times))
     true_angles = np.column_stack([np.interp(times, truth.times, column) for column in truth.angles.T])
     angles, frames = sensed.angles[within], sensed.frames[within]
     return Score(truth.robot, sensed.method, times, true_angles, angles, true_frames, frames)
@@ -131,7 +130,7 @@ def platforms(robot: Robot, frames: Floats) -> Floats:
 
 
 def _begun(sensed: SensedRun) -> NDArray[np.bool_]:
-    """(K,) whether all sensors that are ever heard have been heard."""
+    """(K,) whether all sensors that are ever heard have been heard by then."""
     unheard = sensed.states == SensorState.SILENT
     begun: NDArray[np.bool_] = ~(unheard & ~unheard[-1]).any(axis=1)
     return begun

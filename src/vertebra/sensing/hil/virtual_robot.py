@@ -38,21 +38,19 @@ if TYPE_CHECKING:
     from can import BusABC
 
 TICK = 1e-3
-"""s; samples are taken, and frames put onto the bus, at whole ticks."""
+"""s; samples are taken and frames sent at whole ticks."""
 LATE = 5e-3
-"""s; later than this a tick is an overrun. Ordinary systems wake a process a millisecond late now and then."""
+"""s; a tick later than this is an overrun. Ordinary systems wake a process a millisecond late now and then."""
 STEP = 0.5e-3
-"""s; MuJoCo's step. The joints' own springs are replaced by servos, so it need not follow them."""
+"""s; MuJoCo's time step. Servos replace the joints' own springs, so it need not resolve those."""
 SERVO = 2 * math.pi * 12
-"""rad/s; least natural frequency of a servo on the inertia that it carries; critically damped."""
+"""rad/s; lowest natural frequency of a servo with the inertia that it carries; critically damped."""
 SAG = 0.01
-"""rad; how far the weight distal of a joint can push its servo with the largest arm. Stiffens servos of small links."""
+"""rad; most that the weight distal of a joint may deflect its servo. Stiffens the servos of small links."""
 EARTH = 9.81
 """m/s^2; for robots whose file has no gravity."""
-
-
 LONGEST = 3600.0
-"""s; a run is kept in memory."""
+"""s; runs are kept in memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,21 +59,21 @@ class HilSetup:
 
     robot: Robot
     motion: Motion
-    """What the servos of the virtual robot are told; its physics decide what they do."""
+    """What the servos are commanded; physics decides what the robot does."""
     model: SensorModel
     url: str
-    """Bus between the processes."""
+    """Of the bus between the processes."""
     duration: float = 10.0
     """s"""
     seed: int = 0
     method: Method = "chain"
-    """What the estimator beside the robot computes; the others are replayed afterwards."""
+    """Of the live estimator; the other methods are replayed afterwards."""
     base: Floats | None = None
     """(3, 3) base axes to world axes; None: as the robot's gravity says."""
     sync_rate: float = 100.0
     """Hz"""
     silent: Mapping[int, float] = field(default_factory=dict)
-    """When which sensor fails, s."""
+    """{sensor: time in s at which it fails}."""
 
     def __post_init__(self) -> None:
         if not 0 < self.duration <= LONGEST:
@@ -102,7 +100,7 @@ class HilSetup:
 
     @classmethod
     def from_text(cls, text: str) -> HilSetup:
-        """The setup of `to_text`."""
+        """The setup that `to_text` wrote."""
         given = json.loads(text)
         given["robot"] = load(given["robot"])
         given["motion"] = Motion.from_mapping(given["motion"])
@@ -121,7 +119,7 @@ def main(setup_file: str, truth_file: str) -> None:
 
 
 def run(setup: HilSetup, bus: BusABC, truth_file: Path) -> None:
-    """Move for the whole duration in real time, then write the truth."""
+    """Run the whole duration in real time, then write the truth."""
     robot = VirtualRobot(setup)
     gc.collect()
     gc.freeze()
@@ -138,7 +136,7 @@ def run(setup: HilSetup, bus: BusABC, truth_file: Path) -> None:
 
 
 class VirtualRobot:
-    """Body, sensors and truth, moved tick by tick; `tick` gives the frames that are due on the bus."""
+    """Body, sensors and truth, moved tick by tick; `tick` returns the frames that are due on the bus."""
 
     def __init__(self, setup: HilSetup) -> None:
         self._setup = setup
@@ -153,7 +151,7 @@ class VirtualRobot:
         self._past: list[tuple[float, Floats, Floats, Floats]] = []
 
     def tick(self, number: int) -> list[Frame]:
-        """Move to `number` ticks and return the frames that the bus carries by then."""
+        """Move on to tick `number` and return the frames that are due by then."""
         now = number * TICK
         self._body.advance(now)
         sync = now >= self._syncs / self._setup.sync_rate
@@ -192,13 +190,13 @@ class VirtualRobot:
 
     def rest(self) -> list[Frame]:
         """Frames that are still on their way."""
-        return self._due(np.inf)
+        return self._due(math.inf)
 
 
 class VirtualBody:
-    """A robot under gravity whose joints follow `motion` as servos can: with lag and sag.
+    """A robot under gravity whose joints follow `motion` as servos do: with lag and sag.
 
-    MuJoCo integrates the exported model while springs with a moving rest pull its joints along.
+    MuJoCo integrates the exported model; the servos are springs whose rest angle is moved.
     """
 
     def __init__(self, robot: Robot, motion: Motion, base: Floats) -> None:
@@ -211,7 +209,7 @@ class VirtualBody:
         self._set_up(float(np.linalg.norm(robot.gravity)) or EARTH)
 
     def advance(self, time: float) -> None:
-        """Integrate up to `time`, s; the servos are told once where to be by then."""
+        """Integrate up to `time`, s, with the servos commanded to their angles at that time."""
         self._model.qpos_spring[:] = mjcf_qpos(self._robot, self._motion.angles(time))
         while self._steps < round(time / STEP):
             self._engine.mj_step(self._model, self._data)
@@ -260,7 +258,7 @@ class VirtualBody:
             self._add_servo(joint, np.diag(mass), gravity)
 
     def _add_servo(self, joint: int, inertias: Floats, gravity: float) -> None:
-        """A spring whose rest is moved; the slides of a flexure have none, since they follow its hinge."""
+        """Make a joint a servo; the slides of a flexure get none, since they follow its hinge."""
         model, data, kinds = self._model, self._data, self._engine.mjtJoint
         first = model.jnt_dofadr[joint]
         own = slice(first, first + (3 if model.jnt_type[joint] == kinds.mjJNT_BALL else 1))
@@ -293,7 +291,7 @@ def _mujoco() -> ModuleType:
 
 
 class TickClock:
-    """Ticks of `period` s from `start` (monotonic clock) on; counts those that began too late."""
+    """Ticks every `period` s from `start` (monotonic clock); counts those that began too late."""
 
     def __init__(self, period: float, start: float) -> None:
         if not period > 0:
@@ -315,7 +313,7 @@ class TickClock:
             yield tick
 
 
-# The truth, for the process that compares it with what was sensed.
+# The truth, for the process that scores the run.
 
 
 @dataclass(frozen=True)
@@ -323,13 +321,13 @@ class Account:
     """How well the virtual robot kept real time."""
 
     sent: int
-    """Frames that the sensor model made, lost ones included."""
+    """Frames that the simulated sensors sent, lost ones included."""
     dropped: int
-    """Frames that the sensor model lost; they never came onto the bus."""
+    """Frames lost by the simulated sensors; they never reached the bus."""
     unheard: int
     """SYNCs that nodes did not hear."""
     ticks: int
-    """Steps of real time."""
+    """Ticks of the run."""
     overruns: int
     """Ticks that began more than 5 ms late."""
     worst: float
@@ -342,7 +340,7 @@ class Account:
 
 
 def save_truth(path: Path, truth: Truth, sensors: SensorTruth, account: Account) -> None:
-    """Write the whole file or nothing: a reader never sees half of it. The truth never goes over the bus."""
+    """Write the file in one go: a reader never sees half of it. The truth never goes over the bus."""
     partial = path.with_suffix(".partial.npz")
     np.savez_compressed(
         partial,

@@ -1,4 +1,4 @@
-"""Files of recordings: whole blocks only, flushed by the clock, stamped in Unix time."""
+"""Files of recordings: written in whole blocks, flushed on a timer, stamped in Unix time."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ BILLION = 1_000_000_000
 def to_ns(time: float) -> int:
     """Nanoseconds since 1970.
 
-    Whole seconds are split off first: `time * 1e9` would round today's times to 256 ns and move them on the way back.
+    Whole seconds are split off first: `time * 1e9` would round today's times to 256 ns and not come back as given.
     """
     seconds = int(time)
     return seconds * BILLION + round((time - seconds) * BILLION)
 
 
 def from_ns(nanoseconds: int) -> float:
-    """Seconds since 1970; gives back the very float that `to_ns` was given, for times after 1970-04."""
+    """Seconds since 1970; returns exactly the float that `to_ns` was given, for times after 1970-04."""
     seconds, rest = divmod(nanoseconds, BILLION)
     return seconds + rest / BILLION
 
@@ -35,7 +35,7 @@ FLUSH_EVERY = 0.25
 class TimedFlush:
     """Calls `flush` every `period` seconds in a thread of its own until `stop`: a quiet bus leaves nothing in memory.
 
-    `flush` must not raise; it keeps what went wrong and raises it where the owner can hear it.
+    `flush` must not raise; its owner keeps an error and raises it later, in the caller's thread.
     """
 
     def __init__(self, flush: Callable[[], None], period: float = FLUSH_EVERY) -> None:
@@ -49,15 +49,15 @@ class TimedFlush:
             self._flush()
 
     def stop(self) -> None:
-        """No call of `flush` after this one returns."""
+        """End the thread; `flush` is not called after this returns."""
         self._stopped.set()
         self._thread.join()
 
 
 class WholeFile:
-    """Grows by whole blocks only, so that it ends where a block ends, whenever its writer is killed.
+    """A file that grows by whole blocks only, so that it ends at the end of a block whenever its writer is killed.
 
-    Each block is one call of the operating system; one that did not fit on the disk is taken back.
+    Each block is one system call; a block that does not fit on the disk is removed again.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -71,7 +71,7 @@ class WholeFile:
             raise self._failed(error) from None
 
     def append(self, block: bytes) -> None:
-        """Add a block; afterwards it is with the operating system and survives the end of this process."""
+        """Add a block; it then belongs to the operating system and survives the end of this process."""
         descriptor = self._open()
         try:
             written = os.write(descriptor, block)

@@ -1,4 +1,4 @@
-"""Recordings of frames as they came: .blf (Vector), .log (`candump -l`) and .csv; they survive a kill of the writer.
+"""Recordings of frames as they came: .blf (Vector), .log (`candump -l`) and .csv; readable if the writer is killed.
 
 Identifiers, data and order come back bit for bit. Arrival times come back bit for bit from .blf and .csv, and to the
 microsecond from .log.
@@ -25,11 +25,11 @@ RAW_SUFFIXES = (".blf", ".log", ".csv")
 _LATEST = 1e10
 """Seconds since 1970 that frames may carry: until the year 2286."""
 _MOST_WAITING = 4000
-"""Frames that are written without waiting for the clock."""
+"""Frames after which a batch is written without waiting for the timer."""
 
 
 class RawLogWriter:
-    """Writes frames to a new file; what was written is with the operating system within a quarter of a second.
+    """Writes frames to a new file; the operating system has them within a quarter of a second.
 
     A context manager. May be used by one thread at a time.
     """
@@ -44,7 +44,7 @@ class RawLogWriter:
         self._fault: RecordingError | None = None
         file = WholeFile(path)
         self._log: _Log = BlfLog(file) if suffix == ".blf" else _TextLog(file, csv=suffix == ".csv")
-        self._clock = TimedFlush(self._flush_by_the_clock)
+        self._timer = TimedFlush(self._timed_flush)
 
     def write(self, frame: Frame) -> None:
         """Add a frame; InputError for one that no classic CAN bus carries."""
@@ -57,18 +57,18 @@ class RawLogWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Hand everything over to the operating system now; RecordingError if it cannot be written."""
+        """Write everything now; RecordingError if that fails."""
         with self._lock:
             self._write_waiting()
             if self._fault is not None:
                 raise self._fault
 
-    def _flush_by_the_clock(self) -> None:
+    def _timed_flush(self) -> None:
         with self._lock:
             self._write_waiting()
 
     def _write_waiting(self) -> None:
-        """A failed disk may recover: what could not be written waits for the next time."""
+        """A disk may recover: frames that could not be written wait for the next attempt."""
         if self._waiting:
             try:
                 self._log.append(self._waiting)
@@ -79,7 +79,7 @@ class RawLogWriter:
 
     def close(self) -> None:
         """Write the rest and close the file; a second call does nothing."""
-        self._clock.stop()
+        self._timer.stop()
         try:
             self.flush()
         finally:
@@ -99,9 +99,9 @@ class LogReader:
         self.path = str(path)
         self.suffix = raw_suffix(path)
         self.complete = True
-        """False once the end of the file was found to be cut off; valid after the last frame."""
+        """False if the file turned out to be cut off; valid after the last frame."""
         self.skipped = 0
-        """Frames of the file that are none of ours: 29-bit ids, remote, error and CAN FD frames."""
+        """Frames that are not of this network: 29-bit ids, remote, error and CAN FD frames."""
 
     def __iter__(self) -> Iterator[Frame]:
         try:
@@ -121,14 +121,14 @@ class LogReader:
 def read_frames(path: str | Path) -> Iterator[Frame]:
     """Frames of a recording in the order in which they came, up to the last whole container or line.
 
-    Use `LogReader` to learn whether the file was cut off. A damaged place raises RecordingError after the frames before
-    it were given.
+    Use `LogReader` to learn whether the file was cut off. A damaged file raises RecordingError
+    after the frames before the damage.
     """
     return iter(LogReader(path))
 
 
 def raw_suffix(path: str | Path) -> str:
-    """The suffix of a recording of frames, or an error that names the possible ones."""
+    """The suffix of a recording of frames; RecordingError for any other."""
     suffix = Path(path).suffix.lower()
     if suffix not in RAW_SUFFIXES:
         raise RecordingError(str(path), f"the name of a recording of frames must end in {', '.join(RAW_SUFFIXES)}")
@@ -161,13 +161,13 @@ class _TextLog:
 
 
 def candump_line(frame: Frame) -> bytes:
-    """One line; can-utils know microseconds, so the time is rounded to them."""
+    """One line; can-utils has microseconds, so the time is rounded to them."""
     seconds, microseconds = divmod((to_ns(frame.time) + 500) // 1000, 1_000_000)
     return b"(%010d.%06d) can0 %03X#%s\n" % (seconds, microseconds, frame.id, frame.data.hex().upper().encode())
 
 
 def csv_line(frame: Frame) -> bytes:
-    """One row; nanoseconds, because the time of a frame has a finer grain than microseconds."""
+    """One row; in nanoseconds, because the time of a frame is finer than microseconds."""
     seconds, nanoseconds = divmod(to_ns(frame.time), BILLION)
     return b"%d.%09d,%03X,%s\n" % (seconds, nanoseconds, frame.id, frame.data.hex().upper().encode())
 
@@ -189,7 +189,7 @@ class TextLogReader:
             whole = line.endswith(b"\n")
             if found is None and whole:
                 raise self._wrong(number)
-            # A last line without its end is whole only if its 8 bytes are.
+            # A last line without a newline counts only if all 8 data bytes are there.
             if found is None or (not whole and len(found[4]) != 16):
                 self.complete = False
                 return
@@ -217,18 +217,18 @@ class TextLogReader:
         return RecordingError(self.path, what, line)
 
 
-# BLF files are packed and read by python-can. Its own file has its date only once it is closed, and gets its frames
-# 128 kB at a time: killed after 8000 frames, it held 5461, dated 1970. So here it packs each batch in memory, and the
-# file gets batch and header together.
+# BLF files are packed and read by python-can. A file that it writes itself gets its date only when closed, and its
+# frames 128 kB at a time: killed after 8000 frames, it held 5461, dated 1970. So here it packs each batch in memory,
+# and batch and header are written to the file together.
 
 _HEADER_SIZE = 144
 _FILE_SIZE = struct.Struct("<Q")
 _FILE_SIZE_AT = 16
-"""Where the header says how long the file is."""
+"""Byte of the header where the length of the file is."""
 _YEAR_1990 = 631152000
-"""s (Unix); older times have no date in a header."""
+"""s (Unix); a header cannot hold earlier dates."""
 _MOST_MESSAGES = 1 << 20
-"""In a container; the largest hold some thousand. python-can gives the same message for ever where a size reads 0."""
+"""In a container; the largest hold a few thousand. python-can repeats one message for ever where a size reads 0."""
 
 
 class BlfLog:
@@ -241,15 +241,15 @@ class BlfLog:
         file.append(self._header)
 
     def append(self, frames: Sequence[Frame]) -> None:
-        """Write the frames, then the header that counts them."""
+        """Write the frames, then a header that counts them."""
         if self.file.size == _HEADER_SIZE:
-            # Before the first frames: alone in the file, their times would have no date.
+            # Before the first frames, so that a kill in between does not leave them without a date.
             self._header = self._new_header(_start(frames[0].time))
             self.file.rewrite_head(self._header)
         memory = _Memory(self._header)
         writer = self._can.BLFWriter(memory, append=True, compression_level=1)
         for frame in frames:
-            # python-can cuts times to whole nanoseconds: half of one makes that rounding.
+            # python-can truncates times to whole nanoseconds; adding half of one rounds them.
             writer(self._can.Message(frame.time + 0.5e-9, frame.id, is_extended_id=False, data=frame.data))
         writer.stop()
         self.file.append(memory.getvalue()[_HEADER_SIZE:])
@@ -258,7 +258,7 @@ class BlfLog:
         self.file.rewrite_head(self._header)
 
     def _new_header(self, start: float) -> bytes:
-        """The file of a measurement that starts at `start` in s (Unix) and has no frames yet."""
+        """Header of a recording that starts at `start` in s (Unix) and has no frames yet."""
         memory = _Memory()
         writer = self._can.BLFWriter(memory)
         writer.start_timestamp = start
@@ -312,9 +312,9 @@ class _Memory(BytesIO):
 
 
 def _start(first: float) -> float:
-    """Start of a measurement whose first frame came at `first`, in s (Unix); 0 for times that are not dates.
+    """Start of a recording whose first frame came at `first`, in s (Unix); 0 for times too early for a header.
 
-    A second or two early, so that frames with slightly older stamps than the first have a time of their own.
+    A second or two early, so that frames stamped slightly before the first keep their time.
     """
     return float(int(first) - 1) if first > _YEAR_1990 + 2 else 0.0
 

@@ -1,4 +1,4 @@
-"""Recording in a process of its own: the one that senses never waits for a disk.
+"""Recording in a process of its own: the sensing process never waits for a disk.
 
     with Recorder(raw="run.blf", derived="run.mcap", robot=robot) as recorder:
         recorder.frame(frame)
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from vertebra.sensing.sensed_shape import SensedShape
 
 FEED_EVERY = 0.02
-"""s between blocks of frames in the pipe."""
+"""s between blocks of frames sent through the pipe."""
 TELL_EVERY = 0.2
-"""s between lines with counters."""
+"""s between reports of the counters."""
 ENDED = "the recording process has ended early; the file holds what came until then"
 
 
@@ -56,7 +56,7 @@ class RecorderCounters(NamedTuple):
     shapes_given: int
     shapes_written: int
     waiting: int
-    """Frames and shapes that are not in the pipe to the recording process yet."""
+    """Frames and shapes not sent to the recording process yet."""
     fault: str
     """What went wrong; empty if nothing did."""
 
@@ -64,7 +64,7 @@ class RecorderCounters(NamedTuple):
 class Recorder:
     """Feeds a process that writes frames to `raw` (.blf, .log or .csv) and shapes of `robot` to `derived` (.mcap).
 
-    `calibration`: text of the calibration file, which is attached to `derived`.
+    `calibration`: text of the calibration file, to attach to `derived`.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Recorder:
         self._given = {"frames": 0, "shapes": 0}
         self._told: dict[str, Any] = {"frames": 0, "shapes": 0, "fault": ""}
         self._ready, self._closing = threading.Event(), threading.Event()
-        # A session of its own: Ctrl-C in the terminal reaches this process only.
+        # In a session of its own: Ctrl-C in the terminal must not reach it.
         self._process = subprocess.Popen(
             [sys.executable, "-m", "vertebra.sensing.recording.recorder"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
@@ -101,7 +101,7 @@ class Recorder:
 
     @property
     def process(self) -> int:
-        """Number of the recording process."""
+        """Process id of the recording process."""
         return self._process.pid
 
     def frame(self, frame: Frame) -> None:
@@ -125,7 +125,7 @@ class Recorder:
         )  # fmt: skip
 
     def close(self, timeout: float = 60.0) -> RecorderCounters:
-        """Wait until everything is written; RecordingError if something could not be. A second call does nothing."""
+        """Wait until everything is written; RecordingError if something was not. A second call does nothing."""
         self._closing.set()
         self._feeder.join(timeout)
         try:
@@ -152,7 +152,7 @@ class Recorder:
             _send(pipe, block(END))
         except OSError:
             self._told["fault"] = self._told["fault"] or ENDED
-            # Nothing will ever read what comes now.
+            # Nothing reads the pipe any more.
             self._keeps_frames = self._keeps_shapes = False
         finally:
             with contextlib.suppress(OSError):
@@ -190,7 +190,7 @@ class Recorder:
 
 
 def _task(raw: str | Path | None, derived: str | Path | None, robot: Robot | None, calibration: str | None) -> bytes:
-    """What the recording process is to write; wrong names are found here, before it starts."""
+    """What the recording process is to write; wrong file names are found here, before it starts."""
     if raw is None and derived is None:
         raise InputError("raw, derived", "name at least one file to record to")
     if raw is not None:
@@ -208,12 +208,12 @@ def _task(raw: str | Path | None, derived: str | Path | None, robot: Robot | Non
 
 
 def main() -> int:
-    """The recording process: write what comes through its standard input until that closes; 0 if all is written.
+    """The recording process: write what comes through standard input until that closes; 0 if all is written.
 
-    So it finishes its files however the other process ends. Ctrl-C in the terminal is not meant for it.
+    So it finishes its files however the sensing process ends, also after Ctrl-C in the terminal.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # On a computer with little time left the estimator goes first: what is to be recorded can wait in memory.
+    # On a busy computer the estimator goes first: a recording can wait in memory.
     if hasattr(os, "nice"):
         os.nice(5)
     pipe = sys.stdin.buffer
@@ -246,13 +246,13 @@ def _record(pipe: BinaryIO, files: _Files) -> None:
 
 
 def _tell(counters: dict[str, Any]) -> None:
-    # The other process may be gone: the files must be finished all the same.
+    # The sensing process may be gone; the files must still be finished.
     with contextlib.suppress(OSError):
         print(json.dumps(counters), flush=True)
 
 
 class _Files:
-    """The files being written and what happened to them."""
+    """The files being written, and the last fault."""
 
     def __init__(self, task: dict[str, Any]) -> None:
         self.raw = RawLogWriter(task["raw"]) if task["raw"] else None
@@ -262,7 +262,7 @@ class _Files:
         self.fault = ""
 
     def take(self, kind: bytes, content: bytes) -> None:
-        """Write what a block holds; a fault is kept and reported."""
+        """Write the content of a block; a fault is kept for the next report."""
         if kind == FRAMES and self.raw is not None:
             for frame in frames_from_bytes(content):
                 try:
@@ -315,7 +315,7 @@ def _send(pipe: IO[bytes], data: bytes) -> None:
 
 
 def frames_to_bytes(frames: Iterable[Frame]) -> bytes:
-    """Frames one behind the other."""
+    """Frames packed one after the other."""
     pack = _FRAME.pack
     return b"".join([pack(frame.id, len(frame.data), frame.time, frame.data) for frame in frames])
 

@@ -1,7 +1,7 @@
 """Recordings of shapes: what they keep of a shape, as MCAP files with Foxglove's messages, and as CSV tables.
 
-An MCAP file is readable after a kill of its writer. Its topics: /tf (world to link0, link1, ..., tip), /joints, /tip,
-/estimate (angles, spreads, residuals), /health and /log.
+An MCAP file is readable even if its writer is killed. Its topics: /tf (world to link0, link1, ..., tip), /joints, /tip,
+/estimate (angles, standard deviations, residuals), /health and /log.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from vertebra.errors import InputError, RecordingError
 from vertebra.robot.table_file import TIME, TIP, angle_columns, column_names, spread_columns
 from vertebra.robot.tables import Floats
-from vertebra.sensing.recording.files import TimedFlush, WholeFile, from_ns, to_ns
+from vertebra.sensing.recording.files import BILLION, TimedFlush, WholeFile, from_ns, to_ns
 from vertebra.sensing.sensed_shape import SensorHealth, sensor_health
 from vertebra.sensing.so3 import quaternion
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from vertebra.sensing.sensed_shape import SensedShape
 
 HEALTH_EVERY = 1.0
-"""s between states of the sensors when nothing changes."""
+"""s between messages about the sensors when nothing changes."""
 _LARGEST_CHUNK = 1 << 18
-"""Bytes of messages after which a chunk is written without waiting for the clock."""
+"""Bytes of messages after which a chunk is written without waiting for the timer."""
 WORLD = "world"
 
 
 class Layout(NamedTuple):
-    """What the numbers of a robot's shapes belong to."""
+    """Sizes of the arrays in a robot's shapes."""
 
     freedoms: int
     links: int
@@ -48,7 +48,7 @@ class Layout(NamedTuple):
 
     @classmethod
     def of(cls, robot: Robot) -> Layout:
-        """That of a robot."""
+        """The layout of a robot's shapes."""
         return cls(robot.freedoms, len(robot.joints) + 1, tuple(robot.sensor_links.tolist()))
 
 
@@ -59,7 +59,7 @@ class ShapeRecord:
     time: float
     """s of the SYNC clock."""
     arrival: float
-    """s (Unix) when the frame came that made this shape."""
+    """s (Unix) when the frame that completed this shape came."""
     angles: Floats
     """(freedoms,) rad."""
     angle_sigmas: Floats
@@ -111,11 +111,10 @@ def record(shape: SensedShape, arrival: float) -> ShapeRecord:
 
 
 class DerivedLogWriter:
-    """Writes shapes to a new MCAP file; what was written is with the operating system within a quarter of a second.
+    """Writes shapes to a new MCAP file; the operating system has them within a quarter of a second.
 
-    `contents`: as `robot_contents` gives it. A context manager. May be used by one thread at a time. Times of messages
-    are those of the SYNC clock, moved to Unix time by one offset, that of the first shape, which is in the metadata
-    `clock`.
+    `contents`: from `robot_contents`. A context manager. May be used by one thread at a time. Messages carry the time
+    of the SYNC clock plus a constant offset to Unix time, taken from the first shape and kept in the metadata `clock`.
     """
 
     def __init__(self, path: str | Path, contents: Mapping[str, Any]) -> None:
@@ -134,7 +133,7 @@ class DerivedLogWriter:
         self._describe(contents)
         self._channels = self._register()
         self._stream.flush()
-        self._clock = TimedFlush(self._flush_by_the_clock)
+        self._timer = TimedFlush(self._timed_flush)
 
     def _describe(self, contents: Mapping[str, Any]) -> None:
         self._writer.add_metadata("vertebra", dict(contents["about"]))
@@ -182,12 +181,12 @@ class DerivedLogWriter:
         self._writer.add_message(self._channels[topic], ns, data, ns, self.shapes)
 
     def flush(self) -> None:
-        """Hand everything over to the operating system now; RecordingError if it cannot be written."""
-        self._flush_by_the_clock()
+        """Write everything now; RecordingError if that fails."""
+        self._timed_flush()
         if self._fault is not None:
             raise self._fault
 
-    def _flush_by_the_clock(self) -> None:
+    def _timed_flush(self) -> None:
         with self._lock:
             _end_chunk(self._writer)
             self._try_to_write()
@@ -202,7 +201,7 @@ class DerivedLogWriter:
 
     def close(self) -> None:
         """Write the rest and the index, and close the file; a second call does nothing."""
-        self._clock.stop()
+        self._timer.stop()
         if self._stream.closed:
             return
         self._writer.finish()
@@ -219,7 +218,7 @@ class DerivedLogWriter:
 
 
 class _Blocks:
-    """The stream that the MCAP writer writes to; collects whole records, hands them over in one block."""
+    """The stream of the MCAP writer; collects whole records and writes them in one block."""
 
     def __init__(self, path: str) -> None:
         self._file = WholeFile(path)
@@ -257,13 +256,13 @@ def _end_chunk(writer: Any) -> None:
     """Close the chunk that messages are collected in.
 
     The MCAP library closes chunks by size only, and a chunk per message would make an index larger than the data; so
-    this calls what the library calls itself when a chunk is full.
+    this calls what the library itself calls when a chunk is full.
     """
     writer._Writer__finalize_chunk()
 
 
 def robot_contents(robot: Robot, calibration: str | None = None) -> dict[str, Any]:
-    """What a recording says about the robot, as plain data: names of joints, attached files, versions, `layout`."""
+    """What a recording holds about the robot, as plain data: names of joints, attached files, versions, `layout`."""
     files = {"robot.json": json.dumps(robot.to_mapping(), indent=2, allow_nan=False), "robot.urdf": robot.to_urdf()}
     if calibration is not None:
         files["calibration.yaml"] = calibration
@@ -293,7 +292,7 @@ class MessageMaker:
         self._foxglove = foxglove_messages()
 
     def schemas(self) -> dict[str, Any]:
-        """Topics of protobuf messages and their schemas."""
+        """Schemas of the protobuf messages, by topic."""
         foxglove = self._foxglove
         kinds = {
             "/tf": foxglove.FrameTransforms,
@@ -343,11 +342,11 @@ class MessageMaker:
         return bytes(self._foxglove.Log(timestamp=self._stamp(ns), level=level, message=text, name="vertebra").encode())
 
     def _stamp(self, ns: int) -> Any:
-        return self._foxglove.Timestamp(*divmod(ns, 1_000_000_000))
+        return self._foxglove.Timestamp(*divmod(ns, BILLION))
 
 
 def foxglove_messages() -> Any:
-    """The module of Foxglove's messages, or an error that says how to get it."""
+    """Foxglove's module of messages; InputError if it is not installed."""
     try:
         from foxglove import messages
     except ImportError:
@@ -356,12 +355,12 @@ def foxglove_messages() -> Any:
 
 
 def missing(package: str) -> InputError:
-    """What to do about a missing package."""
+    """The error for a package that is not installed."""
     return InputError("mcap", f'recordings of shapes need {package}; run: pip install "vertebra[sense]"')
 
 
 def estimate_json(shape: ShapeRecord) -> bytes:
-    """Everything that the estimator says about the shape, with all digits."""
+    """The whole estimate, with all digits."""
     return _json(
         {
             "time_s": shape.time,
@@ -387,7 +386,7 @@ def _json(value: dict[str, Any]) -> bytes:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no infinity: the spread of what no sensor determines is null."""
+    """JSON has no infinity: the standard deviation of what no sensor determines becomes null."""
     if isinstance(value, list):
         return [_finite(item) for item in value]
     if isinstance(value, dict):
@@ -443,11 +442,8 @@ JSON_SCHEMAS = {
 """Topic: name of the message, JSON schema."""
 
 
-# The same as a CSV table: the time, angles in degrees, the tip in mm, and their standard deviations.
-
-
 class ShapesCsv:
-    """A table that grows by a row per shape; a context manager."""
+    """A CSV table with a row per shape: time, angles in degrees, tip in mm, standard deviations. A context manager."""
 
     def __init__(self, path: str | Path, freedoms: int) -> None:
         """`time_s` is the SYNC clock, the tip is in world axes."""
@@ -456,7 +452,7 @@ class ShapesCsv:
         self._write(column_names(TIME, angles, TIP, spread_columns(TIP), spread_columns(angles)))
 
     def add(self, time: float, angles: Floats, sigmas: Floats, tip: Floats, covariance: Floats) -> None:
-        """Add a shape, SI. An unknown spread is left empty."""
+        """Add a shape, SI. Standard deviations that are not known are left empty."""
         spread = np.sqrt(np.diagonal(covariance)[:3]) * 1e3
         numbers = [*np.degrees(angles), *tip * 1e3, *spread, *np.degrees(sigmas)]
         self._write([f"{time:.6f}", *(f"{value:.9g}" if np.isfinite(value) else "" for value in numbers)])

@@ -1,4 +1,4 @@
-"""Reads recordings of shapes back, whole or cut off; copies what is whole into a proper file."""
+"""Reads recordings of shapes, whole or cut off, and copies what is whole into a proper file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RecordedShapes:
     """Shapes of a recording, one row per shape; NaN where the estimator had no finite number."""
 
     robot: dict[str, Any]
-    """The robot file as a mapping; `vertebra.load` takes it. Empty if the recording does not have it."""
+    """The robot file as a mapping for `vertebra.load`; empty if the recording has none."""
     clock_offset: float
     """s to add to `times` for Unix time."""
     times: Floats
@@ -37,13 +37,13 @@ class RecordedShapes:
     tip_rotations: Floats
     """(N, 3, 3) tip axes to world axes."""
     tip_covariances: Floats
-    """(N, 6, 6), place before rotation, world axes; m^2, m rad, rad^2."""
+    """(N, 6, 6), position before rotation, world axes; m^2, m rad, rad^2."""
     heading_residuals: Floats
     """(N, sensors) rad."""
     tilt_residuals: Floats
     """(N, sensors) rad."""
     complete: bool
-    """False: the file was cut off, and these are the shapes before that."""
+    """False: the file was cut off; these are the shapes before that."""
 
     def __repr__(self) -> str:
         end = "" if self.complete else ", cut off"
@@ -97,11 +97,11 @@ class Copied(NamedTuple):
     complete: bool
     """False: the source was cut off."""
     fault: RecordingError | None
-    """Where the source is damaged; what is before it was copied."""
+    """Where the source is damaged; everything before was copied."""
 
 
 def copy_mcap(source: str | Path, target: str | Path) -> Copied:
-    """Write everything whole in `source` into a proper, indexed file."""
+    """Copy all whole records of `source` into a proper, indexed file."""
     try:
         from mcap.writer import Writer
     except ImportError:
@@ -116,12 +116,12 @@ def copy_mcap(source: str | Path, target: str | Path) -> Copied:
                 copy.add(kind, record)
         except RecordingError as error:
             fault = error
-        writer.finish()
+        writer.finish()  # type: ignore[no-untyped-call]
     return Copied(copy.messages, records.complete, fault)
 
 
 class _Copy:
-    """Puts records into a writer under the numbers that it gives them."""
+    """Adds records to a writer, under the numbers that the writer assigns."""
 
     def __init__(self, writer: Any) -> None:
         self.messages = 0
@@ -149,7 +149,7 @@ class _Copy:
 
 _MAGIC = b"\x89MCAP0\r\n"
 _HEAD = struct.Struct("<BQ")
-"""Kind of a record, and how many bytes follow."""
+"""Kind of a record, and the number of bytes that follow."""
 _FOOTER, _MESSAGE, _CHUNK, _DATA_END = 0x02, 0x05, 0x06, 0x0F
 _LARGEST_CHUNK = 1 << 28
 """Bytes; a damaged size must not fill the memory."""
@@ -161,7 +161,7 @@ class McapRecords:
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
         self.complete = False
-        """True once the proper end of the file was read."""
+        """True once the end of the file has been read."""
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         parse = _parser()
@@ -191,7 +191,7 @@ class McapRecords:
 
 
 def _whole_records(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Records up to the first that the file does not hold in full; the summary is left out."""
+    """Records up to the first incomplete one, without the summary."""
     size, in_data = os.fstat(file.fileno()).st_size, True
     while len(head := file.read(_HEAD.size)) == _HEAD.size:
         opcode, length = _HEAD.unpack(head)
@@ -205,7 +205,7 @@ def _whole_records(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 def _parser() -> Callable[[int, bytes], list[Any]]:
-    """A function that makes the records out of the bytes of one; those in a chunk are given one by one."""
+    """A function from the bytes of a record to a list of records: several for a chunk, none for kinds not needed."""
     try:
         from mcap import records as kinds
         from mcap.data_stream import ReadDataStream

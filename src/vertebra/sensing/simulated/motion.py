@@ -1,4 +1,4 @@
-"""How a simulated robot moves and what is true of it: base, joints as sums of sines, links with their exact rates."""
+"""Motion of a simulated robot, and the truth about it: base, joints as sums of sines, links with exact rates."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def base_rotation(robot: Robot, base: ArrayLike | None) -> Floats:
 
 
 def tilted_base(tilt: float) -> Floats:
-    """(3, 3) a base tipped by `tilt` rad from upright, so that its z leans toward the world's x."""
+    """(3, 3) a base tilted by `tilt` rad from upright, its z toward the world's x."""
     return so3.exp(np.array([0.0, tilt, 0.0]))
 
 
@@ -48,7 +48,7 @@ def _from_gravity(gravity: Floats) -> Floats:
 
 _SINES = 3
 _WITHIN = 0.95
-"""Of a joint's limit: the largest amplitude."""
+"""Largest amplitude, as a share of a joint's limit."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,7 +87,7 @@ class Motion:
 
     @classmethod
     def straight(cls, robot: Robot) -> Motion:
-        """Rest, straight."""
+        """Rest in the straight pose."""
         return cls.hold(robot, np.zeros(robot.freedoms))
 
     @classmethod
@@ -115,7 +115,7 @@ class Motion:
 
     @classmethod
     def from_mapping(cls, mapping: dict[str, Any]) -> Motion:
-        """The motion of `to_mapping`."""
+        """The motion that `to_mapping` wrote."""
         return cls(**{name: np.array(mapping[name]) for name in ("middle", "sizes", "frequencies", "phases")})
 
     def _arguments(self, time: ArrayLike) -> Floats:
@@ -138,7 +138,7 @@ def _unit_sines(rng: np.random.Generator, width: int) -> Motion:
 
 
 def _limits(robot: Robot) -> Floats:
-    """(freedoms,) how far each coordinate may go while all others move too, rad."""
+    """(freedoms,) limit of each coordinate while all others move too, rad."""
     limits = robot.joints["limit"] / np.where(robot.joints["kind"] == BALL, np.sqrt(2), 1.0)
     return np.repeat(limits, robot.joints["freedoms"])
 
@@ -157,7 +157,7 @@ def chain_motion(robot: Robot, motion: Motion, twisting: Motion, times: Floats, 
 
 
 def twisted(frames: Floats, rates: Floats, twists: Floats, twist_rates: Floats) -> tuple[Floats, Floats]:
-    """Frames and rates, as in `chain_motion`, of a chain whose joints twist, from those of the stiff chain."""
+    """Frames and rates, as in `chain_motion`, of a chain whose joints twist, from those of the chain without twist."""
     if not (twists.any() or twist_rates.any()):
         return frames, rates
     soft, soft_rates = frames.copy(), rates.copy()
@@ -225,7 +225,7 @@ class Truth:
     angles: Floats
     """(N, freedoms) rad."""
     twists: Floats
-    """(N, joints) rad; what each joint twisted."""
+    """(N, joints) rad; twist of each joint."""
     frames: Floats
     """(N, links, 4, 4) frames of the links in the world, m, with the twist; the world's z is up."""
     base: Floats
@@ -237,7 +237,7 @@ class Truth:
         return world_frames(self.base.T, self.frames)
 
     def frames_at(self, times: ArrayLike) -> Floats:
-        """(K, links, 4, 4) in the world at any times within the run, turned evenly between two SYNCs."""
+        """(K, links, 4, 4) in the world at any times within the run, interpolated between SYNCs."""
         wanted = np.atleast_1d(np.asarray(times, dtype=np.float64))
         if wanted.size and not (self.times[0] <= wanted.min() and wanted.max() <= self.times[-1]):
             raise InputError("times", f"must lie within {self.times[0]:g} to {self.times[-1]:g} s")
@@ -255,7 +255,7 @@ class Truth:
 
 
 def world_frames(base: Floats, frames: Floats) -> Floats:
-    """Frames (..., 4, 4) of the base turned into the world by `base` (3, 3)."""
+    """Frames (..., 4, 4) with base axes, turned to world axes by `base` (3, 3)."""
     result = frames.copy()
     result[..., :3, :] = base @ frames[..., :3, :]
     return result

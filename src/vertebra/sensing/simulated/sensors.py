@@ -1,4 +1,4 @@
-"""Simulated sensors: what is wrong with them, the errors drawn for a run, and how their frames travel."""
+"""Simulated sensors: their error model, the errors drawn for a run, and the transport of their frames."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DEGREE = math.pi / 180
 class SensorModel:
     """A network of orientation sensors (AHRS), SI and rad. By default: white noise and nothing else.
 
-    Noise of a Gauss-Markov process has the given standard deviation and loses its memory over the correlation time.
+    Correlated noise is a Gauss-Markov process with the given standard deviation and correlation time.
     """
 
     rate: float = 100.0
@@ -41,11 +41,11 @@ class SensorModel:
     disturbance: tuple[float, float] = (0.0, 0.0)
     """rad; smallest and largest heading error of a magnetic burst, either sign. It rises and falls smoothly."""
     disturbance_share: float = 0.0
-    """Share of the time during which one sensor of the network, a random one, is disturbed."""
+    """Share of the time during which one random sensor of the network is disturbed."""
     disturbance_duration: float = 1.0
-    """s; mean duration of a burst (half of it to one and a half times)."""
+    """s; mean duration of a burst, which lasts 0.5 to 1.5 times this."""
     flagged: float = 0.0
-    """Probability that the node tells of a burst in its status bits."""
+    """Probability that the node reports a burst in its status bits."""
     gyro_noise: float = 0.0
     """rad/s; standard deviation of each axis, white."""
     gyro_bias: float = 0.0
@@ -55,7 +55,7 @@ class SensorModel:
     jitter: float = 0.0
     """s; standard deviation of that time (exponential, at most `latency`)."""
     sync_delay: float = 0.0
-    """s; from the master's stamp of a SYNC to the nodes' latch. The protocol cannot see it."""
+    """s; from the master's time stamp of a SYNC to the nodes' latch. The protocol cannot measure it."""
     clock_drift: float = 0.0
     """Standard deviation of the relative error of a sensor's own clock."""
     drops: float = 0.0
@@ -63,11 +63,11 @@ class SensorModel:
     mount: float = 0.0
     """rad; standard deviation of the mounting error about each axis of a sensor."""
     twist: float = 0.0
-    """rad; root mean square of what each joint twists: a torsionally soft robot, moving slowly."""
+    """rad; root mean square of the slow twist of each joint, for a torsionally soft robot."""
     gyro: bool = True
     """Send rates too."""
     quaternions: bool = False
-    """Send quaternions in place of roll, pitch, yaw."""
+    """Send quaternions instead of roll, pitch, yaw."""
     heartbeat: float = 1.0
     """s between heartbeats of a node; 0 for none."""
 
@@ -92,16 +92,16 @@ class SensorModel:
 
     @classmethod
     def ideal(cls, **changes: Any) -> SensorModel:
-        """No error but the resolution of the wire; every sensor keeps its own phase."""
+        """No error but the resolution of the frames; every sensor still samples at its own phase."""
         return cls(**({"tilt_noise": 0.0, "heading_noise": 0.0} | changes))
 
     @classmethod
     def datasheet(cls, **changes: Any) -> SensorModel:
         """A calibrated network of small AHRS modules in a building with iron in it; assumed numbers, none fitted.
 
-        Tilt 0.06 deg behind a filter of 20 Hz (memory 8 ms). Heading 1.5 deg that wanders over 1 s, as it does when
-        gyro and magnetometer are fused. Bursts of 5 to 20 deg for about a second on one sensor, 10 % of the time, half
-        of them flagged. Gyro 0.1 deg/s noise and bias. Frames take 3 +- 1 ms, one in ten is lost.
+        Tilt 0.06 deg behind a 20 Hz filter (correlation time 8 ms). Heading 1.5 deg that wanders over 1 s, as it does
+        when gyro and magnetometer are fused. Bursts of 5 to 20 deg for about a second on one sensor, 10 % of the time,
+        half of them flagged. Gyro 0.1 deg/s noise and bias. Frames take 3 +- 1 ms, one in ten is lost.
         """
         return cls(
             **{
@@ -129,7 +129,7 @@ class SensorModel:
 
 
 _RAMP = 0.2
-"""Of a burst's duration: its rise, and its fall."""
+"""Rise and fall of a burst, each as a share of its duration."""
 
 
 class Measured(NamedTuple):
@@ -140,7 +140,7 @@ class Measured(NamedTuple):
     rates: Floats
     """(K, 3) rad/s, sensor axes."""
     disturbed: NDArray[np.bool_]
-    """(K,) what the node knows of magnetic bursts."""
+    """(K,) whether the node reports a magnetic burst."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -152,7 +152,7 @@ class SensorErrors:
 
     constant: SensorTruth
     phases: Floats
-    """(m,) s, below the period."""
+    """(m,) s, less than the period."""
     periods: Floats
     """(m,) s."""
     tilt: Floats
@@ -208,7 +208,7 @@ class SensorErrors:
         return turned
 
     def measure(self, row: int, numbers: NDArray[np.int64], rotations: Floats, rates: Floats) -> Measured:
-        """What a sensor says of true rotations (K, 3, 3) and rates (K, 3, link axes) at its samples `numbers`."""
+        """What a sensor measures of true rotations (K, 3, 3) and rates (K, 3, link axes) at its samples `numbers`."""
         mount = self.constant.mounts[row]
         orientations = self.turned(row, numbers) @ rotations @ mount
         turning = rates @ mount + self.constant.gyro_biases[row] + self.gyro[row, numbers]
@@ -227,7 +227,7 @@ class _Burst(NamedTuple):
 
 
 def _bursts(rng: np.random.Generator, m: int, model: SensorModel, duration: float) -> Iterator[_Burst]:
-    """One after the other, each on a random sensor, with exponential pauses that leave the share asked for."""
+    """One after the other, each on a random sensor, with exponential pauses that give the share asked for."""
     share, mean = model.disturbance_share, model.disturbance_duration
     if share == 0 or model.disturbance[1] == 0:
         return
@@ -249,7 +249,7 @@ def _add(burst: _Burst, times: Floats, heading: Floats, disturbed: NDArray[np.bo
 
 
 def _wandering(rng: np.random.Generator, shape: tuple[int, ...], step: float, memory: float) -> Floats:
-    """Gauss-Markov noise of unit variance along the last axis; `memory` 0 is white."""
+    """Gauss-Markov noise of unit variance along the last axis; `memory`: correlation time, 0 for white noise."""
     white: Floats = rng.standard_normal(shape)
     if memory == 0:
         return white
@@ -262,7 +262,7 @@ def _wandering(rng: np.random.Generator, shape: tuple[int, ...], step: float, me
 
 
 Payloads = list[tuple[int, list[bytes]]]
-"""For each kind of frame (ANGLES, ...), one payload per sample."""
+"""Per kind of frame (ANGLES, ...), one payload per sample."""
 
 
 def payloads(model: SensorModel, measured: Measured, counters: Sequence[int], ages: Floats) -> Payloads:
@@ -283,7 +283,7 @@ def payloads(model: SensorModel, measured: Measured, counters: Sequence[int], ag
 
 
 class Transport:
-    """The way of frames to the host: delays and losses, drawn one after the other from a seed; counts what was lost."""
+    """Delays and losses of frames on their way to the host, drawn in sequence from a seed; counts what was lost."""
 
     def __init__(self, model: SensorModel, seed: int) -> None:
         self._model = model

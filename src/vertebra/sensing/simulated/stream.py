@@ -1,4 +1,4 @@
-"""Frames of a simulated sensor network: a whole run, or step by step for a robot that is simulated elsewhere."""
+"""Frames of a simulated sensor network: a whole run, or step by step for a robot simulated elsewhere."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from vertebra.sensing.simulated.sensors import Measured, SensorErrors, SensorMod
 from vertebra.sensing.wire.can import HEARTBEAT, SYNC, Frame, heartbeat_data, sync_data
 
 START = 1.7e9
-"""s (Unix); arrival time of a simulated run's beginning. Far from the master's clock, so that the two differ."""
+"""s (Unix); arrival time at the start of a simulated run. Far from the master's clock, so that mix-ups show."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Simulation:
-    """What a simulated network sent during a run, and what really happened."""
+    """What a simulated network sent during a run, and the truth."""
 
     frames: list[Frame]
     """In order of arrival, SYNCs included."""
@@ -81,7 +81,7 @@ def simulated_frames(
 
 
 def _ends(robot: Robot, silent: Mapping[int, float] | None) -> dict[int, float]:
-    """When which sensor falls silent, checked."""
+    """{sensor: time in s at which it falls silent}, checked."""
     ends = dict(silent or {})
     for sensor in ends:
         if sensor not in robot.sensor_links:
@@ -109,10 +109,10 @@ def _truth(robot: Robot, motion: Motion, twisting: Motion, times: Floats, base: 
 
 
 class SimulatedSensors:
-    """The sensors of a robot that is simulated elsewhere, for at most `duration` s: rotations in, CAN frames out.
+    """The sensors of a robot simulated elsewhere, for at most `duration` s: rotations in, CAN frames out.
 
-    Feed the truth whenever `due` has come, call `sync` when the master sends one, and put the frames on a bus at
-    their times. All times are in s of the master's clock, those of the frames too.
+    Feed the truth whenever `due` is reached, call `sync` when the master sends one, and put the frames on a bus at
+    their times. All times, also those of the frames, are in s of the master's clock.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class SimulatedSensors:
         self._model = model
         self._errors = SensorErrors.draw(self.links, model, duration, seed)
         self._ends = _ends(robot, silent)
-        self._next = np.ones(len(self.links), np.int64)  # sample 0 is before the beginning
+        self._next = np.ones(len(self.links), np.int64)  # sample 0 is before the start
         self._held: list[tuple[float, Measured] | None] = [None] * len(self.links)
         self._next_heartbeat = model.heartbeat or math.inf
         self._count()
@@ -147,7 +147,7 @@ class SimulatedSensors:
     def feed(self, time: float, rotations: Floats, rates: Floats) -> None:
         """Truth at `time`: rotations (m, 3, 3) to the world and rates (m, 3) in link axes of the links with sensors.
 
-        Sensors that are due take their sample now, and know that it is of now.
+        Sensors that are due take their sample now, stamped with `time`.
         """
         for row in np.flatnonzero(self._due <= time):
             number = self._next[row : row + 1]
@@ -157,7 +157,7 @@ class SimulatedSensors:
         self._count()
 
     def sync(self, counter: int, time: float) -> list[Frame]:
-        """Frames that a SYNC at `time` sets off and that arrive, with their arrival times: itself, and the answers."""
+        """Frames that arrive after a SYNC at `time`: the SYNC and the answers, with their arrival times."""
         frames = self._sent(SYNC, sync_data(counter, time), time)
         latched = time + self._model.sync_delay
         beat = time >= self._next_heartbeat

@@ -1,1 +1,1 @@
-"""What travels on wires: WitMotion bytes, CAN frames, buses, and the gateway between them."""
+"""What goes over the wires: WitMotion bytes, CAN frames, buses, and the gateway between them."""

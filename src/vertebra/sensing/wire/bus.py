@@ -1,8 +1,8 @@
 """Frames to and from a CAN bus that a URL names: SCHEME://CHANNEL?option=value. python-can does the work.
 
 A bus is a context manager: ``with open_bus("socketcan://can0") as bus: ...`` closes it. On udp_multicast a bus hears
-its own frames too; on the others it does not, see `hears_itself`. Why a bus cannot be opened, and what to do about it,
-is looked up here before python-can fails with less to say.
+its own frames too; on the others it does not, see `hears_itself`. What keeps a bus from opening, and the remedy, is
+checked here first, because python-can fails with less to say.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 MULTICAST_GROUP = "239.74.163.2"
 MULTICAST_PORT = 43113
 RECEIVE_BUFFER = 64 << 20
-"""Bytes asked for; Linux gives what net.core.rmem_max allows, and a burst that does not fit is lost."""
+"""Bytes asked for; Linux grants at most net.core.rmem_max, and a burst that does not fit is lost."""
 FLOOD = 0.05
-"""s beyond its timeout that `receive` spends on frames that it must pass over."""
+"""s beyond its timeout that `receive` may spend on frames that it skips."""
 
 
 class BusAddress(NamedTuple):
@@ -45,14 +45,14 @@ class BusAddress(NamedTuple):
 
 @dataclass
 class Skipped:
-    """Frames that `receive` passed over."""
+    """Counts of frames that `receive` skipped."""
 
     error: int = 0
     """Error frames: the adapter reports trouble on the wires."""
     remote: int = 0
     """Requests without data."""
     extended: int = 0
-    """Frames with 29-bit ids or of CAN FD; none of this network."""
+    """Frames with 29-bit ids or of CAN FD; this network has none."""
     undecodable: int = 0
     """Datagrams or lines that are not CAN frames."""
 
@@ -64,10 +64,11 @@ class Skipped:
 
 _SKIPPED: WeakKeyDictionary[Any, Skipped] = WeakKeyDictionary()
 _URLS: WeakKeyDictionary[Any, BusAddress] = WeakKeyDictionary()
+_WITH_SOCKET = ("udp_multicast", "socketcan")
 
 
 def open_bus(url: str, **options: Any) -> BusABC:
-    """The bus that `url` names; `options` are those of the URL and win over them."""
+    """The bus that `url` names; `options` override those in the URL."""
     address = parse_bus_url(url, options)
     require_usable(address)
     import can
@@ -78,8 +79,9 @@ def open_bus(url: str, **options: Any) -> BusABC:
         bus = can.Bus(channel=address.channel, interface=address.interface, ignore_config=True, **settings)
     except (can.CanError, OSError, ValueError, TypeError) as error:
         raise BusError(url, remedy(error.__cause__ or error, address.channel)) from error
-    if address.interface in ("udp_multicast", "socketcan"):
-        _widen(bus, receive_buffer)
+    if address.interface in _WITH_SOCKET:
+        with _socket_of(bus) as same:
+            same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
     _URLS[bus] = address
     return bus
 
@@ -99,9 +101,9 @@ def send(bus: BusABC, frame: Frame) -> None:
 
 
 def receive(bus: BusABC, timeout: float) -> Frame | None:
-    """The next frame with an 11-bit id, or None when `timeout` in s has passed without one.
+    """The next frame with an 11-bit id, or None if none came within `timeout` s.
 
-    Frames of other kinds and what cannot be decoded are passed over and counted, see `skipped`.
+    Frames of other kinds and undecodable ones are skipped and counted, see `skipped`.
     """
     deadline = time.monotonic() + timeout
     while True:
@@ -122,12 +124,12 @@ def receive(bus: BusABC, timeout: float) -> Frame | None:
 
 
 def skipped(bus: BusABC) -> Skipped:
-    """Frames of this bus that `receive` passed over so far."""
+    """Frames of this bus that `receive` has skipped so far."""
     return _SKIPPED.setdefault(bus, Skipped())
 
 
 def hears_itself(bus: BusABC) -> bool:
-    """Whether `receive` gives the frames that were sent through the same bus too."""
+    """Whether `receive` also returns frames sent through the same bus."""
     address = _URLS.get(bus)
     return address is not None and (
         address.interface == "udp_multicast" or bool(address.options.get("receive_own_messages"))
@@ -135,16 +137,11 @@ def hears_itself(bus: BusABC) -> bool:
 
 
 def receive_buffer(bus: BusABC) -> int | None:
-    """Bytes that the system keeps for frames that are not fetched yet; None where there is no socket."""
-    if bus not in _URLS or _URLS[bus].interface not in ("udp_multicast", "socketcan"):
+    """Bytes that the system reserves for frames not fetched yet; None where there is no socket."""
+    if bus not in _URLS or _URLS[bus].interface not in _WITH_SOCKET:
         return None
     with _socket_of(bus) as same:
         return same.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
-
-
-def _widen(bus: BusABC, wanted: int) -> None:
-    with _socket_of(bus) as same:
-        same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, wanted)
 
 
 def _socket_of(bus: BusABC) -> socket.socket:
@@ -153,12 +150,12 @@ def _socket_of(bus: BusABC) -> socket.socket:
 
 
 def _pass_over(bus: BusABC, error: Exception) -> None:
-    """Count what could not be decoded; raise when the bus itself has failed."""
+    """Count an undecodable frame; raise if the bus itself has failed."""
     cause = error.__cause__ or error
     if isinstance(cause, OSError) or getattr(bus, "_is_shutdown", False):
         raise _failed(bus, error) from error
     skipped(bus).undecodable += 1
-    # The buffer of slcan keeps a line that it cannot decode and would fail on it for ever.
+    # slcan keeps a line that it cannot decode in its buffer and would fail on it for ever.
     flush = getattr(bus, "flush", None)
     if flush is not None:
         flush()
@@ -203,7 +200,7 @@ _CHANNELS = {
 
 
 def parse_bus_url(url: str, options: Mapping[str, Any] | None = None) -> BusAddress:
-    """What a URL says; `options` win over those in the URL."""
+    """What a URL says; `options` override those in the URL."""
     scheme, colon, rest = url.partition("://")
     if not colon or scheme not in _OPTIONS:
         known = ", ".join(f"{name}://" for name in _OPTIONS)
@@ -248,17 +245,19 @@ def _group_and_port(url: str, channel: str) -> tuple[str, int]:
 INSTALL = 'pip install "vertebra[sense]"'
 _PACKAGES = {"udp_multicast": "msgpack", "slcan": "serial", "serial": "serial"}
 _IFF_UP = 1
+_CAN_TYPE = "280"
+"""Hardware type of CAN interfaces in Linux (ARPHRD_CAN)."""
 
 
 def require_package(where: str, package: str) -> None:
-    """Complain when a package of the extra `sense` is not installed."""
+    """Raise BusError if a package of the extra `sense` is not installed."""
     if find_spec(package) is None:
         name = {"can": "python-can", "serial": "pyserial"}.get(package, package)
         raise BusError(where, f"needs {name}, which is not installed: {INSTALL}")
 
 
 def require_usable(address: BusAddress) -> None:
-    """Complain about what can be seen to be missing before the bus is opened."""
+    """Raise BusError for anything missing that shows before the bus is opened."""
     for package in ("can", _PACKAGES.get(address.interface, "can")):
         require_package(address.url, package)
     if address.interface == "udp_multicast":
@@ -270,7 +269,7 @@ def require_usable(address: BusAddress) -> None:
 
 
 def require_device(where: str, device: str) -> None:
-    """Complain when a serial device is not there or not ours to open; names that are not paths (COM3) pass."""
+    """Raise BusError if a serial device does not exist or may not be opened; names that are no paths (COM3) pass."""
     if not device.startswith("/"):
         return
     if not Path(device).exists():
@@ -282,7 +281,7 @@ def require_device(where: str, device: str) -> None:
 
 
 def remedy(error: BaseException, channel: str) -> str:
-    """What the system said, and what helps."""
+    """What the system reported, and the remedy."""
     number = getattr(error, "errno", None)
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
     hint = _REMEDIES.get(number or 0, "").format(channel=channel)
@@ -301,9 +300,9 @@ _REMEDIES = {
     errno.ENODEV: "`ip link` lists the interfaces",
     errno.ENETDOWN: "sudo ip link set {channel} up type can bitrate 500000",
     errno.ENETUNREACH: _ROUTE,
-    errno.ENOBUFS: "nobody acknowledges (is another node on the bus, is it terminated?), or the queue is short: "
+    errno.ENOBUFS: "no node acknowledges (is another node on the bus, is it terminated?), or the queue is short: "
     "sudo ip link set {channel} txqueuelen 1000",
-    errno.EAFNOSUPPORT: "this system has no SocketCAN; it comes with the kernel of Linux (sudo modprobe can_raw)",
+    errno.EAFNOSUPPORT: "this system has no SocketCAN; it is part of the Linux kernel (sudo modprobe can_raw)",
     errno.EADDRINUSE: "another program uses this port without sharing it; take another port",
 }
 
@@ -324,15 +323,10 @@ def _require_interface(address: BusAddress) -> None:
         raise BusError(address.url, _REMEDIES[errno.EAFNOSUPPORT])
     there = [name for _, name in socket.if_nameindex()]
     if address.channel not in there:
-        known = [name for name in there if _kind(name) == "280"] or ["none"]
+        known = [name for name in there if _interface_file(name, "type") == _CAN_TYPE] or ["none"]
         raise BusError(address.url, f"there is no interface {address.channel}; CAN interfaces: {', '.join(known)}")
     if not int(_interface_file(address.channel, "flags") or "0x1", 16) & _IFF_UP:
         raise BusError(address.url, "Network is down; " + _REMEDIES[errno.ENETDOWN].format(channel=address.channel))
-
-
-def _kind(interface: str) -> str:
-    """Hardware type of an interface as Linux numbers them; 280 is CAN."""
-    return _interface_file(interface, "type")
 
 
 def _interface_file(interface: str, name: str) -> str:

@@ -11,7 +11,7 @@ id      frame        payload
 ======  ===========  ==================================================================================
 
 `tag`: low nibble = low 4 bits of the counter of the SYNC that is answered, high nibble = status bits. `age`: how old
-the sample was at that SYNC, uint8 x 0.1 ms, 255 = that old or older. The number of the sensor is added to the id.
+the sample was at that SYNC, uint8 x 0.1 ms, 255 = that old or older. The sensor's number is added to the id.
 Everything outside this file is in SI: rad, rad/s, s.
 """
 
@@ -42,7 +42,7 @@ SYNC_RANGE = (1 << 48) / 1e6
 """s; the master's clock must stay below: 8.9 years, so it counts from its own start and not from 1970."""
 
 _LARGEST_SUM = 0.7501
-"""Squares of the three smaller components of a unit quaternion add up to 3/4 at most; the rest is rounding."""
+"""Squares of the three smaller components of a unit quaternion add up to at most 3/4, plus rounding."""
 
 
 class Frame(NamedTuple):
@@ -51,7 +51,7 @@ class Frame(NamedTuple):
     id: int
     data: bytes
     time: float = 0.0
-    """s (Unix), arrival at this computer; for display only, samples are stamped by SYNC."""
+    """s (Unix), arrival at this computer; for display only: samples are stamped by SYNC."""
 
 
 class Sample(NamedTuple):
@@ -76,7 +76,7 @@ class Sync(NamedTuple):
 
 
 class Heartbeat(NamedTuple):
-    """How a node is, once a second."""
+    """State of a node, sent once a second."""
 
     uptime: float
     """s since the node started."""
@@ -137,7 +137,7 @@ def quaternion_data(quaternion: Iterable[float], counter: int, status: int = 0, 
 
 
 def heartbeat_data(uptime: float, checksum_errors: int = 0, rate: float = 0.0, flags: int = 0) -> bytes:
-    """Payload of a heartbeat; `uptime` in s, `rate` in Hz; each stays at the end of its range."""
+    """Payload of a heartbeat; `uptime` in s, `rate` in Hz. Values beyond their range are clipped."""
     if not (math.isfinite(uptime) and math.isfinite(rate)):
         raise InputError("uptime, rate", f"need finite numbers, not {uptime} s, {rate} Hz")
     if not 0 <= flags <= 255:
@@ -147,7 +147,7 @@ def heartbeat_data(uptime: float, checksum_errors: int = 0, rate: float = 0.0, f
 
 
 def decode_sync(data: bytes) -> Sync | None:
-    """The SYNC in a payload; None when it has not 8 bytes."""
+    """The SYNC in a payload; None unless it has 8 bytes."""
     if len(data) != 8:
         return None
     bits = int.from_bytes(data, "little")
@@ -155,7 +155,7 @@ def decode_sync(data: bytes) -> Sync | None:
 
 
 def decode_angles(data: bytes) -> Sample | None:
-    """Roll, pitch, yaw in rad; None when the payload has not 8 bytes."""
+    """Roll, pitch, yaw in rad; None unless the payload has 8 bytes."""
     if len(data) != 8:
         return None
     x, y, z, tag, age = _TRIPLE.unpack(data)
@@ -163,7 +163,7 @@ def decode_angles(data: bytes) -> Sample | None:
 
 
 def decode_gyro(data: bytes) -> Sample | None:
-    """Rates about x, y, z in rad/s; None when the payload has not 8 bytes."""
+    """Rates about x, y, z in rad/s; None unless the payload has 8 bytes."""
     if len(data) != 8:
         return None
     x, y, z, tag, age = _TRIPLE.unpack(data)
@@ -171,11 +171,11 @@ def decode_gyro(data: bytes) -> Sample | None:
 
 
 def decode_quaternion(data: bytes) -> Sample | None:
-    """w, x, y, z of length 1; None when the payload has not 8 bytes or no unit quaternion has these three."""
+    """w, x, y, z of length 1; None unless the payload has 8 bytes and its three components fit a unit quaternion."""
     if len(data) != 8:
         return None
     bits = int.from_bytes(data, "little")
-    # Adding and taking away the sign's bit makes a signed number of the lower 15.
+    # Flipping the sign bit and subtracting it turns 15 bits into a signed number.
     a = ((bits & 0x7FFF ^ 0x4000) - 0x4000) * QUATERNION_STEP
     b = ((bits >> 15 & 0x7FFF ^ 0x4000) - 0x4000) * QUATERNION_STEP
     c = ((bits >> 30 & 0x7FFF ^ 0x4000) - 0x4000) * QUATERNION_STEP
@@ -200,7 +200,7 @@ DECODERS = {ANGLES: decode_angles, GYRO: decode_gyro, QUATERNION: decode_quatern
 
 
 def decode_heartbeat(data: bytes) -> Heartbeat | None:
-    """How a node is; None when the payload has not 8 bytes."""
+    """State of a node; None unless the payload has 8 bytes."""
     if len(data) != 8:
         return None
     milliseconds, errors, rate, flags = _HEARTBEAT.unpack(data)
@@ -225,15 +225,15 @@ def _tag_and_age(counter: int, status: int, age: float) -> tuple[int, int]:
 
 
 _FIXED = 44
-"""Bits of a frame with an 11-bit id beside its data: start, id, control, checksum, acknowledge, end."""
+"""Bits of a frame with an 11-bit id besides its data: start, id, control, checksum, acknowledge, end."""
 _STUFFED = 34
-"""Those among them that stuff bits may be added to."""
+"""Those of them that are subject to bit stuffing."""
 _SPACE = 3
 """Bits between two frames."""
 
 
 class BusLoad(NamedTuple):
-    """Share of the time that the bus is busy, 1 = all of it; the data decide where between the two it lies."""
+    """Share of the time that the bus is busy, 1 = always; the data decide where between `low` and `high` it lies."""
 
     low: float
     """Without any stuff bit."""
@@ -246,7 +246,7 @@ def frame_bits(data_bytes: int = 8) -> tuple[int, int]:
     if not 0 <= data_bytes <= 8:
         raise InputError("data_bytes", f"a frame carries 0 to 8 bytes, not {data_bytes}")
     bits = _FIXED + _SPACE + 8 * data_bytes
-    # After five equal bits comes a stuff bit, which is the first of the next five: one more for every four bits.
+    # A stuff bit follows five equal bits and is itself the first of the next five: at worst one for every four bits.
     return bits, bits + (_STUFFED + 8 * data_bytes - 1) // 4
 
 

@@ -1,17 +1,16 @@
-"""The frames of the sensor network as a DBC file, which CAN tools of any maker read.
+"""The frames of the sensor network as a DBC file, which CAN tools of any vendor read.
 
-`vertebra.dbc` beside this file describes sensors 0 to 31; `dbc_text(128)` describes all that the ids allow.
+`vertebra.dbc` beside this file describes sensors 0 to 31; `dbc_text(128)` all that the ids allow.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from vertebra.errors import InputError
-from vertebra.sensing.wire.can import ANGLES, GYRO, HEARTBEAT, MOST_SENSORS, QUATERNION, SYNC
+from vertebra.sensing.wire.can import ANGLES, GYRO, HEARTBEAT, MOST_SENSORS, QUATERNION, QUATERNION_STEP, SYNC
 
 SHIPPED_NODES = 32
 """Sensors in the file that comes with Vertebra."""
@@ -34,7 +33,6 @@ _TAIL = (
     _Signal("age", 56, 8, scale=0.1, unit="ms"),
 )
 _ANGLE, _RATE = 180 / 32768, 2000 / 32768
-_COMPONENT = 1 / (math.sqrt(2) * 16383)
 _SYNC = (_Signal("counter", 0, 16), _Signal("time", 16, 48, scale=1e-6, unit="s"))
 _KINDS: dict[str, tuple[int, tuple[_Signal, ...]]] = {
     "ANGLES": (
@@ -45,7 +43,7 @@ _KINDS: dict[str, tuple[int, tuple[_Signal, ...]]] = {
     "QUATERNION": (
         QUATERNION,
         (
-            *(_Signal(name, 15 * i, 15, "-", _COMPONENT) for i, name in enumerate("abc")),
+            *(_Signal(name, 15 * i, 15, "-", QUATERNION_STEP) for i, name in enumerate("abc")),
             _Signal("largest", 45, 2),
             *_TAIL,
         ),

@@ -1,6 +1,6 @@
-"""A sensor node as a program: a WitMotion sensor on a serial line, answering on a CAN bus.
+"""A sensor node in software: a WitMotion sensor on a serial line, answering on a CAN bus.
 
-Does on a computer what a node's board does in the robot, for a bench without boards and for testing boards.
+Does on a computer what a node board does in the robot, for a bench without boards and for testing boards.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ READ_TIMEOUT = 0.1
 LONGEST_WAIT = 0.1
 """s; how long `stop` may go unnoticed."""
 HEARTBEAT_PERIOD = 1.0
-"""s."""
+"""s"""
 SILENT_AFTER = 0.1
-"""s without a new sample: from then on the answers carry FAULT."""
+"""s without a new sample after which answers carry FAULT."""
 SHAKE = 1.0
-"""m/s^2 that the felt acceleration may differ from gravity before the answers carry UNSETTLED."""
+"""m/s^2 by which the acceleration may differ from gravity before answers carry UNSETTLED."""
 SENT = (can.ANGLES, can.GYRO, can.QUATERNION)
 
 
@@ -76,8 +76,8 @@ class Gateway:
         self._master = None if sync_rate is None else SyncMaster(bus, sync_rate)
 
     def run(self, stop: Event, duration: float | None = None) -> None:
-        """Work until `stop` is set, `duration` in s has passed, or a line fails (BusError)."""
-        end = float("inf") if duration is None else time.monotonic() + duration
+        """Run until `stop` is set, `duration` in s has passed, or a line fails (BusError)."""
+        end = math.inf if duration is None else time.monotonic() + duration
         reader = SerialReader(self._stream, self.board.feed)
         try:
             while not stop.is_set() and time.monotonic() < end:
@@ -111,12 +111,12 @@ class Gateway:
 
 
 class NodeBoard:
-    """The logic of a node's board: keeps the newest sample of each kind and answers SYNC with it.
+    """The logic of a node board: keeps the newest sample of each kind and answers SYNC with it.
 
-    No clock, no line and no bus of its own: times are passed in, so that a recording gives the same answers again.
+    Has no clock, line or bus of its own: times are passed in, so that a recording gives the same answers again.
 
-    `kinds`: which frames to send, of those that the sensor gives packets for. `field`: smallest and largest magnitude
-    of the magnetometer in its counts; beyond it the heading is reported as disturbed. `delay`: s from the measurement
+    `kinds`: which frames to send, as far as the sensor gives packets for them. `field`: smallest and largest magnitude
+    of the magnetometer in counts; outside it the heading is reported as disturbed. `delay`: s from the measurement
     to the arrival of its packet, part of the age. `now`: s of the caller's clock; uptime counts from it.
     """
 
@@ -137,7 +137,7 @@ class NodeBoard:
             raise InputError("field", f"needs the smallest and the largest magnitude in counts, not {field}")
         self.node = node
         self.answers = 0
-        """Frames answered so far."""
+        """Answer frames made so far."""
         self._kinds, self._field, self._shake, self._delay, self._silent_after = (
             kinds,
             field,
@@ -153,16 +153,16 @@ class NodeBoard:
 
     @property
     def counters(self) -> WitMotionCounters:
-        """What came of the bytes of the sensor."""
+        """What became of the sensor's bytes."""
         return self._parser.counters
 
     @property
     def heartbeat_due(self) -> float:
-        """When the next heartbeat is to be sent."""
+        """When the next heartbeat is due, s of the caller's clock."""
         return self._last_beat + HEARTBEAT_PERIOD
 
     def feed(self, data: bytes, now: float) -> None:
-        """Bytes of the sensor that came at `now`."""
+        """Take bytes of the sensor that came at `now`."""
         for packet in self._parser.feed(data):
             if isinstance(packet, QuaternionPacket) and not 0.9 < math.hypot(*packet) < 1.1:
                 continue  # a sensor that has not found its orientation yet sends zeros
@@ -171,11 +171,11 @@ class NodeBoard:
 
     @property
     def _counted(self) -> type:
-        """Of angles and quaternions that come together, only one makes a sample."""
+        """Angles and quaternions of one sample come together, so only one of them is counted."""
         return Angles if Angles in self._newest else QuaternionPacket
 
     def answer(self, frame: Frame, now: float) -> list[Frame]:
-        """The answer to a frame that came at `now`: the newest samples for a new SYNC, nothing for all else."""
+        """The answer to a frame that came at `now`: the newest samples to a new SYNC, nothing to anything else."""
         sync = can.decode_sync(frame.data) if frame.id == SYNC else None
         # On some buses the master hears its own SYNC again.
         if sync is None or sync == self._last_sync:
@@ -186,7 +186,7 @@ class NodeBoard:
         return frames
 
     def heartbeat(self, now: float) -> Frame:
-        """How this node is, with the status bits as flags; the next one is due a second later."""
+        """State of this node, with the status bits as flags; the next heartbeat is due a second later."""
         rate = self._samples / (now - self._last_beat) if now > self._last_beat else 0.0
         self._samples, self._last_beat = 0, now
         _, newest = self._newest.get(self._counted, (None, -math.inf))
@@ -229,7 +229,7 @@ _ENCODERS = (
 
 
 class ByteStream(Protocol):
-    """What is read of a serial line; pyserial's Serial is one."""
+    """A serial line as far as it is used here; pyserial's Serial is one."""
 
     @property
     def in_waiting(self) -> int:
@@ -240,7 +240,7 @@ class ByteStream(Protocol):
 
 
 def open_serial(device: str, baud: int) -> Any:
-    """A line to a sensor: 8 data bits, no parity, 1 stop bit, for this program alone."""
+    """A line to a sensor: 8 data bits, no parity, 1 stop bit, opened exclusively."""
     require_package(device, "serial")
     require_device(device, device)
     import serial
@@ -275,6 +275,6 @@ class SerialReader:
                 if data:
                     self._take(data, self._clock())
         except (OSError, TypeError) as error:
-            # pyserial fails with TypeError when its file is closed while it reads.
+            # pyserial raises TypeError if its file is closed during a read.
             name = getattr(self._stream, "name", None) or "serial line"
             self.error = BusError(str(name), f"{remedy(error, str(name))}; was it unplugged?")

@@ -1,4 +1,4 @@
-"""The master of the network: SYNC frames at a steady rate."""
+"""The master of the network: sends SYNC at a steady rate."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from can import BusABC
 
 FASTEST = 2000.0
-"""Hz."""
+"""Hz"""
 
 
 class SyncMaster:
     """Sends SYNC `rate` times per second, in a thread of its own: ``with SyncMaster(bus, 100): ...``.
 
-    Beats are paced from the start, so that lateness does not add up; a beat that is missed by a whole period is left
-    out and counted in `missed`. The time in a SYNC is that of its sending on the master's clock, which starts at 0.
+    SYNCs are paced from the start, so that delays do not add up; one that is late by a whole period is left out and
+    counted in `missed`. The time in a SYNC is when it was sent, on the master's clock, which starts at 0.
     `on_sync` is called with every SYNC just before it is sent, for a bus that does not hear itself.
     """
 
@@ -39,7 +39,7 @@ class SyncMaster:
             raise InputError("rate", f"must be above 0 and at most {FASTEST:g} Hz, not {rate}")
         self.sent = self.missed = 0
         self.error: VertebraError | None = None
-        """Why the thread gave up, if it did."""
+        """What ended the thread early, if anything."""
         self._bus, self._period, self._clock, self._on_sync = bus, 1 / rate, clock, on_sync
         self._started, self._slot = clock(), 0
         self._stop = threading.Event()
@@ -47,7 +47,7 @@ class SyncMaster:
 
     @property
     def due(self) -> float:
-        """When the next beat is to be sent, s of the clock that was passed in."""
+        """When the next SYNC is due, s of the clock that was passed in."""
         return self._started + self._slot * self._period
 
     def beat(self) -> Frame | None:
@@ -59,14 +59,14 @@ class SyncMaster:
         self.missed += late
         self._slot += late + 1
         frame = Frame(SYNC, sync_data(self.sent, now - self._started))
-        # First those who do not hear it on the bus: no answer may reach them before it.
+        # Listeners that do not hear the bus go first: no answer may reach them before the SYNC.
         self._on_sync(frame)
         send(self._bus, frame)
         self.sent += 1
         return frame
 
     def close(self) -> None:
-        """Stop the thread; raises what made it give up."""
+        """Stop the thread; raises the error that ended it early, if any."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()

@@ -1,8 +1,8 @@
 """WitMotion orientation sensors: a stream of 11-byte packets on a serial line.
 
 A packet is 0x55, its type, four int16 (little-endian), and the low byte of the sum of the ten bytes before. There is no
-escape for 0x55 inside a packet, so a reader that lost its place finds it by the checksum: on a bad one it gives up a
-single byte and looks again, and no whole packet after the garbage is missed. Garbage that happens to look like a packet
+escape for 0x55 inside a packet, so a reader that lost its place finds it by the checksum: on a bad one it skips a
+single byte and looks again, and misses no whole packet after the garbage. Garbage that happens to look like a packet
 (header, type and checksum right: about one in a million random bytes) cannot be told from one.
 """
 
@@ -20,7 +20,7 @@ PACKET = 11
 BITS_PER_BYTE = 10
 """On the line: start bit, 8 data bits, stop bit."""
 STANDARD_GRAVITY = 9.80665
-"""m/s^2; the sensors count in units of it."""
+"""m/s^2; the sensors' unit of acceleration."""
 ACCELERATION_STEP = 16 * STANDARD_GRAVITY / 32768
 """m/s^2; one count of an acceleration."""
 QUATERNION_STEP = 1 / 32768
@@ -32,7 +32,7 @@ _FOUR = Struct("<hhhh")
 
 
 class Acceleration(NamedTuple):
-    """What the accelerometer feels in m/s^2, sensor axes: +g upwards at rest. Type 0x51."""
+    """Specific force in m/s^2, sensor axes: +g upwards at rest. Type 0x51."""
 
     x: float
     y: float
@@ -72,7 +72,7 @@ class Magnetometer(NamedTuple):
 
 
 class QuaternionPacket(NamedTuple):
-    """Orientation as a quaternion, sensor axes to world axes, of length 1 but for rounding. Type 0x59."""
+    """Orientation as a quaternion, sensor axes to world axes, of length 1 up to rounding. Type 0x59."""
 
     w: float
     x: float
@@ -84,22 +84,22 @@ Packet = Acceleration | Rates | Angles | Magnetometer | QuaternionPacket
 
 
 class WitMotionCounters(NamedTuple):
-    """What came of all bytes: 11 (packets + unknown) + skipped + pending."""
+    """What became of all bytes: 11 (packets + unknown) + skipped + pending."""
 
     packets: int
     """Whole packets of the types above."""
     unknown: int
-    """Whole packets of other types, such as time 0x50 or pressure 0x56; they are passed over."""
+    """Whole packets of other types, such as time 0x50 or pressure 0x56; ignored."""
     checksum_errors: int
-    """Places that began like a packet and had another checksum."""
+    """Places that looked like a packet but had a wrong checksum."""
     skipped: int
-    """Bytes that belong to no packet."""
+    """Bytes outside any packet."""
     pending: int
     """Bytes at the end that may become a packet."""
 
 
 class WitMotionParser:
-    """Packets out of bytes; how the bytes are cut into pieces makes no difference."""
+    """Finds packets in a stream of bytes, however the stream is cut into pieces."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -146,7 +146,7 @@ class WitMotionParser:
 
 
 def packet_bytes(packet: Packet) -> bytes:
-    """The 11 bytes of a packet; angles drop whole turns, the others stay at the end of their range."""
+    """The 11 bytes of a packet; angles drop whole turns, other values are clipped to their range."""
     kind, step = _FORMATS[type(packet)]
     try:
         counts = [round(value / step) for value in packet[:3]]
@@ -165,7 +165,7 @@ def raw_packet(kind: int, counts: Sequence[int]) -> bytes:
 
 
 def most_samples_per_second(baud: int, packets: int = 1) -> float:
-    """Hz; how many samples of `packets` packets a serial line can carry: 87 of one at 9600 baud, 1047 at 115200."""
+    """Hz; samples of `packets` packets that a serial line can carry: 87 of one packet at 9600 baud, 1047 at 115200."""
     if baud <= 0 or packets <= 0:
         raise InputError("baud, packets", f"need numbers above zero, not {baud} and {packets}")
     return baud / (BITS_PER_BYTE * PACKET * packets)

@@ -1,5 +1,5 @@
 """The computation of the Motion tab, in a process of its own: where a motion begins, what drives it, how the robot
-moves, or what a motion needs of the cables.
+moves, or which tensions a motion needs.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from vertebra.dynamics.problem import Moving
 from vertebra.dynamics.simulate import simulate
 from vertebra.errors import InputError, MeasurementError, StudioError, VertebraError
 from vertebra.mechanics.problem import Load
-from vertebra.report.dynamics import DynamicsCase, Worst
+from vertebra.report.dynamics import DynamicsCase
 from vertebra.report.panels import spread
 from vertebra.report.simulation import SimulationCase
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.shape import Shape
-from vertebra.studio.motion.motion import Motion, Peak, PlanFacts, RunFacts
+from vertebra.studio.motion.motion import Motion, PlanFacts, RunFacts
 from vertebra.studio.motion.settings import MotionSettings, pans, patterns, usual_damping, usual_limit, usual_step
+from vertebra.studio.shape.settings import has_friction
 
 if TYPE_CHECKING:
     import xarray
@@ -76,7 +77,7 @@ def moving_robot(robot: Robot, fill: bool) -> Robot:
 
 
 def has_inertia(robot: Robot) -> bool:
-    """Whether the robot file says how every link resists a turn."""
+    """Whether the robot file gives the inertia of every link."""
     return bool((robot.links["inertia"][1:] > 0.0).all())
 
 
@@ -107,7 +108,7 @@ LARGEST_GAP, FEWEST_SAMPLES, MOST_SAMPLES = 0.01, 200, 2000
 """s between samples of a sway, and how many there are."""
 
 
-def pulls(settings: MotionSettings, base: Floats, times: Floats) -> Floats:
+def driven_tensions(settings: MotionSettings, base: Floats, times: Floats) -> Floats:
     """(N, cables) N at `times`: the sliders' `base` and, on one cable, a step or a sine; a cable never pushes."""
     wanted = np.tile(base, (len(times), 1))
     if settings.pull != "hold" and len(base):
@@ -139,8 +140,8 @@ def sway(robot: Robot, settings: MotionSettings) -> SampledMotion:
 # The computation.
 
 Report = Callable[[float], None]
-MOST_ROWS, ROWS_A_SECOND = 6000, 240
-"""Kept of a motion: enough to be played at an eighth of its pace."""
+MOST_ROWS, ROWS_PER_SECOND = 6000, 240
+"""Kept of a motion: enough to play it at an eighth of real time."""
 MOST_STEPS = 2_000_000
 STEP, LEAST_STEP, LONGEST_STEP = 0.25, 1e-5, 1e-3
 """A chosen time step in units of the fastest mode, and its bounds in s."""
@@ -157,8 +158,8 @@ def simulate_motion(robot: Robot, start: Start, settings: MotionSettings, *, rep
     if steps > MOST_STEPS:
         words = f"{steps} steps of {1e3 * dt:.3g} ms are too many; simulate a shorter time, or take longer steps"
         raise StudioError("duration", words)
-    tensions = pulls(settings, base, dt * np.arange(steps + 1.0))
-    kept = min(MOST_ROWS, max(1, math.ceil(ROWS_A_SECOND * settings.duration)))
+    tensions = driven_tensions(settings, base, dt * np.arange(steps + 1.0))
+    kept = min(MOST_ROWS, max(1, math.ceil(ROWS_PER_SECOND * settings.duration)))
     fault = ""
     try:
         run = simulate(
@@ -248,7 +249,7 @@ def _notes(robot: Robot, settings: MotionSettings) -> list[str]:
 
 
 def _friction_note(robot: Robot, start: Start) -> list[str]:
-    if not start.friction or all(law.is_none for law in robot.friction_laws):
+    if not start.friction or not has_friction(robot):
         return []
     return ["Cables have friction in their holes: tensions shown are those at the base; they fall towards the tip."]
 
@@ -263,16 +264,11 @@ def _slack(settings: MotionSettings, base: Floats) -> list[str]:
 
 def _plan_facts(case: DynamicsCase, rows: np.ndarray) -> PlanFacts:
     found: Allocation = case.allocation
-    pulls_at = found.tensions if case.along is None else found.tensions.max(axis=2)
-    torque, contact = case.worst(np.abs(found.tau)), case.least_contact()
+    tensions = found.tensions if case.along is None else found.tensions.max(axis=2)
     return PlanFacts(
         found.method, case.feasible[rows], int((~case.feasible).sum()), len(case.time), _worst_text(case),
-        _peak(case.worst(pulls_at)), _peak(torque), None if contact is None else _peak(contact),
+        case.worst(tensions), case.worst(np.abs(found.tau)), case.least_contact(),
     )  # fmt: skip
-
-
-def _peak(worst: Worst) -> Peak:
-    return Peak(worst.value, worst.joint, worst.time)
 
 
 def _worst_text(case: DynamicsCase) -> str:

@@ -16,26 +16,18 @@ from numpy.typing import NDArray
 from vertebra.errors import InputError, StudioError
 from vertebra.mechanics.kinematics import Pose
 from vertebra.report.document import fixed, significant
+from vertebra.report.dynamics import Worst
 from vertebra.report.panels import spread
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.sensing.recording.files import to_ns
 from vertebra.sensing.recording.shape_log import MessageMaker, ShapeRecord, missing, robot_contents
 from vertebra.studio.palette import LINES
+from vertebra.studio.player import row_at
 from vertebra.studio.readout import Plot, Value, light, notes, readout, tension_scale
 
 if TYPE_CHECKING:
     import viser
-
-
-class Peak(NamedTuple):
-    """The extreme of a quantity over a motion."""
-
-    value: float
-    number: int
-    """Of the cable or joint where it is, counted from 1."""
-    time: float
-    """s"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +62,11 @@ class PlanFacts:
     instants: int
     worst: str
     """Which joint, by how much, when; empty when feasible."""
-    most_tension: Peak
-    """N"""
-    most_torque: Peak
+    most_tension: Worst
+    """N; its `joint` is the number of the cable."""
+    most_torque: Worst
     """N*m, of the torques that the motion needs."""
-    contact: Peak | None
+    contact: Worst | None
     """N, the least force between two links; None for robots without contact points."""
 
 
@@ -99,7 +91,7 @@ class Motion:
     words: str
     """What it is, in a sentence."""
     notes: tuple[str, ...]
-    """What else is to be known."""
+    """Remarks, in sentences."""
     run: RunFacts | None = None
     plan: PlanFacts | None = None
 
@@ -124,14 +116,14 @@ class Motion:
 
     def row_at(self, time: float) -> int:
         """The row that is due at a time, s."""
-        return max(int(np.searchsorted(self.time, time + 1e-12, side="right")) - 1, 0)
+        return row_at(self.time, time)
 
 
 # A motion as an MCAP file with Foxglove's messages: /tf, /joints, /tip as in recordings of shapes, and /tensions.
 #
 # Times are those of the motion. Every channel says that nothing in it was measured.
 
-RECORDED_ROWS_A_SECOND, MOST_RECORDED_ROWS, MOST_RECORDED_FRAMES = 60, 1200, 12_000
+RECORDED_ROWS_PER_SECOND, MOST_RECORDED_ROWS, MOST_RECORDED_FRAMES = 60, 1200, 12_000
 """Instants of a recording, and frames of links in all of them together: more takes longer than a click should."""
 _NUMBERS = {"type": "array", "items": {"type": "number"}}
 _TENSIONS = {
@@ -175,7 +167,7 @@ def _content(motion: Motion) -> bytes:
 
 
 def _rows(motion: Motion) -> NDArray[np.int64]:
-    enough = math.ceil(RECORDED_ROWS_A_SECOND * float(motion.time[-1] - motion.time[0])) + 1
+    enough = math.ceil(RECORDED_ROWS_PER_SECOND * float(motion.time[-1] - motion.time[0])) + 1
     return spread(len(motion.time), min(enough, MOST_RECORDED_ROWS, MOST_RECORDED_FRAMES // len(motion.robot.links)))
 
 
@@ -248,7 +240,10 @@ def now_text(motion: Motion, row: int) -> str:
         Value("motion-tip-y", "tip y", fixed(y, 2, "mm")),
         Value("motion-tip-z", "tip z", fixed(z, 2, "mm")),
         Value("motion-angle", f"largest angle, joint {most + 1}", fixed(math.degrees(angles[most]), 2, "deg")),
-        *_tensions(motion, row),
+        *(
+            Value(f"motion-tension-{k}", f"cable {k}", fixed(tension, 3, "N"))
+            for k, tension in enumerate(motion.tensions[row, :MOST_LISTED].tolist(), 1)
+        ),
     ]
     if motion.run is not None:
         values += [
@@ -257,14 +252,6 @@ def now_text(motion: Motion, row: int) -> str:
             if name != "cables"
         ]
     return readout("Now", values)
-
-
-def _tensions(motion: Motion, row: int) -> list[Value]:
-    pulls = motion.tensions[row].tolist()
-    return [
-        Value(f"motion-tension-{k + 1}", f"cable {k + 1}", fixed(pull, 3, "N"))
-        for k, pull in enumerate(pulls[:MOST_LISTED])
-    ]
 
 
 def _run_light(motion: Motion, run: RunFacts) -> str:
@@ -304,8 +291,8 @@ def _plan_values(plan: PlanFacts) -> list[Value]:
     return values
 
 
-def _peak(peak: Peak, unit: str, owner: str) -> str:
-    return f"{significant(peak.value, unit)}, {owner} {peak.number} at {peak.time:.3g} s"
+def _peak(worst: Worst, unit: str, owner: str) -> str:
+    return f"{significant(worst.value, unit)}, {owner} {worst.joint} at {worst.time:.3g} s"
 
 
 # Plots of a motion over time, with a line at the instant that is shown.

@@ -19,10 +19,10 @@ Pattern = Literal["pan", "tilt", "3d"]
 PATTERN_NAMES: dict[Pattern, str] = {"pan": "pan", "tilt": "tilt", "3d": "3D"}
 LONGEST = 60.0
 """s of a simulated motion, and of a period."""
-KICK, MOST_USUAL = 0.5, 10.0
-"""Of a usual tension: the step on one cable to begin with, and what a cable without a limit may have at most."""
-SHARE = 0.1
-"""Of the damping by which a stiff robot that hangs from its base would just not swing; joints share it."""
+FIRST_STEP, LIMIT = 0.5, 10.0
+"""In usual tensions: the step on one cable to begin with, and the most in a cable for which the file has no limit."""
+FIRST_DAMPING = 0.1
+"""In inertia times swing rate of a rigid robot that hangs from its base; far below critical damping."""
 ACROSS = 0.5
 """Sine of the angle from the first joint's axis beyond which an axis counts as the other one."""
 USUAL_SWAY, MOST_SWAY = 10.0, 45.0
@@ -31,12 +31,12 @@ USUAL_SWAY, MOST_SWAY = 10.0, 45.0
 
 def usual_step(robot: Robot) -> float:
     """N, of a step or a sine to begin with."""
-    return round_number_below(KICK * usual_tension(robot))
+    return round_number_below(FIRST_STEP * usual_tension(robot))
 
 
 def usual_limit(robot: Robot) -> float:
     """N, of a cable without a limit."""
-    return MOST_USUAL * usual_tension(robot)
+    return LIMIT * usual_tension(robot)
 
 
 def usual_damping(robot: Robot) -> float:
@@ -44,7 +44,7 @@ def usual_damping(robot: Robot) -> float:
     places = Pose(robot, np.zeros(robot.freedoms)).frames[1:, :3, 3]
     inertia = float((robot.links["mass"][1:] * (places**2).sum(axis=1)).sum())
     rate = math.sqrt(9.8 / float(robot.length))
-    return round_number_below(SHARE * inertia * rate) if inertia > 0.0 else 0.0
+    return round_number_below(FIRST_DAMPING * inertia * rate) if inertia > 0.0 else 0.0
 
 
 def _damping_step(robot: Robot) -> float:
@@ -114,7 +114,7 @@ class MotionSettings(Settings):
     tensions: Annotated[
         tuple[Tension, ...],
         Field(max_length=1000),
-        Sliders("Cable {} (N)", _tension_tracks, cable_count, unless_set=True),
+        Sliders("Cable {} (N)", _tension_tracks, cable_count, empty_until_set=True),
     ] = ()
     """N after the start, per cable; empty: those of the Shape tab."""
     duration: Annotated[float, Field(ge=0.05, le=LONGEST), Slider("Duration (s)", step=0.05)] = 3.0

@@ -1,4 +1,4 @@
-"""Motion: let the robot move under its cables, or see which tensions a motion needs; play it, and save it."""
+"""Motion: simulate the robot under its cables, or see which tensions a motion needs; play it, and save it."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ class MotionTab(Tab[MotionSettings]):
 
     def _outdated(self, words: str) -> None:
         """The motion that is there, if any, is not what is set."""
-        earlier = "" if self.motion is None else notes(["Below: the motion before."]) + motion_text(self.motion)
+        earlier = "" if self.motion is None else notes(["Below: the previous motion."]) + motion_text(self.motion)
         self._about.content = light("motion-outdated", None, words) + earlier
 
     def _refuse(self, problem: str) -> None:
@@ -208,8 +208,7 @@ class MotionTab(Tab[MotionSettings]):
         self.playback.empty()
         self._plots.load(None)
         self._now.content = ""
-        words = "No motion without dynamics"
-        self._about.content = light("motion-status", None, words) + notes([problem])
+        self._about.content = light("motion-status", None, "No motion without dynamics") + notes([problem])
 
     def _start(self) -> Start:
         """Where the robot is in the Shape tab, also when that has not been looked at yet."""

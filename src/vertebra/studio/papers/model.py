@@ -1,4 +1,4 @@
-"""What is set in the Papers tab, the robot of a case, and what another process works out; all of it read from the
+"""What is set in the Papers tab, the robot of a case, and what another process computes; all of it read from the
 papers' declarations."""
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from vertebra.papers import NAMES
 from vertebra.papers.case import Choice, Outcome, Report
 from vertebra.papers.paper import Claim, paper
 from vertebra.papers.summary import Summary, comparisons
-from vertebra.robot.robot import Robot, load
-from vertebra.studio.state import RobotSource, file_robot
+from vertebra.robot.robot import load
+from vertebra.studio.state import RobotSource
 from vertebra.studio.tab import Settings
 
 SLOW = 5
@@ -59,11 +59,6 @@ def source_of(name: str, choice: Choice) -> RobotSource:
         return RobotSource(name=preset)
     own = f"{preset}-{addition}"
     return RobotSource(name=f"{own}.json", text=json.dumps(mapping | {"name": own}))
-
-
-def robot_of(source: RobotSource) -> Robot:
-    """The robot itself."""
-    return load(source.name) if source.text is None else file_robot(source.name, source.text.encode())[0]
 
 
 # In another process ---------------------------------------------------------------------------------------------------

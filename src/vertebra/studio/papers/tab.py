@@ -21,14 +21,13 @@ from vertebra.studio.papers.model import (
     check_all,
     checked,
     judge_claims,
-    robot_of,
     solve_case,
     source_of,
 )
 from vertebra.studio.player import Playback
 from vertebra.studio.readout import Plot, notes
 from vertebra.studio.scene import Picture
-from vertebra.studio.state import RobotSource, State
+from vertebra.studio.state import RobotSource, State, robot_of
 from vertebra.studio.tab import Tab
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 LABELS = {one.name: f"{one.title}: {one.topic}" for one in papers()}
 MOST_KEPT = 30
 """Outcomes kept in memory; those that move are half a megabyte each."""
-MARK_COLOURS = {"published": palette.ESTIMATE, "measured": palette.TRACE, "weakest": palette.WEAKEST}
+MARK_COLOURS = {"published": palette.PUBLISHED, "measured": palette.TRACE, "weakest": palette.WEAKEST}
 MARK_SIZE, BESIDE = 0.022, 0.07
 """Radius of a mark, and how far its label is from it, robot lengths."""
 OTHER = "The scene shows {}, not the robot of this case: press \u201cShow this case\u201d to take it."
@@ -267,7 +266,7 @@ class PapersTab(Tab[PapersSettings]):
 
 
 class Marks:
-    """Nodes of one case, gone with it."""
+    """What one case adds to the scene."""
 
     def __init__(self) -> None:
         self._nodes: list[Any] = []

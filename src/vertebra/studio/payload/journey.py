@@ -17,7 +17,7 @@ from vertebra.follow.state import Lock
 from vertebra.follow.steps import Snake, read_path
 from vertebra.report.follow import COLOURS, GUIDE_COLOUR, HIDDEN, OPACITY, journey_summary, longest_body
 from vertebra.report.meshes import quaternions, revolved
-from vertebra.report.payload import RING_SIZE, force_text, weakest_text
+from vertebra.report.payload import SPHERE_SIZE, force_text, weakest_text
 from vertebra.report.scene import rgb
 from vertebra.robot.robot import Robot, load
 from vertebra.robot.tables import Floats
@@ -25,7 +25,7 @@ from vertebra.studio import palette
 from vertebra.studio.form import change
 from vertebra.studio.payload.model import Report, direction_of
 from vertebra.studio.payload.settings import EXAMPLE_INNER, EXAMPLE_PATHS, SAME_INNER, PayloadSettings
-from vertebra.studio.player import Player
+from vertebra.studio.player import PAUSE, PLAY, Player
 from vertebra.studio.readout import Plot, Value, light, readout, swatches
 from vertebra.studio.state import file_robot
 
@@ -154,7 +154,10 @@ def journey_text(journey: Journey, snapshot: Snapshot) -> str:
         Value("payload-out", "links outside", f"{outer} outer, {inner} inner"),
         *_holding(found),
     ]
-    whole = [Value(f"payload-journey-{label.replace(' ', '-')}", label, text) for label, text in _rows(journey)]
+    whole = [
+        Value(f"payload-journey-{label.replace(' ', '-')}", label, text)
+        for label, text, *_ in journey_summary(journey, "").rows
+    ]
     return (
         _light(found) + readout("This step", values) + swatches((colour, name) for name, colour in COLOURS.values())
         + readout("The journey", whole)
@@ -186,10 +189,6 @@ def _holding(found: Holding | None) -> list[Value]:
         texts = force_text(found.force), force_text(found.margin), weakest_text(found.joint, found.payload.mode)
     labels = (("carries", "carries at the tip"), ("margin", "margin above the tip load"), ("gives", "gives way"))
     return [Value(f"payload-{key}", label, text) for (key, label), text in zip(labels, texts, strict=True)]
-
-
-def _rows(journey: Journey) -> list[tuple[str, str]]:
-    return [(row[0], row[1]) for row in journey_summary(journey, "").rows]
 
 
 # In the scene and on the page.
@@ -263,7 +262,7 @@ class Snakes:
             return
         frames = snapshot.outer if found.rigid is Snake.OUTER else snapshot.inner
         radius = float(self._journey.pair.robot(found.rigid).joints["radius"][found.joint - 1])
-        self._ball.scale = RING_SIZE * self._scale * radius
+        self._ball.scale = SPHERE_SIZE * self._scale * radius
         self._ball.position = self._scale * frames[found.joint - 1, :3, 3]
 
     def _line(self, name: str, points: Floats, colour: tuple[int, int, int]) -> Any:
@@ -295,14 +294,15 @@ class JourneyPanel:
         with form.folder("Follow the leader", expanded=False):
             form.add("inner", "path", "inner_tension", "tip_load", "come_back")
             studio.when(gui.add_button("Start the journey"), asked)
-            self._play = studio.when(gui.add_button("Pause", visible=False), self._play_pressed)
+            self._play = studio.when(gui.add_button(PAUSE, visible=False), self._play_pressed)
             self._step = studio.when(gui.add_slider("Step", 0, 1, 1, 0, visible=False), self._step_chosen)
             self._leave = studio.when(gui.add_button("Back to the payload", visible=False), left)
 
     def results(self) -> None:
         """Add what shows the answers."""
-        self._text = self._studio.server.gui.add_html("", visible=False)
-        self._plot = Plot(self._studio.server.gui, "What the rigid snake carries", "step", "load at the tip (N)")
+        gui = self._studio.server.gui
+        self._text = gui.add_html("", visible=False)
+        self._plot = Plot(gui, "What the rigid snake carries", "step", "load at the tip (N)", counted=True)
 
     # A journey ------------------------------------------------------------------------------------------------------
 
@@ -353,7 +353,7 @@ class JourneyPanel:
     def _arrange(self, playing: bool) -> None:
         for handle in (self._play, self._step, self._leave, self._text):
             handle.visible = playing
-        self._play.label = "Pause"
+        self._play.label = PAUSE
 
     def _show(self, row: int) -> None:
         if self.played is None or self._snakes is None:
@@ -371,21 +371,21 @@ class JourneyPanel:
             self._step.value = self.played.pictures[self._row].step
 
     def _ended(self) -> None:
-        self._play.label = "Play"
+        self._play.label = PLAY
 
     def _play_pressed(self) -> None:
         if self._player.playing:
             self._player.pause()
-            self._play.label = "Play"
+            self._play.label = PLAY
         else:
             self._player.play()
-            self._play.label = "Pause"
+            self._play.label = PAUSE
 
     def _step_chosen(self) -> None:
         """Show the end of a step."""
         if self.played is None:
             return
         self._player.pause()
-        self._play.label = "Play"
+        self._play.label = PLAY
         rows = [row for row, snapshot in enumerate(self.played.pictures) if snapshot.step <= int(self._step.value)]
         self._player.seek(PICTURE_TIME * rows[-1])

@@ -26,7 +26,7 @@ Report = Callable[[float], None]
 MOST_DIRECTIONS, FEWEST_DIRECTIONS, WORK = 500, 100, 20_000
 """Directions of the body; joints times directions that are computed between two frames, in some 10 ms."""
 SMALLER = 0.5
-"""Size of the body in that of the report's, whose picture has room for all of it."""
+"""Size of the body relative to that in reports, whose pictures have room for all of it."""
 WORLD = {
     f"{sign}{axis}": size * np.eye(3)[i] for i, axis in enumerate("xyz") for sign, size in (("+", 1.0), ("-", -1.0))
 }
@@ -108,15 +108,13 @@ def find_best(robot: Robot, settings: PayloadSettings, gravity: Floats, *, repor
 
 
 def check(robot: Robot, settings: PayloadSettings) -> None:
-    """StudioError for settings that do not fit the robot."""
+    """StudioError for settings that do not fit the robot, beyond what the form itself checks."""
     if not has_balls(robot):
         if settings != PayloadSettings():
             raise StudioError(
                 "tabs.payload", f"{robot.name} has no payload: its joints are {joint_kinds(robot)} joints"
             )
         return
-    if settings.tensions and len(settings.tensions) != len(robot.cables):
-        raise StudioError("tabs.payload.tensions", f"must have {len(robot.cables)} numbers for {robot.name}")
     if settings.link == 0 or settings.link >= len(robot.links):
         last = len(robot.links) - 1
         raise StudioError("tabs.payload.link", f"must be from 1 to {last}, or {TIP} for the tip, for {robot.name}")
@@ -148,7 +146,8 @@ def other_joints_text(robot: Robot) -> str:
 def answer_text(answer: PayloadAnswer, highest: float) -> str:
     """HTML of what is carried, and what gives way first."""
     found = answer.found
-    parts = [_light(found), readout("Payload", _payload(answer)), notes(_sentences(warnings(found)))]
+    told = notes(f"{text[:1].upper()}{text[1:]}." for text in warnings(found))
+    parts = [_light(found), readout("Payload", _payload(answer)), told]
     if found.joint:
         parts.append(readout(f"Contact of joint {found.joint} {_when(found)}", _contact(found)))
     parts += [_joints(found), tension_scale(highest)]
@@ -219,10 +218,6 @@ def _joints(found: Payload) -> str:
     return grid(title, ("joint", "limit (N)", "mode", "normal (N)", "friction (N)"), rows, "payload-joint")
 
 
-def _sentences(texts: Iterator[str]) -> Iterator[str]:
-    yield from (f"{text[:1].upper()}{text[1:]}." for text in texts)
-
-
 def body_text(body: Body, colours: dict[int, str]) -> str:
     """HTML legend of the body."""
     counts = {joint: int((body.joint == joint).sum()) for joint in colours}
@@ -231,17 +226,13 @@ def body_text(body: Body, colours: dict[int, str]) -> str:
         "Colour: the joint that gives way."
     )
     there = sorted((joint for joint in colours if counts[joint]), key=lambda joint: -counts[joint])
-    total = len(body.joint)
+    names, total = {joint: f"joint {joint}" for joint in there} | {0: "no limit"}, len(body.joint)
     legend = swatches(
-        (colours[joint], f"{_patch_name(joint)}: {100 * counts[joint] / total:.3g} % of directions")
+        (colours[joint], f"{names[joint]}: {100 * counts[joint] / total:.3g} % of directions")
         for joint in there[:MOST_NAMES]
     )
     more = [f"And {len(there) - MOST_NAMES} more joints."] if len(there) > MOST_NAMES else []
     return notes([intro]) + legend + notes(more)
-
-
-def _patch_name(joint: int) -> str:
-    return f"joint {joint}" if joint else "no limit"
 
 
 def best_text(found: BestTensions, goal: str) -> str:

@@ -22,9 +22,9 @@ TIP = -1
 STEPS = 200
 """Of a slider of tensions."""
 EXCESS = 18.0
-"""Usual tension, in tensions that just hold a level straight robot; that of the paper's robot (35 N)."""
+"""Usual tension, in tensions that just hold a level straight robot; gives the 35 N of the paper's robot."""
 TIGHTER = 2.0
-"""Usual tension of the inner snake in that of the outer one: its balls are half as large."""
+"""Usual tension of the inner snake, in usual tensions of the outer one: its balls are half as large."""
 STRONG_BEND, USUAL_BEND = 360.0, 54.0
 """deg: sum of the bends of all joints at the end of the slider, and to begin with."""
 

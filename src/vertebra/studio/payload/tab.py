@@ -12,7 +12,7 @@ from vertebra.locked.chain import sphere_grid
 from vertebra.locked.payload import Payload
 from vertebra.mechanics.kinematics import Pose
 from vertebra.report.meshes import Ints, Mesh
-from vertebra.report.payload import COLOURS, NORMAL_SHARE, RING_SIZE, axis_top, contact_point, force_text
+from vertebra.report.payload import COLOURS, NORMAL_SHARE, SPHERE_SIZE, axis_top, contact_point, force_text
 from vertebra.report.payload_map import CUT, Body, skin
 from vertebra.report.scene import ARROW_SHARE, MM, rgb
 from vertebra.robot.tables import Floats
@@ -121,9 +121,7 @@ class PayloadView:
         found = answer.found
         start = answer.case.place(found.link) / MM * self._stage.scale
         self._arrow(self._load, start, ARROW_SHARE * found.direction)
-        text = f"{force_text(found.force)}"
-        if self._label.text != text:
-            self._label.text = text
+        change(self._label, "text", force_text(found.force))
         self._label.position = start + 1.1 * ARROW_SHARE * found.direction
         self._label.visible = True
         self._mark(answer, found)
@@ -148,7 +146,7 @@ class PayloadView:
         if not found.joint:
             return
         row = found.joint - 1
-        self._ball.scale = RING_SIZE * self._stage.scale * float(answer.case.robot.joints["radius"][row])
+        self._ball.scale = SPHERE_SIZE * self._stage.scale * float(answer.case.robot.joints["radius"][row])
         self._ball.position = self._stage.scale * found.contact.centers[row]
         if touches:
             point = contact_point(answer.case, found) / MM * self._stage.scale
@@ -221,9 +219,9 @@ class PayloadTab(Tab[PayloadSettings]):
         count, self._most = len(robot.cables), most_tension(robot)
         form = self.form = Form(self.studio, PayloadSettings, "tabs.payload", lambda name: self._changed())
         form.add("form", "bend_deg", "azimuth_deg", "from_deg", "to_deg")
-        common = gui.add_slider("All cables (N)", 0.0, self._most, tension_step(robot), usual_tension(robot))
-        self._common = self.when(common, self._all_pulled)
-        self._common.disabled = count == 0
+        step, usual = tension_step(robot), usual_tension(robot)
+        common = gui.add_slider("All cables (N)", 0.0, self._most, step, usual, disabled=count == 0)
+        self._common = self.when(common, self._common_moved)
         with form.folder("Each cable", expanded=0 < count <= MANY, visible=count > 0):
             form.add("tensions")
         with form.folder("Load"):
@@ -240,7 +238,7 @@ class PayloadTab(Tab[PayloadSettings]):
         if self.form is None:
             self._text.content = other_joints_text(self.studio.robot)
             return
-        self._plot = Plot(self.gui, "Limit of each joint", "joint", "limit (N)")
+        self._plot = Plot(self.gui, "Limit of each joint", "joint", "limit (N)", counted=True)
         self._legend = self.gui.add_html("")
         self._journey.results()
 
@@ -308,12 +306,12 @@ class PayloadTab(Tab[PayloadSettings]):
         mount = shape if settings.mount == AS_IN_SHAPE else ShapeSettings(mount=settings.mount)
         return gravity_of(self.studio.robot, mount)
 
-    def _all_pulled(self) -> None:
+    def _common_moved(self) -> None:
         assert self.form is not None
         self.form.set("tensions", [float(self._common.value)] * len(self.form.handles("tensions")))
         self._changed()
 
-    def _pull(self, tensions: tuple[float, ...]) -> None:
+    def _set_tensions(self, tensions: tuple[float, ...]) -> None:
         """Set the cables, N, and the slider of all where they are equal."""
         assert self.form is not None
         self.form.set("tensions", tensions)
@@ -332,7 +330,7 @@ class PayloadTab(Tab[PayloadSettings]):
         )  # fmt: skip
 
     def _best_found(self, found: BestTensions, goal: str) -> None:
-        self._pull(tuple(found.tensions.tolist()))
+        self._set_tensions(tuple(found.tensions.tolist()))
         self._best = best_text(found, goal)
         self._show()
         self.studio.status.working(None)
@@ -346,7 +344,7 @@ class PayloadTab(Tab[PayloadSettings]):
         self._journey.start(settings, self._gravity(settings))
 
     def _clear(self) -> None:
-        """Room for a journey."""
+        """Make room for a journey."""
         self._view.hide()
         self._text.visible = self._legend.visible = False
         self._plot.hide()
@@ -363,5 +361,5 @@ class PayloadTab(Tab[PayloadSettings]):
         self.form.check(settings)
         self._journey.leave()
         self.form.write(settings)
-        self._pull(self.settings().tensions)
+        self._set_tensions(self.settings().tensions)
         self._best = ""

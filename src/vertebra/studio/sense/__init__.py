@@ -1,1 +1,1 @@
-"""The tab Sense: the shape that orientation sensors tell."""
+"""The tab Sense: the shape that orientation sensors give."""

@@ -28,7 +28,8 @@ LONGEST_RECORDING = 600.0
 """s of a recording."""
 LARGEST_RECORDING = 64 << 20
 """Bytes of a recording, both files together."""
-LIMITS = "A recording ends after 10 minutes or 64 MB."
+LIMITS = f"A recording ends after {LONGEST_RECORDING / 60:g} minutes or {LARGEST_RECORDING >> 20} MB."
+NOTHING = "nothing has been recorded yet; tick Record while the tab senses"
 FRAMES, SHAPES = "frames.blf", "shapes.mcap"
 ENDING = 5.0
 """s that the recording process may take to end."""
@@ -128,7 +129,7 @@ class Recording:
             self.join(ENDING)  # the last frames are written when the process ends
         path = self.place / name
         if not path.is_file():
-            raise StudioError("recording", "nothing has been recorded yet; tick Record while the tab senses")
+            raise StudioError("recording", NOTHING)
         return path.read_bytes()
 
     def _size(self) -> int:
@@ -169,8 +170,6 @@ def completed(data: bytes) -> bytes:
 
 
 # The switch "Record" of the Sense tab: what it starts, what was recorded, and where it can be saved.
-
-NOTHING = "nothing has been recorded yet; tick Record while the tab senses"
 
 
 class RecordingControls:
@@ -242,5 +241,5 @@ class RecordingControls:
 
 
 def _stem(robot: Robot) -> str:
-    """Of the files of a recording, without what file names must not have."""
+    """Name of the files of a recording without suffix; characters that file names must not have are replaced."""
     return re.sub(r"[^\w.-]+", "-", robot.name).strip(".-")[:100] + "-sensed"

@@ -1,4 +1,4 @@
-"""Recordings in the Sense tab: prepared in a process of its own, then played, paused and sought."""
+"""Recordings in the Sense tab: prepared in a process of its own, then played."""
 
 from __future__ import annotations
 
@@ -84,12 +84,10 @@ def read_recording(
 def _replayed(
     path: str, robot: Robot, method: str, calibration: str | None, most: int, report: Callable[[float], None]
 ) -> Recorded:
-    from vertebra.sensing.calibration.calibration import load_calibration
-    from vertebra.sensing.estimator import ShapeEstimator
     from vertebra.sensing.network import Replay
+    from vertebra.studio.sense.sources import make_estimator
 
-    known = None if calibration is None else load_calibration(calibration)
-    source = Replay(path, ShapeEstimator(robot, method, calibration=known))  # type: ignore[arg-type]
+    source = Replay(path, make_estimator(robot, method, calibration))
     total, shapes, fault = _count(path), Thinned(most), ""
     try:
         for shape, _, _ in source:
@@ -134,7 +132,7 @@ def _lacking(source: Replay) -> str:
     return f"{counters.frames} frames but no orientations of the sensors of this robot; choose the right robot"
 
 
-def checked_shapes(name: str, robot: Robot, angles: int, sensors: int, recorded: str) -> None:
+def _require_robot(name: str, robot: Robot, angles: int, sensors: int, recorded: str) -> None:
     """Refuse a recording of another robot."""
     if (angles, sensors) != (robot.freedoms, len(robot.sensor_links)):
         raise StudioError(
@@ -158,7 +156,7 @@ def recorded_shapes(path: str, robot: Robot, most: int) -> Recorded:
     if not len(shapes.times):
         raise RecordingError(name, "contains no shape; record again")
     sensors = shapes.heading_residuals.shape[1]
-    checked_shapes(name, robot, shapes.angles.shape[1], sensors, str(shapes.robot.get("name", "")))
+    _require_robot(name, robot, shapes.angles.shape[1], sensors, str(shapes.robot.get("name", "")))
     health = _health(path, sensors)
     kept = Thinned(most)
     for row in range(len(shapes.times)):
@@ -272,12 +270,12 @@ class RecordingPlayer:
             self._studio.status.clear()
 
     def play(self, speed: float) -> None:
-        """From where it stands."""
+        """From the current time."""
         if self.loaded:
             self._player.play(speed)
 
     def pause(self) -> None:
-        """Stay where it is."""
+        """Stop at the current time."""
         self._player.pause()
 
     def seek(self, at: float) -> None:

@@ -16,7 +16,7 @@ from vertebra.studio.tab import Settings
 
 VIRTUAL, BUS, RECORDING = "Virtual robot", "Live bus", "Recording"
 TILTS_DEG = {"upright": 0.0, "tilted by 45 deg": 45.0, "horizontal": 90.0}
-"""How the base of the virtual robot leans, beside the way that the robot file says."""
+"""Tilts of the virtual robot's base, besides that of the robot file."""
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0)
 SUFFIXES = (".blf", ".log", ".csv", ".mcap")
 """Of recordings."""

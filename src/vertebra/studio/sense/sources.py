@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SYNC_RATE = 100.0
 """Hz."""
 REPEAT = 60.0
-"""s of sensor errors that are drawn; they begin again after that."""
+"""s of sensor errors that are drawn; after that they repeat."""
 MAGNET_SPEED = math.radians(90.0)
 """rad/s: how fast a magnet is brought near and taken away."""
 
@@ -52,14 +52,14 @@ class VirtualNetwork:
     def __init__(
         self, robot: Robot, motion: Motion, model: SensorModel, base: Floats, *, seed: int = 0, repeat: float = REPEAT
     ) -> None:
-        """`base` (3, 3): base axes to world axes. `repeat`: s after which the errors of the sensors begin again."""
+        """`base` (3, 3): base axes to world axes. `repeat`: s after which the errors of the sensors repeat."""
         self.robot, self._motion, self._model, self._base = robot, motion, model, base
         self._links: list[int] = robot.sensor_links.tolist()
         self._rows = np.arange(len(self._links))
         self._twisting = Motion.twisting(len(robot.joints), model.twist, seed)
         self._errors = SensorErrors.draw(self._links, model, repeat + model.sync_delay, seed)
         self._transport = Transport(model, seed)
-        self._pulled = np.zeros(len(self._links))
+        self._offsets = np.zeros(len(self._links))
         self._count = 0
 
     def true_frames(self, time: float) -> Floats:
@@ -90,19 +90,19 @@ class VirtualNetwork:
         frames, rates = chain_motion(self.robot, self._motion, self._twisting, taken, len(self.robot.links))
         rotations = world_frames(self._base, frames)[rows, self._links, :3, :3]
         samples, constant = numbers % errors.gyro.shape[1], errors.constant
-        turned = so3.about_z(self._pull(fault)) @ errors.turned(rows, samples)
+        turned = so3.about_z(self._heading_offsets(fault)) @ errors.turned(rows, samples)
         turning = (rates[rows, self._links][:, None] @ constant.mounts)[:, 0]
         gyro = turning + constant.gyro_biases + errors.gyro[rows, samples]
         return Measured(turned @ rotations @ constant.mounts, gyro, errors.disturbed[rows, samples]), latched - taken
 
-    def _pull(self, fault: SensorFault | None) -> Floats:
+    def _heading_offsets(self, fault: SensorFault | None) -> Floats:
         """(sensors,) rad by which magnets turn headings now; they come and go smoothly."""
         wanted = np.zeros(len(self._links))
         if fault is not None and fault.link in self._links:
             wanted[self._links.index(fault.link)] = fault.heading
         step = MAGNET_SPEED / SYNC_RATE
-        self._pulled += np.clip(wanted - self._pulled, -step, step)
-        return self._pulled
+        self._offsets += np.clip(wanted - self._offsets, -step, step)
+        return self._offsets
 
     def _sent(self, ids: list[int], data: list[bytes], time: float) -> list[Frame]:
         arriving, arrivals = self._transport.arrivals(np.full(len(ids), time))

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 60
 """Joint angles in the table."""
+HISTORY = 20.0
+"""s shown in the plots."""
 
 
 def sensed_text(robot: Robot, sensed: Sensed, means: tuple[float, float] | None) -> str:
@@ -80,7 +82,7 @@ def _errors(sensed: Sensed, means: tuple[float, float] | None) -> list[Value]:
     ]
     if means is not None:
         text = f"{_mm(means[0])}, {fixed(math.degrees(means[1]), 2, 'deg')}"
-        values.append(Value("sense-mean-errors", "mean of the last 20 s", text))
+        values.append(Value("sense-mean-errors", f"mean of the last {HISTORY:g} s", text))
     return values
 
 
@@ -183,9 +185,9 @@ class Results:
         self._studio, self._robot = studio, studio.robot
         gui = studio.server.gui
         self._text = gui.add_html("")
-        self._tip_error = Plot(gui, "Tip error, last 20 s", "time (s)", "error (mm)")
-        self._turn_error = Plot(gui, "Orientation error of the tip, last 20 s", "time (s)", "error (deg)")
-        self._place = Plot(gui, "Tip, last 20 s", "time (s)", "place (mm)")
+        self._tip_error = Plot(gui, f"Tip error, last {HISTORY:g} s", "time (s)", "error (mm)")
+        self._turn_error = Plot(gui, f"Orientation error of the tip, last {HISTORY:g} s", "time (s)", "error (deg)")
+        self._place = Plot(gui, f"Tip, last {HISTORY:g} s", "time (s)", "place (mm)")
         self._more = gui.add_html("")
         count = len(self._robot.sensor_links)
         self._axes = studio.stage.scene.add_batched_axes(
@@ -247,9 +249,6 @@ def tip_ellipsoid(snapshot: Snapshot) -> Mesh | None:
 
 SLOW = 0.25
 """s between two changes of tables and plots; the robot itself moves with every snapshot."""
-HISTORY = 20.0
-"""s shown in the plots."""
-
 
 FAULT = ("sensor", "silent", "magnet", "magnet_deg")
 """Settings that take effect while the virtual robot runs."""
@@ -260,13 +259,13 @@ SIMULATED = (
 LABELS = {VIRTUAL: ("Start", "Stop"), BUS: ("Connect", "Disconnect"), RECORDING: ("Play", "Pause")}
 WAITING = {
     VIRTUAL: "The virtual robot is starting.",
-    BUS: "Not connected: name the bus and press Connect.",
+    BUS: "Not connected: enter the bus and press Connect.",
     RECORDING: "No recording is open: choose a file of frames (.blf, .log, .csv) or of shapes (.mcap) in the folder.",
 }
 
 
 class SenseTab(Tab[SenseSettings]):
-    """Source, method and trouble on the left; estimate, errors and sensors on the right; true robot as a ghost."""
+    """Source, method and faults on the left; estimate, errors and sensors on the right; true robot as a ghost."""
 
     name, title, settings_type = "sense", "Sense", SenseSettings
 

@@ -1,1 +1,1 @@
-"""The web server of the studio, and who may come in."""
+"""The web server of the studio, and who is let in."""

@@ -1,4 +1,4 @@
-"""Who may come in, and what they get: every request, of a page or of a socket, passes here before viser knows of it."""
+"""Who is let in, and what they get: every request, for the page or a socket, passes here before viser sees it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def checked_token(token: str) -> str:
 
 
 def same_token(given: str, token: str) -> bool:
-    """Whether two tokens are equal, in a time that does not tell how much of them is."""
+    """Whether two tokens are equal; the time it takes does not reveal how much of them is."""
     return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), token.encode())
 
 
@@ -139,7 +139,7 @@ def _web(name: str) -> str:
 LONGEST_STATE = 8000
 """Characters of ``state=``. The whole request line may have 8192 bytes in `websockets`, or the request is cut off."""
 STATE_SECONDS = 5.0
-"""How long the page waits for a state to be taken up; a slow one is taken up later."""
+"""How long the page waits until a state is opened; a slow one is opened later."""
 WRONG_TOKEN_SECONDS = 0.5
 MOST_WINDOWS = 32
 _LOOPBACK_NAMES = {"127.0.0.1", "localhost", "[::1]"}
@@ -150,14 +150,14 @@ _log = logging.getLogger("vertebra.studio")
 
 
 @dataclass(frozen=True)
-class House:
-    """What the gate protects."""
+class GateSettings:
+    """Where the studio listens, what it asks for, and what it serves."""
 
     address: str
     """Numeric address that is listened on."""
     port: int
     token: str | None
-    """Needed by everyone; None on this machine only."""
+    """Needed by every window; None on this machine only."""
     any_host: bool
     """Whether the machine is reached by names not known here; then the token protects, not the name."""
     page: Page
@@ -172,23 +172,23 @@ class House:
 class Gate:
     """Answers requests. `windows` tells the number of open sockets; `open` turns true once viser runs."""
 
-    def __init__(self, house: House, windows: Callable[[], int]) -> None:
-        self.house, self.windows = house, windows
+    def __init__(self, settings: GateSettings, windows: Callable[[], int]) -> None:
+        self.settings, self.windows = settings, windows
         self.open = False
 
     async def answer(self, request: Request) -> Response | None:
         """The answer to a request; None lets a socket through."""
         if any(len(request.headers.get_all(name)) > 1 for name in _SINGLE):
-            return plain(HTTPStatus.BAD_REQUEST, "A header that may stand once stands twice.")
+            return plain(HTTPStatus.BAD_REQUEST, "A header that may appear only once appears twice.")
         host = request.headers.get("Host", "")
-        if not self._knows(host):
-            return plain(HTTPStatus.MISDIRECTED_REQUEST, "This studio is not reached by that name.")
+        if not self._is_own(host):
+            return plain(HTTPStatus.MISDIRECTED_REQUEST, "This studio does not answer to that host name.")
         path, _, query = request.path.partition("?")
-        asked = _asked(query)
+        asked = _query_values(query)
         is_socket = "Upgrade" in request.headers
         if is_socket and not _same_origin(request.headers.get("Origin", ""), host):
             return plain(HTTPStatus.FORBIDDEN, "Only the studio's own page may open its socket.")
-        refused = await self._refuse_stranger(request, {} if is_socket else asked)
+        refused = await self._check_token(request, {} if is_socket else asked)
         if refused is not None:
             return refused
         if path not in _PATHS:
@@ -203,33 +203,33 @@ class Gate:
         if is_socket:
             return None
         if _is_visit(request.headers):
-            await self._take_up(asked.get("state", ""))
+            await self._open_state(asked.get("state", ""))
         return self._serve_page(host)
 
-    def _knows(self, host: str) -> bool:
-        """Whether the Host header names this studio: any other name may be a foreign page's that points here."""
+    def _is_own(self, host: str) -> bool:
+        """Whether the Host header names this studio: any other name may be that of a foreign page that points here."""
         match = _HOST.fullmatch(host)
         if match is None:
             return False
         name = match["name"].lower()
-        own = self.house.address if ":" not in self.house.address else f"[{self.house.address}]"
-        return self.house.any_host or name in _LOOPBACK_NAMES or name == own
+        own = self.settings.address if ":" not in self.settings.address else f"[{self.settings.address}]"
+        return self.settings.any_host or name in _LOOPBACK_NAMES or name == own
 
-    async def _refuse_stranger(self, request: Request, asked: dict[str, str]) -> Response | None:
-        """None for those who have the token. A token in the address becomes a cookie and leaves the address."""
-        token = self.house.token
+    async def _check_token(self, request: Request, asked: dict[str, str]) -> Response | None:
+        """None for requests with the token. A token in the address becomes a cookie and leaves the address."""
+        token = self.settings.token
         if token is None:
             return None
         headers = request.headers
-        given = [value for line in headers.get_all("Cookie") for value in cookie_values(line, self.house.cookie)]
+        given = [value for line in headers.get_all("Cookie") for value in cookie_values(line, self.settings.cookie)]
         given += [value for value in [bearer_value(headers.get("Authorization", ""))] if value is not None]
         if "token" in asked:
             if same_token(asked["token"], token):
-                return self._welcome(asked.get("state", ""))
+                return self._move_to_cookie(asked.get("state", ""))
             given.append(asked["token"])
         elif any(same_token(value, token) for value in given):
             return None
-        if given:  # only those who guess have to wait
+        if given:  # only those who guess wrong have to wait
             await sleep(WRONG_TOKEN_SECONDS)
         return plain(
             HTTPStatus.UNAUTHORIZED,
@@ -238,24 +238,24 @@ class Gate:
             ("WWW-Authenticate", 'Bearer realm="vertebra studio"'),
         )
 
-    def _welcome(self, state: str) -> Response:
-        cookie = f"{self.house.cookie}={self.house.token}; HttpOnly; SameSite=Strict; Path=/"
+    def _move_to_cookie(self, state: str) -> Response:
+        cookie = f"{self.settings.cookie}={self.settings.token}; HttpOnly; SameSite=Strict; Path=/"
         place = f"/?state={quote(state, safe='')}" if state else "/"
-        return plain(HTTPStatus.SEE_OTHER, "Come in.", ("Set-Cookie", cookie), ("Location", place))
+        return plain(HTTPStatus.SEE_OTHER, "The token is accepted.", ("Set-Cookie", cookie), ("Location", place))
 
-    async def _take_up(self, state: str) -> None:
+    async def _open_state(self, state: str) -> None:
         """Pass on a state from the address. Whether or not it works, the page is served."""
-        if not state or len(state) > LONGEST_STATE or self.house.on_state is None:
+        if not state or len(state) > LONGEST_STATE or self.settings.on_state is None:
             return
         try:
-            await asyncio.wait_for(asyncio.to_thread(self.house.on_state, state), STATE_SECONDS)
+            await asyncio.wait_for(asyncio.to_thread(self.settings.on_state, state), STATE_SECONDS)
         except TimeoutError:
             _log.warning("the state in the address takes longer than %g s", STATE_SECONDS)
         except Exception as error:
-            _log.warning("the state in the address was not taken up: %s", error)
+            _log.warning("the state in the address could not be opened: %s", error)
 
     def _serve_page(self, host: str) -> Response:
-        body, nonce = self.house.page.answer()
+        body, nonce = self.settings.page.answer()
         headers = Headers(
             {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": page_policy(nonce, host)}
         )
@@ -287,7 +287,7 @@ def _finished(status: HTTPStatus, headers: Headers, body: bytes) -> Response:
     return Response(status.value, status.phrase, headers, body)
 
 
-def _asked(query: str) -> dict[str, str]:
+def _query_values(query: str) -> dict[str, str]:
     """The values of a query, the first of each name; a query that cannot be read asks for nothing."""
     try:
         found = parse_qs(query, keep_blank_values=True, max_num_fields=16, errors="replace")

@@ -1,4 +1,4 @@
-"""What a window may say to the studio: known messages with the annotated fields, finite numbers and bounded texts.
+"""What a window may send to the studio: known messages with the annotated fields, finite numbers and bounded texts.
 
 Viser hands every message it can decode to its handlers, names any property of a widget, and can be made to open a
 tunnel to another host. Here only the messages that the page needs pass; all others are dropped with a reason.
@@ -102,7 +102,7 @@ class Schema:
         known, given = self._fields[kind], message.keys() - {"type"}
         if not self._needed[kind] <= given or not given <= known.keys():
             return Refused("wrong fields")
-        if not all(_fits(message[name], known[name]) and _is_turn(name, message[name]) for name in given):
+        if not all(_fits(message[name], known[name]) and _is_rotation(name, message[name]) for name in given):
             return Refused("wrong value")
         if kind == "GuiUpdateMessage" and message["updates"].keys() != {"value"}:
             return Refused("not a value")
@@ -149,8 +149,8 @@ def _is_plain(value: Any, depth: int = 2) -> bool:
     return isinstance(value, bool) or _is_number(value)
 
 
-def _is_turn(name: str, value: Any) -> bool:
-    """A quaternion has to be one: zero turns into NaN where it is normalised."""
+def _is_rotation(name: str, value: Any) -> bool:
+    """Whether a quaternion has length 1: zero would become NaN where it is normalised. True for other fields."""
     return name != "wxyz" or abs(math.hypot(*value) - 1) < 0.01
 
 
@@ -251,7 +251,7 @@ def _same_kind(value: Any, now: Any) -> bool:
 
 
 class Rules:
-    """What all windows of a studio are measured by, and what was refused so far."""
+    """The rules for all windows of a studio, and what was refused so far."""
 
     def __init__(self, schema: Schema, upload_limit: int, on_refused: Callable[[object, str], None]) -> None:
         self.schema = schema
@@ -335,5 +335,5 @@ class GuardedConnection:
         await self._inner.send(message)
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
-        """Close the window's line."""
+        """Close the connection."""
         await self._inner.close(code, reason)

@@ -1,4 +1,4 @@
-"""Opens the studio's page: on this machine alone unless asked otherwise, and then only for those who have the token."""
+"""Opens the studio's page: on this machine only unless asked otherwise, and then only for those who have the token."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from vertebra.errors import StudioError
-from vertebra.studio.serving.gate import Gate, House, Page, checked_token, make_token
+from vertebra.studio.serving.gate import Gate, GateSettings, Page, checked_token, make_token
 
 if TYPE_CHECKING:
     import viser
@@ -30,7 +30,7 @@ def resolved(host: str) -> tuple[socket.AddressFamily, str]:
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError):
-        raise StudioError("host", f"no address is known for {host!r}; use 127.0.0.1 or an address of yours") from None
+        raise StudioError("host", f"no address is known for {host!r}; use 127.0.0.1 or one of this machine") from None
     family, _, _, _, place = found[0]
     return family, str(place[0])
 
@@ -60,11 +60,11 @@ def _listen(family: socket.AddressFamily, address: str, port: int) -> socket.soc
     try:
         return socket.create_server((address, port), family=family)
     except PermissionError:
-        raise StudioError("port", f"{port} needs the rights of an administrator; use one above 1023") from None
+        raise StudioError("port", f"{port} needs administrator rights; use one above 1023") from None
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise StudioError("port", f"{port} is taken by another program; use another, or none to find one") from None
-        raise StudioError("host", f"cannot listen on {address}: {error.strerror}; use an address of yours") from None
+        raise StudioError("host", f"cannot listen on {address}: {error.strerror}; use one of this machine") from None
 
 
 def shown_host(address: str) -> str:
@@ -96,7 +96,7 @@ UPLOAD_LIMIT = 1_000_000
 
 @dataclass(frozen=True)
 class Access:
-    """Where the studio listens, and who may come in."""
+    """Where the studio listens, and who is let in."""
 
     host: str = "127.0.0.1"
     """Name or address to listen on; 0.0.0.0 for all networks, which takes a token."""
@@ -111,14 +111,13 @@ class Server:
 
     def __init__(self, server: viser.ViserServer, serve: GuardedServe) -> None:
         self.viser, self._serve = server, serve
-        house = serve.gate.house
-        self.port = house.port
+        settings = serve.gate.settings
+        self.port = settings.port
         """Where it listens."""
-        self.token = house.token
+        self.token = settings.token
         """What windows have to show; None on this machine alone."""
-        self.url = f"http://{shown_host(house.address)}:{house.port}/" + (
-            f"?token={house.token}" if house.token else ""
-        )
+        query = f"?token={settings.token}" if settings.token else ""
+        self.url = f"http://{shown_host(settings.address)}:{settings.port}/{query}"
         """The address to open, with the token if there is one."""
         # Viser stops itself at exit too, but prints; ours comes first.
         atexit.register(self.stop)
@@ -188,7 +187,7 @@ def open_server(
     sock = listening_socket(access.host, access.port)
     address, port = sock.getsockname()[:2]
     outside = not is_loopback(address)
-    house = House(address, port, token or (make_token() if outside else None), outside, page, on_state)
+    settings = GateSettings(address, port, token or (make_token() if outside else None), outside, page, on_state)
 
     def refused(connection: object, reason: str) -> None:
         number = client_id_of(server, connection)
@@ -197,7 +196,7 @@ def open_server(
             client.add_notification("The file was not taken", reason, color="red")
 
     rules = Rules(Schema(message_types(ALLOWED)), upload_limit, refused)
-    serve = GuardedServe(sock, Gate(house, lambda: len(serve.connections)), rules)
+    serve = GuardedServe(sock, Gate(settings, lambda: len(serve.connections)), rules)
     try:
         server = start_viser(label, serve)
     except BaseException:

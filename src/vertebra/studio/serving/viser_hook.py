@@ -1,4 +1,4 @@
-"""All that touches viser's inner parts: its server, started on our socket with our gate before it; its widgets, its
+"""All that touches viser's internals: its server, started on our socket with our gate before it; its widgets, its
 kinds of messages and its page.
 
 Viser has no place for a gate, so the one call by which it opens its port (`websockets.asyncio.server.serve`) is
@@ -32,7 +32,7 @@ from vertebra.studio.serving.messages import LARGEST_PICTURE, GuardedConnection,
 _LOCK = threading.RLock()
 _log = logging.getLogger("vertebra.studio")
 _wire_log = logging.getLogger("vertebra.studio.wire")
-_wire_log.disabled = True  # strangers' junk is counted, not logged
+_wire_log.disabled = True  # malformed requests are counted, not logged
 Handler = Callable[[Any], Awaitable[None]]
 
 
@@ -53,7 +53,7 @@ class GuardedServe:
         options.update(
             sock=self.sock,
             process_request=self._answer,
-            process_response=self._dress,
+            process_response=self._add_headers,
             max_size=LARGEST_PICTURE,
             logger=_wire_log,
             server_header=None,
@@ -82,7 +82,7 @@ class GuardedServe:
     async def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
         return await self.gate.answer(request)
 
-    def _dress(self, connection: ServerConnection, request: Request, response: Response) -> None:
+    def _add_headers(self, connection: ServerConnection, request: Request, response: Response) -> None:
         add_security_headers(response.headers)
 
     def _count_failure(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -90,11 +90,11 @@ def _ghost(shape: Shape) -> Floats | None:
     """What the same tensions give without gravity; loads stay."""
     if not shape.gravity.any() or shape.status == Status.NO_EQUILIBRIUM:
         return None
-    light = shape_from_tensions(
+    weightless = shape_from_tensions(
         shape.robot, shape.tensions_at_base, gravity=np.zeros(3), loads=shape.loads, friction=shape.friction or 0.0,
         closure=shape.closure, check=False,
     )  # fmt: skip
-    return light.frames if light.status == Status.SOLVED else None
+    return weightless.frames if weightless.status == Status.SOLVED else None
 
 
 def pose(robot: Robot, settings: ShapeSettings) -> Floats:

@@ -29,7 +29,7 @@ MOST_LOADS = 4
 MOST_SLIDERS = 40
 """More joints than this have one slider together."""
 LEAN = 0.3
-"""Share by which the tightest cable is pulled more to begin with."""
+"""Share by which the tightest cable is above the usual tension to begin with."""
 
 
 def usual_tension(robot: Robot) -> float:

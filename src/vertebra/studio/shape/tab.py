@@ -153,11 +153,11 @@ class Loads:
         async def dragged(event: Any) -> None:
             place = np.array(row.grip.position)
             row.dragged = event.phase != "end"
-            self._studio.loop.post(id(row.grip), lambda: self._studio.act(lambda: self._pulled(row, place)))
+            self._studio.loop.post(id(row.grip), lambda: self._studio.act(lambda: self._dragged_to(row, place)))
 
         row.grip.on_update(dragged)
 
-    def _pulled(self, row: _Row, place: Floats) -> None:
+    def _dragged_to(self, row: _Row, place: Floats) -> None:
         """The head of an arrow has been dragged to `place`."""
         if self._shape is None or row not in self._rows or not np.isfinite(place).all():
             return
@@ -197,11 +197,6 @@ class ShapeTab(Tab[ShapeSettings]):
     def shape(self) -> Shape | None:
         """The shape that is shown, when it is solved."""
         return self.answer.shape if self.answer is not None and self.answer.shape.status == Status.SOLVED else None
-
-    @property
-    def tensions(self) -> tuple[float, ...]:
-        """N, of the sliders; empty for robots whose shape no cable law gives."""
-        return () if self.form is None or not self._statics else tuple(self.form.value("tensions"))
 
     # Controls -------------------------------------------------------------------------------------------------------
 
@@ -256,7 +251,7 @@ class ShapeTab(Tab[ShapeSettings]):
 
     def shown(self) -> None:
         settings = self.settings()
-        self._show_pose(settings) if not self._statics else self._show_shape(settings)
+        self._show_shape(settings) if self._statics else self._show_pose(settings)
 
     def _show_shape(self, settings: ShapeSettings) -> None:
         robot = self.studio.robot
@@ -265,7 +260,7 @@ class ShapeTab(Tab[ShapeSettings]):
                 robot, gravity=gravity_of(robot, settings), friction=None if settings.friction else 0.0
             )
         answer = solve(robot, settings, self._path if settings.history else None)
-        lost = answer.shape.status == Status.NO_EQUILIBRIUM and self.answer is not None
+        lost = answer.shape.status == Status.NO_EQUILIBRIUM
         drawn = self.answer if lost and self.answer is not None else answer
         self.answer, shape = drawn, drawn.shape
         highest = brightest(shape.tensions_at_base)

@@ -64,7 +64,7 @@
 
   function showOverlay(shown) {
     const overlay = document.getElementById("vertebra-drop") ?? element("vertebra-drop", "status");
-    overlay.textContent = "Drop a robot file";
+    overlay.textContent = "Drop a robot file or a saved state";
     overlay.hidden = !shown;
   }
 

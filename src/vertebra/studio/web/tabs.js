@@ -1,4 +1,4 @@
-// Tells people who do not see the page which of its buttons are tabs, and which tab is chosen; copies the link.
+// Tabs, folders and sliders of viser's page for screen readers and the keyboard; copies the link.
 (() => {
   "use strict";
 
@@ -23,7 +23,7 @@
     }
   }
 
-  // The small tools of viser's panel have pictures only; names for who cannot see them.
+  // The small tools of viser's panel have pictures only; names for those who cannot see them.
   function nameButtons() {
     for (const button of document.querySelectorAll("button:not([aria-label])")) {
       if (!button.textContent.trim() && button.title) button.setAttribute("aria-label", button.title);
@@ -79,7 +79,7 @@
     });
   }).observe(document, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-mode"] });
 
-  // Left and right arrows walk along the tabs, as everywhere else.
+  // Left and right arrows move between the tabs, as everywhere else.
   addEventListener("keydown", (event) => {
     const tab = event.target;
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
