@@ -841,7 +841,7 @@ MISTAKES = {
     "export": "hu2023-planar | hu2023-planar --to sdf | nowhere --to urdf | hu2023-planar --to urdf --out no/a.urdf",
     "robots": """show | check | show hu2023-protype | show cai2023 --bend '1 deg' | show cai2023 --out a.gif
         show words.txt | show cai2023 --out a | check nowhere.yaml | show hu2023-planar --bend '1,2 deg' --out a.svg
-        schema --out no/a.json | show hu2023-planar --bend '10 deg,95 deg,0,0,-2' --out a.svg
+        schema --out no/a.json | show hu2023-planar --bend '10 deg,95 deg,0,0,-2 rad' --out a.svg
         show cai2023 --file --out a.json""",
     "sense": f"""| dbc | dbc --sensors 3 --out a.dbc | dbc --sensors 200 | dbc --sensors 0 | dbc --out a.txt
         convert {RUN} a.mcap | convert none.blf a.log | convert {RUN} {RUN} --overwrite | convert {RUN} a.txt

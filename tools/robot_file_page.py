@@ -55,7 +55,7 @@ PLAIN = {
     "linear_density": "Mass per length, for the weight of the cable in the gaps.",
     "recess": "How far the holes lie behind the face, or behind the apex of a rolling arc.",
     "base": "What the robot stands on.",
-    "tip": "The point that the robot is made for.",
+    "tip": "The tip: a point on the axis of the last link.",
 }
 """Meanings of fields whose name says enough for the source."""
 

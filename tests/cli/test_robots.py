@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 
-import numpy as np
 import pytest
 import yaml
 
 import vertebra as vb
-from vertebra.cli.answer import CommandError
-from vertebra.cli.robots import parse_bend
 from vertebra.robot import json_schema
 from vertebra.robot.reading import preset_text
 
@@ -94,7 +90,7 @@ def test_out_writes_a_picture(vertebra, tmp_path: Path, suffix: str) -> None:
 def test_a_pose_beyond_the_limit_is_noted(vertebra, tmp_path: Path) -> None:
     path = str(tmp_path / "figure.html")
     assert "note" not in vertebra("robots", "show", "hu2023-planar", "--bend", "90 deg", "--out", path).err
-    ran = vertebra("robots", "show", "hu2023-planar", "--bend", "10 deg,95 deg,0,0,-2", "--out", path)
+    ran = vertebra("robots", "show", "hu2023-planar", "--bend", "10 deg,95 deg,0,0,-2 rad", "--out", path)
     assert ran.code == 0
     assert "joint 2 is bent beyond the limit" in ran.err
     assert "1 more" in ran.err
@@ -105,14 +101,19 @@ def test_bend_without_a_picture_is_refused(vertebra, tmp_path: Path) -> None:
     assert vertebra("robots", "show", "cai2023", "--bend", "1 deg", "--out", str(tmp_path / "a.yaml")).code == 2
 
 
-def test_parse_bend() -> None:
-    np.testing.assert_allclose(parse_bend("15 deg", 3), [math.radians(15.0)] * 3, rtol=1e-15)
-    np.testing.assert_allclose(parse_bend("10 deg, -0.5,0.25 rad", 3), [math.radians(10.0), -0.5, 0.25])
-    for wrong in ("15 mm", "", "1,,2", "nan", "fifteen"):
-        with pytest.raises(CommandError):
-            parse_bend(wrong, 3)
-    with pytest.raises(CommandError, match="or 3 separated by commas; found 2"):
-        parse_bend("1, 2", 3)
+def test_one_unit_behind_the_last_bend_is_for_all(vertebra, tmp_path: Path) -> None:
+    first, second = tmp_path / "a.svg", tmp_path / "b.svg"
+    for path, bend in ((first, "5, 10, 15, -5, -10 deg"), (second, "5 deg, 10 deg, 15 deg, -5 deg, -10 deg")):
+        assert vertebra("robots", "show", "hu2023-planar", "--bend", bend, "--out", str(path)).code == 0
+    robot_lines = [path.read_text().split("bent", 1)[1].splitlines()[1:] for path in (first, second)]
+    assert robot_lines[0] == robot_lines[1]
+
+
+@pytest.mark.parametrize("bend", ["15 mm", "", "1,,2", "nan", "fifteen", "0.1, 0.2", "10 deg, -0.5, 0, 0, 0"])
+def test_bends_that_are_refused(vertebra, tmp_path: Path, bend: str) -> None:
+    ran = vertebra("robots", "show", "hu2023-planar", "--bend", bend, "--out", str(tmp_path / "a.svg"))
+    assert ran.code == 2
+    assert "--bend" in ran.err
 
 
 def test_check_good_files(vertebra) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vertebra.cli.answer import AsJson, CommandError, answer, plain, problem_records, require_suffix
+from vertebra.cli.options import ANGLE, one_or_each
 from vertebra.errors import DescriptionError
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def show(
         answer(replace(report, record=lambda: record, texts={}, tables=tuple, text=lambda: text), out, as_json)
         return
     require_suffix(out, FILES)
-    angles = None if bend is None else parse_bend(bend, model.freedoms)
+    angles = None if bend is None else one_or_each("--bend", bend, ANGLE, model.freedoms, "joint coordinate")
     words = f", bent {bend.strip()}" if bend is not None and len(bend) < 40 else ""
     answer(robot_report(model, angles, model.name + words), out, as_json)
 
@@ -83,21 +84,6 @@ def _text_of(name_or_file: str) -> str:
     if name_or_file in preset_names():
         return preset_text(name_or_file)
     return Path(name_or_file).read_text(encoding="utf-8-sig")
-
-
-def parse_bend(text: str, count: int) -> list[float]:
-    """Joint coordinates in rad from "15 deg" (for all) or a comma-separated list of `count`."""
-    from vertebra.robot.units import UnitError, to_si
-
-    try:
-        angles = [to_si(part.strip(), "rad", "15 deg") for part in text.split(",")]
-    except UnitError as error:
-        raise CommandError(f"--bend {text!r}: {error}") from None
-    if len(angles) == 1:
-        return angles * count
-    if len(angles) != count:
-        raise CommandError(f"--bend: give one angle for all, or {count} separated by commas; found {len(angles)}")
-    return angles
 
 
 @app.command()

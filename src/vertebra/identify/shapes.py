@@ -59,9 +59,6 @@ class UnsolvedRow(VertebraError):  # noqa: N818 - like the errors of the solvers
             "(NAME=START), or leave it out"
         )
 
-    def __reduce__(self) -> tuple[type[UnsolvedRow], tuple[int, int, VertebraError]]:
-        return type(self), (self.row, self.line, self.cause)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ShapeData:

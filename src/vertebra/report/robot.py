@@ -184,7 +184,7 @@ def sections(robot: Robot) -> Facts:
     """Joints, section by section."""
     rows = []
     for index, (section, (first, last)) in enumerate(zip(robot.description.sections, _ranges(robot), strict=True)):
-        azimuth = degrees(section.azimuth) if section.azimuth else "both ways"
+        azimuth = degrees(section.azimuth) if section.azimuth else "any direction"
         rows.append((str(index + 1), _span(first, last), section.joint.kind, _joint_text(section.joint), azimuth))
     return Facts("Joints", ("section", "joints", "kind", "dimensions", "bend azimuth [deg]"), tuple(rows))
 

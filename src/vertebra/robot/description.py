@@ -366,7 +366,9 @@ class Section(Model):
                 "azimuth", f"{self.joint.kind} joints need the direction they bend toward, such as [0 deg, 90 deg]"
             )
         if not mirror and self.azimuth is not None:
-            raise _wrong("azimuth", f"{self.joint.kind} joints bend both ways and take no azimuth; leave it out")
+            raise _wrong(
+                "azimuth", f"{self.joint.kind} joints bend in every direction and take no azimuth; leave it out"
+            )
         if self.joint.kind == "ball" and self.link.channel is None:
             raise _wrong("link.channel", "ball links need the length of their cable channel, such as 3.3 mm")
         if self.joint.kind != "ball" and self.link.channel is not None:
@@ -384,7 +386,7 @@ class Base(Model):
 
 
 class Tip(Model):
-    """The point that does the robot's work."""
+    """The tip: a point on the axis of the last link."""
 
     length: Position = 0.0
     """Beyond the last link's far face; negative for a point inside the last link."""
