@@ -174,7 +174,9 @@ def allowed(pair: SnakePair, state: PairState) -> tuple[str, ...]:
     """Names of the steps that are possible now, but for limits of joints and forces."""
     steps = [kind(snake) for snake in Snake for kind in VERBS.values()]
     names = [str(step) for step in steps if not why_not(pair, state, step)]
-    return (*names, *["steer"] * (not why_not(pair, state, Steer(0.0, 0.0))))
+    if not why_not(pair, state, Steer(0.0, 0.0)):
+        names.append("steer")
+    return tuple(names)
 
 
 def undo(state: PairState, step: Step) -> tuple[Step, ...]:
