@@ -6,13 +6,15 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Tests of one file share one worker, and so what they start once: a browser, a studio, a paper's results.
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 KERNELS := $(shell find src/vertebra/mechanics -name '*.py') src/vertebra/papers/hu2023/literal.py
+STARTED := $(shell date +%s)
 
-.PHONY: demo test check bench soak docs generated format clean
+.PHONY: demo test check bench soak docs wheel generated format clean
 
-demo: $(VENV)/kernels
+demo: $(VENV)/runtime
 	@mkdir -p build
+	@echo "Predicting the shapes of the robots that Hu 2023 built and measured ..."
 	$(BIN)/vertebra papers hu2023 --experiments --out build/demo.html
-	@echo "Open build/demo.html in a browser to turn the predicted shapes."
+	@echo "Done in $$(( $$(date +%s) - $(STARTED) )) s. Open build/demo.html in a browser to turn the predicted shapes."
 
 test: $(VENV)/dev $(VENV)/kernels $(VENV)/browser
 	$(PYTEST)
@@ -33,6 +35,10 @@ docs: $(VENV)/dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir build/site
 	@echo "Open build/site/index.html in a browser."
 
+# With the kernels compiled: the first answer after installing it does not wait.
+wheel: $(VENV)/dev
+	$(BIN)/python -m tools.wheel dist
+
 generated: $(VENV)/dev $(VENV)/kernels
 	$(BIN)/python -m tools.generate
 
@@ -49,14 +55,15 @@ $(BIN)/python:
 	  || { echo "Vertebra needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
+# The demo's page needs the extra `pages` and no other.
 $(VENV)/runtime: $(BIN)/python pyproject.toml constraints.txt
-	@echo "Installing Vertebra and what it needs into $(VENV) ..."
-	$(PIP) install --constraint constraints.txt --editable .
+	@echo "Installing Vertebra and what the demo needs into $(VENV) ..."
+	$(PIP) install --constraint constraints.txt --editable '.[pages]'
 	@touch $@
 
 $(VENV)/dev: $(VENV)/runtime
 	@echo "Installing the tools for tests and checks into $(VENV) ..."
-	$(PIP) install --constraint constraints.txt --editable '.[dev,sense,studio]'
+	$(PIP) install --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
 # The tests that look at pages need one; they say so when there is none.
@@ -64,6 +71,8 @@ $(VENV)/browser: $(VENV)/dev tests/browsers.py
 	$(BIN)/python -m tests.browsers
 	@touch $@
 
+# Only to spare the tests the wait: whoever calls a kernel first compiles it.
 $(VENV)/kernels: $(VENV)/runtime $(KERNELS)
-	$(BIN)/python -m vertebra.warmup
+	@echo "Compiling all kernels ..."
+	$(BIN)/vertebra warmup
 	@touch $@

@@ -14,6 +14,7 @@ VertebraError
  +-- PoseError          recordings give no calibration: which pose, sensor or joint, what to do
  +-- HilError           a run with a virtual robot failed: the last output of the process
  +-- StudioError        the studio cannot open, or refuses a file: which setting or file, what to do
+ +-- MissingPackage     an answer needs a package that is not installed: which one, and the extra that brings it
 
 Errors of a solver carry its last result as ``result``.
 """
@@ -237,3 +238,20 @@ class StudioError(VertebraError):
     def __init__(self, field: str, message: str) -> None:
         self.field, self.message = field, message
         super().__init__(f"{field}: {message}")
+
+
+EXTRAS = {
+    "plotly": ("pages", "HTML pages"),
+    "matplotlib": ("pictures", "Pictures"),
+    "netCDF4": ("netcdf", "NetCDF files"),
+}
+"""Packages that only some answers need: the extra that brings each, and what it is for."""
+
+
+class MissingPackage(VertebraError, ImportError):  # noqa: N818
+    """An answer needs a package that the plain installation leaves out."""
+
+    def __init__(self, package: str) -> None:
+        extra, what = EXTRAS[package]
+        super().__init__(f'{what} need {package}; run: pip install "vertebra[{extra}]"')
+        self.package = package

@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import shutil
-import subprocess
-import sys
-from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -21,8 +15,8 @@ from vertebra.locked import best as pushes
 from vertebra.locked import chain as locked_chain
 from vertebra.locked import map as payload_map
 from vertebra.locked import payload as limit
-from vertebra.mechanics.compiled import _readable, kernel
-from vertebra.mechanics.kernels.cables import measure_segments, mirror_segment
+from vertebra.mechanics.compiled import kernel
+from vertebra.mechanics.kernels.cables import measure_segments
 from vertebra.mechanics.kernels.describe import describe_shape, find_shapes, find_tip, locate_masses
 from vertebra.mechanics.kernels.joints import frames_and_jacobian
 from vertebra.mechanics.kernels.newton import find_shape, inspect_pose
@@ -247,34 +241,3 @@ def test_one_compiled_version_of_each_payload_kernel_serves_all_questions():
     vb.best_tensions(SNAKE, (bends, bends), "worst", (30, 35))
     for name, module in PAYLOADS.items():
         assert len(getattr(module, name).signatures) == 1, name
-
-
-def test_a_kernel_is_stale_when_any_kernel_file_changes(tmp_path):
-    # numba alone looks only at the file of the function itself, not at the files of the functions it calls.
-    package = tmp_path / "vertebra"
-    shutil.copytree(Path(vb.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    code = "import vertebra as vb; print(vb.Pose(vb.load('hu2023-planar'), [0.3] * 5).frames[-1, 0, 3])"
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    environment.pop("NUMBA_CACHE_DIR", None)
-
-    def answer():
-        out = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-        return float(out.stdout)
-
-    before = answer()
-    law = package / "mechanics" / "kernels" / "joints.py"
-    law.write_text(law.read_text().replace("s = size * sin_half", "s = 2.0 * size * sin_half"))
-    assert answer() != before
-
-
-def test_an_index_of_another_version_is_compiled_anew():
-    """Indices name the classes of arguments; one that has moved since must not stop the program."""
-
-    def from_another_version():
-        raise AttributeError("'dict' object has no attribute 'append'")
-
-    assert _readable(from_another_version)() == {}
-    assert _readable(lambda: {"signature": "file"})() == {"signature": "file"}
-    cache_file = mirror_segment._cache._cache_file
-    with mock.patch("pickle.loads", side_effect=AttributeError):
-        assert cache_file._load_index() == {}

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numba.core.runtime import _nrt_python, rtsys
 
 import vertebra as vb
 from vertebra.papers.hu2023 import literal as gauss_seidel
@@ -244,23 +243,6 @@ def changed(**parts):
 def test_robots_of_another_form_are_refused(robot):
     with pytest.raises(vb.InputError, match=robot.name):
         literal_robot(robot)
-
-
-def allocations(sweeps: int) -> int:
-    literal_shape(PROTOTYPE, *HANGING, omega=1.0, most_sweeps=sweeps)
-    before = rtsys.get_allocation_stats()
-    literal_shape(PROTOTYPE, *HANGING, omega=1.0, most_sweeps=sweeps)
-    return rtsys.get_allocation_stats().alloc - before.alloc
-
-
-def test_sweeps_allocate_nothing():
-    enabled = _nrt_python.memsys_stats_enabled()
-    _nrt_python.memsys_enable_stats()
-    try:
-        assert allocations(3) == allocations(300) > 0
-    finally:
-        if not enabled:
-            _nrt_python.memsys_disable_stats()
 
 
 def test_one_compiled_version():

@@ -24,6 +24,7 @@ from vertebra.cli.shape import shape
 from vertebra.cli.simulate import simulate
 from vertebra.cli.studio import studio
 from vertebra.cli.tensions import tensions
+from vertebra.cli.warmup import warmup
 from vertebra.errors import VertebraError
 
 WRONG = 2
@@ -49,6 +50,7 @@ app.command()(simulate)
 app.command()(follow)
 app.command()(export)
 app.command()(studio)
+app.command()(warmup)
 
 
 def _print_version(asked: bool) -> None:

@@ -10,11 +10,9 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
-import plotly
-import plotly.io
-from plotly.offline import get_plotlyjs
 
 from vertebra import __version__
+from vertebra.errors import MissingPackage
 from vertebra.report.document import (
     Box,
     Chapter,
@@ -31,6 +29,13 @@ from vertebra.report.document import (
 from vertebra.report.panels import Panel, panel_figure
 from vertebra.report.plotly import scene_figure
 from vertebra.report.scene import Scene
+
+try:
+    import plotly
+    import plotly.io
+    from plotly.offline import get_plotlyjs
+except ModuleNotFoundError:
+    raise MissingPackage("plotly") from None
 
 LIGHT = {
     "ink": "#1d232a",

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
+from vertebra.errors import MissingPackage
 from vertebra.mechanics.kinematics import Pose
 from vertebra.report.document import Figures
 from vertebra.report.meshes import Mesh, face_depth, joined, link_mesh, solid_between
@@ -34,6 +34,11 @@ from vertebra.report.scene import (
 )
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
+
+try:
+    import plotly.graph_objects as go
+except ModuleNotFoundError:
+    raise MissingPackage("plotly") from None
 
 LIGHT = {"ambient": 0.8, "diffuse": 0.7, "specular": 0.05, "roughness": 0.9, "fresnel": 0.1}
 PLACE = "(%{x:.2f}, %{y:.2f}, %{z:.2f}) mm<extra></extra>"

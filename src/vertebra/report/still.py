@@ -7,14 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
-from mpl_toolkits.mplot3d import proj3d  # type: ignore[import-untyped]
-from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 
+from vertebra.errors import MissingPackage
 from vertebra.report.meshes import Mesh
 from vertebra.report.panels import DASHES, Panel, panel_still
 from vertebra.report.scene import (
@@ -29,6 +24,16 @@ from vertebra.report.scene import (
     cable_style,
 )
 from vertebra.robot.tables import Floats
+
+try:
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+    from mpl_toolkits.mplot3d import proj3d  # type: ignore[import-untyped]
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
+except ModuleNotFoundError:
+    raise MissingPackage("matplotlib") from None
 
 LEAST_SHARE = 0.3
 """No side of the box is shorter than this share of the longest, so that tick labels fit."""

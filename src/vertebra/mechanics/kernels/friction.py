@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from vertebra.mechanics.compiled import inner, kernel, merged
+from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.kernels.algebra import added, cross_product, dot, mixed, moved, read, scaled, write
 from vertebra.mechanics.kernels.cables import across_mirror
 from vertebra.mechanics.kernels.joints import mirror_law
@@ -111,7 +111,7 @@ def grip_at(laws, curves, k, q, sin_half, cos_half):
     return u, half * (slope * sine + mu * cos_half), False
 
 
-@merged
+@inner
 def fill_bends(joints, links, q, at_discs, bends):
     """What the cables need to know of each joint, once for all of them."""
     for j in range(joints.shape[0]):
@@ -129,7 +129,7 @@ def fill_bends(joints, links, q, at_discs, bends):
         bends[j, BEND_STIFFNESS] = 0.0
 
 
-@merged
+@inner
 def slip_along(cable, segments, laws, history, k, softness, bends, grip):
     """From the end of cable k to the base: D and s of every disc, l' and moment arm of every segment.
 
@@ -152,7 +152,7 @@ def slip_along(cable, segments, laws, history, k, softness, bends, grip):
     return drawn, straight
 
 
-@merged
+@inner
 def grip_along(cable, laws, curves, k, softness, q, bends, grip):
     """From the base to the end of cable k: tension over that at the base, and the parts of its logarithmic
     derivative (theory 4.3).
@@ -188,7 +188,7 @@ def grip_along(cable, laws, curves, k, softness, q, bends, grip):
     return locked, touchy
 
 
-@merged
+@inner
 def pull_along(cable, segments, k, column, tension, bends, grip, state, wide):
     """Sums of tensions as `gather_tensions` makes them, and the two columns of cable k in the stiffness.
 
@@ -209,7 +209,7 @@ def pull_along(cable, segments, k, column, tension, bends, grip, state, wide):
         wide[WIDE_U_LOW, j, column], wide[WIDE_V_LOW, j, column] = own + grip[GRIP_PAST, k, j], torque
 
 
-@merged
+@inner
 def stretch_along(cable, k, column, rest, rate, length, bends, grip, wide):
     """Tension at the base of an elastic cable of given length, whose mean tension stretches it; its column in the
     stiffness. Returns the tension in N, the energy stored in J, and the round-off of joint torques in N*m."""

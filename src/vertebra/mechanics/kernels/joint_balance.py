@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from vertebra.mechanics.compiled import kernel, merged
+from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.kernels.link_tensions import LARGE
 from vertebra.mechanics.kernels.programmes import FOUND, KEPT, ActiveSet, Polyhedron, nearest_point, rebuild_factors
 from vertebra.mechanics.layout import ACTIVE_WHICH, WORK_POINT
@@ -81,7 +81,7 @@ def balance_joints(
             first += last_links[k]
 
 
-@merged
+@inner
 def fill_balance_programme(
     last_links, low, high, arms, torques, along, grips, unit, weight, best, weights, G, lower, upper
 ):

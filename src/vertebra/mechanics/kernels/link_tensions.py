@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from vertebra.mechanics.compiled import inlined, inner, kernel, merged
+from vertebra.mechanics.compiled import inlined, inner, kernel
 from vertebra.mechanics.kernels.algebra import dot, mixed, read
 from vertebra.mechanics.kernels.cables import mirror_segment
 from vertebra.mechanics.kernels.programmes import FOUND, UNDECIDED, ActiveSet, Polyhedron, least_cost
@@ -123,7 +123,7 @@ def solve_programme(joint, n, rows, size, x, programme, factors):
                 low[n + i] += max(missing, 0.0)
 
 
-@merged
+@inner
 def fill_plain(joint, programme):
     """The programme in which nothing gives way, with the box cone; returns how many rows, and the size of the numbers.
 
@@ -203,7 +203,7 @@ def normal_forces(joint, x):
     return 0.5 * (total + tilt), 0.5 * (total - tilt)
 
 
-@merged
+@inner
 def cone_cut(joint, limit_1, limit_2, extra):
     """Tangent plane of the true cone at friction limits mu N_i: by how much the axial force is missed, N, and g_1, g_2,
     h of the half space g_1 mu N_1 + g_2 mu N_2 >= h that contains the cone but not this point.
@@ -242,7 +242,7 @@ NO_GIVE = 1e-9
 """N; giving way by less than this is round-off, and the problem has an answer."""
 
 
-@merged
+@inner
 def relax_link(joint, size, x, amounts, programme, factors):
     """Write `amounts` (8,), N and N*m, by which constraints must give way, and the nearest tensions, x.
 
@@ -275,7 +275,7 @@ def relax_link(joint, size, x, amounts, programme, factors):
         attempt += 1
 
 
-@merged
+@inner
 def fill_relaxed(joint, programme):
     """Rows and bounds; returns how many rows, and the length in m that turns the torque's give-way into N*m."""
     G, low, high, _ = programme

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from vertebra.mechanics.compiled import inner, kernel, merged
+from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.kernels.cables import TOUCH, across_mirror, mirror_segment
 from vertebra.mechanics.kernels.equilibrium import (
     Statics,
@@ -287,7 +287,7 @@ def is_conservative(gravity, loads, heavy_cables):
     return conservative
 
 
-@merged
+@inner
 def statics_problem(joints, links, cables, segments, gravity, loads, rest, rate, friction, state):
     """The problem that entry kernels receive as flat arguments, since groups made in Python cost more than a solve;
     writes the masses of the links into `state`."""
@@ -299,7 +299,7 @@ def statics_problem(joints, links, cables, segments, gravity, loads, rest, rate,
     )  # fmt: skip
 
 
-@merged
+@inner
 def search_along_step(problem, friction, exact, leaving, slope, tensions, q, start, work):
     """Go along the step in `state` as far as it helps.
 
@@ -339,7 +339,7 @@ def search_along_step(problem, friction, exact, leaving, slope, tensions, q, sta
     return False, clamped
 
 
-@merged
+@inner
 def find_equilibrium(problem, friction, tensions, by_norm, use_start, q, start, work):
     """Find an equilibrium, into `q` (from `q` itself with `use_start`); returns SETTLED, STALLED or BEYOND.
 

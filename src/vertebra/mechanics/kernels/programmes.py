@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vertebra.mechanics.compiled import inner, kernel, merged
+from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.layout import (
     ACTIVE_SIDE,
     ACTIVE_WHICH,
@@ -104,7 +104,7 @@ def nearest_point(polyhedron, tolerance, x, factors):
     return status
 
 
-@merged
+@inner
 def most_violated(polyhedron, tolerance, mark, x):
     """Number, side and distance of the constraint that x breaks most; -1 where it breaks none."""
     n, rows, G, low, high = polyhedron
@@ -283,7 +283,7 @@ IDLE = 8
 """Steps without gain after which the point is taken for an optimum."""
 
 
-@merged
+@inner
 def least_cost(polyhedron, cost, size, x, factors):
     """Write x with the least cost.x, and among those the least |x|; FOUND, EMPTY or UNDECIDED.
 

@@ -8,7 +8,7 @@ more each) take the wide sweep.
 
 from __future__ import annotations
 
-from vertebra.mechanics.compiled import inner, kernel, merged
+from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.kernels.algebra import added, cross_product, dot, moved, read, write
 from vertebra.mechanics.layout import (
     STATE_AXIS,
@@ -145,7 +145,7 @@ def clear_table(table):
             table[i, m] = 0.0
 
 
-@merged
+@inner
 def first_reader(wide, column):
     """Joint nearest the base that reads a column of what the sweep carries; the number of joints if none does. The
     column of a cable that slips in all its holes is never read."""
@@ -155,7 +155,7 @@ def first_reader(wide, column):
     return j
 
 
-@merged
+@inner
 def columns_in_use(wide, j, active):
     """Number of columns up to the last that anything from joint j on has put something into: cables that end farther
     out come first."""

@@ -1,6 +1,6 @@
 """The paper's algorithm as printed, equation by equation, in the paper's own frames; compiled.
 
-It shares nothing with `vertebra.mechanics`, so that the two can check each other. Frames (Section 2.1.1): link i
+It shares no formula with `vertebra.mechanics`, so that the two can check each other. Frames (Section 2.1.1): link i
 counts from 1, link 1 is fixed; its frame {i} sits at its mass centre with z toward the base and y along the line of
 contact with link i-1. "Top" is the face toward the base, "bottom" the one toward the tip. theta[i-2] is the
 bending angle between links i-1 and i.
@@ -9,21 +9,16 @@ bending angle between links i-1 and i.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError
+from vertebra.mechanics.compiled import kernel
 from vertebra.robot.description import RollingJoint
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-
-# One file holds all of these kernels, so numba's own check for a changed file is enough to renew its cache.
-_compile = njit(cache=True, error_model="numpy", nogil=True)
 
 Vector = tuple[float, float, float]
 Sums = tuple[float, float, float, float, float]
@@ -35,23 +30,19 @@ LEAST_OMEGA = 1.0 / 64.0
 """With a smaller omega the tip moves so little in a sweep that its change says nothing about the error."""
 
 
-def compiled(function: Callable[..., Any]) -> Any:
-    return _compile(function)
-
-
-@compiled
+@kernel
 def turn_y(c: float, s: float, v: Vector) -> Vector:
     """R_y of the angle with cosine `c` and sine `s`."""
     return c * v[0] + s * v[2], v[1], c * v[2] - s * v[0]
 
 
-@compiled
+@kernel
 def turn_z(c: float, s: float, v: Vector) -> Vector:
     """R_z of the angle with cosine `c` and sine `s`."""
     return c * v[0] - s * v[1], s * v[0] + c * v[1], v[2]
 
 
-@compiled
+@kernel
 def between_world_and_first(alpha: float, v: Vector) -> Vector:
     """Rz(pi - alpha_1) Ry(pi) of Section 3.1, which is its own inverse: from the world to {1} and back.
 
@@ -61,13 +52,13 @@ def between_world_and_first(alpha: float, v: Vector) -> Vector:
     return turned
 
 
-@compiled
+@kernel
 def orientation(i: int, alpha: float) -> float:
     """alpha_i of Section 3.2.2."""
     return alpha if i % 2 == 1 else -alpha
 
 
-@compiled
+@kernel
 def cable_sums(i: int, alpha: float, R: float, r: float, T: Floats) -> Sums:
     """What eqs 13, 14 and 16 need of the cables in link i.
 
@@ -91,7 +82,7 @@ def cable_sums(i: int, alpha: float, R: float, r: float, T: Floats) -> Sums:
     return total, along_x, along_y, top, bottom
 
 
-@compiled
+@kernel
 def bending_angle(a: float, b: float, c: float, previous: float) -> float:
     """The root of a sin(theta/2) + b cos(theta/2) + c = 0 (eq 16) within +-90 deg nearest `previous`; NaN if none."""
     sine = -c / math.hypot(a, b)
@@ -109,7 +100,7 @@ def bending_angle(a: float, b: float, c: float, previous: float) -> float:
     return best
 
 
-@compiled
+@kernel
 def update_gravity(theta: Floats, weight: Vector, alpha: float, G: Floats) -> None:
     """Algorithm 1: the weight of a link in every frame. All links weigh the same, so one walk of eq 15 serves all."""
     ca, sa = math.cos(alpha), math.sin(alpha)
@@ -120,7 +111,7 @@ def update_gravity(theta: Floats, weight: Vector, alpha: float, G: Floats) -> No
         G[i - 1, 0], G[i - 1, 1], G[i - 1, 2] = v
 
 
-@compiled
+@kernel
 def bending_angles(
     previous: Floats, G: Floats, alpha: float, R: float, L: float, odd: Sums, even: Sums, star: Floats
 ) -> bool:
@@ -176,7 +167,7 @@ def bending_angles(
     return True
 
 
-@compiled
+@kernel
 def tip_position(theta: Floats, alpha: float, R: float, L: float, base: float, tip: float) -> Vector:
     """Algorithm 3, eqs 18 to 20, from the tip inward; `base` is d_1 along z, `tip` how far it lies from {n}."""
     ca, sa = math.cos(alpha), math.sin(alpha)
@@ -191,7 +182,7 @@ def tip_position(theta: Floats, alpha: float, R: float, L: float, base: float, t
     return x, y, z + base
 
 
-@compiled
+@kernel
 def relax(
     alpha: float, R: float, L: float, r: float, base: float, tip: float, weight: Floats, T: Floats,
     omega: float, halve: bool, tolerance: float, most: int,
@@ -218,7 +209,8 @@ def relax(
         update_gravity(relaxed, wG, alpha, G)
         found = bending_angles(relaxed, G, alpha, R, L, odd, even, trial)
         if found:
-            theta[:], star[:] = relaxed, trial
+            for k in range(len(theta)):
+                theta[k], star[k] = relaxed[k], trial[k]
             q = tip_position(star, alpha, R, L, base, tip)
             change = math.sqrt((q[0] - p[0]) ** 2 + (q[1] - p[1]) ** 2 + (q[2] - p[2]) ** 2)
             p = q
@@ -238,7 +230,7 @@ def relax(
 # The paper's own method for the shape of its robot: nonlinear Gauss-Seidel with relaxation.
 #
 # It is slower than `vertebra.shape_from_tensions` and may not converge; it is here to check that solver, and to be
-# compared with it. Nothing in it comes from `vertebra.mechanics`.
+# compared with it. Only the way of compiling it comes from `vertebra.mechanics`.
 
 OUTCOMES = {
     CONVERGED: "the tip has come to rest",

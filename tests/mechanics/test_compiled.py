@@ -1,0 +1,144 @@
+"""How kernels are compiled: only those that are called, with a word to whoever waits, to the same bits either way."""
+
+import gc
+import io
+import os
+import subprocess
+import sys
+
+import pytest
+from numba.core.errors import TypingError
+from numba.core.registry import cpu_target
+from tests.mechanics.test_kernel_cache import kernels_in
+
+from vertebra.mechanics import compiled
+from vertebra.mechanics.compiled import LEAN, inner, kernel
+from vertebra.mechanics.kernels.newton import find_shape
+
+SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
+
+SHAPE_KERNELS = ["all_in_range", "describe_shape", "find_shape", "measure_segments", "walk_chain"]
+"""What the first answer of a newcomer waits for. Whoever adds one makes every newcomer wait longer."""
+
+
+def command(*words, cache, **environment):
+    code = "from vertebra.cli.main import run; run()"
+    around = os.environ | {"NUMBA_CACHE_DIR": str(cache)} | environment
+    out = subprocess.run(
+        [sys.executable, "-c", code, *words], env=around, capture_output=True, text=True, timeout=900
+    )  # fmt: skip
+    assert out.returncode == 0, out.stderr
+    return out
+
+
+def test_shape_and_demo_compile_only_what_they_call(tmp_path):
+    first = command("shape", "hu2023-prototype", "--tensions", "3,2,2,2", cache=tmp_path)
+    assert kernels_in(tmp_path) == SHAPE_KERNELS
+    assert "compiling statics (find_shape), once ... " in first.stderr
+    assert first.stderr.rstrip().endswith(" s")
+    demo = command("papers", "hu2023", "--experiments", "--out", str(tmp_path / "demo.html"), cache=tmp_path)
+    assert kernels_in(tmp_path) == SHAPE_KERNELS
+    assert "compiling" not in demo.stderr
+
+
+def test_a_robot_command_compiles_nothing(tmp_path):
+    command("robots", cache=tmp_path)
+    command("--help", cache=tmp_path)
+    assert kernels_in(tmp_path) == []
+
+
+POSE = """
+import vertebra as vb
+pose = vb.Pose(vb.load("yang2023-b"), [0.1] * 12)
+print(pose.frames.tobytes().hex(), pose.jacobian().tobytes().hex(), pose.cable_lengths.tobytes().hex())
+"""
+SHAPES = """
+import vertebra as vb
+shape = vb.shape_from_tensions(vb.load("yang2023-b"), [4.0, 5.0, 4.0, 5.0])
+print(shape.angles.tobytes().hex(), shape.compliance.tobytes().hex())
+"""
+
+
+@pytest.mark.skipif(not LEAN, reason="numba compiles as it always does here, so there is nothing to compare")
+@pytest.mark.parametrize("question", [POSE, SHAPES][: 2 if SOAK else 1], ids=["pose", "shape"][: 2 if SOAK else 1])
+def test_the_way_of_compiling_changes_no_bit(question, tmp_path):
+    answers = []
+    for plain in ("", "1"):
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "VERTEBRA_PLAIN_NUMBA": plain}
+        out = subprocess.run([sys.executable, "-c", question], env=environment, capture_output=True, text=True)
+        assert out.returncode == 0, out.stderr
+        answers.append(out.stdout)
+    assert answers[0] == answers[1]
+
+
+@inner
+def fails(x):
+    return x.no_such_thing
+
+
+@kernel
+def also_fails(x):
+    return fails(x)
+
+
+def test_a_failed_compilation_leaves_everything_as_it_was():
+    assert gc.isenabled()
+    with pytest.raises(TypingError):
+        also_fails(1.0)
+    assert gc.isenabled()
+    assert compiled._waiting == []
+    assert "resolve_function_type" not in vars(cpu_target.typing_context)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "seconds", "last"),
+    [
+        (io.StringIO, 0.2, ""),
+        (io.StringIO, 2.0, "compiling statics (find_shape), once ... 2.0 s\n"),
+        (io.StringIO, 9.0, "compiling statics (find_shape), once ... 9.0 s\n"),
+        (Terminal, 2.0, "compiling statics (find_shape), once ... 2.0 s\n"),
+        (Terminal, 9.0, "\rcompiling statics (find_shape), once ... 9.0 s" + 27 * " " + "\n"),
+    ],
+)
+def test_what_a_person_sees_who_waits(stream, seconds, last, monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr(compiled.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(sys, "stderr", stream())
+    wait = compiled._Wait(find_shape)
+    functions = sorted(wait.left, key=lambda function: function.__name__)
+    assert len(functions) > 20
+    for function in functions:
+        clock[0] += seconds / len(functions)
+        wait.step(function)
+    wait.end()
+    said = sys.stderr.getvalue()
+    assert said.endswith(last)
+    bars = [part for part in said.split("\r") if "[" in part]
+    if seconds < 3.0 or stream is io.StringIO:
+        assert bars == []
+    else:
+        filled = [bar.count("#") for bar in bars]
+        assert filled == sorted(filled)
+        assert filled[-1] == round(0.7 * 24)
+
+
+def test_nobody_is_told_where_there_is_no_one(monkeypatch):
+    clock = iter([0.0, 9.0, 10.0])
+    monkeypatch.setattr(compiled.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(sys, "stderr", None)
+    wait = compiled._Wait(find_shape)
+    wait.step(None)
+    wait.end()
+
+
+def test_every_kernel_file_has_a_name_for_people():
+    for module in (name for name in sys.modules if name.startswith("vertebra.mechanics.kernels.")):
+        short = module.rpartition(".")[2]
+        made = [value for value in vars(sys.modules[module]).values() if isinstance(value, compiled.Kernel)]
+        if any(not isinstance(value, compiled.Inner) and value.__module__ == module for value in made):
+            assert short in compiled._GROUPS or short == "algebra", short
