@@ -4,18 +4,22 @@ import os
 import queue
 import signal
 import threading
+from types import SimpleNamespace
 
 import pytest
 from tests.sensing.networks import go, network, sender
+from tests.sensing.recording.full_disks import limit_files
 from tests.sensing.wire.bench import child, free_group
 from tests.waiting import DEADLINE, wait_until
 
 import vertebra as vb
-from vertebra.cli.sense_live import dashboard
+from vertebra.cli import sense_live
+from vertebra.cli.sense_live import dashboard, status_line
 from vertebra.sensing import live
 from vertebra.sensing.estimator import ShapeEstimator
 from vertebra.sensing.live import LiveSession
 from vertebra.sensing.recording.raw_log import LogReader, read_frames
+from vertebra.sensing.recording.recorder import Recorder, RecorderCounters
 from vertebra.sensing.recording.shape_reader import read_shapes
 from vertebra.sensing.wire.bus import open_bus, receive, send
 from vertebra.sensing.wire.can import Frame, angles_data, decode_sync
@@ -143,6 +147,45 @@ def test_the_dashboard_has_rates_tip_joints_and_sensors():
     assert [row[0] for row in rows] == ["0", "1", "2", "3", "4"]
     assert "silent" in rows[2]
     assert "ok" in rows[3]
+
+
+def test_a_full_disk_is_shown_while_it_is_full(tmp_path):
+    name = f"virtual://{os.urandom(8).hex()}"
+    with (
+        open_bus(name) as here,
+        open_bus(name) as there,
+        Recorder(tmp_path / "a.blf") as recorder,
+        LiveSession(here, ShapeEstimator(ROBOT), recorder=recorder) as session,
+    ):
+        assert "recorded 0 frames" in status_line(session, recorder)
+        limit_files(recorder.process, 1)
+        send(there, network(ROBOT, 0.01).frames[0])
+        wait_until(lambda: "RECORDING FAILS" in status_line(session, recorder))
+        assert "cannot be written (File too large)" in status_line(session, recorder)
+        limit_files(recorder.process, None)
+        wait_until(lambda: "recorded 1 frames, 0 shapes, waiting 0" in status_line(session, recorder))
+        assert "FAILS" not in status_line(session, recorder)
+
+
+def test_live_tells_of_a_full_disk_beside_json(monkeypatch, capsys):
+    """What a fault changes is printed when it does, and not only once a second."""
+    faults = iter(["", "a.blf: full", "a.blf: full", ""])
+    recorder = SimpleNamespace()
+    session = SimpleNamespace(statistics=SimpleNamespace(seconds=0.0))
+
+    def ticks(*_):
+        for fault in faults:
+            recorder.counters = RecorderCounters(9, 5, 0, 0, 4, 0, fault)
+            yield
+
+    monkeypatch.setattr(sense_live, "_ticks", ticks)
+    sense_live._show(session, recorder, threading.Event(), None, "title", True)
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.splitlines() == [
+        "RECORDING FAILS: a.blf: full; recorded 5 frames, 0 shapes, waiting 4",
+        "recorded 5 frames, 0 shapes, waiting 4",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 from tests.cli.test_sense_live import COMMAND
 from tests.sensing.networks import go, network, sender
+from tests.sensing.recording.full_disks import limit_files
 from tests.sensing.wire.bench import child, free_group
 from tests.waiting import DEADLINE, wait_until
 
 import vertebra as vb
 from vertebra.sensing.recording.raw_log import RawLogWriter, read_frames
 from vertebra.sensing.recording.shape_reader import read_shapes
+from vertebra.sensing.wire.bus import open_bus, send
 from vertebra.sensing.wire.can import Frame, sync_data
 
 ROBOT = vb.load("lapusan2022")
@@ -60,6 +62,52 @@ def test_record_ends_after_its_time_and_keeps_old_files(vertebra, tmp_path):
     again = vertebra(*arguments)
     assert again.code == 2
     assert "--overwrite" in again.err
+
+
+def test_record_tells_of_a_full_disk_and_of_its_end_and_loses_nothing(tmp_path):
+    url, out = free_group(), tmp_path / "run.blf"
+    with (
+        child(COMMAND, "sense", "record", str(out), "--bus", url, "--duration", "100 s") as process,
+        open_bus(url) as bus,
+    ):
+        assert "stop with Ctrl-C" in process.stderr.readline()
+        send(bus, Frame(0x101, b"before"))
+        wait_until(lambda: len(list(read_frames(out))) == 1)
+        limit_files(process.pid, 1)
+        send(bus, Frame(0x101, b"while"))
+        assert f"RECORDING FAILS: {out}: cannot be written (File too large)" in process.stderr.readline()
+        limit_files(process.pid, None)
+        assert "is written again; 0 frames are lost" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        process.wait(DEADLINE)
+    assert process.returncode == 0
+    assert [frame.data for frame in read_frames(out)] == [b"before", b"while"]
+
+
+def test_record_ends_with_the_cause_when_the_disk_stays_full(tmp_path):
+    url, out = free_group(), tmp_path / "run.log"
+    with (
+        child(COMMAND, "sense", "record", str(out), "--bus", url, "--duration", "100 s") as process,
+        open_bus(url) as bus,
+    ):
+        assert "stop with Ctrl-C" in process.stderr.readline()
+        limit_files(process.pid, 1)
+        send(bus, Frame(0x101, b"gone"))
+        assert "RECORDING FAILS" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 2
+    assert "File too large" in err
+    assert "1 of 1 frames are not in the file" in err
+
+
+def test_two_commands_do_not_record_to_one_file(vertebra, tmp_path):
+    url, out = free_group(), tmp_path / "run.blf"
+    with child(COMMAND, "sense", "record", str(out), "--bus", url, "--duration", "100 s") as process:
+        assert "stop with Ctrl-C" in process.stderr.readline()
+        ran = vertebra("sense", "record", str(out), "--bus", "virtual://quiet", "--duration", "0.1 s", "--overwrite")
+    assert ran.code == 2
+    assert f"{out}: is being written by another recorder; stop that one" in ran.err
 
 
 def test_the_last_shape_is_near_the_truth(vertebra, recording):

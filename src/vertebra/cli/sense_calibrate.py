@@ -144,6 +144,6 @@ def _wait_for_enter(text: str) -> None:
 def _write(path: Path, frames: list[Frame]) -> None:
     from vertebra.sensing.recording.raw_log import RawLogWriter
 
-    with RawLogWriter(path) as log:
+    with RawLogWriter(path, overwrite=False) as log:
         for frame in frames:
             log.write(frame)

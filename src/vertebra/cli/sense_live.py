@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vertebra.cli.answer import AsJson, answer, console, new_table, plain
+from vertebra.cli.answer import AsJson, answer, console, new_table, plain, say
 from vertebra.cli.sense_options import (
     RAW_FILES,
     SHAPE_FILES,
@@ -87,7 +87,9 @@ def live(
         wires = open_things.enter_context(open_bus(bus))
         recorder = None
         if record is not None or mcap is not None:
-            recorder = open_things.enter_context(Recorder(record, mcap, chosen.robot, chosen.calibration_text))
+            recorder = open_things.enter_context(
+                Recorder(record, mcap, chosen.robot, chosen.calibration_text, overwrite=overwrite)
+            )
         stop = open_things.enter_context(stop_signals())
         open_things.enter_context(_ready_for_frames())
         session = open_things.enter_context(LiveSession(wires, chosen.estimator(), recorder=recorder))
@@ -116,9 +118,15 @@ def _show(
 ) -> None:
     """Show the state until Ctrl-C, the end of `limit` s, or the end of the session."""
     if quiet or not sys.stdout.isatty():
-        for _ in _ticks(session, stop, limit, LINE_EVERY):
-            if not quiet:
+        due, fault = LINE_EVERY, ""
+        for _ in _ticks(session, stop, limit, FRAME_EVERY):
+            found = recorder.counters.fault if recorder is not None else ""
+            if recorder is not None and quiet and found != fault:
+                say(_recording(recorder))
+            elif not quiet and (session.statistics.seconds >= due or found != fault):
                 print(status_line(session, recorder), flush=True)
+                due = session.statistics.seconds + LINE_EVERY
+            fault = found
         return
     from rich.live import Live
 
@@ -238,9 +246,10 @@ def _latency(found: SessionStatistics) -> str:
 
 def _recording(recorder: Recorder) -> str:
     counters = recorder.counters
-    if counters.fault:
-        return f"RECORDING FAILED: {counters.fault}"
-    return f"recorded {counters.frames_written} frames, {counters.shapes_written} shapes, waiting {counters.waiting}"
+    words = f"recorded {counters.frames_written} frames, {counters.shapes_written} shapes, waiting {counters.waiting}"
+    if counters.lost:
+        words += f", LOST {counters.lost}"
+    return f"RECORDING FAILS: {counters.fault}; {words}" if counters.fault else words
 
 
 def _rates(session: LiveSession, recorder: Recorder | None, found: SessionStatistics) -> Table:

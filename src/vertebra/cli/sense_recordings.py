@@ -57,7 +57,7 @@ def record(
     from vertebra.sensing.recording.raw_log import RawLogWriter
     from vertebra.sensing.wire.bus import open_bus, skipped
 
-    with open_bus(bus) as wires, RawLogWriter(out) as writer, stop_signals() as stop:
+    with open_bus(bus) as wires, RawLogWriter(out, overwrite=overwrite) as writer, stop_signals() as stop:
         say(f"recording {bus} to {out}; stop with Ctrl-C")
         seconds = _record(wires, writer, stop, limit)
         passed_over = skipped(wires).total
@@ -79,23 +79,33 @@ def _record(wires: Any, writer: RawLogWriter, stop: threading.Event, limit: floa
     from vertebra.sensing.wire.bus import receive
 
     began = told = time.monotonic()
-    before = 0
+    before, fault = 0, ""
     while not stop.is_set():
         now = time.monotonic()
         if limit is not None and now - began >= limit:
             break
+        if str(writer.fault or "") != fault:
+            fault = str(writer.fault or "")
+            say(
+                f"RECORDING FAILS: {fault}"
+                if fault
+                else f"{writer.path} is written again; {writer.lost} frames are lost"
+            )
         if now - told >= 1.0:
             _tell(writer, (writer.frames - before) / (now - told))
             told, before = now, writer.frames
         frame = receive(wires, 0.1 if limit is None else min(0.1, max(began + limit - now, 0.0)))
         if frame is not None:
-            writer.write(on_host_clock(frame))
+            # The writer counts what is lost: the disk may have room again before the recording ends.
+            with contextlib.suppress(RecordingError):
+                writer.write(on_host_clock(frame))
     return time.monotonic() - began
 
 
 def _tell(writer: RawLogWriter, rate: float) -> None:
     if sys.stderr.isatty():
-        print(f"\r{writer.frames} frames, {rate:.0f} per second   ", end="", file=sys.stderr, flush=True)
+        words = f"{writer.frames} frames, {rate:.0f} per second, waiting {writer.waiting}, lost {writer.lost}   "
+        print(f"\r{words}", end="", file=sys.stderr, flush=True)
 
 
 def replay(
@@ -123,7 +133,7 @@ def replay(
 
     raw_suffix(file)
     chosen = sensing(robot, method, calibration)
-    played = play(file, chosen, speed, mcap, out)
+    played = play(file, chosen, speed, mcap, out, overwrite)
     if played.last is None and played.fault is None:
         raise CommandError(f"{file}: gives no shape; it has {_lacking(played.replay)}")
     files = {name: path for name, path in (("mcap", mcap), ("out", out)) if path is not None}
@@ -190,7 +200,9 @@ class Played:
         yield Facts(title, ("", ""), tuple(rows))
 
 
-def play(file: Path, chosen: Sensing, speed: float | None, mcap: Path | None, out: Path | None) -> Played:
+def play(
+    file: Path, chosen: Sensing, speed: float | None, mcap: Path | None, out: Path | None, overwrite: bool
+) -> Played:
     """Replay into files; a damaged place ends it and is kept, so that the files have what is before it."""
     from vertebra.sensing.network import Replay
     from vertebra.sensing.recording import shape_log
@@ -201,9 +213,9 @@ def play(file: Path, chosen: Sensing, speed: float | None, mcap: Path | None, ou
         shapes = table = None
         if mcap is not None:
             contents = shape_log.robot_contents(chosen.robot, chosen.calibration_text)
-            shapes = files.enter_context(shape_log.DerivedLogWriter(mcap, contents))
+            shapes = files.enter_context(shape_log.DerivedLogWriter(mcap, contents, overwrite=overwrite))
         if out is not None:
-            table = files.enter_context(shape_log.ShapesCsv(out, chosen.robot.freedoms))
+            table = files.enter_context(shape_log.ShapesCsv(out, chosen.robot.freedoms, overwrite=overwrite))
         try:
             for shape, arrival, _ in source:
                 played.add(shape)
@@ -254,14 +266,14 @@ def convert(
         raise CommandError(f"OUT {out}: is the recording itself; choose another name")
     want = out.suffix.lower()
     if have == ".mcap":
-        found, fault = _convert_shapes(source, out, want)
+        found, fault = _convert_shapes(source, out, want, overwrite)
     elif want == ".mcap":
         if robot is None:
             raise CommandError("--robot: shapes need a robot; name a preset or a robot file")
-        played = play(source, sensing(robot, method, calibration), None, out, None)
+        played = play(source, sensing(robot, method, calibration), None, out, None, overwrite)
         found, fault = {"shapes": played.shapes, "complete": played.replay.reader.complete}, played.fault
     else:
-        found, fault = _convert_frames(source, out)
+        found, fault = _convert_frames(source, out, overwrite)
     from vertebra.report.document import Report
 
     counts = ", ".join(f"{value} {name}" for name, value in found.items() if name != "complete" and value)
@@ -276,11 +288,11 @@ def convert(
     answer(report, None, as_json, also={"out": out})
 
 
-def _convert_frames(source: Path, out: Path) -> tuple[dict[str, Any], RecordingError | None]:
+def _convert_frames(source: Path, out: Path, overwrite: bool) -> tuple[dict[str, Any], RecordingError | None]:
     from vertebra.sensing.recording.raw_log import LogReader, RawLogWriter
 
     reader, fault = LogReader(source), None
-    with RawLogWriter(out) as writer:
+    with RawLogWriter(out, overwrite=overwrite) as writer:
         try:
             for frame in reader:
                 writer.write(frame)
@@ -289,17 +301,19 @@ def _convert_frames(source: Path, out: Path) -> tuple[dict[str, Any], RecordingE
     return {"frames": writer.frames, "skipped": reader.skipped, "complete": reader.complete}, fault
 
 
-def _convert_shapes(source: Path, out: Path, want: str) -> tuple[dict[str, Any], RecordingError | None]:
+def _convert_shapes(
+    source: Path, out: Path, want: str, overwrite: bool
+) -> tuple[dict[str, Any], RecordingError | None]:
     if want == ".mcap":
         from vertebra.sensing.recording.shape_reader import copy_mcap
 
-        copied = copy_mcap(source, out)
+        copied = copy_mcap(source, out, overwrite=overwrite)
         return {"messages": copied.messages, "complete": copied.complete}, copied.fault
     from vertebra.sensing.recording.shape_log import ShapesCsv
     from vertebra.sensing.recording.shape_reader import read_shapes
 
     shapes = read_shapes(source)
-    with ShapesCsv(out, shapes.angles.shape[1]) as table:
+    with ShapesCsv(out, shapes.angles.shape[1], overwrite=overwrite) as table:
         for row in range(len(shapes.times)):
             table.add(
                 float(shapes.times[row]), shapes.angles[row], shapes.angle_sigmas[row], shapes.tips[row],

@@ -11,18 +11,30 @@ import can
 import numpy as np
 import pytest
 from tests.sensing.networks import go, network, one_shape, sender
+from tests.sensing.recording.full_disks import (
+    FRAMES,
+    SHAPES,
+    Given,
+    fill_and_empty,
+    in_own_namespace,
+    limit_files,
+    limited,
+)
 from tests.sensing.recording.test_shape_log import count_with_the_mcap_library
 from tests.sensing.wire.bench import child, free_group
 from tests.waiting import DEADLINE, wait_until
 
 import vertebra as vb
 from vertebra.errors import InputError, RecordingError
+from vertebra.sensing.recording import recorder as recorder_module
+from vertebra.sensing.recording.files import FLUSH_EVERY
 from vertebra.sensing.recording.raw_log import LogReader, read_frames
-from vertebra.sensing.recording.recorder import Recorder, frames_from_bytes, frames_to_bytes
+from vertebra.sensing.recording.recorder import FEED_EVERY, TELL_EVERY, Recorder, frames_from_bytes, frames_to_bytes
 from vertebra.sensing.recording.shape_reader import read_shapes
 from vertebra.sensing.wire.can import Frame
 
-KILLS = 20 if os.environ.get("VERTEBRA_SOAK") == "1" else 2
+SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
+KILLS, FILLS = (20, 20) if SOAK else (2, 2)
 ROBOT = vb.load("lapusan2022")
 
 
@@ -75,7 +87,7 @@ from vertebra.sensing.wire.can import Frame
 with Recorder(sys.argv[1]) as recorder:
     for number in range(500):
         recorder.frame(Frame(0x101, number.to_bytes(8, "little"), 1.7e9 + number))
-    while recorder.counters.waiting:
+    while recorder._frames:  # all are sent then, and perhaps not in the file yet
         time.sleep(0.01)
     print(recorder.process, flush=True)
     sys.stdin.readline()
@@ -144,9 +156,140 @@ def feed_until_killed(recorder: Recorder, shape, raw: Path, derived: Path, wante
         return sum(1 for _ in read_frames(raw)) >= wanted and len(read_shapes(derived).times) > 0
 
     wait_until(give_and_look, f"{wanted} frames in the file")
-    kept = len(read_shapes(derived).times)
+    kept = max(len(read_shapes(derived).times), recorder.counters.shapes_written)
+    assert recorder.counters.frames_written <= sum(1 for _ in read_frames(raw))
     os.kill(recorder.process, signal.SIGKILL)
     return frames, kept
+
+
+@pytest.mark.parametrize("suffix", [".blf", ".log", ".csv"])
+def test_a_disk_that_is_full_for_a_while_costs_nothing(suffix, tmp_path):
+    fill_and_empty(tmp_path, suffix, FILLS, limited)
+
+
+def test_a_real_disk_that_is_full_for_a_while_costs_nothing(tmp_path):
+    try:
+        ran = in_own_namespace(str(tmp_path), str(FILLS))
+    except OSError as error:
+        pytest.skip(f"disks cannot be mounted here ({error}); files of limited size stand in for them")
+    assert ran.stdout == "nothing is lost\n", ran.stderr
+
+
+def test_faults_are_told_by_the_clock_and_within_a_second():
+    assert FEED_EVERY + FLUSH_EVERY < 0.5
+    assert FEED_EVERY + FLUSH_EVERY + TELL_EVERY < 1.0
+
+
+def test_a_disk_that_stays_full_is_named_at_the_end_with_what_is_missing(tmp_path):
+    raw, derived = tmp_path / "a.blf", tmp_path / "a.mcap"
+    recorder = Recorder(raw, derived, ROBOT)
+    given = Given(recorder, raw, derived)
+    given.give()
+    wait_until(given.written)
+    limit_files(recorder.process, 1)
+    given.give()
+    with pytest.raises(RecordingError, match="File too large") as error:
+        recorder.close()
+    assert error.value.path == str(raw)
+    assert f"{FRAMES} of {2 * FRAMES} frames are not in the file" in str(error.value)
+    assert f"{SHAPES} of {2 * SHAPES} shapes are not in the file" in str(error.value)
+    counters = recorder.counters
+    assert (counters.frames_written, counters.shapes_written) == (FRAMES, SHAPES)
+    assert (counters.waiting, counters.lost) == (0, FRAMES + SHAPES)
+    given.require_files(FRAMES, SHAPES, complete=False)
+
+
+def test_a_kill_while_the_disk_is_full_costs_nothing_that_was_reported_as_written(tmp_path):
+    for attempt in range(KILLS):
+        raw, derived = tmp_path / f"{attempt}.blf", tmp_path / f"{attempt}.mcap"
+        recorder = Recorder(raw, derived, ROBOT)
+        given = Given(recorder, raw, derived)
+        given.give()
+        wait_until(given.written)
+        limit_files(recorder.process, 1)
+        given.give()
+        wait_until(lambda recorder=recorder: recorder.counters.fault)
+        os.kill(recorder.process, signal.SIGKILL)
+        with pytest.raises(RecordingError):
+            recorder.close()
+        given.require_files(FRAMES, SHAPES, complete=False)
+
+
+def test_a_killed_recording_process_is_noticed_on_a_quiet_bus(tmp_path):
+    recorder = Recorder(tmp_path / "a.blf")
+    os.kill(recorder.process, signal.SIGKILL)
+    wait_until(lambda: recorder.counters.fault)
+    recorder.frame(Frame(0x101, b"", 1.7e9))
+    counters = recorder.counters
+    assert (counters.frames_given, counters.waiting, counters.lost) == (1, 0, 1)
+    with pytest.raises(RecordingError, match="has ended early"):
+        recorder.close()
+
+
+def test_what_waits_for_the_recording_process_is_bounded_and_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(recorder_module, "MOST_FRAMES", 5_000)
+    recorder = Recorder(tmp_path / "a.csv")
+    os.kill(recorder.process, signal.SIGSTOP)
+    count = 0
+
+    def give() -> bool:
+        nonlocal count
+        for _ in range(1_000):
+            recorder.frame(Frame(0x101, count.to_bytes(8, "little"), 1.7e9 + count))
+            count += 1
+        return recorder.counters.lost > 0
+
+    # The pipe takes some, and what is being sent waits too.
+    wait_until(give, "more frames than may wait")
+    assert "is too slow" in recorder.counters.fault
+    os.kill(recorder.process, signal.SIGCONT)
+    wait_until(lambda: recorder.counters.waiting == 0)
+    counters = recorder.counters
+    assert counters.fault == ""
+    with pytest.raises(RecordingError, match=f"{counters.lost} of {count} frames and shapes are not in the file"):
+        recorder.close()
+    found = [int.from_bytes(frame.data, "little") for frame in read_frames(tmp_path / "a.csv")]
+    assert len(found) == counters.frames_written == count - counters.lost
+    assert found == sorted(set(found))
+
+
+def test_a_frame_that_no_bus_carries_is_refused_and_told_and_the_others_are_kept(tmp_path):
+    recorder, frames = Recorder(tmp_path / "a.log"), some_frames(20)
+    for frame in [frames[0], Frame(0x12345, b"", 1.7e9), Frame(1, bytes(9), 1.7e9), *frames[1:]]:
+        recorder.frame(frame)
+    wait_until(lambda: recorder.counters.waiting == 0)
+    assert (recorder.counters.frames_written, recorder.counters.lost) == (20, 2)
+    with pytest.raises(RecordingError, match="frame: needs an 11-bit id, at most 8 bytes"):
+        recorder.close()
+    assert [(f.id, f.data) for f in read_frames(tmp_path / "a.log")] == [(f.id, f.data) for f in frames]
+
+
+@pytest.mark.parametrize(("raw", "derived"), [("a.blf", None), ("b.blf", "a.mcap")])
+def test_a_second_recorder_of_the_same_file_is_refused(raw, derived, tmp_path):
+    paths = [tmp_path / name if name else None for name in (raw, derived)]
+    other = [tmp_path / "c.blf", paths[1]] if derived else paths
+    frames = some_frames(500)
+    with Recorder(*paths, ROBOT) as recorder:
+        for frame in frames[:250]:
+            recorder.frame(frame)
+        for overwrite, words in ((True, "another recorder"), (False, "exists; choose another name")):
+            with pytest.raises(RecordingError, match=words) as error:
+                Recorder(*other, ROBOT, overwrite=overwrite)
+            assert error.value.path == str(other[-1] or other[0])
+        for frame in frames[250:]:
+            recorder.frame(frame)
+    assert [(f.id, f.data) for f in read_frames(paths[0])] == [(f.id, f.data) for f in frames]
+    assert not (tmp_path / "c.blf").exists()
+
+
+def test_the_lock_of_a_killed_recorder_does_not_stay(tmp_path):
+    recorder = Recorder(tmp_path / "a.blf")
+    os.kill(recorder.process, signal.SIGKILL)
+    with pytest.raises(RecordingError, match="has ended early"):
+        recorder.close()
+    with Recorder(tmp_path / "a.blf") as recorder:
+        recorder.frame(Frame(0x101, b"x", 1.7e9))
+    assert len(list(read_frames(tmp_path / "a.blf"))) == 1
 
 
 RECORD = "from vertebra.cli.sense import app; app()"

@@ -19,7 +19,7 @@ from tests.waiting import wait_until
 
 import vertebra as vb
 from vertebra.errors import RecordingError
-from vertebra.sensing.recording import shape_log
+from vertebra.sensing.recording import files
 from vertebra.sensing.recording.shape_log import DerivedLogWriter, ShapeRecord, record, robot_contents
 from vertebra.sensing.recording.shape_reader import copy_mcap, read_shapes
 from vertebra.sensing.sensed_shape import SensorState
@@ -190,7 +190,7 @@ def count_with_the_mcap_library(path: Path) -> int:
 def flushes(monkeypatch):
     """What a writer would call by the clock: the test calls it."""
     given = []
-    monkeypatch.setattr(shape_log, "TimedFlush", lambda flush: given.append(flush) or SimpleNamespace(stop=int))
+    monkeypatch.setattr(files, "TimedFlush", lambda flush: given.append(flush) or SimpleNamespace(stop=int))
     return given
 
 

@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+from tests.sensing.recording.full_disks import limit_files
 from tests.studio import visitors
 
 import vertebra as vb
@@ -107,6 +108,24 @@ def test_a_recording_discarded_immediately_leaves_nothing():
         assert recording.join(30)
         assert not recording.place.exists()
     assert soon(lambda: len(os.listdir("/proc/self/fd")) == before)
+
+
+def test_a_full_disk_is_noted_while_it_is_full_and_nothing_is_lost(tmp_path):
+    recording = Recording(ROBOT, pytest.fail)
+    try:
+        assert soon(lambda: recording._recorder is not None)
+        limit_files(recording._recorder.process, 1)
+        for frame in RUN.frames:
+            recording.frame(frame)
+        assert soon(lambda: "At present it fails" in recording.summary)
+        assert "frames.blf: cannot be written (File too large)" in recording.summary
+        limit_files(recording._recorder.process, None)
+        assert soon(lambda: "fails" not in recording.summary)
+        recording.stop()
+        (tmp_path / "run.blf").write_bytes(recording.frames())
+        assert list(read_frames(tmp_path / "run.blf")) == RUN.frames
+    finally:
+        recording.discard()
 
 
 def test_a_recording_that_cannot_be_written_is_reported(monkeypatch):

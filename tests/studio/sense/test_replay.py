@@ -4,6 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mcap.records import Channel, Message
+from tests.sensing.recording.test_claimed_sizes import DEEP, LONG, mcap
 
 import vertebra as vb
 from vertebra.errors import RecordingError, StudioError, VertebraError
@@ -14,6 +16,7 @@ from vertebra.sensing.recording.shape_log import DerivedLogWriter, record, robot
 from vertebra.sensing.simulated.motion import Motion
 from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import simulated_frames
+from vertebra.studio.sense import replay
 from vertebra.studio.sense.replay import Recorded, Thinned, read_recording
 
 ROBOT = vb.load("lapusan2022")
@@ -125,6 +128,19 @@ def test_what_is_no_recording_is_refused_with_its_name(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(RecordingError, match=name):
         read(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("sensors", "words"),
+    [(DEEP, "nested too deeply"), (b'{"sensors":[%s]}' % LONG, "digits"), (b"[]", "not an object"),
+     (b'{"sensors":[{"state":"ok","age":%s,"samples":1,"tilt_weight":1,"heading_weight":1}]}' % LONG[:400], "large")],
+)  # fmt: skip
+def test_states_of_sensors_that_cannot_be_read_are_refused_with_the_name_of_the_file(sensors, words, tmp_path):
+    path = tmp_path / "run.mcap"
+    path.write_bytes(mcap(Channel(1, "/health", "json", {}, 0), Message(1, 0, sensors, 0, 0)))
+    with pytest.raises(RecordingError, match=words) as error:
+        replay._health(str(path), 1)
+    assert error.value.path == "run.mcap"
 
 
 def test_frames_of_another_robot_and_a_bad_calibration_are_refused(tmp_path):

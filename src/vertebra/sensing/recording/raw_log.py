@@ -9,87 +9,77 @@ from __future__ import annotations
 import os
 import re
 import struct
-import threading
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
-from types import ModuleType, TracebackType
-from typing import BinaryIO, Protocol, Self
+from types import ModuleType
+from typing import BinaryIO, Protocol
 
 from vertebra.errors import InputError, RecordingError
-from vertebra.sensing.recording.files import BILLION, TimedFlush, WholeFile, from_ns, to_ns
+from vertebra.sensing.recording.files import (
+    BILLION,
+    LARGEST_BLOCK,
+    Block,
+    BlockWriter,
+    UnpackBudget,
+    from_ns,
+    to_ns,
+)
 from vertebra.sensing.wire.can import Frame
 
 RAW_SUFFIXES = (".blf", ".log", ".csv")
 _LATEST = 1e10
 """Seconds since 1970 that frames may carry: until the year 2286."""
-_MOST_WAITING = 4000
+_MOST_FRAMES = 4000
 """Frames after which a batch is written without waiting for the timer."""
 
 
-class RawLogWriter:
+class RawLogWriter(BlockWriter):
     """Writes frames to a new file; the operating system has them within a quarter of a second.
 
-    A context manager. May be used by one thread at a time.
+    A context manager. May be used by one thread at a time. `overwrite=False` refuses a name that exists; a file that
+    another recorder is writing is refused in any case.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, overwrite: bool = True) -> None:
         suffix = raw_suffix(path)
-        self.path = str(path)
-        self.frames = 0
-        """Frames given to `write` so far."""
+        self._log: _Log = BlfLog() if suffix == ".blf" else _TextLog(csv=suffix == ".csv")
         self._waiting: list[Frame] = []
-        self._lock = threading.Lock()
-        self._fault: RecordingError | None = None
-        file = WholeFile(path)
-        self._log: _Log = BlfLog(file) if suffix == ".blf" else _TextLog(file, csv=suffix == ".csv")
-        self._timer = TimedFlush(self._timed_flush)
+        super().__init__(path, overwrite)
+
+    @property
+    def frames(self) -> int:
+        """Frames in the file."""
+        return self._written
 
     def write(self, frame: Frame) -> None:
-        """Add a frame; InputError for one that no classic CAN bus carries."""
-        if not (0 <= frame.id <= 0x7FF and len(frame.data) <= 8 and 0.0 <= frame.time < _LATEST):
-            raise InputError("frame", f"needs an 11-bit id, at most 8 bytes and a time since 1970, not {frame!r}")
+        """Add a frame; InputError for one that no classic CAN bus carries.
+
+        RecordingError if it is lost, because the disk is full and as much as may be is waiting in memory.
+        """
+        require_classic(frame)
         with self._lock:
+            self._admit()
             self._waiting.append(frame)
-            self.frames += 1
-        if len(self._waiting) >= _MOST_WAITING:
-            self.flush()
+            if len(self._waiting) >= _MOST_FRAMES:
+                self._keep(self._pack())
+                if self.fault is None:
+                    self._write()
 
-    def flush(self) -> None:
-        """Write everything now; RecordingError if that fails."""
-        with self._lock:
-            self._write_waiting()
-            if self._fault is not None:
-                raise self._fault
+    def _begin(self) -> bytes:
+        return self._log.begin()
 
-    def _timed_flush(self) -> None:
-        with self._lock:
-            self._write_waiting()
+    def _pack(self) -> Iterable[Block]:
+        frames, self._waiting = self._waiting, []
+        return self._log.pack(frames) if frames else ()
 
-    def _write_waiting(self) -> None:
-        """A disk may recover: frames that could not be written wait for the next attempt."""
-        if self._waiting:
-            try:
-                self._log.append(self._waiting)
-            except RecordingError as error:
-                self._fault = error
-            else:
-                self._fault, self._waiting = None, []
 
-    def close(self) -> None:
-        """Write the rest and close the file; a second call does nothing."""
-        self._timer.stop()
-        try:
-            self.flush()
-        finally:
-            self._log.file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
+def require_classic(frame: Frame) -> None:
+    """Refuse a frame that no classic CAN bus carries."""
+    if not (0 <= frame.id <= 0x7FF and len(frame.data) <= 8 and 0.0 <= frame.time < _LATEST):
+        raise InputError("frame", f"needs an 11-bit id, at most 8 bytes and a time since 1970, not {frame!r}")
 
 
 class LogReader:
@@ -144,20 +134,22 @@ _LONGEST = 512
 
 
 class _Log(Protocol):
-    file: WholeFile
+    """Frames to the bytes of a file."""
 
-    def append(self, frames: list[Frame]) -> None: ...
+    def begin(self) -> bytes: ...
+
+    def pack(self, frames: Sequence[Frame]) -> list[Block]: ...
 
 
 class _TextLog:
-    def __init__(self, file: WholeFile, csv: bool) -> None:
-        self.file = file
-        self._line = csv_line if csv else candump_line
-        if csv:
-            file.append(CSV_HEADER)
+    def __init__(self, csv: bool) -> None:
+        self._first, self._line = (CSV_HEADER, csv_line) if csv else (b"", candump_line)
 
-    def append(self, frames: list[Frame]) -> None:
-        self.file.append(b"".join(map(self._line, frames)))
+    def begin(self) -> bytes:
+        return self._first
+
+    def pack(self, frames: Sequence[Frame]) -> list[Block]:
+        return [Block(b"".join(map(self._line, frames)), len(frames))]
 
 
 def candump_line(frame: Frame) -> bytes:
@@ -217,7 +209,7 @@ class TextLogReader:
         return RecordingError(self.path, what, line)
 
 
-# BLF files are packed and read by python-can. A file that it writes itself gets its date only when closed, and its
+# BLF files are packed by python-can. A file that it writes itself gets its date only when closed, and its
 # frames 128 kB at a time: killed after 8000 frames, it held 5461, dated 1970. So here it packs each batch in memory,
 # and batch and header are written to the file together.
 
@@ -227,35 +219,58 @@ _FILE_SIZE_AT = 16
 """Byte of the header where the length of the file is."""
 _YEAR_1990 = 631152000
 """s (Unix); a header cannot hold earlier dates."""
-_MOST_MESSAGES = 1 << 20
-"""In a container; the largest hold a few thousand. python-can repeats one message for ever where a size reads 0."""
+_FILE_HEAD = struct.Struct("<4sL8xQ16x8H")
+"""LOGG, bytes of the header, of the file; date of the start: year, month, weekday, day, hour, minute, second, ms."""
+_OBJECT = struct.Struct("<4sHHLL")
+"""LOBJ, bytes of the object's header, its version, bytes of the object, its kind."""
+_CONTAINER = struct.Struct("<H6xL4x")
+"""How it is packed (0: not at all, 2: zlib), bytes unpacked."""
+_STAMPS = {1: struct.Struct("<L4xQ"), 2: struct.Struct("<L4xQ8x")}
+"""By version of the object's header. Unit of time (1: 10 us, else ns), time since the start."""
+_CAN, _LOG_CONTAINER, _CAN_ERROR, _CAN_2, _CAN_FD, _CAN_FD_64 = 1, 10, 73, 86, 100, 101
+_CLASSIC = struct.Struct("<2xBBL8s")
+"""Flags, bytes, id, data."""
+_LAYOUTS = {
+    _CAN: _CLASSIC,
+    _CAN_2: _CLASSIC,
+    _CAN_ERROR: struct.Struct("<"),
+    _CAN_FD: struct.Struct("<2xBxL5xBB5x"),  # flags, id, CAN FD flags, bytes; then data
+    _CAN_FD_64: struct.Struct("<2xBxL4xL19xB4x"),  # bytes, id, flags, end of the data if not the object's; then data
+}
+"""Of the kinds of objects that are frames."""
 
 
 class BlfLog:
-    """Appends frames to a new file."""
+    """Packs the frames of a new file, in the order in which they are written."""
 
-    def __init__(self, file: WholeFile) -> None:
-        self.file = file
+    def __init__(self) -> None:
         self._can = _python_can()
         self._header = self._new_header(0.0)
-        file.append(self._header)
+        self._size = 0
 
-    def append(self, frames: Sequence[Frame]) -> None:
-        """Write the frames, then a header that counts them."""
-        if self.file.size == _HEADER_SIZE:
+    def begin(self) -> bytes:
+        """The header of an empty file."""
+        self._size = len(self._header)
+        return self._header
+
+    def pack(self, frames: Sequence[Frame]) -> list[Block]:
+        """The frames, with a header that counts them."""
+        blocks = []
+        if self._size == _HEADER_SIZE:
             # Before the first frames, so that a kill in between does not leave them without a date.
             self._header = self._new_header(_start(frames[0].time))
-            self.file.rewrite_head(self._header)
+            blocks.append(Block(b"", 0, self._header))
         memory = _Memory(self._header)
         writer = self._can.BLFWriter(memory, append=True, compression_level=1)
         for frame in frames:
             # python-can truncates times to whole nanoseconds; adding half of one rounds them.
             writer(self._can.Message(frame.time + 0.5e-9, frame.id, is_extended_id=False, data=frame.data))
         writer.stop()
-        self.file.append(memory.getvalue()[_HEADER_SIZE:])
-        _FILE_SIZE.pack_into(memory.getbuffer(), _FILE_SIZE_AT, self.file.size)
+        data = memory.getvalue()[_HEADER_SIZE:]
+        self._size += len(data)
+        _FILE_SIZE.pack_into(memory.getbuffer(), _FILE_SIZE_AT, self._size)
         self._header = memory.getvalue()[:_HEADER_SIZE]
-        self.file.rewrite_head(self._header)
+        return [*blocks, Block(data, len(frames), self._header)]
 
     def _new_header(self, start: float) -> bytes:
         """Header of a recording that starts at `start` in s (Unix) and has no frames yet."""
@@ -267,41 +282,142 @@ class BlfLog:
 
 
 class BlfReader:
-    """Frames of a BLF file, whole or cut off."""
+    """Frames of a BLF file, whole or cut off.
+
+    Not python-can's reader, which takes every size that a file claims as it is: a megabyte may fill the memory, and an
+    object of size 0 never ends.
+    """
 
     def __init__(self, path: str, file: BinaryIO) -> None:
         self.path, self.file = path, file
         self.complete = True
         self.skipped = 0
+        self._start = 0.0
+        self._at = 0
+        self._budget = UnpackBudget()
 
     def __iter__(self) -> Iterator[Frame]:
-        if not b"LOGG".startswith(self.file.read(4)):
+        size, head = os.fstat(self.file.fileno()).st_size, self.file.read(_FILE_HEAD.size)
+        if not b"LOGG".startswith(head[:4]):
             raise RecordingError(self.path, "is not a BLF file (it does not start with LOGG); name the right file", 0)
-        self.file.seek(0)
-        can, size = _python_can(), os.fstat(self.file.fileno()).st_size
-        container, messages = 0, 0
-        try:
-            log = can.BLFReader(self.file)
-            self.complete = size == log.file_size
-            container = self.file.tell()
-            for message in log:
-                if self.file.tell() != container:
-                    container, messages = self.file.tell(), 0
-                messages += 1
-                if messages > _MOST_MESSAGES:
-                    raise ValueError("an object of the container has an impossible size")
-                other = message.is_extended_id or message.is_remote_frame or message.is_error_frame or message.is_fd
-                if other or message.arbitration_id > 0x7FF:
-                    self.skipped += 1
-                else:
-                    yield Frame(message.arbitration_id, bytes(message.data[:8]), message.timestamp)
-        except (can.io.blf.BLFParseError, zlib.error, struct.error, ValueError) as error:
-            if isinstance(error, struct.error) and self.file.tell() == size:
+        if len(head) < _FILE_HEAD.size:
+            self.complete = False
+            return
+        _, header, file_size, *date = _FILE_HEAD.unpack(head)
+        if not _FILE_HEAD.size <= header <= LARGEST_BLOCK:
+            raise self._damaged(f"its header claims {header} bytes")
+        self._start, self.complete = _timestamp(date), size == file_size
+        self.file.seek(header)
+        objects = bytearray()
+        for container in self._containers():
+            objects += container
+            used = 0
+            for begin, end in self._objects(objects):
+                used = end
+                frame = self._frame(objects, begin, end)
+                if frame is not None:
+                    yield frame
+            del objects[:used]
+        self.complete = self.complete and b"LOBJ" not in objects[:8]
+
+    def _containers(self) -> Iterator[bytes]:
+        """Unpacked contents up to the end of the file; of a container that is cut off, what is there."""
+        while True:
+            self._at = self.file.tell()
+            head = self.file.read(_OBJECT.size)
+            if len(head) < _OBJECT.size:
+                self.complete = self.complete and not head
+                return
+            signature, _, _, size, kind = _OBJECT.unpack(head)
+            if signature != b"LOBJ":
+                raise self._damaged("no object starts here")
+            body = self.file.read(self._checked(size) - _OBJECT.size)
+            whole = len(body) == size - _OBJECT.size
+            self.file.read(size % 4)
+            if kind == _LOG_CONTAINER:
+                yield self._unpacked(body, whole)
+            if not whole:
                 self.complete = False
                 return
-            remedy = "what is before it can be saved with `vertebra sense convert`"
-            what = f"the file is damaged at byte {container}: {error or 'no object starts here'}; {remedy}"
-            raise RecordingError(self.path, what, container) from None
+
+    def _unpacked(self, body: bytes, whole: bool) -> bytes:
+        if len(body) < _CONTAINER.size:
+            if whole:
+                raise self._damaged("a container ends before its content")
+            return b""
+        method, size = _CONTAINER.unpack_from(body)
+        if method == 0:
+            return body[_CONTAINER.size :]
+        if method != 2:
+            raise self._damaged(f"a container is packed by method {method}, which is not known")
+        try:
+            self._budget.take(size, self.file.tell())
+            unpack = zlib.decompressobj()
+            content = unpack.decompress(body[_CONTAINER.size :], size + 1)
+        except (ValueError, zlib.error) as error:
+            raise self._damaged(str(error)) from None
+        if len(content) > size:
+            raise self._damaged(f"a container claims {size} bytes unpacked and has more")
+        if whole and not unpack.eof:
+            raise self._damaged("a container ends before its content")
+        return content
+
+    def _objects(self, data: bytearray) -> Iterator[tuple[int, int]]:
+        """Where the whole objects in `data` begin and end; the last may go on in the next container."""
+        end = 0
+        while True:
+            # Objects are padded to whole words, in more than one way.
+            begin = data.find(b"LOBJ", end, end + 8)
+            if begin < 0 and end + 8 <= len(data):
+                raise self._damaged("no object starts here")
+            if begin < 0 or begin + _OBJECT.size > len(data):
+                return
+            end = begin + self._checked(_OBJECT.unpack_from(data, begin)[3])
+            if end > len(data):
+                return
+            yield begin, end
+
+    def _checked(self, size: int) -> int:
+        if not _OBJECT.size <= size <= LARGEST_BLOCK:
+            allowed = f"{_OBJECT.size} to {LARGEST_BLOCK} are possible"
+            raise self._damaged(f"an object has an impossible size: it claims {size} bytes, {allowed}")
+        return size
+
+    def _frame(self, data: bytearray, begin: int, end: int) -> Frame | None:
+        """The frame in an object; None for other objects. Frames that are not of this network are counted."""
+        _, header, version, _, kind = _OBJECT.unpack_from(data, begin)
+        stamp, layout = _STAMPS.get(version), _LAYOUTS.get(kind)
+        if stamp is None or layout is None:
+            return None
+        at = begin + _OBJECT.size + stamp.size
+        if at + layout.size > end:
+            raise self._damaged("an object is too short for a frame")
+        fields = layout.unpack_from(data, at)
+        at += layout.size
+        if kind == _CAN_ERROR:
+            other, can_id, content = True, 0, b""
+        elif kind == _CAN_FD:
+            flags, can_id, fd, length = fields
+            other, content = flags & 0x80 or fd & 0x1, bytes(data[at : min(at + length, end)]).ljust(length, b"\0")
+        elif kind == _CAN_FD_64:
+            length, can_id, flags, extended = fields
+            until = begin + _OBJECT.size + stamp.size + (extended or end - begin) - header
+            other, content = flags & 0x1010, bytes(data[at : min(at + length, until, end)]).ljust(length, b"\0")
+        else:
+            flags, length, can_id, content = fields
+            other, content = flags & 0x80, content[:length]
+        # Bits 29 and 30 of the id mean nothing; bit 31 marks a 29-bit id.
+        can_id &= 0x9FFFFFFF
+        if other or can_id > 0x7FF:
+            self.skipped += 1
+            return None
+        units, ticks = stamp.unpack_from(data, begin + _OBJECT.size)
+        # Whole numbers are divided exactly; a float could not hold the nanoseconds of more than 104 days.
+        return Frame(can_id, content[:8], ticks / (100_000 if units == 1 else BILLION) + self._start)
+
+    def _damaged(self, what: str) -> RecordingError:
+        remedy = "what is before it can be saved with `vertebra sense convert`"
+        return RecordingError(self.path, f"the file is damaged at byte {self._at}: {what}; {remedy}", self._at)
 
 
 class _Memory(BytesIO):
@@ -317,6 +433,15 @@ def _start(first: float) -> float:
     A second or two early, so that frames stamped slightly before the first keep their time.
     """
     return float(int(first) - 1) if first > _YEAR_1990 + 2 else 0.0
+
+
+def _timestamp(date: Sequence[int]) -> float:
+    """s (Unix) of a date in a header; 0 without one."""
+    year, month, _, day, hour, minute, second, milliseconds = date
+    try:
+        return datetime(year, month, day, hour, minute, second, milliseconds * 1000, tzinfo=UTC).timestamp()
+    except ValueError:
+        return 0.0
 
 
 def _python_can() -> ModuleType:

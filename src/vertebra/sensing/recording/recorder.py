@@ -4,7 +4,8 @@
         recorder.frame(frame)
         recorder.shape(shape, arrival=frame.time)
 
-Frames and shapes wait in memory, without a bound, when the recording process is slow; none is dropped.
+Frames and shapes wait in memory when the recording process is slow, and those that it cannot write wait there, each up
+to a bound. What comes after that is lost; it is counted, and `close` raises RecordingError.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self, cast
 
 from vertebra.errors import InputError, RecordingError, VertebraError
-from vertebra.sensing.recording.raw_log import RawLogWriter, raw_suffix
+from vertebra.sensing.recording.files import TimedFlush
+from vertebra.sensing.recording.raw_log import RawLogWriter, raw_suffix, require_classic
 from vertebra.sensing.recording.shape_log import (
     DerivedLogWriter,
     Layout,
@@ -44,6 +46,8 @@ FEED_EVERY = 0.02
 """s between blocks of frames sent through the pipe."""
 TELL_EVERY = 0.2
 """s between reports of the counters."""
+MOST_FRAMES, MOST_SHAPES = 500_000, 20_000
+"""That wait for the recording process: minutes of a large network."""
 ENDED = "the recording process has ended early; the file holds what came until then"
 
 
@@ -52,19 +56,22 @@ class RecorderCounters(NamedTuple):
 
     frames_given: int
     frames_written: int
-    """As the recording process last reported."""
+    """In the file, as the recording process last reported."""
     shapes_given: int
     shapes_written: int
     waiting: int
-    """Frames and shapes not sent to the recording process yet."""
+    """Frames and shapes in memory, and not yet in the files."""
+    lost: int
+    """Frames and shapes that will not be in the files."""
     fault: str
-    """What went wrong; empty if nothing did."""
+    """What is wrong at present; empty if nothing is."""
 
 
 class Recorder:
     """Feeds a process that writes frames to `raw` (.blf, .log or .csv) and shapes of `robot` to `derived` (.mcap).
 
-    `calibration`: text of the calibration file, to attach to `derived`.
+    `calibration`: text of the calibration file, to attach to `derived`. `overwrite=False` refuses names that exist; a
+    file that another recorder is writing is refused in any case.
     """
 
     def __init__(
@@ -73,15 +80,21 @@ class Recorder:
         derived: str | Path | None = None,
         robot: Robot | None = None,
         calibration: str | None = None,
+        *,
+        overwrite: bool = True,
     ) -> None:
-        task = _task(raw, derived, robot, calibration)
-        self.path = str(raw if raw is not None else derived)
+        task = _task(raw, derived, robot, calibration, overwrite)
+        self._paths = [str(path) for path in (raw, derived) if path is not None]
+        self.path = self._paths[0]
         self._keeps_frames, self._keeps_shapes = raw is not None, derived is not None
         self._frames: deque[Frame] = deque()
         self._shapes: deque[tuple[SensedShape, float]] = deque()
-        self._in_hand = 0
         self._given = {"frames": 0, "shapes": 0}
-        self._told: dict[str, Any] = {"frames": 0, "shapes": 0, "fault": ""}
+        self._refused = 0
+        self._told: dict[str, Any] = {"frames": 0, "shapes": 0, "lost": 0, "fault": ""}
+        self._unfit = ""
+        self._fault = ""
+        """That ends the recording; those that the recording process tells of may pass."""
         self._ready, self._closing = threading.Event(), threading.Event()
         # In a session of its own: Ctrl-C in the terminal must not reach it.
         self._process = subprocess.Popen(
@@ -93,54 +106,88 @@ class Recorder:
         self._listener.start()
         self._feeder.start()
         self._ready.wait(30)
-        if self._told["fault"] or not self._ready.is_set():
-            fault = self._told["fault"] or "the recording process does not start"
+        if self.counters.fault or not self._ready.is_set():
+            fault = self.counters.fault or "the recording process does not start"
             with contextlib.suppress(RecordingError):
                 self.close()
-            raise RecordingError(self.path, fault.removeprefix(f"{self.path}: "))
+            raise self._error(fault)
 
     @property
     def process(self) -> int:
         """Process id of the recording process."""
         return self._process.pid
 
+    @property
+    def running(self) -> bool:
+        """False once the recording process has ended: nothing more will be written."""
+        return not self._fault and self._process.returncode is None
+
     def frame(self, frame: Frame) -> None:
-        """Record a frame; returns immediately."""
-        if self._keeps_frames:
-            self._frames.append(frame)
-            self._given["frames"] += 1
+        """Record a frame; returns immediately. One that no classic CAN bus carries is lost, and a fault."""
+        if not self._keeps_frames:
+            return
+        self._given["frames"] += 1
+        try:
+            require_classic(frame)
+        except InputError as error:
+            self._unfit = str(error)
+        else:
+            if not self._fault and len(self._frames) < MOST_FRAMES:
+                self._frames.append(frame)
+                return
+        self._refused += 1
 
     def shape(self, shape: SensedShape, arrival: float) -> None:
         """Record a shape; `arrival` in s (Unix) of the frame that made it. Returns immediately."""
         if self._keeps_shapes:
-            self._shapes.append((shape, arrival))
             self._given["shapes"] += 1
+            if self._fault or len(self._shapes) >= MOST_SHAPES:
+                self._refused += 1
+            else:
+                self._shapes.append((shape, arrival))
 
     @property
     def counters(self) -> RecorderCounters:
         """The state of the recording."""
+        given, told = self._given, self._told
+        missing = given["frames"] + given["shapes"] - told["frames"] - told["shapes"]
+        lost = self._refused + told["lost"] if self.running else missing
+        fault = self._fault or told["fault"] or self._unfit
+        if not fault and (len(self._frames) >= MOST_FRAMES or len(self._shapes) >= MOST_SHAPES):
+            fault = (
+                f"the recording process is too slow; {missing} frames and shapes wait for it, and later ones are lost"
+            )
         return RecorderCounters(
-            self._given["frames"], self._told["frames"], self._given["shapes"], self._told["shapes"],
-            len(self._frames) + len(self._shapes) + self._in_hand, self._told["fault"],
-        )  # fmt: skip
+            given["frames"], told["frames"], given["shapes"], told["shapes"], missing - lost, lost, fault
+        )
 
     def close(self, timeout: float = 60.0) -> RecorderCounters:
         """Wait until everything is written; RecordingError if something was not. A second call does nothing."""
+        end = time.monotonic() + timeout
         self._closing.set()
         self._feeder.join(timeout)
         try:
-            self._process.wait(timeout)
+            self._process.wait(max(end - time.monotonic(), 0.0))
         except subprocess.TimeoutExpired:
-            self._told["fault"] = f"the recording process did not finish within {timeout:g} s"
+            self._fault = f"the recording process did not finish within {timeout:g} s"
             self._process.kill()
             self._process.wait()
-        self._listener.join(timeout)
-        if self._process.returncode != 0 and not self._told["fault"]:
-            self._told["fault"] = ENDED
+        self._listener.join()
+        if self._process.returncode != 0 and not self.counters.fault:
+            self._fault = ENDED
         counters = self.counters
+        missing = counters.waiting + counters.lost
         if counters.fault:
-            raise RecordingError(self.path, counters.fault.removeprefix(f"{self.path}: "))
+            raise self._error(counters.fault)
+        if missing:
+            given = counters.frames_given + counters.shapes_given
+            raise self._error(f"{missing} of {given} frames and shapes are not in the file; record again")
         return counters
+
+    def _error(self, fault: str) -> RecordingError:
+        """With the file that the fault names."""
+        path = next((path for path in self._paths if fault.startswith(f"{path}: ")), self.path)
+        return RecordingError(path, fault.removeprefix(f"{path}: "))
 
     def _feed(self, task: bytes) -> None:
         pipe = cast(IO[bytes], self._process.stdin)
@@ -151,31 +198,30 @@ class Recorder:
             self._send_waiting(pipe)
             _send(pipe, block(END))
         except OSError:
-            self._told["fault"] = self._told["fault"] or ENDED
-            # Nothing reads the pipe any more.
-            self._keeps_frames = self._keeps_shapes = False
+            self._fault = self._fault or self._told["fault"] or ENDED
         finally:
             with contextlib.suppress(OSError):
                 pipe.close()
 
     def _send_waiting(self, pipe: IO[bytes]) -> None:
+        """Send everything; what is being sent still counts as waiting."""
         if self._frames:
-            self._in_hand = len(self._frames)
-            frames = [self._frames.popleft() for _ in range(self._in_hand)]
+            frames = list(self._frames)
             _send(pipe, block(FRAMES, frames_to_bytes(frames)))
+            for _ in frames:
+                self._frames.popleft()
         while self._shapes:
-            self._in_hand = 1
-            shape, arrival = self._shapes.popleft()
-            _send(pipe, block(SHAPE, packed(shape, arrival)))
-        self._in_hand = 0
+            _send(pipe, block(SHAPE, packed(*self._shapes[0])))
+            self._shapes.popleft()
 
     def _listen(self) -> None:
         pipe = cast(IO[bytes], self._process.stdout)
         with pipe:
             for line in pipe:
-                told = json.loads(line)
-                self._told.update(told | {"fault": told["fault"] or self._told["fault"]})
+                self._told = json.loads(line)
                 self._ready.set()
+        if not self._closing.is_set():
+            self._fault = self._fault or self._told["fault"] or ENDED
         self._ready.set()
 
     def __enter__(self) -> Self:
@@ -189,7 +235,9 @@ class Recorder:
                 self.close()
 
 
-def _task(raw: str | Path | None, derived: str | Path | None, robot: Robot | None, calibration: str | None) -> bytes:
+def _task(
+    raw: str | Path | None, derived: str | Path | None, robot: Robot | None, calibration: str | None, overwrite: bool
+) -> bytes:
     """What the recording process is to write; wrong file names are found here, before it starts."""
     if raw is None and derived is None:
         raise InputError("raw, derived", "name at least one file to record to")
@@ -204,7 +252,7 @@ def _task(raw: str | Path | None, derived: str | Path | None, robot: Robot | Non
         foxglove_messages()
         contents = robot_contents(robot, calibration)
     files = {"raw": str(raw) if raw else None, "derived": str(derived) if derived else None}
-    return json.dumps(files | {"contents": contents}).encode()
+    return json.dumps(files | {"contents": contents, "overwrite": overwrite}).encode()
 
 
 def main() -> int:
@@ -223,26 +271,21 @@ def main() -> int:
     try:
         files = _Files(json.loads(content))
     except VertebraError as error:
-        _tell({"frames": 0, "shapes": 0, "fault": str(error)})
+        _tell({"frames": 0, "shapes": 0, "lost": 0, "fault": str(error)})
         return 1
     _tell(files.counters())
+    # By the clock, not with what comes: a fault must be told on a quiet bus too.
+    telling = TimedFlush(lambda: _tell(files.counters()), TELL_EVERY)
     try:
-        _record(pipe, files)
+        for kind, content in read_blocks(pipe):
+            if kind == END:
+                break
+            files.take(kind, content)
     finally:
         files.close()
+        telling.stop()
     _tell(files.counters())
-    return 1 if files.fault else 0
-
-
-def _record(pipe: BinaryIO, files: _Files) -> None:
-    told = time.monotonic()
-    for kind, content in read_blocks(pipe):
-        if kind == END:
-            return
-        files.take(kind, content)
-        if time.monotonic() - told > TELL_EVERY:
-            told = time.monotonic()
-            _tell(files.counters())
+    return 1 if files.counters()["fault"] else 0
 
 
 def _tell(counters: dict[str, Any]) -> None:
@@ -252,39 +295,59 @@ def _tell(counters: dict[str, Any]) -> None:
 
 
 class _Files:
-    """The files being written, and the last fault."""
+    """The files being written."""
 
     def __init__(self, task: dict[str, Any]) -> None:
-        self.raw = RawLogWriter(task["raw"]) if task["raw"] else None
-        contents = task["contents"]
-        self.derived = DerivedLogWriter(task["derived"], contents) if task["derived"] else None
-        self.layout = Layout(*contents["layout"]) if self.derived else None
-        self.fault = ""
+        contents, overwrite = task["contents"], task["overwrite"]
+        self._raw = RawLogWriter(task["raw"], overwrite=overwrite) if task["raw"] else None
+        self._derived, self._layout = None, None
+        if task["derived"]:
+            try:
+                self._derived = DerivedLogWriter(task["derived"], contents, overwrite=overwrite)
+            except VertebraError:
+                if self._raw is not None:
+                    self._raw.discard()
+                raise
+            self._layout = Layout(*contents["layout"])
+        self._refused = 0
+        self._faults: list[str] = []
+        """That do not pass."""
 
     def take(self, kind: bytes, content: bytes) -> None:
-        """Write the content of a block; a fault is kept for the next report."""
-        if kind == FRAMES and self.raw is not None:
+        """Write the content of a block."""
+        if kind == FRAMES and self._raw is not None:
             for frame in frames_from_bytes(content):
-                try:
-                    self.raw.write(frame)
-                except VertebraError as error:
-                    self.fault = str(error)
-        elif kind == SHAPE and self.derived is not None and self.layout is not None:
-            self.derived.write(unpacked(content, self.layout))
+                self._write(self._raw.write, frame)
+        elif kind == SHAPE and self._derived is not None and self._layout is not None:
+            self._write(self._derived.write, unpacked(content, self._layout))
+
+    def _write(self, write: Callable[[Any], None], item: Any) -> None:
+        try:
+            write(item)
+        except RecordingError:
+            pass  # the writer counts it, and has the fault
+        except InputError as error:
+            self._refused += 1
+            self._faults = [str(error)]
 
     def close(self) -> None:
-        for writer in (self.raw, self.derived):
-            if writer is not None:
-                try:
-                    writer.close()
-                except VertebraError as error:
-                    self.fault = str(error)
+        for writer in self._writers:
+            try:
+                writer.close()
+            except RecordingError as error:
+                self._faults.append(str(error))
+
+    @property
+    def _writers(self) -> list[RawLogWriter | DerivedLogWriter]:
+        return [writer for writer in (self._raw, self._derived) if writer is not None]
 
     def counters(self) -> dict[str, Any]:
+        faults = self._faults or [str(writer.fault) for writer in self._writers if writer.fault is not None]
         return {
-            "frames": self.raw.frames if self.raw else 0,
-            "shapes": self.derived.shapes if self.derived else 0,
-            "fault": self.fault,
+            "frames": self._raw.frames if self._raw else 0,
+            "shapes": self._derived.shapes if self._derived else 0,
+            "lost": self._refused + sum(writer.lost for writer in self._writers),
+            "fault": "; ".join(faults),
         }
 
 

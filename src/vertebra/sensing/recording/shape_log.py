@@ -9,20 +9,18 @@ from __future__ import annotations
 import json
 import math
 import platform
-import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TextIO
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from vertebra.errors import InputError, RecordingError
+from vertebra.errors import InputError
 from vertebra.robot.table_file import TIME, TIP, angle_columns, column_names, spread_columns
 from vertebra.robot.tables import Floats
-from vertebra.sensing.recording.files import BILLION, TimedFlush, WholeFile, from_ns, to_ns
+from vertebra.sensing.recording.files import BILLION, Block, BlockWriter, WholeFile, from_ns, to_ns
 from vertebra.sensing.sensed_shape import SensorHealth, sensor_health
 from vertebra.sensing.so3 import quaternion
 
@@ -34,6 +32,10 @@ HEALTH_EVERY = 1.0
 """s between messages about the sensors when nothing changes."""
 _LARGEST_CHUNK = 1 << 18
 """Bytes of messages after which a chunk is written without waiting for the timer."""
+_LATEST, _LONGEST = 1e10, 4e9
+"""s; latest arrival and largest time of a shape. Their sum is a time that MCAP can hold, until the year 2554."""
+_MOST_ROWS = 500
+"""Rows of a table that are written together."""
 WORLD = "world"
 
 
@@ -110,30 +112,37 @@ def record(shape: SensedShape, arrival: float) -> ShapeRecord:
     return unpacked(packed(shape, arrival), Layout.of(shape.robot))
 
 
-class DerivedLogWriter:
+class DerivedLogWriter(BlockWriter):
     """Writes shapes to a new MCAP file; the operating system has them within a quarter of a second.
 
     `contents`: from `robot_contents`. A context manager. May be used by one thread at a time. Messages carry the time
     of the SYNC clock plus a constant offset to Unix time, taken from the first shape and kept in the metadata `clock`.
+    `overwrite=False` refuses a name that exists; a file that another recorder is writing is refused in any case.
     """
 
-    def __init__(self, path: str | Path, contents: Mapping[str, Any]) -> None:
-        self.path = str(path)
-        self.shapes = 0
-        """Shapes given to `write` so far."""
+    items = "shapes"
+
+    def __init__(self, path: str | Path, contents: Mapping[str, Any], *, overwrite: bool = True) -> None:
+        self._contents = contents
         self._make = MessageMaker(list(contents["joints"]))
-        self._lock = threading.Lock()
-        self._fault: RecordingError | None = None
         self._offset: int | None = None
         self._states: tuple[str, ...] = ()
         self._health_at = 0.0
-        self._stream = _Blocks(self.path)
-        self._writer = _new_writer(self._stream)
+        self._stream = McapStream()
+        self._writer = mcap_writer(self._stream, _LARGEST_CHUNK)
+        self._packed = 0
+        super().__init__(path, overwrite)
+
+    @property
+    def shapes(self) -> int:
+        """Shapes in the file."""
+        return self._written
+
+    def _begin(self) -> bytes:
         self._writer.start(profile="", library="vertebra")
-        self._describe(contents)
+        self._describe(self._contents)
         self._channels = self._register()
-        self._stream.flush()
-        self._timer = TimedFlush(self._timed_flush)
+        return self._stream.take()
 
     def _describe(self, contents: Mapping[str, Any]) -> None:
         self._writer.add_metadata("vertebra", dict(contents["about"]))
@@ -152,18 +161,26 @@ class DerivedLogWriter:
         return channels
 
     def write(self, shape: ShapeRecord) -> None:
-        """Add a shape."""
+        """Add a shape; RecordingError if it is lost, because the disk is full and too much is waiting in memory."""
+        if not (abs(shape.time) < _LONGEST and 0.0 <= shape.arrival < _LATEST):
+            what = f"needs a time within {_LONGEST:g} s and an arrival since 1970"
+            raise InputError("shape", f"{what}, not {shape.time!r} and {shape.arrival!r}")
         with self._lock:
+            offset = to_ns(shape.arrival) - to_ns(shape.time) if self._offset is None else self._offset
+            ns = max(to_ns(shape.time) + offset, 0)
+            messages = {
+                "/tf": self._make.transforms(shape, ns),
+                "/joints": self._make.joints(shape, ns),
+                "/tip": self._make.tip(shape, ns),
+                "/estimate": estimate_json(shape),
+            }
+            self._admit()
             if self._offset is None:
-                self._offset = to_ns(shape.arrival) - to_ns(shape.time)
-                self._writer.add_metadata("clock", {"sync_to_unix_offset_s": repr(from_ns(self._offset))})
-            ns = max(to_ns(shape.time) + self._offset, 0)
-            self._add("/tf", self._make.transforms(shape, ns), ns)
-            self._add("/joints", self._make.joints(shape, ns), ns)
-            self._add("/tip", self._make.tip(shape, ns), ns)
-            self._add("/estimate", estimate_json(shape), ns)
+                self._offset = offset
+                self._writer.add_metadata("clock", {"sync_to_unix_offset_s": repr(from_ns(offset))})
+            for topic, data in messages.items():
+                self._add(topic, data, ns)
             self._write_health(shape, ns)
-            self.shapes += 1
 
     def _write_health(self, shape: ShapeRecord, ns: int) -> None:
         states = tuple(row.state for row in shape.health)
@@ -178,78 +195,51 @@ class DerivedLogWriter:
         self._states, self._health_at = states, shape.time
 
     def _add(self, topic: str, data: bytes, ns: int) -> None:
-        self._writer.add_message(self._channels[topic], ns, data, ns, self.shapes)
+        self._writer.add_message(self._channels[topic], ns, data, ns, self._given - 1)
 
-    def flush(self) -> None:
-        """Write everything now; RecordingError if that fails."""
-        self._timed_flush()
-        if self._fault is not None:
-            raise self._fault
+    def _pack(self) -> Iterable[Block]:
+        _end_chunk(self._writer)
+        shapes, self._packed = self._given - self.lost - self._packed, self._given - self.lost
+        data = self._stream.take()
+        return [Block(data, shapes)] if data else []
 
-    def _timed_flush(self) -> None:
-        with self._lock:
-            _end_chunk(self._writer)
-            self._try_to_write()
-
-    def _try_to_write(self) -> None:
-        try:
-            self._stream.flush()
-        except RecordingError as error:
-            self._fault = error
-        else:
-            self._fault = None
-
-    def close(self) -> None:
-        """Write the rest and the index, and close the file; a second call does nothing."""
-        self._timer.stop()
-        if self._stream.closed:
-            return
+    def _end(self) -> bytes:
         self._writer.finish()
-        self._try_to_write()
-        self._stream.close()
-        if self._fault is not None:
-            raise self._fault
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
+        return self._stream.take()
 
 
-class _Blocks:
-    """The stream of the MCAP writer; collects whole records and writes them in one block."""
+class McapStream:
+    """What an MCAP writer writes to: collects whole records until they are taken."""
 
-    def __init__(self, path: str) -> None:
-        self._file = WholeFile(path)
+    def __init__(self) -> None:
         self._waiting: list[bytes] = []
-        self._size = 0
-        self.closed = False
+        self._taken = self.size = 0
+        """Bytes taken; bytes to take."""
 
     def write(self, data: bytes) -> int:
+        """Add bytes."""
         self._waiting.append(data)
-        self._size += len(data)
+        self.size += len(data)
         return len(data)
 
     def tell(self) -> int:
-        return self._size
+        """Bytes written so far."""
+        return self._taken + self.size
 
-    def flush(self) -> None:
-        if self._waiting:
-            self._file.append(b"".join(self._waiting))
-            self._waiting = []
-
-    def close(self) -> None:
-        self.closed = True
-        self._file.close()
+    def take(self) -> bytes:
+        """Everything that was not taken yet."""
+        data, self._waiting = b"".join(self._waiting), []
+        self._taken, self.size = self.tell(), 0
+        return data
 
 
-def _new_writer(stream: Any) -> Any:
+def mcap_writer(stream: McapStream, chunk_size: int = 1 << 20) -> Any:
+    """The MCAP library's writer; InputError if it is not installed."""
     try:
         from mcap.writer import Writer
     except ImportError:
         raise missing("mcap") from None
-    return Writer(stream, chunk_size=_LARGEST_CHUNK)
+    return Writer(cast(IO[Any], stream), chunk_size=chunk_size)
 
 
 def _end_chunk(writer: Any) -> None:
@@ -445,9 +435,9 @@ JSON_SCHEMAS = {
 class ShapesCsv:
     """A CSV table with a row per shape: time, angles in degrees, tip in mm, standard deviations. A context manager."""
 
-    def __init__(self, path: str | Path, freedoms: int) -> None:
+    def __init__(self, path: str | Path, freedoms: int, *, overwrite: bool = True) -> None:
         """`time_s` is the SYNC clock, the tip is in world axes."""
-        self._file: TextIO = open(path, "w", encoding="utf-8", newline="\n")  # noqa: SIM115
+        self._file, self._rows = WholeFile(path, overwrite), list[str]()
         angles = angle_columns(freedoms)
         self._write(column_names(TIME, angles, TIP, spread_columns(TIP), spread_columns(angles)))
 
@@ -458,10 +448,19 @@ class ShapesCsv:
         self._write([f"{time:.6f}", *(f"{value:.9g}" if np.isfinite(value) else "" for value in numbers)])
 
     def _write(self, cells: Iterable[str]) -> None:
-        self._file.write(",".join(cells) + "\n")
+        self._rows.append(",".join(cells) + "\n")
+        if len(self._rows) >= _MOST_ROWS:
+            self._flush()
+
+    def _flush(self) -> None:
+        rows, self._rows = self._rows, []
+        self._file.append("".join(rows).encode())
 
     def __enter__(self) -> ShapesCsv:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        try:
+            self._flush()
+        finally:
+            self._file.close()

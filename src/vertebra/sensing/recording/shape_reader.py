@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import struct
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from io import BytesIO
@@ -15,7 +17,8 @@ import numpy as np
 
 from vertebra.errors import RecordingError
 from vertebra.robot.tables import Floats
-from vertebra.sensing.recording.shape_log import missing
+from vertebra.sensing.recording.files import LARGEST_BLOCK, UnpackBudget, WholeFile
+from vertebra.sensing.recording.shape_log import McapStream, mcap_writer, missing
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,7 +67,8 @@ _COLUMNS = {
 def read_shapes(path: str | Path) -> RecordedShapes:
     """Shapes of an MCAP recording, up to the last whole chunk; RecordingError for a damaged file."""
     records = McapRecords(path)
-    rows: list[dict[str, Any]] = []
+    times: list[float] = []
+    columns: dict[str, list[Floats]] = {name: [] for name in _COLUMNS}
     robot: dict[str, Any] = {}
     offset, topics = 0.0, dict[int, str]()
     try:
@@ -72,22 +76,43 @@ def read_shapes(path: str | Path) -> RecordedShapes:
             if kind == "Channel":
                 topics[record.id] = record.topic
             elif kind == "Message" and topics.get(record.channel_id) == "/estimate":
-                rows.append(json.loads(record.data))
+                row = read_json(record.data)
+                times.append(_finite(row["time_s"]))
+                for name, (key, form) in _COLUMNS.items():
+                    columns[name].append(np.array(row[key], dtype=np.float64).reshape(form))
             elif kind == "Attachment" and record.name == "robot.json":
-                robot = json.loads(record.data)
+                robot = read_json(record.data)
             elif kind == "Metadata" and record.name == "clock":
-                offset = float(record.metadata["sync_to_unix_offset_s"])
-        arrays = {name: _column(rows, key, form) for name, (key, form) in _COLUMNS.items()}
-        times = np.array([row["time_s"] for row in rows], dtype=np.float64)
-    except (ValueError, KeyError, TypeError) as error:
-        raise RecordingError(str(path), f"has an estimate that cannot be read ({error}); record it again") from None
-    return RecordedShapes(robot, offset, times, **arrays, complete=records.complete)
+                offset = _finite(record.metadata["sync_to_unix_offset_s"])
+        arrays = {name: _stacked(columns[name], form) for name, (_, form) in _COLUMNS.items()}
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
+        reason = str(error) or type(error).__name__
+        raise RecordingError(str(path), f"has an estimate that cannot be read ({reason}); record it again") from None
+    return RecordedShapes(robot, offset, np.array(times, dtype=np.float64), **arrays, complete=records.complete)
 
 
-def _column(rows: list[dict[str, Any]], key: str, form: tuple[int, ...]) -> Floats:
-    if not rows:
-        return np.zeros((0, *(0 if size < 0 else size for size in form)))
-    return np.array([row[key] for row in rows], dtype=np.float64).reshape(len(rows), *form)
+def _finite(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"a time is {value!r}")
+    return number
+
+
+def _stacked(rows: list[Floats], form: tuple[int, ...]) -> Floats:
+    return np.stack(rows) if rows else np.zeros((0, *(0 if size < 0 else size for size in form)))
+
+
+def read_json(data: bytes) -> dict[str, Any]:
+    """The object in a JSON message or attachment; ValueError for anything else, however large or deep it is."""
+    if len(data) > LARGEST_JSON:
+        raise ValueError(f"a JSON text has {len(data)} bytes; at most {LARGEST_JSON} are read")
+    try:
+        found = json.loads(data)
+    except RecursionError:
+        raise ValueError("a JSON text is nested too deeply") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"a JSON text is not an object: {data[:30]!r}")
+    return found
 
 
 class Copied(NamedTuple):
@@ -100,23 +125,27 @@ class Copied(NamedTuple):
     """Where the source is damaged; everything before was copied."""
 
 
-def copy_mcap(source: str | Path, target: str | Path) -> Copied:
+def copy_mcap(source: str | Path, target: str | Path, *, overwrite: bool = True) -> Copied:
     """Copy all whole records of `source` into a proper, indexed file."""
+    stream, records, fault = McapStream(), McapRecords(source), None
+    writer = mcap_writer(stream)
+    file = WholeFile(target, overwrite)
     try:
-        from mcap.writer import Writer
-    except ImportError:
-        raise missing("mcap") from None
-    records, fault = McapRecords(source), None
-    with open(target, "wb") as file:
-        writer = Writer(file)
         writer.start(library="vertebra")
         copy = _Copy(writer)
         try:
             for kind, record in records:
                 copy.add(kind, record)
+                if stream.size > 1 << 20:
+                    file.append(stream.take())
         except RecordingError as error:
+            if error.path != records.path:
+                raise
             fault = error
-        writer.finish()  # type: ignore[no-untyped-call]
+        writer.finish()
+        file.append(stream.take())
+    finally:
+        file.close()
     return Copied(copy.messages, records.complete, fault)
 
 
@@ -130,9 +159,10 @@ class _Copy:
 
     def add(self, kind: str, record: Any) -> None:
         writer = self._writer
-        if kind == "Schema":
+        # A file may repeat them in each chunk.
+        if kind == "Schema" and record.id not in self._schemas:
             self._schemas[record.id] = writer.register_schema(record.name, record.encoding, record.data)
-        elif kind == "Channel":
+        elif kind == "Channel" and record.id not in self._channels:
             schema = self._schemas.get(record.schema_id, 0)
             self._channels[record.id] = writer.register_channel(
                 record.topic, record.message_encoding, schema, record.metadata
@@ -151,8 +181,10 @@ _MAGIC = b"\x89MCAP0\r\n"
 _HEAD = struct.Struct("<BQ")
 """Kind of a record, and the number of bytes that follow."""
 _FOOTER, _MESSAGE, _CHUNK, _DATA_END = 0x02, 0x05, 0x06, 0x0F
-_LARGEST_CHUNK = 1 << 28
-"""Bytes; a damaged size must not fill the memory."""
+_MESSAGE_HEAD = struct.Struct("<HIQQ")
+"""Channel, sequence, log time, publish time."""
+LARGEST_JSON = 4 << 20
+"""Bytes of a JSON message or attachment that are read; the shape of a thousand joints has 0.2 MB."""
 
 
 class McapRecords:
@@ -173,16 +205,15 @@ class McapRecords:
             magic = file.read(len(_MAGIC))
             if not _MAGIC.startswith(magic):
                 raise RecordingError(self.path, "is not an MCAP recording; name the right file", 0)
-            for opcode, content in _whole_records(file):
-                if opcode == _FOOTER:
-                    self.complete = file.read() == _MAGIC
-                    return
-                try:
-                    records = parse(opcode, content)
-                except Exception as error:  # the MCAP library raises various errors on damaged bytes
-                    raise self._damaged(file.tell(), error) from None
-                for record in records:
-                    yield type(record).__name__, record
+            try:
+                for opcode, content in _whole_records(file):
+                    if opcode == _FOOTER:
+                        self.complete = file.read(len(_MAGIC) + 1) == _MAGIC
+                        return
+                    for record in parse(opcode, content, file.tell()):
+                        yield type(record).__name__, record
+            except Exception as error:  # the MCAP library raises various errors on damaged bytes
+                raise self._damaged(file.tell(), error) from None
 
     def _damaged(self, position: int, error: Exception) -> RecordingError:
         remedy = "what is before it can be saved with `vertebra sense convert`"
@@ -191,40 +222,81 @@ class McapRecords:
 
 
 def _whole_records(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Records up to the first incomplete one, without the summary."""
+    """Records up to the first incomplete one, without those that index others."""
     size, in_data = os.fstat(file.fileno()).st_size, True
     while len(head := file.read(_HEAD.size)) == _HEAD.size:
         opcode, length = _HEAD.unpack(head)
         if length > size - file.tell():
             return
         in_data = in_data and opcode != _DATA_END
-        if in_data or opcode == _FOOTER:
+        if opcode == _FOOTER or (in_data and opcode in _NEEDED):
+            if length > LARGEST_BLOCK:
+                raise ValueError(f"a record claims {length} bytes; at most {LARGEST_BLOCK} are possible")
             yield opcode, file.read(length)
         else:
             file.seek(length, os.SEEK_CUR)
 
 
-def _parser() -> Callable[[int, bytes], list[Any]]:
-    """A function from the bytes of a record to a list of records: several for a chunk, none for kinds not needed."""
+_NEEDED = {3: "Schema", 4: "Channel", _MESSAGE: "Message", _CHUNK: "Chunk", 9: "Attachment", 12: "Metadata"}
+
+
+def _parser() -> Callable[[int, bytes, int], Iterator[Any]]:
+    """A function from the bytes of a record, and how far into the file it ends, to records: several for a chunk."""
     try:
         from mcap import records as kinds
         from mcap.data_stream import ReadDataStream
-        from mcap.stream_reader import breakup_chunk
     except ImportError:
         raise missing("mcap") from None
-    plain: dict[int, Any] = {3: kinds.Schema, 4: kinds.Channel, 6: kinds.Chunk, 9: kinds.Attachment, 12: kinds.Metadata}
+    budget = UnpackBudget()
 
-    def parse(opcode: int, content: bytes) -> list[Any]:
-        stream = ReadDataStream(BytesIO(content))
+    def parse(opcode: int, content: bytes, position: int) -> Iterator[Any]:
         if opcode == _MESSAGE:
-            return [kinds.Message.read(stream, len(content))]
-        if opcode not in plain:
-            return []
-        record = plain[opcode].read(stream)
+            channel, sequence, log_time, publish_time = _MESSAGE_HEAD.unpack_from(content)
+            yield kinds.Message(channel, log_time, content[_MESSAGE_HEAD.size :], publish_time, sequence)
+            return
+        record = getattr(kinds, _NEEDED[opcode]).read(ReadDataStream(BytesIO(content)))
         if opcode != _CHUNK:
-            return [record]
-        if record.uncompressed_size > _LARGEST_CHUNK:
-            raise ValueError("a chunk has an impossible size")
-        return list(breakup_chunk(record, validate_crc=True))
+            yield record
+            return
+        budget.take(record.uncompressed_size, position)
+        for inner, data in _split(_unpacked(record)):
+            if inner in (3, 4, _MESSAGE):
+                yield from parse(inner, data, position)
 
     return parse
+
+
+def _unpacked(chunk: Any) -> bytes:
+    """Records in a chunk; ValueError if they are not what it claims."""
+    claimed = chunk.uncompressed_size
+    if chunk.compression == "zstd":
+        from zstandard import ZstdDecompressor
+
+        # One that is larger than claimed is not unpacked further.
+        with ZstdDecompressor(max_window_size=LARGEST_BLOCK).stream_reader(chunk.data) as stream:
+            data = stream.read(claimed + 1)
+    elif chunk.compression == "lz4":
+        from lz4.frame import LZ4FrameDecompressor
+
+        data = LZ4FrameDecompressor().decompress(chunk.data, claimed + 1)
+    elif not chunk.compression:
+        data = chunk.data
+    else:
+        raise ValueError(f"a chunk is packed by {chunk.compression!r}, which is not known")
+    if len(data) != claimed:
+        has = f"{len(data)}" if len(data) < claimed else "more"
+        raise ValueError(f"a chunk claims {claimed} bytes unpacked and has {has}")
+    if chunk.uncompressed_crc and zlib.crc32(data) != chunk.uncompressed_crc:
+        raise ValueError("the checksum of a chunk is wrong")
+    return bytes(data)
+
+
+def _split(data: bytes) -> Iterator[tuple[int, bytes]]:
+    position = 0
+    while position < len(data):
+        opcode, length = _HEAD.unpack_from(data, position)
+        position += _HEAD.size
+        if length > len(data) - position:
+            raise ValueError(f"a record in a chunk claims {length} bytes; the chunk has {len(data) - position}")
+        yield opcode, data[position : position + length]
+        position += length

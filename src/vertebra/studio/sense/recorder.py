@@ -69,6 +69,7 @@ class Recording:
         self._stop = threading.Event()
         self._unwanted = False
         self._seconds = 0.0
+        self._fault = ""
         self.full = False
         """Whether a limit has ended it."""
         self.place = Path(mkdtemp(prefix="vertebra-"))
@@ -114,7 +115,9 @@ class Recording:
         size = f"{self._seconds:.0f} s, {self._size() / 1e6:.1f} MB"
         if self.full:
             return f"Recorded {size}: the limit is reached."
-        return f"Recording: {size}." if self.running else f"Recorded {size}."
+        if not self.running:
+            return f"Recorded {size}."
+        return f"Recording: {size}." + (f" At present it fails: {self._fault}." if self._fault else "")
 
     def mcap(self) -> bytes:
         """The shapes so far, as a whole MCAP file; StudioError when there are none."""
@@ -142,8 +145,8 @@ class Recording:
         try:
             with Recorder(self.place / FRAMES, self.place / SHAPES, self._robot) as recorder:
                 self._recorder, began = recorder, time.monotonic()
-                while not self._stop.wait(_CHECK_EVERY) and not recorder.counters.fault:
-                    self._seconds = time.monotonic() - began
+                while not self._stop.wait(_CHECK_EVERY) and recorder.running:
+                    self._seconds, self._fault = time.monotonic() - began, recorder.counters.fault
                     if self._seconds > LONGEST_RECORDING or self._size() > LARGEST_RECORDING:
                         self.full = True
                         break

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from vertebra.errors import RecordingError, StudioError
 from vertebra.mechanics.kinematics import Pose
 from vertebra.robot.robot import Robot, load
 from vertebra.robot.tables import Floats
-from vertebra.sensing.recording.shape_reader import McapRecords, RecordedShapes, read_shapes
+from vertebra.sensing.recording.shape_reader import McapRecords, RecordedShapes, read_json, read_shapes
 from vertebra.sensing.sensed_shape import SensorState
 from vertebra.studio.player import Player
 from vertebra.studio.sense.run import NOT_KNOWN, WINDOW, Sensed, Snapshot, Snapshots, snapshot_of
@@ -186,7 +186,9 @@ def _column(rows: list[dict[str, Any]], name: str) -> Floats:
 
 
 def _is_state(item: dict[str, Any]) -> bool:
-    return set(_UNHEARD) <= set(item) and str(item["state"]).upper() in SensorState.__members__
+    if not set(_UNHEARD) <= set(item) or str(item["state"]).upper() not in SensorState.__members__:
+        return False
+    return all(item[name] is None or math.isfinite(float(item[name])) for name in _UNHEARD if name != "state")
 
 
 def _health(path: str, sensors: int) -> dict[int, list[dict[str, Any]]]:
@@ -203,10 +205,10 @@ def _health(path: str, sensors: int) -> dict[int, list[dict[str, Any]]]:
                 row += 1
                 found[row] = known
             elif kind == "Message" and topics.get(record.channel_id) == "/health":
-                known = found[row] = json.loads(record.data)["sensors"]
+                known = found[row] = read_json(record.data)["sensors"]
                 if len(known) != sensors or not all(map(_is_state, known)):
                     raise ValueError("a sensor is missing, or its state is none of ours")
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise RecordingError(Path(path).name, f"has states of sensors that cannot be read ({error})") from None
     return found
 
