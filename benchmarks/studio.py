@@ -18,7 +18,8 @@ from benchmarks.wire_window import WireWindow
 from vertebra.robot.robot import Robot
 from vertebra.studio.player import RATE, Player
 from vertebra.studio.scene import Picture
-from vertebra.studio.shape.settings import first_tensions, usual_tension
+from vertebra.studio.serving.server import Access
+from vertebra.studio.shape.settings import first_tensions
 from vertebra.studio.studio import Studio, open_studio
 
 MOVES = 60
@@ -39,10 +40,11 @@ def rows() -> list[Row]:
 @contextmanager
 def opened() -> Iterator[tuple[Studio, WireWindow]]:
     with tempfile.TemporaryDirectory() as folder:
-        studio = open_studio("hu2023-prototype", port=0, folder=Path(folder))
+        access = Access(port=0)
+        studio = open_studio("hu2023-prototype", access, Path(folder))
         try:
             studio.loop.settle(60)
-            window = WireWindow(studio.address.port)
+            window = WireWindow(studio.address.port, studio.address.token)
             window.wait("SceneNodeUpdateMessage", 0, "batched_positions")
             yield studio, window
             window.close()
@@ -53,7 +55,7 @@ def opened() -> Iterator[tuple[Studio, WireWindow]]:
 def slider_to_picture(studio: Studio, window: WireWindow) -> Row:
     """Every move waits for its picture; the solve alone is timed by the same calls."""
     time.sleep(1.0)
-    round_trips, tensions = [], list(first_tensions(studio.robot, usual_tension(studio.robot)))
+    round_trips, tensions = [], list(first_tensions(studio.robot))
     for move in range(MOVES):
         tensions[0] = 2.0 + 0.02 * move
         after, began = len(window.messages), time.perf_counter()

@@ -21,12 +21,13 @@ CAMERA = {
 class WireWindow:
     """Connects as a browser does; `messages` grows while it is open."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, token: str | None) -> None:
         host = f"127.0.0.1:{port}"
         self._socket = connect(
             f"ws://{host}/",
             origin=f"http://{host}",  # type: ignore[arg-type]
             subprotocols=[f"viser-v{viser.__version__}"],  # type: ignore[list-item]
+            additional_headers={"Authorization": f"Bearer {token}"},
             max_size=None,
             compression=None,
             proxy=None,

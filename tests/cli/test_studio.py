@@ -10,6 +10,8 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,6 +46,7 @@ def test_help_does_not_import_the_viewer() -> None:
         (["--port", "-1"], "port: "),
         (["--token", "short"], "token: "),
         (["--token", "fifteen letters!\n"], "token: "),
+        (["--token", "sixteen-letters-", "--no-token"], "token: "),
         (["--host", "no.such.host.invalid"], "host: "),
         (["--folder", "nowhere"], "no such folder"),
         (["--folder", "wrong.yaml"], "is not a folder"),
@@ -81,10 +84,10 @@ def test_a_port_that_is_taken_is_named(vertebra: Run) -> None:
 class Process:
     """The command in a process group of its own, as a terminal starts it."""
 
-    def __init__(self, *options: str) -> None:
+    def __init__(self, *options: str, program: list[str] = COMMAND) -> None:
         self.process = subprocess.Popen(
-            [*COMMAND, "--port", "0", "--no-browser", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, start_new_session=True,
+            [*program, "--port", "0", "--no-browser", *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, start_new_session=True,
         )  # fmt: skip
         lines: list[str] = []
         out = self.process.stdout
@@ -92,9 +95,17 @@ class Process:
         reader = threading.Thread(target=lambda: lines.append(out.readline()), daemon=True)
         reader.start()
         reader.join(PATIENCE)
-        found = re.search(r"http://127\.0\.0\.1:\d+/", lines[0] if lines else "")
+        found = re.search(r"(http://127\.0\.0\.1:\d+/)(?:\?token=(\S+))?", lines[0] if lines else "")
         assert found is not None, lines
-        self.url = found.group()
+        self.url, self.token = found.groups()
+
+    def status(self, **headers: str) -> int:
+        """What it answers to a request for its page."""
+        try:
+            with urllib.request.urlopen(urllib.request.Request(self.url, headers=headers), timeout=20) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as refused:
+            return refused.code
 
     def children(self) -> list[int]:
         found = subprocess.run(
@@ -131,8 +142,9 @@ def test_it_serves_until_ctrl_c_and_leaves_no_process(processes: list[Process]) 
     pytest.importorskip("viser")
     studio = Process("yang2023-a")
     processes.append(studio)
-    with urllib.request.urlopen(studio.url, timeout=20) as answer:
-        assert answer.status == 200
+    assert len(studio.token) >= 32
+    assert studio.status() == 401, "the printed address has a token by default"
+    assert studio.status(Authorization=f"Bearer {studio.token}") == 200
     (child,) = studio.children()
     os.killpg(studio.process.pid, signal.SIGINT)
     assert studio.ended() == (0, "")
@@ -144,9 +156,78 @@ def test_it_starts_from_files_and_can_be_ended_at_once(processes: list[Process],
     pytest.importorskip("viser")
     (tmp_path / "arm.json").write_text(json.dumps(vb.load("hu2023-planar").to_mapping()))
     (tmp_path / "state.json").write_text(json.dumps({"vertebra_studio": 1, "robot": {"name": "hu2023-spatial"}}))
-    studio = Process(str(tmp_path / "arm.json"), "--state", str(tmp_path / "state.json"), "--folder", str(tmp_path))
+    state = ["--state", str(tmp_path / "state.json"), "--folder", str(tmp_path)]
+    studio = Process(str(tmp_path / "arm.json"), *state, "--no-token")
     processes.append(studio)
+    assert studio.token is None
+    assert studio.status() == 200
     studio.process.send_signal(signal.SIGTERM)
+    assert studio.ended() == (0, "")
+
+
+BUSY = """
+import os, sys, time
+from pathlib import Path
+from vertebra.cli.main import run
+from vertebra.studio.shape import tab
+
+def endless(*_):
+    Path(os.environ["BEGUN"]).touch()
+    while True:
+        time.sleep(3600) if os.environ["WORK"] == "waits" else sum(range(1000))
+
+tab.solve = endless
+run()
+"""
+LONGEST_ENDING = 9.0
+"""s on a busy machine; it takes 1 s, and took 10 s while the studio waited for its own thread."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("work", ["waits", "computes"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_at_once_whatever_it_is_computing(
+    processes: list[Process], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, work: str, number: signal.Signals
+) -> None:
+    pytest.importorskip("viser")
+    monkeypatch.setenv("BEGUN", str(tmp_path / "begun"))
+    monkeypatch.setenv("WORK", work)
+    studio = Process(program=[sys.executable, "-c", BUSY, "studio"])
+    processes.append(studio)
+    wait_until((tmp_path / "begun").exists, "the computation")
+    children = studio.children()
+    asked = time.monotonic()
+    os.kill(studio.process.pid, number)
+    assert studio.ended() == (0, "")
+    took = time.monotonic() - asked
+    print(f"ended after {took:.2f} s")
+    assert took < LONGEST_ENDING
+    wait_until(lambda: all(map(gone, children)), "the end of the processes it started")
+
+
+ELSEWHERE = """
+import signal, sys, threading
+from vertebra.cli.main import run
+
+def interrupt():
+    sys.stdin.readline()
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+    threading.Event().wait()
+
+threading.Thread(target=interrupt, daemon=True).start()
+run()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_ends_it_whichever_thread_the_system_gives_it_to(processes: list[Process]) -> None:
+    """A signal that another thread takes does not wake a main thread that waits without end."""
+    pytest.importorskip("viser")
+    studio = Process(program=[sys.executable, "-c", ELSEWHERE, "studio"])
+    processes.append(studio)
+    assert studio.process.stdin is not None
+    studio.process.stdin.write("\n")
+    studio.process.stdin.flush()
     assert studio.ended() == (0, "")
 
 

@@ -32,7 +32,7 @@ def steps(count: int, pause: float, *, report: Report) -> int:
 
 def touch_then_sleep(path: str, *, report: Report) -> None:
     Path(path).touch()
-    time.sleep(60)
+    time.sleep(3600)
 
 
 def wild_shares(*, report: Report) -> None:

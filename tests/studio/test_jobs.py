@@ -20,7 +20,7 @@ from tests.studio import job_samples as samples
 from tests.waiting import wait_until
 
 from vertebra.errors import InputError, StudioError
-from vertebra.studio.jobs import Jobs, Loop
+from vertebra.studio.jobs import Jobs, Latest, Loop
 
 LOOP_PATIENCE = 20.0
 
@@ -329,6 +329,40 @@ def test_a_process_that_was_killed_while_it_waited_costs_no_job(runner: JobRunne
     assert runner.answer(samples.add, 1, 1) == 2
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_what_changes_while_an_answer_is_computed_makes_for_one_more(runner: JobRunner) -> None:
+    assert runner.answer(samples.add, 1, 1) == 2
+    process, numbers, told = runner.jobs._process, [1.0], Told()
+    latest = Latest(runner.jobs, lambda: (samples.add, numbers[-1], 0.0), told.done, told.failed)
+    assert process is not None
+    os.kill(process.pid, signal.SIGSTOP)
+    latest.ask()
+    for number in (2.0, 3.0, 4.0):
+        numbers.append(number)
+        latest.ask()
+    os.kill(process.pid, signal.SIGCONT)
+    wait_until(lambda: len(told.answers) == 2 and not latest.busy, "both answers")
+    assert told.answers == [1.0, 4.0], "the first, and the last of what was asked meanwhile"
+    assert runner.jobs._process is process, "the process goes on"
+
+
+def test_an_answer_whose_job_was_replaced_can_be_asked_for_again(runner: JobRunner, tmp_path: Path) -> None:
+    work, told = [(samples.touch_then_sleep, str(tmp_path / "begun"))], Told()
+    latest = Latest(runner.jobs, lambda: work[-1], told.done, told.failed)
+    latest.ask()
+    latest.ask()
+    wait_for(tmp_path / "begun")
+    assert runner.answer(samples.add, 1, 1) == 2
+    assert not latest.busy
+    work.append((samples.refused,))  # type: ignore[arg-type]
+    latest.ask()
+    assert told.ended.wait(PATIENCE)
+    (error,) = told.answers
+    assert isinstance(error, InputError)
+    latest.stop()
+    assert not latest.busy
+
+
 def test_prints_do_not_get_between_the_answers(runner: JobRunner, capfd: pytest.CaptureFixture[str]) -> None:
     assert runner.answer(samples.noisy) == "quiet"
     assert capfd.readouterr().out == ""
@@ -416,6 +450,39 @@ def test_close_leaves_no_process_and_no_thread(tmp_path: Path, monkeypatch: pyte
     runner.start(samples.add, 1, 1)
     runner.jobs.cancel()
     assert children() == before
+
+
+ORPHANED = """
+import sys, time
+from tests.studio import job_samples
+from vertebra.studio.jobs import Jobs
+
+jobs = Jobs(lambda key, work: work())
+jobs.start(job_samples.touch_then_sleep, sys.argv[1], done=print, failed=print)
+print(jobs._process.pid, flush=True)
+time.sleep(3600)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_the_process_ends_with_a_studio_that_was_killed_while_it_computes(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", ORPHANED, str(tmp_path / "begun")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, text=True) as studio:
+        assert studio.stdout is not None
+        child = int(studio.stdout.readline())
+        wait_for(tmp_path / "begun")
+        studio.kill()
+    try:
+        wait_until(lambda: not _runs(child), "the end of the process")
+    finally:
+        if _runs(child):
+            os.kill(child, signal.SIGKILL)
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process is there, and not only its exit code."""
+    found = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True).stdout.strip()
+    return bool(found) and not found.startswith("Z")
 
 
 INTERRUPTED = """

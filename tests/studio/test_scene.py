@@ -102,7 +102,7 @@ def page() -> Iterator[Page]:
     pytest.importorskip("viser")
     from vertebra.studio.serving.server import Access, open_server
 
-    with open_server(Access(port=0), label="stage") as server:
+    with open_server(Access(port=0, needs_token=False), label="stage") as server:
         yield Page(server.viser)
 
 

@@ -334,10 +334,11 @@ import sys, threading
 import psutil
 from pathlib import Path
 from tests.waiting import wait_until
+from vertebra.studio.serving.server import Access
 from vertebra.studio.studio import open_studio
 from vertebra.studio.state import State
 
-studio = open_studio("dantuono2023", port=0, folder=Path(sys.argv[1]))
+studio = open_studio("dantuono2023", Access(port=0), Path(sys.argv[1]))
 assert studio.loop.settle(60)
 state = State(robot=studio.source, mode="motion", tabs={"motion": {"duration": 0.5, "repeat": True}})
 studio.loop.post("motion", lambda: studio.restore(state))
@@ -360,6 +361,7 @@ def test_closing_while_it_plays_leaves_no_thread_and_no_process(tmp_path: Path) 
 
 
 def test_a_studio_that_cannot_be_built_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from vertebra.studio.serving.server import Access
     from vertebra.studio.studio import open_studio
 
     def broken(studio: Any) -> None:
@@ -368,7 +370,7 @@ def test_a_studio_that_cannot_be_built_leaves_nothing(tmp_path: Path, monkeypatc
     before = set(threading.enumerate())
     monkeypatch.setattr(module, "make_tabs", broken)
     with pytest.raises(RuntimeError, match="no tabs"):
-        open_studio("hu2023-planar", port=0, folder=tmp_path)
+        open_studio("hu2023-planar", Access(port=0), tmp_path)
     wait_until(lambda: not set(threading.enumerate()) - before, "the end of its threads")
 
 

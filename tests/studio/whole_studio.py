@@ -70,9 +70,10 @@ class Running(Acting):
 @contextlib.contextmanager
 def running(folder: Path, robot: str = "hu2023-planar") -> Iterator[Running]:
     """Ends with the block."""
+    from vertebra.studio.serving.server import Access
     from vertebra.studio.studio import open_studio
 
-    studio = open_studio(robot, port=0, folder=folder)
+    studio = open_studio(robot, Access(port=0), folder)
     try:
         yield Running(studio)
     finally:

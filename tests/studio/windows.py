@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,21 @@ class StudioProcess:
             self.process.kill()
             raise AssertionError(f"the studio did not start: {line!r} {self.log.read_text()}")
         self.url = found.group()
+        """With the token."""
+
+    def at(self, link: str) -> str:
+        """The address of a link of the page, with the token."""
+        return f"{self.url}&{link.partition('?')[2]}"
+
+    def answers(self, timeout: float = PATIENCE / 1000) -> bool:
+        """Ask for the page; whether it is served within `timeout` s."""
+        place, _, token = self.url.partition("?token=")
+        request = urllib.request.Request(place, headers={"Authorization": f"Bearer {token}"})
+        try:
+            with urllib.request.urlopen(request, timeout=timeout) as answer:
+                return bool(answer.status == 200)
+        except OSError:
+            return False
 
     def _first_line(self) -> str:
         """What it says when it serves; empty when it says nothing for a minute."""
@@ -104,7 +120,7 @@ class Window:
 
     def __init__(self, browser: Any, url: str, size: tuple[int, int] = (1280, 800), draws: bool = False) -> None:
         """`draws`: always, and in full resolution; otherwise only for pictures, and in few pixels."""
-        self.browser, self.url, self.size, self._draws = browser, url.partition("?")[0], size, draws
+        self.browser, self.url, self.size, self._draws = browser, url, size, draws
         self.context = browser.new_context(viewport={"width": size[0], "height": size[1]}, accept_downloads=True)
         if not draws:
             self.context.add_init_script(DRAW_WHEN_ASKED)

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
+import os
 import sys
+import threading
+import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vertebra.cli.stop_signals import stop_signals
+
+if TYPE_CHECKING:
+    from vertebra.studio.studio import Studio
 
 
 def studio(
     robot: Annotated[
         str, typer.Argument(help="A preset or a robot file; the page can open others.")
     ] = "hu2023-prototype",
-    host: Annotated[
-        str, typer.Option("--host", help="Address to listen on; any but this machine's own needs a token.")
-    ] = "127.0.0.1",
+    host: Annotated[str, typer.Option("--host", help="Address to listen on; 0.0.0.0 for all networks.")] = "127.0.0.1",
     port: Annotated[
         int | None, typer.Option("--port", help="Default: 8080 or the next free one; 0 for any free one.")
     ] = None,
     token: Annotated[
         str | None,
-        typer.Option(
-            "--token", help="Secret that a window must show, 16 characters or more; default: a random one where needed."
-        ),
+        typer.Option("--token", help="Secret that a window must show, 16 characters or more; default: a random one."),
     ] = None,
+    no_token: Annotated[
+        bool, typer.Option("--no-token", help="Let in whoever reaches the port: for a studio behind your own gate.")
+    ] = False,
     folder: Annotated[
         Path, typer.Option("--folder", help="The only folder whose files the page may read and write.")
     ] = Path("."),
@@ -41,21 +47,48 @@ def studio(
     import webbrowser
 
     give_back_freed_memory()  # before anything large is loaded
+    from vertebra.studio.serving.server import Access
     from vertebra.studio.state import from_json
     from vertebra.studio.studio import open_studio
 
     start = None if state is None else from_json(state.read_bytes())
+    access = Access(host, port, token, needs_token=not no_token)
+    studio = open_studio(robot, access, folder)  # until here, Ctrl-C ends the program at once
     with stop_signals() as stop:
-        studio = open_studio(robot, host=host, port=port, token=token, folder=folder)
         try:
             if start is not None:
                 studio.loop.post("start", lambda: studio.restore(start))
             print(f"studio at {studio.address.url}  (Ctrl-C ends it)", flush=True)
             if browser:
                 webbrowser.open(studio.address.url)
-            stop.wait()
-        finally:
-            studio.close()
+            while not stop.wait(LOOK_EVERY):  # a signal that the system gives to another thread does not wake this one
+                pass
+        except BaseException:
+            studio.close(PATIENCE)
+            raise
+        _end(studio)
+
+
+LOOK_EVERY = 0.2
+"""s between two looks for Ctrl-C."""
+PATIENCE, LONGEST_ENDING = 0.5, 1.5
+"""s that the studio's thread may take to finish what it does, and that the program may take to end."""
+
+
+def _end(studio: Studio) -> None:
+    """Close the studio, and end the program with it, whatever is being computed.
+
+    Python's own ending takes a second of work with all that is loaded, many seconds on a busy machine, and waits for
+    threads; only what was left to be done at exit, such as removing temporary folders, is done.
+    """
+    last = threading.Timer(LONGEST_ENDING, os._exit, (0,))  # whatever else holds it up, such as a window that is gone
+    last.daemon = True
+    last.start()
+    warnings.filterwarnings("ignore", module="viser")  # of windows that are still sending
+    studio.close(PATIENCE)
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    os._exit(0)
 
 
 # A program that runs for days should return memory that it no longer needs.

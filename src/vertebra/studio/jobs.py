@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from queue import SimpleQueue
 from typing import IO, Any
 
 from vertebra.errors import StudioError, VertebraError
@@ -49,14 +50,15 @@ class Loop:
         with self._changed:
             return self._changed.wait_for(lambda: not self._waiting and not self._busy, timeout)
 
-    def close(self) -> None:
-        """Finish what runs, drop what waits, and stop."""
+    def close(self, timeout: float = 5.0) -> bool:
+        """Finish what runs, drop what waits, and stop; whether it has stopped within `timeout` s."""
         with self._changed:
             self._closed = True
             self._waiting.clear()
             self._changed.notify_all()
         if threading.current_thread() is not self._thread:
-            self._thread.join(timeout=5)
+            self._thread.join(timeout)
+        return not self._thread.is_alive()
 
     def _run(self) -> None:
         while True:
@@ -124,13 +126,13 @@ class Jobs:
         done: Callable[[Any], None],
         failed: Callable[[Exception], None],
         progress: Callable[[float], None] = lambda share: None,
-    ) -> None:
+    ) -> Job:
         """Compute function(*arguments, report=callable) and hand its value to `done`, or its error to `failed`."""
         job = Job(pickle.dumps((function, arguments)), done, failed, progress)
         self.cancel()
         with self._lock:
             if self._closed:
-                return
+                return job
             if self._process is not None and self._process.poll() is not None:
                 self._end()  # it died while it had nothing to do
             if self._process is None:
@@ -138,6 +140,11 @@ class Jobs:
             assert self._process is not None
             self._running, process = job, self._process
         threading.Thread(target=self._follow, args=(job, process), name="studio job", daemon=True).start()
+        return job
+
+    def runs(self, job: Job | None) -> bool:
+        """Whether this job is being computed, and no other has replaced it."""
+        return job is not None and self._running is job
 
     def cancel(self) -> None:
         """End what runs, without calling its callbacks."""
@@ -159,7 +166,11 @@ class Jobs:
     def _spawn(self) -> None:
         # A session of its own: Ctrl-C is for the studio, which ends this process itself.
         command = [sys.executable, "-m", "vertebra.studio.jobs"]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+        # Matrices of a robot are small: threads that share one out take longer, many times so on a busy machine.
+        alone = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"} | os.environ
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True, env=alone
+        )
 
     def _end(self) -> None:
         process, self._process = self._process, None
@@ -204,6 +215,55 @@ class Jobs:
                 self._end()
 
 
+class Latest:
+    """One kind of answer, for what is set now: what changes while one is computed makes for one more answer after it.
+
+    A job that starts ends the one before, and a process takes seconds to start: while a slider moves, there would be
+    no answer at all.
+    """
+
+    def __init__(
+        self,
+        jobs: Jobs,
+        work: Callable[[], tuple[Any, ...]],
+        done: Callable[[Any], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        """`work` gives a function and its arguments, as `Jobs.start` takes them."""
+        self._jobs, self._work, self._done, self._failed = jobs, work, done, failed
+        self._job: Job | None = None
+        self._again = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is being computed."""
+        return self._jobs.runs(self._job)
+
+    def ask(self) -> None:
+        """Compute an answer for what is set now."""
+        self._again = self.busy
+        if not self._again:
+            self._job = self._jobs.start(*self._work(), done=self._answered, failed=self._refused)
+
+    def stop(self) -> None:
+        """End it; its answer is dropped."""
+        self._again = False
+        if self.busy:
+            self._jobs.cancel()
+
+    def _answered(self, answer: Any) -> None:
+        self._next()
+        self._done(answer)
+
+    def _refused(self, error: Exception) -> None:
+        self._next()
+        self._failed(error)
+
+    def _next(self) -> None:
+        if self._again:
+            self.ask()
+
+
 def send(pipe: IO[bytes], data: bytes) -> None:
     """Write one message."""
     pipe.write(len(data).to_bytes(HEAD, "little") + data)
@@ -229,15 +289,21 @@ LEAST_PAUSE = 0.1
 
 
 def main() -> None:
-    """Answer until the studio closes the pipe."""
+    """Answer until the studio closes the pipe, or has gone."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what libraries print must not get between the answers
+    waiting: SimpleQueue[bytes] = SimpleQueue()
+    threading.Thread(target=_listen, args=(waiting,), name="work", daemon=True).start()
     while True:
-        try:
-            work = receive(sys.stdin.buffer)
-        except EOFError:
-            return
-        send(answers, _answer(work, answers))
+        send(answers, _answer(waiting.get(), answers))
+
+
+def _listen(waiting: SimpleQueue[bytes]) -> None:
+    """Take work from the studio, and end with it: nobody waits for what is still being computed."""
+    with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as pipe, contextlib.suppress(EOFError):
+        while True:
+            waiting.put(receive(pipe))
+    os._exit(0)
 
 
 def _answer(work: bytes, answers: IO[bytes]) -> bytes:

@@ -17,6 +17,7 @@ from vertebra.errors import StudioError
 from vertebra.robot.reading import parse_json, parse_yaml, validate
 from vertebra.robot.robot import Robot, load, presets
 from vertebra.studio.form import Check
+from vertebra.studio.limits import check_size
 
 MARK = "vertebra_studio"
 MOST_BYTES = 1_000_000
@@ -124,12 +125,13 @@ def robot_of(source: RobotSource) -> Robot:
 
 
 def file_robot(name: str, content: bytes) -> tuple[Robot, RobotSource]:
-    """The robot of a file's content; `DescriptionError` lists every wrong field."""
+    """The robot of a file's content; `DescriptionError` lists every wrong field, StudioError says that it is large."""
     name = PurePath(name.replace("\\", "/")).name[:100] or "robot.yaml"
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise StudioError(name, "is not a text file; a robot file is YAML or JSON in UTF-8") from None
     parse = parse_json if name.lower().endswith(".json") else parse_yaml
-    robot = Robot(validate(parse(text, name), name))
-    return robot, RobotSource(name=name, text=text)
+    description = validate(parse(text, name), name)
+    check_size(description, name)
+    return Robot(description), RobotSource(name=name, text=text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 import traceback
 from collections.abc import Callable
 from html import escape
@@ -12,15 +13,17 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from vertebra.errors import StudioError, VertebraError
+from vertebra.robot.reading import read_description
 from vertebra.robot.robot import Robot, load, presets
 from vertebra.studio import state as states
 from vertebra.studio.form import change, keep_in_range
-from vertebra.studio.jobs import LOG, Jobs, Loop
+from vertebra.studio.jobs import LOG, Job, Jobs, Loop
 from vertebra.studio.palette import BRAND
 from vertebra.studio.readout import Status
 from vertebra.studio.scene import Stage
 from vertebra.studio.serving.folder import Folder
 from vertebra.studio.serving.server import Access, open_server
+from vertebra.studio.shape.settings import Beginning, find_beginning, is_known, know, usual_tension
 from vertebra.studio.state import RobotSource, State, ViewSettings, file_robot, robot_of
 from vertebra.studio.tab import Tab
 
@@ -49,8 +52,11 @@ class Studio:
         self.address = server
         self.folder = folder
         self.robot, self.source = robot, source
+        usual_tension(robot)  # what a long robot begins with: there is no page yet that it could hold up
         self.loop = Loop(self.fail)
         self.jobs = Jobs(self.loop.post)
+        self._opening: Job | None = None
+        """What finds the beginning of a long robot."""
         self._containers: dict[str, tuple[Any, Any]] = {}
         self._built: set[str] = set()
         try:
@@ -68,13 +74,16 @@ class Studio:
         """The one that is shown."""
         return self.tabs[self.mode]
 
-    def close(self) -> None:
-        """End all work and the server."""
-        self.loop.post("close", self._leave)
-        self.loop.settle(5)
-        self.loop.close()
+    def close(self, patience: float = 5.0) -> bool:
+        """End all work and the server; False when the studio's thread still computes after `patience` s: it then ends
+        with the program."""
+        end = time.monotonic() + patience
         self.jobs.close()
+        self.loop.post("close", self._leave)
+        self.loop.settle(patience)
+        ended = self.loop.close(max(end - time.monotonic(), 0.0))
         self.address.stop()
+        return ended
 
     def _leave(self) -> None:
         """Every tab releases its threads, buses and files."""
@@ -100,7 +109,8 @@ class Studio:
 
     def act(self, act: Callable[[], None], handle: Any = None) -> None:
         """Do what a person asks for; an earlier error message is cleared first."""
-        self.status.clear()
+        if not self.jobs.runs(self._opening):
+            self.status.clear()
         if handle is not None:
             keep_in_range(handle)
         act()
@@ -152,7 +162,8 @@ class Studio:
         if states.is_state(file.content):
             self.restore(states.from_json(file.content))
         else:
-            self.choose_robot(*file_robot(file.name, file.content))
+            robot, source = file_robot(file.name, file.content)
+            self.open_robot(robot, source, lambda: self.choose_robot(robot, source))
 
     def _mode_chosen(self) -> None:
         chosen = next((tab.name for tab in self.tabs.values() if tab.title == self._modes.value), None)
@@ -176,6 +187,20 @@ class Studio:
             f'<span class="vb-mode" data-mode="{self.tab.title}" '
             f'data-tabs="{",".join(tab.title for tab in self.tabs.values())}"></span>'
         )
+
+    def open_robot(self, robot: Robot, source: RobotSource, act: Callable[[], None]) -> None:
+        """Call `act`, which takes this robot: at once, or, for a long one, when another process has found what its
+        sliders begin with."""
+        if is_known(robot):
+            act()
+            return
+
+        def found(beginning: Beginning) -> None:
+            know(robot, beginning)
+            self.act(act)
+
+        self.status.working(0.0, f"Opening {source.name}, {len(robot.joints)} joints ...")
+        self._opening = self.jobs.start(find_beginning, robot, done=found, failed=self.fail)
 
     def choose_robot(self, robot: Robot, source: RobotSource) -> None:
         """Take another robot: all controls that depend on it are rebuilt. If that fails, the previous robot stays."""
@@ -234,6 +259,11 @@ class Studio:
             raise StudioError("mode", f"must be one of {', '.join(self.tabs)}, not {state.mode!r}")
         chosen = {name: _checked(self.tabs, name, settings) for name, settings in state.tabs.items()}
         robot = robot_of(state.robot)
+        for name, settings in chosen.items():
+            self.tabs[name].check_work(settings, robot)
+        self.open_robot(robot, state.robot, lambda: self._restore(state, chosen, robot))
+
+    def _restore(self, state: State, chosen: dict[str, Any], robot: Robot) -> None:
         before = (
             {name: tab.settings() for name, tab in self.tabs.items()},
             self.robot,
@@ -356,18 +386,16 @@ def make_tabs(studio: Studio) -> tuple[Tab[Any], ...]:
 # Open the studio for a robot.
 
 
-def open_studio(
-    robot: str, *, host: str = "127.0.0.1", port: int | None = None, token: str | None = None, folder: Path = Path(".")
-) -> Studio:
+def open_studio(robot: str, access: Access, folder: Path) -> Studio:
     """A studio that serves its page; `close` ends it. `robot`: a preset or the path of a robot file."""
     if robot in presets():
         chosen, source = load(robot), RobotSource(name=robot)
     else:
-        load(robot)  # says what is wrong with a path
+        read_description(robot)  # says what is wrong with a path
         chosen, source = file_robot(Path(robot).name, Path(robot).read_bytes())
     opened: list[Studio] = []
     server = open_server(
-        Access(host, port, token),
+        access,
         label="Vertebra studio",
         on_state=lambda text: opened[0].open_link(text) if opened else None,
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 from pydantic import BaseModel, ConfigDict
 
 from vertebra.errors import StudioError
+from vertebra.robot.robot import Robot
 from vertebra.studio.form import Form
 
 if TYPE_CHECKING:
@@ -65,6 +66,9 @@ class Tab(Generic[S]):
     def settings(self) -> S:
         """What the controls say."""
         return cast("S", self.settings_type()) if self.form is None else self.form.read()
+
+    def check_work(self, settings: S, robot: Robot) -> None:
+        """StudioError for settings that ask for more than the page may compute; called before anything changes."""
 
     def restore(self, settings: S) -> None:
         """Set the controls, all or nothing; raises InputError for what does not fit the robot. `shown` follows."""

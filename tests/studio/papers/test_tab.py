@@ -59,9 +59,10 @@ class Running(Acting):
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    from vertebra.studio.serving.server import Access
     from vertebra.studio.studio import open_studio
 
-    studio = open_studio("hu2023-prototype", port=0, folder=Path(tmp_path_factory.mktemp("files")))
+    studio = open_studio("hu2023-prototype", Access(port=0), Path(tmp_path_factory.mktemp("files")))
     try:
         found = Running(studio)
         found.do(lambda: studio.choose_mode("papers"))

@@ -50,12 +50,13 @@ class Running(Acting):
 def running() -> Iterator[Running]:
     from vertebra.studio import studio as module
     from vertebra.studio.payload.tab import PayloadTab
+    from vertebra.studio.serving.server import Access
     from vertebra.studio.shape.tab import ShapeTab
     from vertebra.studio.studio import open_studio
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "make_tabs", lambda studio: (ShapeTab(studio), PayloadTab(studio)))
-        studio = open_studio("cai2023", port=0, folder=EXAMPLES)
+        studio = open_studio("cai2023", Access(port=0), EXAMPLES)
     try:
         yield Running(studio)
     finally:

@@ -18,6 +18,7 @@ from vertebra.sensing.simulated.motion import Motion
 from vertebra.sensing.simulated.sensors import SensorModel
 from vertebra.sensing.simulated.stream import simulated_frames
 from vertebra.studio.sense.settings import SenseSettings
+from vertebra.studio.serving.server import Access
 from vertebra.studio.state import RobotSource
 from vertebra.studio.studio import open_studio
 
@@ -29,7 +30,7 @@ class Bench:
     """A studio without a window whose Sense tab is driven as its controls would drive it."""
 
     def __init__(self, folder, robot: str) -> None:
-        self.studio = open_studio(robot, port=0, folder=folder)
+        self.studio = open_studio(robot, Access(port=0), folder)
         self.tab = self.studio.tabs["sense"]
         self.do(lambda: self.studio.choose_mode("sense"))
 

@@ -23,7 +23,7 @@ SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
 
 @pytest.fixture
 def studio() -> Iterator[Studio]:
-    with open_server(Access(port=0), label="studio") as server:
+    with open_server(Access(port=0, needs_token=False), label="studio") as server:
         yield Studio(server)
 
 
@@ -151,7 +151,7 @@ def test_the_window_learns_of_its_refused_upload(monkeypatch: pytest.MonkeyPatch
         raise RuntimeError("telling failed")
 
     monkeypatch.setattr(viser.ClientHandle, "add_notification", notify)
-    with open_server(Access(port=0), label="x", upload_limit=100) as server:
+    with open_server(Access(port=0, needs_token=False), label="x", upload_limit=100) as server:
         studio = Studio(server)
         with window(server), window(server) as second:
             second.send(packed(CAMERA))

@@ -6,6 +6,8 @@ import asyncio
 import re
 import threading
 from collections.abc import Iterator
+from html import unescape
+from urllib.parse import quote
 
 import pytest
 from tests.studio.visitors import CAMERA, eventually, get, packed, raw, window
@@ -64,6 +66,8 @@ def test_bearer() -> None:
 
 SECRET = "correct-horse-battery"
 STATES: list[str] = []
+TYPED = {"Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document", "Sec_Fetch_Site": "none"}
+"""What a browser sends when a person types an address."""
 
 
 def open_state(state: str) -> None:
@@ -74,8 +78,8 @@ def open_state(state: str) -> None:
 
 @pytest.fixture(scope="module")
 def here() -> Iterator[Server]:
-    """On this machine only, without a token."""
-    with open_server(Access(port=0), label="here", on_state=open_state) as server:
+    """On this machine only; windows need no token."""
+    with open_server(Access(port=0, needs_token=False), label="here", on_state=open_state) as server:
         yield server
 
 
@@ -229,13 +233,14 @@ def test_the_right_token_becomes_a_cookie(public: Server) -> None:
     assert cookie == f"vertebra_{public.port}={SECRET}"
     assert set(flags) == {"HttpOnly", "SameSite=Strict", "Path=/"}
     assert STATES == []
-    status, _, text = get(public, headers["Location"], Cookie=f"other=1; {cookie}")
+    status, _, text = get(public, headers["Location"], Cookie=f"other=1; {cookie}", **TYPED)
     assert (status, "Vertebra studio" in text) == (200, True)
     assert STATES == ["a/b&c=dé"]
     with window(public, Cookie=cookie) as line:
         line.send(packed(CAMERA))
         assert eventually(lambda: len(public.viser.get_clients()) == 1)
     assert get(public, f"/?token={SECRET}")[1]["Location"] == "/"
+    assert get(public, f"/?a=1&token={SECRET}&b=%26")[1]["Location"] == "/?a=1&b=%26"
 
 
 def test_programs_send_the_token_in_a_header(public: Server) -> None:
@@ -281,12 +286,23 @@ def test_the_address_carries_the_token(public: Server) -> None:
     assert SECRET not in repr(public)
 
 
-def test_a_token_is_made_when_none_is_given() -> None:
-    with open_server(Access("0.0.0.0", 0), label="x") as server:
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_a_token_is_made_when_none_is_given(host: str) -> None:
+    with open_server(Access(host, 0), label="x") as server:
         assert server.token is not None
         assert len(server.token) >= 32
         assert get(server)[0] == 401
         assert get(server, f"/?token={server.token}")[0] == 303
+        assert server.url.endswith(f"/?token={server.token}")
+        assert refused(server) == 401
+
+
+def test_no_token_is_needed_only_where_that_is_asked_for() -> None:
+    with open_server(Access("0.0.0.0", 0, needs_token=False), label="x") as server:
+        assert server.token is None
+        assert get(server)[0] == 200
+    with pytest.raises(StudioError, match=r"^token: "):
+        open_server(Access(port=0, token=SECRET, needs_token=False), label="x")
 
 
 def test_a_token_may_be_asked_for_here_too() -> None:
@@ -297,9 +313,9 @@ def test_a_token_may_be_asked_for_here_too() -> None:
 
 
 def test_a_state_in_the_address(here: Server) -> None:
-    assert get(here, "/?state=robot%3Dhu")[0] == 200
-    assert get(here, "/?state=bad")[0] == 200, "a bad state does not break the page"
-    assert get(here, f"/?state={'x' * LONGEST_STATE}")[0] == 200
+    assert get(here, "/?state=robot%3Dhu", **TYPED)[0] == 200
+    assert get(here, "/?state=bad", **TYPED)[0] == 200, "a bad state does not break the page"
+    assert get(here, f"/?state={'x' * LONGEST_STATE}", **TYPED)[0] == 200
     assert STATES == ["robot=hu", "bad", "x" * LONGEST_STATE]
 
 
@@ -316,10 +332,70 @@ def test_a_state_longer_than_the_address_may_be(here: Server) -> None:
 )
 def test_only_a_visit_changes_the_state(here: Server, headers: dict[str, str]) -> None:
     """A picture or a frame in a page of another site asks for the address too."""
-    assert get(here, "/?state=x", **headers)[0] == 200
+    assert get(here, "/?state=x", **TYPED | headers)[0] == 200
     assert STATES == []
-    assert get(here, "/?state=x", Sec_Fetch_Mode="navigate", Sec_Fetch_Dest="document")[0] == 200
+    assert get(here, "/?state=x", **TYPED)[0] == 200
     assert STATES == ["x"]
+
+
+def confirmed(text: str) -> str:
+    """Where the question's link to the state leads."""
+    (place,) = re.findall(r'href="(/\?state=[^"]+)"', text)
+    return unescape(place)
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", None])
+def test_a_state_that_another_site_points_to_is_opened_only_when_a_person_says_so(
+    here: Server, site: str | None
+) -> None:
+    """An old browser does not tell where it comes from: it may have been sent, so it is asked too."""
+    headers = TYPED | {"Sec_Fetch_Site": site} if site else {}
+    state = "a&b=\"<é>'x" + "y" * (LONGEST_STATE - 100)
+    status, answered, text = get(here, f"/?state={quote(state)}", **headers)
+    assert (status, STATES) == (200, [])
+    assert "Nothing has been changed yet" in text
+    assert "<script" not in text
+    assert "default-src 'none'" in answered["Content-Security-Policy"]
+    assert answered["X-Frame-Options"] == "DENY", "no page can draw over the question"
+    assert get(here, confirmed(text), **headers)[0] == 200
+    assert [state] == STATES
+
+
+@pytest.mark.parametrize("confirm", ["", "x", "0" * 32, "é"])
+def test_nobody_else_can_confirm(here: Server, confirm: str) -> None:
+    away = TYPED | {"Sec_Fetch_Site": "cross-site"}
+    other = confirmed(get(here, "/?state=another", **away)[2]).partition("&confirm=")[2]
+    for given in (quote(confirm), other):
+        assert "Nothing has been changed" in get(here, f"/?state=mine&confirm={given}", **away)[2]
+    assert STATES == []
+
+
+@pytest.mark.parametrize("site", ["same-origin", "none"])
+def test_a_link_of_the_studio_itself_or_a_typed_one_needs_no_question(here: Server, site: str) -> None:
+    assert get(here, "/?state=x", **TYPED | {"Sec_Fetch_Site": site})[0] == 200
+    assert STATES == ["x"]
+
+
+def test_a_program_that_shows_the_token_is_not_asked(public: Server) -> None:
+    assert get(public, "/?state=x", Authorization=f"Bearer {SECRET}")[0] == 200
+    assert STATES == ["x"]
+
+
+def test_a_link_from_another_site_to_a_studio_with_a_token(public: Server) -> None:
+    """Its cookie comes only with requests of its own pages; the question is one of them, and tells nothing."""
+    away, cookie = TYPED | {"Sec_Fetch_Site": "cross-site"}, f"vertebra_{public.port}={SECRET}"
+    status, headers, text = get(public, "/?state=x", **away)
+    assert (status, STATES) == (200, [])
+    assert SECRET not in text + str(headers)
+    place = confirmed(text)
+    assert get(public, place, **TYPED | {"Sec_Fetch_Site": "same-origin"})[0] == 401, "without the cookie"
+    assert STATES == []
+    assert get(public, place, Cookie=cookie, **TYPED | {"Sec_Fetch_Site": "same-origin"})[0] == 200
+    assert STATES == ["x"]
+    assert '<a href="/">Open the studio</a>' in get(public, "/", **away)[2]
+    assert get(public, "/", **away | {"Sec_Fetch_Dest": "iframe"})[0] == 401
+    assert get(public, "/none", **away)[0] == 401
+    assert get(public, "/?token=wrong&state=x", **away)[0] == 401
 
 
 @pytest.mark.parametrize("query", ["&" * 2000, "state", "state=%ff%fe", "=&=", "a=1&" * 100, "%", "state=;"])

@@ -146,3 +146,22 @@ def test_the_page_is_the_one_that_is_known() -> None:
     for lost in ("<title>", "</head>", "<script data-p=", "e.textContent=code;"):
         with pytest.raises(StudioError, match=r"^viser: its page is not the one known here"):
             Page(viser_index().replace(lost, ""), 1)
+
+
+@pytest.mark.parametrize("needs_token", [True, False])
+def test_another_site_cannot_open_a_state_unless_a_person_says_so(browser: Any, needs_token: bool) -> None:
+    """In a browser that has the studio open, and that decides by itself what it sends with which request."""
+    states: list[str] = []
+    with open_server(Access(port=0, needs_token=needs_token), label="x", on_state=states.append) as server:
+        context = browser.new_context()
+        context.new_page().goto(server.url)  # now the browser has the cookie, if there is one
+        other = context.new_page()
+        script = f"<script>location.href = 'http://127.0.0.1:{server.port}/?state=theirs'</script>"
+        other.route("http://other.example/", lambda route: route.fulfill(body=script, content_type="text/html"))
+        other.goto("http://other.example/")
+        other.wait_for_selector("text=Nothing has been changed yet")
+        assert states == []
+        other.click("text=Open the state")
+        other.wait_for_function("document.title === 'Vertebra studio' && !document.querySelector('h1')")
+        assert states == ["theirs"]
+        context.close()

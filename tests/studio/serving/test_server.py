@@ -93,7 +93,7 @@ def test_the_host_to_open() -> None:
 
 @pytest.fixture
 def studio() -> Iterator[Studio]:
-    with open_server(Access(port=0), label="studio") as server:
+    with open_server(Access(port=0, needs_token=False), label="studio") as server:
         yield Studio(server)
 
 
@@ -121,7 +121,7 @@ def test_a_failing_callback_is_one_line_in_the_log(studio: Studio, caplog: pytes
 
 def test_it_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     before = rich.print
-    with open_server(Access(port=0), label="x") as server, window(server) as line:
+    with open_server(Access(port=0, needs_token=False), label="x") as server, window(server) as line:
         line.send(packed(CAMERA))
         assert eventually(lambda: server.viser.get_clients())
     assert rich.print is before
@@ -135,29 +135,32 @@ def test_others_still_print_meanwhile(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_stopping_frees_the_port_and_may_be_repeated() -> None:
-    server = open_server(Access(port=0), label="x")
+    server = open_server(Access(port=0, needs_token=False), label="x")
     with window(server) as line:
         server.stop()
         server.stop()
         assert code_at_end(line) == 1001
     with pytest.raises(OSError):  # noqa: PT011 - which one depends on the system
         socket.create_connection(("127.0.0.1", server.port), timeout=2)
-    with open_server(Access(port=server.port), label="again") as again:
+    with open_server(Access(port=server.port, needs_token=False), label="again") as again:
         assert get(again)[0] == 200
 
 
 def test_a_port_that_is_taken_is_an_error_and_leaves_no_server() -> None:
-    with open_server(Access(port=0), label="x") as server:
+    with open_server(Access(port=0, needs_token=False), label="x") as server:
         threads = threading.active_count()
         with pytest.raises(StudioError, match=f"^port: {server.port} is taken"):
-            open_server(Access(port=server.port), label="y")
+            open_server(Access(port=server.port, needs_token=False), label="y")
         assert threading.active_count() == threads
         assert get(server)[0] == 200
 
 
 def test_several_studios_start_together() -> None:
     opened: list[Server] = []
-    starts = [threading.Thread(target=lambda: opened.append(open_server(Access(port=0), label="x"))) for _ in range(4)]
+    starts = [
+        threading.Thread(target=lambda: opened.append(open_server(Access(port=0, needs_token=False), label="x")))
+        for _ in range(4)
+    ]
     original = websockets.asyncio.server.serve
     for start in starts:
         start.start()
@@ -184,7 +187,7 @@ def test_the_hook_into_viser_still_holds(monkeypatch: pytest.MonkeyPatch) -> Non
         return inner(self, handler, *args, **options)
 
     monkeypatch.setattr(hook.GuardedServe, "__call__", watched)
-    with open_server(Access(port=0), label="x") as server:
+    with open_server(Access(port=0, needs_token=False), label="x") as server:
         assert seen == [viser.infra._infra.__name__]
         assert websockets.asyncio.server.serve is original
         assert server.viser.get_port() == server.port
@@ -204,7 +207,7 @@ def test_if_viser_opens_its_port_in_another_way_there_is_no_studio(monkeypatch: 
     real = websockets.asyncio.server.serve
     monkeypatch.setattr(viser.ViserServer, "__init__", remember)
     with pytest.raises(StudioError, match=r"^viser: opens its port in a way not known here"):
-        open_server(Access(port=0), label="x")
+        open_server(Access(port=0, needs_token=False), label="x")
     (server,) = started
     assert websockets.asyncio.server.serve is real
     with pytest.raises(OSError):  # noqa: PT011
@@ -229,7 +232,7 @@ def test_bad_tokens_open_nothing(token: str) -> None:
 def test_without_viser_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vertebra.studio.serving.server.find_spec", lambda _: None)
     with pytest.raises(StudioError, match=r'^viser: .*pip install "vertebra\[studio\]"'):
-        open_server(Access(port=0), label="x")
+        open_server(Access(port=0, needs_token=False), label="x")
 
 
 def test_the_limit_is_a_megabyte() -> None:
@@ -239,8 +242,8 @@ def test_the_limit_is_a_megabyte() -> None:
 def test_a_slow_state_does_not_hold_up_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vertebra.studio.serving.gate.STATE_SECONDS", 0.1)
     done = threading.Event()
-    with open_server(Access(port=0), label="x", on_state=lambda _: done.wait(60)) as server:  # type: ignore[arg-type,return-value]
+    with open_server(Access(port=0, needs_token=False), label="x", on_state=lambda _: done.wait(60)) as server:  # type: ignore[arg-type,return-value]
         try:
-            assert get(server, "/?state=slow")[0] == 200  # while the state is still being opened
+            assert get(server, "/?state=slow", Sec_Fetch_Site="none")[0] == 200  # while the state is still being opened
         finally:
             done.set()

@@ -18,7 +18,6 @@ from vertebra.statics.shape import Shape, Status
 from vertebra.studio.shape.model import (
     answer_text,
     gravity_of,
-    has_statics,
     loads_of,
     margin_text,
     pose,
@@ -26,7 +25,14 @@ from vertebra.studio.shape.model import (
     solve,
     straight_lengths,
 )
-from vertebra.studio.shape.settings import LoadSetting, ShapeSettings, first_tensions, most_tensions, usual_tension
+from vertebra.studio.shape.settings import (
+    LoadSetting,
+    ShapeSettings,
+    first_tensions,
+    has_statics,
+    most_tensions,
+    usual_tension,
+)
 
 PULLED = [name for name in vb.presets() if has_statics(vb.load(name))]
 POSED = [name for name in vb.presets() if name not in PULLED]
@@ -41,7 +47,7 @@ def same(one: Shape, other: Shape) -> None:
 
 def set_for(name: str, **changes: Any) -> tuple[vb.Robot, ShapeSettings]:
     robot = vb.load(name)
-    return robot, ShapeSettings(tensions=first_tensions(robot, usual_tension(robot)), **changes)
+    return robot, ShapeSettings(tensions=first_tensions(robot), **changes)
 
 
 # Gravity -------------------------------------------------------------------------------------------------------------
@@ -181,7 +187,7 @@ OTHERS = [
 @pytest.mark.parametrize("robot", OTHERS, ids=lambda robot: f"{robot.name}-{len(robot.joints)}")
 def test_first_tensions_of_other_robots_fit_their_settings(robot: vb.Robot) -> None:
     usual = usual_tension(robot)
-    settings = ShapeSettings(tensions=first_tensions(robot, usual))
+    settings = ShapeSettings(tensions=first_tensions(robot))
     assert len(settings.tensions) == len(robot.cables)
     ends = most_tensions(robot, usual)
     assert ShapeSettings(tensions=tuple(ends)).tensions, "the end of the sliders"

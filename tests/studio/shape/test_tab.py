@@ -38,7 +38,7 @@ def test_a_dragged_arrow_sets_the_force_and_the_shape(opened: Running) -> None:
     loads, before = loads_of(studio), studio.tabs["shape"].shape
     wanted = np.array([0.05, -0.12, 0.08])
     place = before.tip * studio.stage.scale + ARROW / loads.usual * wanted
-    with window(studio.address) as socket:
+    with window(studio.address, Authorization=f"Bearer {studio.address.token}") as socket:
         socket.send(packed(CAMERA))
         name = {"name": "/loads/1-grip", "owner": ""}
         socket.send(packed({"type": "TransformControlsDragStartMessage", **name}))

@@ -117,7 +117,7 @@ def test_windows_stay_in_step_and_links_and_files_restore_the_state(
     window.slide("Cable 1 (N)", 5)
     window.until(lambda: window.text("shape-tip-x") != tip)
 
-    other = Window(browser, process.url.rstrip("/") + link)
+    other = Window(browser, process.at(link))
     other.wait("shape-tip-x", tip)
     window.wait("shape-tip-x", tip)
     other.slide("Cable 3 (N)", 4.5)

@@ -17,7 +17,7 @@ from vertebra.dynamics.linearise import linearise
 from vertebra.dynamics.motion_samples import SampledMotion, read_trajectory, sampled_motion
 from vertebra.dynamics.problem import Moving
 from vertebra.dynamics.simulate import simulate
-from vertebra.errors import InputError, MeasurementError, StudioError, VertebraError
+from vertebra.errors import InputError, MeasurementError, VertebraError
 from vertebra.mechanics.problem import Load
 from vertebra.report.dynamics import DynamicsCase
 from vertebra.report.panels import spread
@@ -25,6 +25,7 @@ from vertebra.report.simulation import SimulationCase
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.shape import Shape
+from vertebra.studio.limits import check_samples, checked_steps
 from vertebra.studio.motion.motion import Motion, PlanFacts, RunFacts
 from vertebra.studio.motion.settings import MotionSettings, pans, patterns, usual_damping, usual_limit, usual_step
 from vertebra.studio.shape.settings import has_friction
@@ -120,6 +121,11 @@ def driven_tensions(settings: MotionSettings, base: Floats, times: Floats) -> Fl
     return np.maximum(wanted, 0.0)
 
 
+def sway_samples(period: float) -> int:
+    """Instants of a sway of `period` s, both ends included."""
+    return min(max(math.ceil(period / LARGEST_GAP), FEWEST_SAMPLES), MOST_SAMPLES) + 1
+
+
 def sway(robot: Robot, settings: MotionSettings) -> SampledMotion:
     """One period of A sin(2 pi t / T) in the joints of the pattern: pan those with the first joint's axis, tilt the
     others."""
@@ -131,8 +137,7 @@ def sway(robot: Robot, settings: MotionSettings) -> SampledMotion:
     about_first = pans(robot)
     moves = {"pan": about_first, "tilt": ~about_first, "3d": np.ones_like(about_first)}[settings.pattern]
     size = math.radians(settings.amplitude_deg) * moves
-    count = min(max(math.ceil(settings.period / LARGEST_GAP), FEWEST_SAMPLES), MOST_SAMPLES)
-    time, rate = np.linspace(0.0, settings.period, count + 1), 2 * math.pi / settings.period
+    time, rate = np.linspace(0.0, settings.period, sway_samples(settings.period)), 2 * math.pi / settings.period
     phase = rate * time[:, None]
     return sampled_motion(time, size * np.sin(phase), rate * size * np.cos(phase), -(rate**2) * size * np.sin(phase))
 
@@ -142,7 +147,6 @@ def sway(robot: Robot, settings: MotionSettings) -> SampledMotion:
 Report = Callable[[float], None]
 MOST_ROWS, ROWS_PER_SECOND = 6000, 240
 """Kept of a motion: enough to play it at an eighth of real time."""
-MOST_STEPS = 2_000_000
 STEP, LEAST_STEP, LONGEST_STEP = 0.25, 1e-5, 1e-3
 """A chosen time step in units of the fastest mode, and its bounds in s."""
 
@@ -154,10 +158,7 @@ def simulate_motion(robot: Robot, start: Start, settings: MotionSettings, *, rep
     base, damping = np.array(settings.tensions), settings.damping or 0.0
     model = linearise(moving, start.angles, base, start.gravity, start.loads, damping=damping)
     dt = 1e-3 * settings.step_ms or chosen_step(float(np.abs(model.eigenvalues).max()))
-    steps = math.ceil(settings.duration / dt - 1e-6)
-    if steps > MOST_STEPS:
-        words = f"{steps} steps of {1e3 * dt:.3g} ms are too many; simulate a shorter time, or take longer steps"
-        raise StudioError("duration", words)
+    steps = checked_steps(moving, settings.duration, dt, "duration")
     tensions = driven_tensions(settings, base, dt * np.arange(steps + 1.0))
     kept = min(MOST_ROWS, max(1, math.ceil(ROWS_PER_SECOND * settings.duration)))
     fault = ""
@@ -190,6 +191,7 @@ def plan_motion(robot: Robot, start: Start, settings: MotionSettings, path: Path
     settings = completed(settings, moving, start)
     report(0.0)
     motion, remarks = (sway(moving, settings), ()) if path is None else _read(path, moving)
+    check_samples(moving, len(motion), "period" if path is None else path.name)
     limits = moving.cables["max_tension"]
     found = allocate_tensions(
         moving, motion.q, motion.qd, motion.qdd, start.gravity, start.loads, method=settings.method,

@@ -9,15 +9,18 @@ import numpy as np
 
 from vertebra.errors import StudioError
 from vertebra.mechanics.kinematics import Pose
+from vertebra.robot.robot import Robot
 from vertebra.statics.shape import Status
 from vertebra.studio.form import Form
-from vertebra.studio.motion.model import Start, lacks, plan_motion, simulate_motion, start_from
+from vertebra.studio.limits import check_samples, checked_steps
+from vertebra.studio.motion.model import Start, lacks, plan_motion, simulate_motion, start_from, sway_samples
 from vertebra.studio.motion.motion import Motion, MotionPlots, motion_recording, motion_text, now_text
 from vertebra.studio.motion.settings import MotionSettings
 from vertebra.studio.player import Playback
 from vertebra.studio.readout import light, notes
 from vertebra.studio.scene import Picture
-from vertebra.studio.shape.model import has_statics, solve
+from vertebra.studio.shape.model import solve
+from vertebra.studio.shape.settings import has_statics
 from vertebra.studio.shape.tab import ShapeTab
 from vertebra.studio.tab import Tab
 
@@ -81,6 +84,9 @@ class MotionTab(Tab[MotionSettings]):
     # Events ---------------------------------------------------------------------------------------------------------
 
     def shown(self) -> None:
+        self._shape_tab.when_solved(self._show_from_shape)
+
+    def _show_from_shape(self) -> None:
         assert self.form is not None
         self.form.list_files()
         start = self._start()
@@ -93,6 +99,7 @@ class MotionTab(Tab[MotionSettings]):
 
     def hidden(self) -> None:
         self.playback.pause()
+        self._shape_tab.stop()
         self._cancel()
 
     def removed(self) -> None:
@@ -101,7 +108,7 @@ class MotionTab(Tab[MotionSettings]):
 
     def run(self) -> None:
         """Compute what is set, and play it."""
-        self._run_from(self._start())
+        self._shape_tab.when_solved(lambda: self._run_from(self._start()))
 
     def _run_from(self, start: Start) -> None:
         robot, settings = self.studio.robot, self.settings()
@@ -210,10 +217,15 @@ class MotionTab(Tab[MotionSettings]):
         self._now.content = ""
         self._about.content = light("motion-status", None, "No motion without dynamics") + notes([problem])
 
+    @property
+    def _shape_tab(self) -> ShapeTab:
+        tab = self.studio.tabs["shape"]
+        assert isinstance(tab, ShapeTab)
+        return tab
+
     def _start(self) -> Start:
         """Where the robot is in the Shape tab, also when that has not been looked at yet."""
-        tab, robot = self.studio.tabs["shape"], self.studio.robot
-        assert isinstance(tab, ShapeTab)
+        tab, robot = self._shape_tab, self.studio.robot
         shape = tab.shape
         if tab.answer is None and has_statics(robot):
             found = solve(robot, tab.settings()).shape
@@ -221,6 +233,12 @@ class MotionTab(Tab[MotionSettings]):
         return start_from(shape, robot)
 
     # State ----------------------------------------------------------------------------------------------------------
+
+    def check_work(self, settings: MotionSettings, robot: Robot) -> None:
+        if settings.source == "simulate" and settings.step_ms:
+            checked_steps(robot, settings.duration, 1e-3 * settings.step_ms, "tabs.motion.duration")
+        elif settings.source == "sway":
+            check_samples(robot, sway_samples(settings.period), "tabs.motion.period")
 
     def restore(self, settings: MotionSettings) -> None:
         assert self.form is not None

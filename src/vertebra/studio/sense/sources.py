@@ -23,6 +23,7 @@ from vertebra.sensing.simulated.motion import Motion, base_rotation, chain_motio
 from vertebra.sensing.simulated.sensors import Measured, SensorErrors, SensorModel, Transport, payloads
 from vertebra.sensing.wire.bus import BusAddress, parse_bus_url
 from vertebra.sensing.wire.can import MOST_SENSORS, SYNC, Frame, sync_data
+from vertebra.studio.limits import check_sensed
 from vertebra.studio.sense.settings import TILTS_DEG, SenseSettings
 
 if TYPE_CHECKING:
@@ -134,6 +135,7 @@ class VirtualSource:
 
     @contextlib.contextmanager
     def opened(self, estimator: ShapeEstimator, recorder: Any) -> Iterator[LiveSession]:
+        check_sensed(self._robot)
         network = self._network = virtual_network(self._robot, self._settings)
         ended = threading.Event()
         with LiveSession(cast("Any", _NoBus()), estimator, recorder=recorder) as session:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from importlib.resources import files
-from urllib.parse import parse_qs, quote
+from urllib.parse import parse_qs, quote, urlencode
 
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
@@ -144,9 +144,27 @@ WRONG_TOKEN_SECONDS = 0.5
 MOST_WINDOWS = 32
 _LOOPBACK_NAMES = {"127.0.0.1", "localhost", "[::1]"}
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
-_SINGLE = ("Host", "Origin", "Upgrade", "Authorization", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "Sec-Purpose")
+_SINGLE = (
+    "Host", "Origin", "Upgrade", "Authorization", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "Sec-Purpose",
+)  # fmt: skip
 _PATHS = ("/", "/index.html")
 _log = logging.getLogger("vertebra.studio")
+_QUESTION = """<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>{title}</title></head>
+<body>
+<h1>{title}</h1>
+<p>{said}</p>
+<p><a href="{link}">{yes}</a></p>
+{no}
+</body>
+</html>
+"""
+_ASKED_STATE = (
+    "A link from outside this studio asks it to open a saved state: another robot, or other settings. What is set now "
+    "would be replaced. Nothing has been changed yet."
+)
+_ASKED_VISIT = "A link from another site leads to this studio."
 
 
 @dataclass(frozen=True)
@@ -157,9 +175,9 @@ class GateSettings:
     """Numeric address that is listened on."""
     port: int
     token: str | None
-    """Needed by every window; None on this machine only."""
+    """Needed by every window; None: they need nothing."""
     any_host: bool
-    """Whether the machine is reached by names not known here; then the token protects, not the name."""
+    """Whether the machine is reached by names not known here; then the token, or a gate of one's own, protects."""
     page: Page
     on_state: Callable[[str], None] | None
 
@@ -175,6 +193,7 @@ class Gate:
     def __init__(self, settings: GateSettings, windows: Callable[[], int]) -> None:
         self.settings, self.windows = settings, windows
         self.open = False
+        self._seal = secrets.token_bytes(32)
 
     async def answer(self, request: Request) -> Response | None:
         """The answer to a request; None lets a socket through."""
@@ -188,7 +207,8 @@ class Gate:
         is_socket = "Upgrade" in request.headers
         if is_socket and not _same_origin(request.headers.get("Origin", ""), host):
             return plain(HTTPStatus.FORBIDDEN, "Only the studio's own page may open its socket.")
-        refused = await self._check_token(request, {} if is_socket else asked)
+        is_visit = not is_socket and path in _PATHS and _is_visit(request.headers)
+        refused = await self._check_token(request, {} if is_socket else asked, is_visit)
         if refused is not None:
             return refused
         if path not in _PATHS:
@@ -202,8 +222,11 @@ class Gate:
             )
         if is_socket:
             return None
-        if _is_visit(request.headers):
-            await self._open_state(asked.get("state", ""))
+        state = asked.get("state", "")
+        if is_visit and state:
+            if not self._is_own_act(request.headers, state, asked.get("confirm", "")):
+                return self._ask(state)
+            await self._open_state(state)
         return self._serve_page(host)
 
     def _is_own(self, host: str) -> bool:
@@ -215,7 +238,7 @@ class Gate:
         own = self.settings.address if ":" not in self.settings.address else f"[{self.settings.address}]"
         return self.settings.any_host or name in _LOOPBACK_NAMES or name == own
 
-    async def _check_token(self, request: Request, asked: dict[str, str]) -> Response | None:
+    async def _check_token(self, request: Request, asked: dict[str, str], is_visit: bool) -> Response | None:
         """None for requests with the token. A token in the address becomes a cookie and leaves the address."""
         token = self.settings.token
         if token is None:
@@ -225,12 +248,14 @@ class Gate:
         given += [value for value in [bearer_value(headers.get("Authorization", ""))] if value is not None]
         if "token" in asked:
             if same_token(asked["token"], token):
-                return self._move_to_cookie(asked.get("state", ""))
+                return self._move_to_cookie({name: value for name, value in asked.items() if name != "token"})
             given.append(asked["token"])
         elif any(same_token(value, token) for value in given):
             return None
         if given:  # only those who guess wrong have to wait
             await sleep(WRONG_TOKEN_SECONDS)
+        elif is_visit and headers.get("Sec-Fetch-Site") == "cross-site":
+            return self._ask(asked.get("state", ""))  # browsers send the cookie only from a page of the studio
         return plain(
             HTTPStatus.UNAUTHORIZED,
             "This studio needs its token. Paste the whole address that was printed where the studio was started, with "
@@ -238,10 +263,37 @@ class Gate:
             ("WWW-Authenticate", 'Bearer realm="vertebra studio"'),
         )
 
-    def _move_to_cookie(self, state: str) -> Response:
+    def _move_to_cookie(self, asked: dict[str, str]) -> Response:
         cookie = f"{self.settings.cookie}={self.settings.token}; HttpOnly; SameSite=Strict; Path=/"
-        place = f"/?state={quote(state, safe='')}" if state else "/"
+        place = f"/?{urlencode(asked, quote_via=quote, safe='')}" if asked else "/"
         return plain(HTTPStatus.SEE_OTHER, "The token is accepted.", ("Set-Cookie", cookie), ("Location", place))
+
+    def _is_own_act(self, headers: Headers, state: str, confirm: str) -> bool:
+        """Whether a person wants this state: followed a link on the studio's own page, typed or pasted the address,
+        or confirmed it. Any other page can send a browser here, and browsers that do not say where they come from may
+        have been sent; a program that shows the token in a header, which pages cannot set, was not."""
+        token = self.settings.token
+        shown = bearer_value(headers.get("Authorization", ""))
+        return (
+            headers.get("Sec-Fetch-Site") in ("same-origin", "none")
+            or (token is not None and shown is not None and same_token(shown, token))
+            or same_token(confirm, self._confirmation(state))
+        )
+
+    def _confirmation(self, state: str) -> str:
+        """What the link of our own question carries; other pages can neither guess nor read it."""
+        return hmac.new(self._seal, state.encode("utf-8", "surrogateescape"), "sha256").hexdigest()[:32]
+
+    def _ask(self, state: str) -> Response:
+        """A page that changes nothing, and asks whether to open what another page points to."""
+        body = _QUESTION.format(
+            title=TITLE,
+            said=_ASKED_STATE if state else _ASKED_VISIT,
+            link=f"/?state={quote(state, safe='')}&amp;confirm={self._confirmation(state)}" if state else "/",
+            yes="Open the state" if state else "Open the studio",
+            no='<p><a href="/">Keep what is set</a></p>' if state else "",
+        )
+        return _finished(HTTPStatus.OK, Headers({"Content-Type": "text/html; charset=utf-8"}), body.encode())
 
     async def _open_state(self, state: str) -> None:
         """Pass on a state from the address. Whether or not it works, the page is served."""

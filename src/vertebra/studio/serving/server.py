@@ -99,11 +99,13 @@ class Access:
     """Where the studio listens, and who is let in."""
 
     host: str = "127.0.0.1"
-    """Name or address to listen on; 0.0.0.0 for all networks, which takes a token."""
+    """Name or address to listen on; 0.0.0.0 for all networks."""
     port: int | None = None
     """None: 8080, or the next free one. 0: any free one."""
     token: str | None = None
-    """What windows have to show; None: nothing on this machine alone, a random one elsewhere."""
+    """What windows have to show; None: a random one."""
+    needs_token: bool = True
+    """False for a studio behind a gate of one's own: whoever reaches its port may drive it."""
 
 
 class Server:
@@ -115,7 +117,7 @@ class Server:
         self.port = settings.port
         """Where it listens."""
         self.token = settings.token
-        """What windows have to show; None on this machine alone."""
+        """What windows have to show; None when they need nothing."""
         query = f"?token={settings.token}" if settings.token else ""
         self.url = f"http://{shown_host(settings.address)}:{settings.port}/{query}"
         """The address to open, with the token if there is one."""
@@ -182,12 +184,15 @@ def open_server(
         viser_index,
     )  # fmt: skip
 
+    if access.token is not None and not access.needs_token:
+        raise StudioError("token", "is given, and is not needed; leave one of the two out")
     token = None if access.token is None else checked_token(access.token)
     page = Page(viser_index(), upload_limit)
     sock = listening_socket(access.host, access.port)
     address, port = sock.getsockname()[:2]
-    outside = not is_loopback(address)
-    settings = GateSettings(address, port, token or (make_token() if outside else None), outside, page, on_state)
+    if token is None and access.needs_token:
+        token = make_token()
+    settings = GateSettings(address, port, token, not is_loopback(address), page, on_state)
 
     def refused(connection: object, reason: str) -> None:
         number = client_id_of(server, connection)

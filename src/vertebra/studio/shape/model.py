@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +15,9 @@ from vertebra.mechanics.problem import Load
 from vertebra.report.document import fixed, significant
 from vertebra.robot.description import MOUNTS
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import BALL, UNIVERSAL, Floats
+from vertebra.robot.tables import Floats
 from vertebra.statics.forward import shape_from_lengths, shape_from_tensions
-from vertebra.statics.path import ShapePath
+from vertebra.statics.path import PathState, ShapePath
 from vertebra.statics.shape import Shape, Status
 from vertebra.studio.readout import Value, grid, light, notes, readout, tension_scale
 from vertebra.studio.shape.settings import ShapeSettings
@@ -33,11 +34,6 @@ class Answer:
     """Range of the factor on all tensions within which this pose does not buckle."""
     seconds: float
     """What the solve of the shape took."""
-
-
-def has_statics(robot: Robot) -> bool:
-    """Whether cables decide the shape; ball joints are held by friction, universal joints by drives of their own."""
-    return not np.isin(robot.joints["kind"], (BALL, UNIVERSAL)).any()
 
 
 def gravity_of(robot: Robot, settings: ShapeSettings) -> Floats:
@@ -68,6 +64,23 @@ def solve(robot: Robot, settings: ShapeSettings, path: ShapePath | None = None) 
     seconds = time.perf_counter() - began
     solved = shape.status == Status.SOLVED
     return Answer(shape, _ghost(shape), shape.tension_margin() if solved else None, seconds)
+
+
+def new_path(robot: Robot, settings: ShapeSettings) -> ShapePath:
+    """A path that begins with the straight robot."""
+    return ShapePath(robot, gravity=gravity_of(robot, settings), friction=None if settings.friction else 0.0)
+
+
+def solve_apart(
+    robot: Robot, settings: ShapeSettings, state: PathState | None, *, report: Callable[[float], None]
+) -> tuple[Answer, PathState | None]:
+    """`solve` in a process of its own. With the state of a path: a step from there, and the state after it."""
+    report(0.0)
+    if state is None:
+        return solve(robot, settings), None
+    path = new_path(robot, settings)
+    path.restore(state)
+    return solve(robot, settings, path), path.save()
 
 
 def _shape(

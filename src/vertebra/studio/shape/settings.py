@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from collections.abc import Callable, Sequence
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,11 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from vertebra.errors import VertebraError
 from vertebra.report.scene import round_number_below
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import Floats
+from vertebra.robot.tables import BALL, UNIVERSAL, Floats
 from vertebra.statics.branches import stable_tensions
 from vertebra.statics.forward import shape_from_tensions
 from vertebra.statics.shape import Status
 from vertebra.studio.form import Check, Choice, Slider, Sliders, Track
+from vertebra.studio.limits import is_small
 from vertebra.studio.tab import Settings
 
 MOST_TENSION = 1e6
@@ -32,15 +33,65 @@ LEAN = 0.3
 """Share by which the tightest cable is above the usual tension to begin with."""
 
 
+class Beginning(NamedTuple):
+    """What the sliders of a robot begin with, N."""
+
+    usual: float
+    """A round number."""
+    first: tuple[float, ...]
+    """Per cable; empty where cables do not decide the shape."""
+
+
+MOST_KNOWN = 8
+_KNOWN: dict[Robot, Beginning] = {}
+
+
+def find_beginning(robot: Robot, *, report: Callable[[float], None] = lambda share: None) -> Beginning:
+    """Takes seconds for a long robot: then in a process of its own."""
+    usual = _usual_tension(robot)
+    return Beginning(usual, _first_tensions(robot, usual) if has_statics(robot) else ())
+
+
+def is_known(robot: Robot) -> bool:
+    """Whether its beginning is known, or quickly found."""
+    return robot in _KNOWN or is_small(robot)
+
+
+def know(robot: Robot, beginning: Beginning) -> None:
+    """Remember what was found, for the last few robots: every tab builds on it."""
+    while len(_KNOWN) >= MOST_KNOWN:
+        _KNOWN.pop(next(iter(_KNOWN)), None)
+    _KNOWN[robot] = beginning
+
+
+def _beginning(robot: Robot) -> Beginning:
+    if robot not in _KNOWN:
+        know(robot, find_beginning(robot))
+    return _KNOWN[robot]
+
+
+def has_statics(robot: Robot) -> bool:
+    """Whether cables decide the shape; ball joints are held by friction, universal joints by drives of their own."""
+    return not np.isin(robot.joints["kind"], (BALL, UNIVERSAL)).any()
+
+
 def usual_tension(robot: Robot) -> float:
     """A tension to begin with, N, a round number: far below what buckles the straight robot, else what its weight
     would ask of one cable; small enough that no cable of `first_tensions` is above its limit."""
+    return _beginning(robot).usual
+
+
+def first_tensions(robot: Robot) -> tuple[float, ...]:
+    """Tensions to begin with, N: tighter on one side, so that the robot bends; equal ones where that is too much."""
+    return _beginning(robot).first
+
+
+def _usual_tension(robot: Robot) -> float:
     limit = float(robot.cables["max_tension"].min(initial=MOST_TENSION)) / (1 + LEAN)
     return min(max(round_number_below(min(_wanted_tension(robot), limit)), min(1e-3, limit)), MOST_TENSION / 10)
 
 
-def first_tensions(robot: Robot, usual: float) -> tuple[float, ...]:
-    """Tensions to begin with, N: tighter on one side, so that the robot bends; equal ones where that is too much."""
+def _first_tensions(robot: Robot, usual: float) -> tuple[float, ...]:
     bent = tuple(float(f"{usual * (1 + LEAN * math.cos(azimuth)):.3g}") for azimuth in robot.cables["azimuth"])
     tried = shape_from_tensions(robot, bent, check=False)
     return bent if tried.status == Status.SOLVED else (usual,) * len(bent)
@@ -78,8 +129,7 @@ def cable_count(robot: Robot) -> int:
 
 
 def _tension_tracks(robot: Robot) -> Sequence[Track]:
-    usual = usual_tension(robot)
-    firsts, ends = first_tensions(robot, usual), most_tensions(robot, usual)
+    firsts, ends = first_tensions(robot), most_tensions(robot, usual_tension(robot))
     return [Track(0.0, most, most / 500, first) for first, most in zip(firsts, ends, strict=True)]
 
 

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vertebra.errors import StudioError
+from vertebra.mechanics.kinematics import Pose
 from vertebra.mechanics.problem import Load
 from vertebra.report.meshes import Mesh
 from vertebra.report.scene import acts_at, round_number_below, tip_ellipsoid
 from vertebra.robot.tables import BALL, Floats
-from vertebra.statics.path import ShapePath
+from vertebra.statics.path import PathState, ShapePath
 from vertebra.statics.shape import Shape, Status
 from vertebra.studio import palette
 from vertebra.studio.form import Form
+from vertebra.studio.jobs import Latest
+from vertebra.studio.limits import is_small
 from vertebra.studio.palette import brightest
 from vertebra.studio.readout import Plot, notes
 from vertebra.studio.scene import Picture
@@ -24,13 +27,14 @@ from vertebra.studio.shape.model import (
     Answer,
     answer_text,
     gravity_of,
-    has_statics,
+    new_path,
     pose,
     pose_text,
     solve,
+    solve_apart,
     straight_lengths,
 )
-from vertebra.studio.shape.settings import MOST_LOADS, LoadSetting, ShapeSettings, has_friction
+from vertebra.studio.shape.settings import MOST_LOADS, LoadSetting, ShapeSettings, has_friction, has_statics
 from vertebra.studio.tab import Tab
 
 if TYPE_CHECKING:
@@ -191,6 +195,8 @@ class ShapeTab(Tab[ShapeSettings]):
     answer: Answer | None = None
     """The last one; its shape may not be an equilibrium."""
     _path: ShapePath | None = None
+    _sent: ShapePath | None = None
+    """The path whose next step is computed."""
     _loads: Loads | None = None
 
     @property
@@ -200,8 +206,13 @@ class ShapeTab(Tab[ShapeSettings]):
 
     # Controls -------------------------------------------------------------------------------------------------------
 
+    def __init__(self, studio: Studio) -> None:
+        super().__init__(studio)
+        self._solver = Latest(studio.jobs, self._work, self._solved, studio.fail)
+        self._waits: Callable[[], None] | None = None
+
     def controls(self) -> None:
-        self.answer, self._path = None, None
+        self.answer, self._path, self._waits, self._away = None, None, None, True
         robot, gui = self.studio.robot, self.gui
         self._statics, self._loads = has_statics(robot), None
         form = self.form = Form(self.studio, ShapeSettings, "tabs.shape", self._changed)
@@ -250,26 +261,84 @@ class ShapeTab(Tab[ShapeSettings]):
         self.shown()
 
     def shown(self) -> None:
-        settings = self.settings()
-        self._show_shape(settings) if self._statics else self._show_pose(settings)
+        settings, robot = self.settings(), self.studio.robot
+        if not self._statics:
+            self._show_pose(settings)
+        elif is_small(robot):
+            self._show_shape(solve(robot, settings, self._remembered(settings)))
+        else:
+            self._ask()
 
-    def _show_shape(self, settings: ShapeSettings) -> None:
-        robot = self.studio.robot
+    def _remembered(self, settings: ShapeSettings) -> ShapePath | None:
+        """The path that the cables remember; None when they do not."""
         if settings.history and self._path is None:
-            self._path = ShapePath(
-                robot, gravity=gravity_of(robot, settings), friction=None if settings.friction else 0.0
-            )
-        answer = solve(robot, settings, self._path if settings.history else None)
+            self._path = new_path(self.studio.robot, settings)
+        return self._path if settings.history else None
+
+    # Long robots are solved in a process of their own.
+
+    def when_solved(self, act: Callable[[], None]) -> None:
+        """Call `act` once a long robot is solved, and at once for any other."""
+        if self.answer is not None or not self._statics or is_small(self.studio.robot):
+            act()
+        else:
+            self._waits = act
+            self._ask()
+
+    def stop(self) -> None:
+        """End what is computed."""
+        self._waits = None
+        self._solver.stop()
+
+    def _ask(self) -> None:
+        if self.studio.tab is self and self._away:
+            self._show_last()
+        self._solver.ask()
+        self.studio.status.working(0.0, f"Solving the shape of {len(self.studio.robot.joints)} joints ...")
+
+    def _show_last(self) -> None:
+        """Until there is an answer: the last one, else the straight robot."""
+        self._away = False
+        robot, gravity = self.studio.robot, gravity_of(self.studio.robot, self.settings())
+        if self.answer is not None:
+            self._draw(self.answer)
+        else:
+            self.studio.stage.draw(Picture(Pose(robot, np.zeros(robot.freedoms)).frames, gravity=gravity))
+
+    def _work(self) -> tuple[Any, ...]:
+        settings = self.settings()
+        path = self._sent = self._remembered(settings)
+        return solve_apart, self.studio.robot, settings, None if path is None else path.save()
+
+    def _solved(self, found: tuple[Answer, PathState | None]) -> None:
+        answer, state = found
+        if state is not None and self._path is not None and self._path is self._sent:
+            self._path.restore(state)
+        if not self._solver.busy:
+            self.studio.status.clear()
+        if self.studio.tab is self:
+            self._show_shape(answer)
+        else:
+            self.answer = answer
+        act, self._waits = self._waits, None
+        if act is not None:
+            act()
+        self.studio.server.flush()
+
+    def _show_shape(self, answer: Answer) -> None:
         lost = answer.shape.status == Status.NO_EQUILIBRIUM
         drawn = self.answer if lost and self.answer is not None else answer
         self.answer, shape = drawn, drawn.shape
-        highest = brightest(shape.tensions_at_base)
         with self.studio.server.atomic():
-            self.studio.stage.draw(_picture(drawn, highest))
-            assert self._loads is not None
-            self._loads.draw(shape)
-            self._text.content = answer_text(answer, highest, self._path)
+            self._draw(drawn)
+            self._text.content = answer_text(answer, brightest(shape.tensions_at_base), self._path)
             self._plot.show(np.arange(1.0, len(shape.angles) + 1), [("angle (deg)", np.degrees(shape.angles))], False)
+
+    def _draw(self, answer: Answer) -> None:
+        assert self._loads is not None
+        with self.studio.server.atomic():
+            self.studio.stage.draw(_picture(answer, brightest(answer.shape.tensions_at_base)))
+            self._loads.draw(answer.shape)
 
     def _show_pose(self, settings: ShapeSettings) -> None:
         robot = self.studio.robot
@@ -281,6 +350,8 @@ class ShapeTab(Tab[ShapeSettings]):
             self._plot.show(np.arange(1.0, len(angles) + 1), [("angle (deg)", angles)], False)
 
     def hidden(self) -> None:
+        self.stop()
+        self._away = True
         if self._loads is not None:
             self._loads.draw(None)
 
