@@ -12,7 +12,7 @@ import typer
 from markdown.extensions.toc import slugify
 
 import vertebra as vb
-from vertebra.cli.main import app
+from vertebra.cli.commands import app
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "vertebra"

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from vertebra.cli.main import app
+from vertebra.cli.commands import app
 
 HEAD = """\
 # Command line
@@ -17,7 +17,35 @@ HEAD = """\
 
 Every command has `--help`. Numbers without a unit are SI; quantities may carry one (`"12 mm"`). `--json` prints an
 answer for programs, with SI units; `--out` writes what its ending says. Answers go to standard output, warnings and
-errors to standard error. The exit code is 0, or 2 when something in the input is wrong: the message says what.
+errors to standard error.
+
+A file that a command writes is the old one until the new one is whole: a full disk or a kill leaves the old file. No
+command writes over a file that it reads, under whatever name, but for `--save-state`, which may replace the state that
+`--from-state` goes on from.
+
+| exit code | meaning |
+|---|---|
+| 0 | The answer is there. |
+| 1 | Nobody reads the answer (`vertebra ... \\| head`); nothing is said. |
+| 2 | Something in the input is wrong, or the answer is not what was asked for; the message says what. |
+| 3 | A fault in Vertebra; `VERTEBRA_TRACEBACK=1` in the environment shows where. |
+| 130 | Ctrl-C. |
+
+With `--json`, every failure also prints one object, a wrong command line included. `error` is the type of the error,
+`field` the option, field, column, file or joint that it is about, or empty:
+
+```json
+{
+  "error": "CommandError",
+  "field": "--lower",
+  "message": "--lower: '1e308' is too large; give at most 1e+12 N",
+  "exit": 2
+}
+```
+
+Errors add what they carry: `joint`, `angle` and `limit`, `row` and `column`, or all `problems` of a robot file. Where
+there is an answer but not the wanted one (`Unmet`: a tip that is not reached, a motion that is not feasible), its
+fields are in the same object; one that is called like a field above is found as `answer_error`, and a list as `answer`.
 """
 
 

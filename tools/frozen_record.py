@@ -96,7 +96,8 @@ def located(name: str) -> Any:
 
 def command_line() -> tuple[Callable[[], None], Any]:
     """What runs the command line with sys.argv, and its typer app."""
-    from vertebra.cli.main import app, run
+    from vertebra.cli.commands import app
+    from vertebra.cli.main import run
 
     return run, app
 

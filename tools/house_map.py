@@ -86,7 +86,7 @@ def entered(arguments: Sequence[str]) -> list[str]:
 
     The command runs twice and is watched the second time, so that what only happens on import does not count.
     """
-    from vertebra.cli.main import app
+    from vertebra.cli.commands import app
 
     with _empty_folder():
         _write_frames(Path("frames.log"))

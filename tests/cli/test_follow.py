@@ -106,8 +106,8 @@ def test_steps_can_be_played_again(call, files, tmp_path: Path, suffix: str) -> 
 def test_what_does_not_hold_is_refused_by_joint(call, files) -> None:
     ran = call("--commands", files["commands"], "--json", tensions="0.1")
     assert ran.code == 2
-    error = ran.json["error"]
-    assert error["type"] == "Infeasible"
+    error = ran.json
+    assert error["error"] == "Infeasible"
     assert error["joint"] in range(3, 7)
     assert error["constraint"] in ("sliding", "torsion", "separation")
     assert error["amount"] > 0

@@ -157,8 +157,8 @@ def test_a_row_without_a_shape_is_named(vertebra, tmp_path: Path) -> None:
     ran = vertebra("shape", "hu2023-prototype", *files, "--json")
     assert ran.code == 2
     assert f"{path}, row 3 (line 5): joint " in ran.err
-    error = ran.json["error"]
-    assert (error["type"], error["row"], error["cause"]) == ("RowError", 3, "OutOfRange")
+    error = ran.json
+    assert (error["error"], error["row"], error["cause"]) == ("RowError", 3, "OutOfRange")
     assert error["joint"] >= 1
     assert not out.exists()
     assert not state.exists()
@@ -236,7 +236,7 @@ def test_a_mistake_is_named_with_its_remedy(vertebra, mistake: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("t1,t2", "is not a JSON file that --save-state wrote"),
+        ("t1,t2", "is not a file that --save-state wrote: is not JSON"),
         ("[1]", "is not a state; write one with --save-state"),
         ('{"history": 1}', "is not what PathState.to_mapping wrote"),
         ('{"robot": "yang2023-a", "history": []}', "is of yang2023-a, not of yang2023-b"),

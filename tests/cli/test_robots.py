@@ -135,7 +135,8 @@ def test_check_lists_all_problems(vertebra, wrong_file: str) -> None:
 def test_check_as_json(vertebra, wrong_file: str) -> None:
     ran = vertebra("robots", "check", wrong_file, "cai2023", "--json")
     assert ran.code == 2
-    wrong, good = ran.json
+    assert (ran.json["error"], ran.json["message"]) == ("Unmet", f"wrong: {wrong_file}")
+    wrong, good = ran.json["answer"]
     assert (wrong["file"], wrong["ok"], good["ok"]) == (wrong_file, False, True)
     assert {"path", "message", "found"} == set(wrong["problems"][0])
     assert good["problems"] == []

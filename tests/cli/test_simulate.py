@@ -162,8 +162,8 @@ def test_an_early_end_in_tables_json_and_pages(vertebra, tmp_path: Path) -> None
     assert ran.code == 2
     assert "EARLY, after" in ran.out
     assert ran.err.count("is outside") == 1
-    error = vertebra(*EARLY, "--json").json["error"]
-    assert error["type"] == "OutOfRange"
+    error = vertebra(*EARLY, "--json").json
+    assert error["error"] == "OutOfRange"
     assert error["joint"] >= 1
     page = tmp_path / "early.html"
     assert vertebra(*EARLY, "--out", str(page)).code == 2
@@ -229,7 +229,7 @@ MISTAKES = {
     "limits": ((*TENSIONS, *SHORT, "--limits", "wall"), "--limits 'wall': give end, or a stop such as"),
     "bumper": ((*TENSIONS, *SHORT, "--limits", "bumper"), "say how stiff the stops are"),
     "soft bumper": ((*TENSIONS, *SHORT, "--limits", "bumper 0"), "give a stiffness above 0"),
-    "every": ((*TENSIONS, *SHORT, "--every", "0"), "--every 0: give a count of 1 or more"),
+    "every": ((*TENSIONS, *SHORT, "--every", "0"), "--every 0: give a count from 1 to 100000000"),
     "elastic": ((*TENSIONS, *SHORT, "--stiffness-EA", "1 kN"), "belongs to --lengths"),
     "presliding": ((*TENSIONS, *SHORT, "--presliding", "1 um"), "--presliding: belongs to friction"),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 from pathlib import Path
 
@@ -11,7 +12,15 @@ import yaml
 
 from vertebra import errors
 from vertebra.errors import DescriptionError, VertebraError
-from vertebra.robot.reading import MAX_BYTES, parse_json, parse_yaml, preset_names, preset_text, read_description
+from vertebra.robot.reading import (
+    MAX_BYTES,
+    parse_json,
+    parse_yaml,
+    preset_names,
+    preset_text,
+    read_description,
+    yaml_text,
+)
 from vertebra.robot.robot import load
 
 GOOD = preset_text("hu2023-prototype")
@@ -52,13 +61,15 @@ WRONG_YAML = {
     "documents": (GOOD + "\n---\n" + GOOD, "another document"),
     "nan": (GOOD.replace("20 mm", ".nan"), "sections[0].joint.radius: must be finite"),
     "inf": (GOOD.replace("20 mm", "-.inf"), "sections[0].joint.radius: must be finite"),
-    "date": (GOOD.replace("name: hu2023-prototype", "name: 2023-01-01"), "name: "),
-    "impossible date": ("name: 2023-99-99", "month must be in 1..12"),
     "bad indent": ("a: 1\n  b: 2\n", "is not YAML: mapping values are not allowed in this context at line 2"),
     "unclosed": ("a: [1, 2", "is not YAML"),
     "tab": ("a:\n\t- 1", "is not YAML"),
     "control character": ("a: \x01", "is not YAML"),
-    "value key": ("a: =", "is not YAML"),
+    "base 60": (GOOD.replace("20 mm", "1:30"), "sections[0].joint.radius: ':30' is not a unit"),
+    "underscore": (GOOD.replace("joints: 11", "joints: 1_1"), "sections[0].joints: "),
+    "binary": (GOOD.replace("joints: 11", "joints: 0b1011"), "sections[0].joints: "),
+    "yes for a number": (GOOD.replace("joints: 11", "joints: yes"), "sections[0].joints: "),
+    "number for a text": (GOOD.replace("name: hu2023-prototype", "name: 1e3"), "name: "),
     "list as key": ("? [1, 2]\n: 3\n", "is not YAML"),
     "number as key": (GOOD + "\n7: 8\n", "[7]: unknown field"),
 }
@@ -108,6 +119,42 @@ def test_wrong_json(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "robot.json"
     path.write_text(text, encoding="utf-8")
     assert message in refusal(path)
+
+
+PLAIN_VALUES = {
+    "011": 11, "0o11": 9, "0x1F": 31, "08": 8, "00": 0, "-5": -5, "+5": 5,
+    "1e3": 1e3, "1.5E-3": 1.5e-3, "12e03": 12e3, ".5": 0.5, "5.": 5.0, "-1.25": -1.25, "1e999": math.inf,
+    ".inf": math.inf, "-.Inf": -math.inf,
+    "true": True, "False": False, "null": None, "~": None, "": None,
+    **{text: text for text in ("1:30", "1:30:15", "1_000", "0b11", "0o9", "-0o7", "0xg", "yes", "No", "on", "OFF", "y",
+                               "2024-01-01", "2024-99-99", "=", "1e", "1.2.3", "12 mm", "tRUE", ".5.")},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", PLAIN_VALUES)
+def test_plain_values_are_those_of_yaml_1_2(text: str) -> None:
+    mapping = parse_yaml(f"a: {text}\nb: [1, {text}]\nc: '{text}'")
+    assert mapping == {"a": PLAIN_VALUES[text], "b": [1, PLAIN_VALUES[text]][: 2 if text else 1], "c": text}
+    assert type(mapping["a"]) is type(PLAIN_VALUES[text])
+    assert parse_yaml(yaml_text(mapping)) == mapping
+
+
+def test_a_leading_zero_is_not_octal() -> None:
+    assert len(load(parse_yaml(GOOD.replace("joints: 11", "joints: 011"))).joints) == 11
+    assert len(load(parse_yaml(GOOD.replace("joints: 11", "joints: 0o13"))).joints) == 11
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_ordinary_numbers_mean_what_they_meant_in_yaml_1_1(name: str) -> None:
+    old = yaml.safe_load(preset_text(name))
+    assert parse_yaml(preset_text(name)) == old
+    assert parse_yaml(yaml.safe_dump(load(name).to_mapping())) == load(name).to_mapping()
+
+
+@pytest.mark.parametrize("name", ["1e3", "011", "0o11", "yes", "~", "2024-01-01", "1:30", "null", "a: b"])
+def test_a_name_that_looks_like_something_else_is_read_back(name: str) -> None:
+    robot = load(load("hu2023-planar").to_mapping() | {"name": name})
+    assert load(parse_yaml(yaml_text(robot.to_mapping()))) == robot
 
 
 def test_a_refused_tag_runs_nothing(tmp_path: Path) -> None:

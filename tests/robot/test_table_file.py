@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -113,6 +114,33 @@ def test_everything_wrong_with_a_header_is_listed() -> None:
         (0, 1, "Time_s", "is not a known column; is it time_s?"),
         (0, 1, "t2_N", "is missing; the robot has 2 cables; every cable needs its tension, 0 where it is slack"),
     ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["azmuth_deg", "azimut_deg", "azimuths_deg", "Azimuth_deg", "azimuth (deg)", "azimuth-deg", "azmuth", "az_deg",
+     "Azi_rad", "azim_mrad"],
+)  # fmt: skip
+def test_a_misspelt_or_shortened_optional_column_is_refused(name: str) -> None:
+    columns = [Column(name=name, unit="rad", written="deg", needed=name == "bend") for name in ("bend", "azimuth")]
+    with pytest.raises(
+        MeasurementError, match=rf"column {re.escape(name)}: is not a known column; is it azimuth_deg\?"
+    ):
+        parse_table(f"bend_deg,{name}\n1,2\n", columns, "x")
+    assert parse_table(f"bend_deg,azimuth_deg,{name}\n1,2,3\n", columns, "x").unused == (name,)
+
+
+@pytest.mark.parametrize("name", ["remark", "a_deg", "az_mm", "az", "temperature_deg", "rod_deg", "x_mm", "be_deg", ""])
+def test_other_columns_are_noted_and_not_used(name: str) -> None:
+    columns = [Column(name=name, unit="rad", written="deg", needed=name == "bend") for name in ("bend", "azimuth")]
+    table = parse_table(f"bend_deg,{name}\n1,2\n", columns, "x")
+    assert "azimuth" not in table.values
+    assert table.notes == (f"columns not used: {name or '(no name)'}",)
+
+
+def test_another_name_of_a_column_can_be_misspelt_too() -> None:
+    with pytest.raises(MeasurementError, match=r"column tip-x_mm: is not a known column; is it x_mm\?"):
+        parse_table("q1_deg,tip-x_mm\n1,2\n", [angle_columns(1), replace(TIP, needed=False, partial=True)], "x")
 
 
 def test_everything_wrong_with_cells_is_listed() -> None:

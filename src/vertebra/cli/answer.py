@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vertebra.errors import DescriptionError, VertebraError
+from vertebra.errors import DescriptionError, MissingPackage, VertebraError
+from vertebra.files import write_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,6 +27,20 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in SI units ins
 class CommandError(VertebraError):
     """A command that cannot be carried out as asked; the message says what is possible."""
 
+    @property
+    def field(self) -> str:
+        """The option (--out) or argument (OUT) that the message begins with; empty if it begins with another word."""
+        found = re.match(r"--[A-Za-z-]+|[A-Z]{2,}(?= )", str(self))
+        return found[0] if found else ""
+
+
+class Unmet(CommandError):  # noqa: N818 - the name is part of what programs read
+    """The answer is not what was asked for: shown and written all the same, `answer` is its record."""
+
+    def __init__(self, message: str, answer: Any = None) -> None:
+        self.answer = answer
+        super().__init__(message)
+
 
 def answer(
     report: Report,
@@ -35,7 +53,7 @@ def answer(
     """Write `out` if it is given, else print; `as_json` prints the record in any case.
 
     `also` are files that the command has written already, by their name in the record. `show` prints tables although
-    files were written. Exits with 2 where the report says that the answer is not what was wanted.
+    files were written. Raises where the report says that the answer is not what was wanted.
     """
     for note in report.notes:
         say(f"note: {note}")
@@ -45,9 +63,11 @@ def answer(
     files = ({} if out is None else {"out": out}) | dict(also or {})
     if out is not None:
         write(report, out)
+    record: Any = None
     if as_json and report.fault is None:
-        record = report.record()
-        print_json(record | {name: str(file) for name, file in files.items()} if files else record)
+        record = report.record() | {name: str(file) for name, file in files.items()} if files else report.record()
+    if record is not None and not report.failures:
+        print_json(record)
     else:
         if not as_json and (show or not files):
             print_report(report)
@@ -55,12 +75,10 @@ def answer(
             say(line)
         for file in files.values():
             say(f"wrote {file}" + (f": {report.file_words}" if report.file_words else ""))
-    for failure in report.failures:
-        say(failure)
     if report.fault is not None:
         raise report.fault
     if report.failures:
-        raise typer.Exit(2)
+        raise Unmet("\n".join(report.failures), record)
 
 
 def write(report: Report, out: Path) -> None:
@@ -71,21 +89,21 @@ def write(report: Report, out: Path) -> None:
     if suffix in report.files:
         report.files[suffix](out)
     elif suffix in report.texts:
-        write_text(out, report.texts[suffix]())
+        write_file(out, report.texts[suffix]())
     elif report.text is not None:
-        write_text(out, report.text())
+        write_file(out, report.text())
     elif suffix == ".json":
-        write_text(out, json_text(report.record()))
+        write_file(out, json_text(report.record()))
     elif suffix == ".csv" and report.rows is not None:
         from vertebra.robot.table_file import table_text
 
-        write_text(out, table_text(*report.rows()))
+        write_file(out, table_text(*report.rows()))
     elif suffix == ".nc" and report.dataset is not None:
-        report.dataset().to_netcdf(out, engine="netcdf4")
+        write_file(out, report.dataset().to_netcdf(engine="netcdf4"))
     elif suffix == ".html" and report.page is not None:
         from vertebra.report.html import report_page
 
-        write_text(out, report_page(report))
+        write_file(out, report_page(report))
     elif suffix in (".png", ".svg") and report.picture is not None:
         from vertebra.report.still import draw
 
@@ -95,9 +113,8 @@ def write(report: Report, out: Path) -> None:
         raise CommandError(f"{out}: this answer has no {suffix} file")
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file in UTF-8."""
-    path.write_text(text, encoding="utf-8", newline="\n")
+PACKAGES = {".html": "plotly", ".png": "matplotlib", ".svg": "matplotlib", ".nc": "netCDF4"}
+"""What a kind of file needs beside a plain installation: said before the work, not after it."""
 
 
 def require_suffix(path: Path | None, allowed: Sequence[str], option: str = "--out") -> str:
@@ -108,6 +125,9 @@ def require_suffix(path: Path | None, allowed: Sequence[str], option: str = "--o
     if suffix not in allowed:
         found = f"not {path.suffix!r}" if path.suffix else "and this name has no suffix"
         raise CommandError(f"{option} {path}: the name must end in {', '.join(allowed)}, {found}")
+    package = PACKAGES.get(suffix)
+    if package is not None and importlib.util.find_spec(package) is None:
+        raise MissingPackage(package)
     return suffix
 
 
@@ -174,8 +194,9 @@ def console(stderr: bool = False) -> Console:
 
 
 def say(text: str) -> None:
-    """A line about what was done, on stderr, so that stdout stays clean for pipes."""
-    print(plain(text), file=sys.stderr)
+    """A line about what was done, on stderr, so that stdout stays clean for pipes; lost where stderr takes none."""
+    with contextlib.suppress(OSError):
+        print(plain(text), file=sys.stderr)
 
 
 def plain(text: str) -> str:
@@ -186,15 +207,41 @@ def plain(text: str) -> str:
 # Errors as records.
 
 
-def error_record(error: BaseException) -> dict[str, Any]:
-    """An error as JSON."""
-    record: dict[str, Any] = {"type": type(error).__name__, "message": str(error)}
+def error_record(error: BaseException, message: str, code: int) -> dict[str, Any]:
+    """An error as JSON: its type, the option, field, column, file or joint that it is about, and what it carries."""
+    from vertebra.report.document import finite
+
+    record: dict[str, Any] = {"error": type(error).__name__, "field": _field(error), "message": message, "exit": code}
     if isinstance(error, DescriptionError):
         record["problems"] = problem_records(error)
+    elif isinstance(error, Unmet):
+        fields = error.answer if isinstance(error.answer, dict) else {"answer": error.answer}
+        record |= {f"answer_{name}" if name in record else name: finite(value) for name, value in fields.items()}
     elif isinstance(error, VertebraError):
         # Payload such as `joint`, `angle` and `limit` of OutOfRange, as far as JSON can carry it.
-        record |= {k: v for k, v in vars(error).items() if isinstance(v, str | int | float) and k not in record}
-    return {"error": record}
+        payload = {name: value for name, value in vars(error).items() if isinstance(value, str | int | float)}
+        record |= {name: value for name, value in finite(payload).items() if name not in record}
+    return record
+
+
+def _field(error: BaseException) -> str:
+    """What an error is about; empty if about nothing in particular."""
+    if isinstance(error, DescriptionError):
+        return error.problems[0].path
+    if getattr(error, "param", None) is not None:  # a wrong command line
+        return parameter_name(error.param)  # type: ignore[attr-defined]
+    for name in ("field", "argument", "column", "path", "bus", "pose", "option_name", "filename"):
+        if isinstance(found := getattr(error, name, None), str) and found:
+            return found
+    joint = getattr(error, "joint", None)
+    return f"joint {joint}" if joint else ""
+
+
+def parameter_name(parameter: Any) -> str:
+    """What messages call an option (--out) or an argument (ROBOT) of a command."""
+    if parameter.param_type_name == "argument":
+        return str(parameter.metavar or parameter.name.upper())
+    return str(max(parameter.opts, key=len))
 
 
 def problem_records(error: DescriptionError) -> list[dict[str, str]]:

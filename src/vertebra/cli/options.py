@@ -87,6 +87,7 @@ COORDINATE = Quantity("m", "5 mm", "coordinate")
 
 def quantities(option: str, text: str, quantity: Quantity) -> list[float]:
     """SI values of a comma-separated list."""
+    from vertebra.robot.arguments import LARGEST
     from vertebra.robot.units import UnitError, to_si
 
     parts = [part.strip() for part in text.strip().strip("[]()").split(",")]
@@ -102,6 +103,8 @@ def quantities(option: str, text: str, quantity: Quantity) -> list[float]:
             values.append(to_si(part, quantity.unit, quantity.example))
         except UnitError as error:
             raise CommandError(f"{option}: {part!r} {_sentence(str(error))}") from None
+        if abs(values[-1]) > LARGEST:
+            raise CommandError(f"{option}: {part!r} is too large; give at most {LARGEST:g} {quantity.unit}".rstrip())
     if not all(bare) and not unit_for_all and any(plain and value for plain, value in zip(bare, values, strict=True)):
         raise CommandError(f"{option} {text!r}: give every number its unit, or one unit behind the last for all")
     return values

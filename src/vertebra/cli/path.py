@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vertebra.cli import options as read
-from vertebra.cli.answer import CommandError, answer, say, write_text
-from vertebra.errors import VertebraError
+from vertebra.cli.answer import CommandError, answer, say
+from vertebra.errors import DescriptionError, InputError, VertebraError
+from vertebra.files import read_start, write_file
 
 if TYPE_CHECKING:
     from vertebra.report.path import Walked
@@ -143,20 +143,22 @@ def save_state(path: ShapePath, file: Path) -> None:
 
     problem = path.problem
     head: dict[str, Any] = {"robot": path.robot.name, "friction": friction_record(problem.laws)}
-    write_text(file, json_text(head | path.save().to_mapping()))
+    write_file(file, json_text(head | path.save().to_mapping()))
     say(f"wrote {file}")
 
 
 def restore_state(path: ShapePath, file: Path) -> None:
     """Put the path where the file says, or name what is wrong with the file."""
-    from vertebra.errors import InputError
     from vertebra.report.shape import friction_record
+    from vertebra.robot.reading import parse_json
+    from vertebra.robot.table_file import MAX_BYTES
     from vertebra.statics.path import PathState
 
     try:
-        mapping = json.loads(file.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise CommandError(f"--from-state {file}: is not a JSON file that --save-state wrote: {error}") from None
+        mapping = parse_json(read_start(file, MAX_BYTES).decode("utf-8-sig"), str(file))
+    except (UnicodeDecodeError, DescriptionError) as error:
+        problem = error.problems[0].message if isinstance(error, DescriptionError) else "is not UTF-8 text"
+        raise CommandError(f"--from-state {file}: is not a file that --save-state wrote: {problem}") from None
     if not isinstance(mapping, dict) or "history" not in mapping:
         raise CommandError(f"--from-state {file}: is not a state; write one with --save-state")
     name = mapping.get("robot", path.robot.name)

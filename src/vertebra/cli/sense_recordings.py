@@ -262,8 +262,6 @@ def convert(
     new_file("OUT", out, allowed, overwrite)
     if not source.exists():
         raise CommandError(f"IN {source}: there is no such file")
-    if out.exists() and out.samefile(source):
-        raise CommandError(f"OUT {out}: is the recording itself; choose another name")
     want = out.suffix.lower()
     if have == ".mcap":
         found, fault = _convert_shapes(source, out, want, overwrite)

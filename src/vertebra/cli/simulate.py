@@ -124,8 +124,10 @@ def simulate(
     from vertebra.report.document import MOTION_FILES
 
     require_suffix(out, MOTION_FILES)
-    if every < 1:
-        raise CommandError(f"--every {every}: give a count of 1 or more")
+    from vertebra.dynamics.simulate import MOST_STEPS
+
+    if not 1 <= every <= MOST_STEPS:
+        raise CommandError(f"--every {every}: give a count from 1 to {MOST_STEPS}")
     model = motion_robot(robot, fill_inertia)
     step = one_time("--dt", dt)
     driven = _drive(model, tensions, lengths, shortenings, tensions_file, duration, step)
@@ -214,6 +216,7 @@ def _drive(
     if duration is None:
         raise CommandError('--duration: give the time to simulate, such as "2 s"')
     span = one_time("--duration", duration)
+    _steps(span, dt)
     if tensions is not None:
         pulls = read.tensions("--tensions", tensions, robot)
         return Drive({"tensions": pulls}, f"{_list(pulls)} N", span, {"tensions": pulls})
@@ -251,9 +254,22 @@ def _from_file(robot: Robot, file: Path, duration: str | None, dt: float) -> Dri
     span = last if duration is None else one_time("--duration", duration)
     if span > last:
         say(f"note: {file} ends at {last:g} s; its last row is kept from there on")
-    steps = math.ceil(span / dt - 1e-6)
-    pulls = sampled(table, "t", dt * np.arange(steps + 1.0))
+    pulls = sampled(table, "t", dt * np.arange(_steps(span, dt) + 1.0))
     return Drive({"tensions": pulls}, f"the tensions of {file.name}", span, {"tensions": pulls[0]})
+
+
+def _steps(span: float, dt: float) -> int:
+    """How many steps of `dt` s are in `span` s; the last one may go past it."""
+    from vertebra.dynamics.simulate import MOST_STEPS
+
+    count = span / dt
+    if count > MOST_STEPS:
+        raise CommandError(
+            f"--dt: {count:.3g} steps of {dt:g} s are too many; give one of {span / MOST_STEPS:g} s or more"
+        )
+    if count <= 1e-6:
+        raise CommandError(f"--dt: a step of {dt:g} s is far longer than the {span:g} s asked for; give a shorter one")
+    return math.ceil(count - 1e-6)
 
 
 def _list(values: list[float], most: int = 12) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vertebra.cli.stop_signals import stop_signals
+from vertebra.files import read_start
 
 if TYPE_CHECKING:
     from vertebra.studio.studio import Studio
@@ -48,10 +49,10 @@ def studio(
 
     give_back_freed_memory()  # before anything large is loaded
     from vertebra.studio.serving.server import Access
-    from vertebra.studio.state import from_json
+    from vertebra.studio.state import MOST_BYTES, from_json
     from vertebra.studio.studio import open_studio
 
-    start = None if state is None else from_json(state.read_bytes())
+    start = None if state is None else from_json(read_start(state, MOST_BYTES))
     access = Access(host, port, token, needs_token=not no_token)
     studio = open_studio(robot, access, folder)  # until here, Ctrl-C ends the program at once
     with stop_signals() as stop:

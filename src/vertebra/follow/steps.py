@@ -218,7 +218,7 @@ def steps_from_json(text: str) -> tuple[Step, ...]:
     """What `steps_to_json` wrote, or a record with such a list as `steps`."""
     try:
         found = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError("steps", f"is not JSON: {error}") from None
     if isinstance(found, Mapping):
         found = found.get("steps")

@@ -11,6 +11,7 @@ import numpy as np
 
 from vertebra.errors import InputError
 from vertebra.robot.description import G
+from vertebra.robot.reading import yaml_text
 from vertebra.robot.robot import Robot
 from vertebra.robot.table_file import Column, Table, table_text
 from vertebra.robot.tables import Floats
@@ -47,12 +48,16 @@ def refuse_both(table: Table, path: str | Path, given: Mapping[str, tuple[object
             raise InputError(name, f"{path} has its own column {table.names[column]}; leave one of the two out")
 
 
+LEAST_G = 1e-6
+"""m/s^2; what hangs weighs nothing below."""
+
+
 def checked_g(g: float | None) -> float:
     """The acceleration of gravity, m/s^2; 9.8 unless stated."""
     if g is None:
         return G
-    if isinstance(g, bool) or not isinstance(g, int | float | np.floating) or not 0.0 < g < LARGEST:
-        raise InputError("g", f"must be an acceleration in m/s^2 above 0, such as 9.81, not {g!r}")
+    if isinstance(g, bool) or not isinstance(g, int | float | np.floating) or not LEAST_G <= g < LARGEST:
+        raise InputError("g", f"must be an acceleration of at least {LEAST_G:g} m/s^2, such as 9.81, not {g!r}")
     return float(g)
 
 
@@ -73,12 +78,7 @@ def measured_text(
 
 def robot_file_text(robot: Robot, comments: Iterable[str]) -> str:
     """A robot file with comments at its head, one line each."""
-    import yaml
-
-    mapping = yaml.safe_dump(
-        robot.to_mapping(), sort_keys=False, allow_unicode=True, default_flow_style=None, width=100
-    )  # fmt: skip
-    return "".join(f"# {one_line(comment)}\n" for comment in comments) + mapping
+    return "".join(f"# {one_line(comment)}\n" for comment in comments) + yaml_text(robot.to_mapping())
 
 
 def one_line(text: str) -> str:

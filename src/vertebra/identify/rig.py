@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from vertebra.errors import CellProblem, InputError, MeasurementError
-from vertebra.identify.measurements import LARGEST, checked_g, freeze, refuse_both, rule
+from vertebra.identify.measurements import LARGEST, LEAST_G, checked_g, freeze, refuse_both, rule
 from vertebra.robot.arguments import positive_count
 from vertebra.robot.description import G
 from vertebra.robot.table_file import Column, Table, column_names, read_table, table_text, wrong_values
@@ -141,7 +141,7 @@ COLUMNS = (
         name="g",
         unit="m_s2",
         needed=False,
-        check=rule(lambda g: 0.0 < g < LARGEST, "must be an acceleration above 0 m/s^2, such as 9.81, not {:g}"),
+        check=rule(lambda g: LEAST_G <= g < LARGEST, f"must be {LEAST_G:g} m/s^2 or more, such as 9.81, not {{:g}}"),
     ),
     Column(name="bent", text=True, needed=False),
 )

@@ -31,6 +31,7 @@ from vertebra.robot.description import (
     Recess,
     RollingJoint,
 )
+from vertebra.robot.reading import yaml_text
 from vertebra.robot.robot import Robot
 
 if TYPE_CHECKING:
@@ -59,8 +60,8 @@ def robot_report(robot: Robot, bend: Sequence[float] | None = None, title: str =
         page=lambda: robot_sections(robot, scene()),
         picture=scene,
         texts={
-            ".yaml": lambda: yaml_text(robot),
-            ".yml": lambda: yaml_text(robot),
+            ".yaml": lambda: yaml_text(robot.to_mapping()),
+            ".yml": lambda: yaml_text(robot.to_mapping()),
             ".json": lambda: json_text(robot.to_mapping()),
         },
     )
@@ -119,13 +120,6 @@ def preset_record(robot: Robot) -> dict[str, Any]:
     """One line of a list of robots."""
     kinds = list(dict.fromkeys(section.joint.kind for section in robot.description.sections))
     return {"name": robot.name, "kinds": kinds, **totals(robot), "source": robot.source}
-
-
-def yaml_text(robot: Robot) -> str:
-    """The robot file in SI."""
-    import yaml
-
-    return yaml.safe_dump(robot.to_mapping(), sort_keys=False, allow_unicode=True, default_flow_style=None, width=100)
 
 
 def beyond_limits(robot: Robot, bend: Sequence[float]) -> Iterator[str]:

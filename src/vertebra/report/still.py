@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from vertebra.errors import MissingPackage
+from vertebra.files import write_file
 from vertebra.report.meshes import Mesh
 from vertebra.report.panels import DASHES, Panel, panel_still
 from vertebra.report.scene import (
@@ -83,7 +85,9 @@ def plot_grid(rows: int, columns: int, title: str) -> tuple[Figure, Any]:
 
 def save_figure(figure: Figure, path: Path) -> None:
     """Write a figure without the time of day in it."""
-    figure.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
+    kind, drawn = path.suffix.lower(), io.BytesIO()
+    figure.savefig(drawn, format=kind[1:], metadata={"Date": None} if kind == ".svg" else None)
+    write_file(path, drawn.getvalue())
 
 
 def scene_still(scene: Scene, title: str) -> Figure:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import reprlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import yaml
@@ -30,7 +31,36 @@ FIELD_NAMES = frozenset(
 )
 
 # The C parser reads a megabyte in a fraction of a second; the Python one takes ten.
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_SafeLoader):  # type: ignore[misc]
+    """Plain values as in YAML 1.2: 011 is eleven, 1e3 a number, and 1:30, 1_000, 0b1, yes and 2024-01-01 are texts.
+    PyYAML by itself reads YAML 1.1, where they are 9, a text, 90, 1000, 1, true and a date."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes texts that YAML 1.1 or 1.2 would read as something else."""
+
+
+# The core schema of YAML 1.2, section 10.3.2: tag, pattern, first characters.
+for _tag, _pattern, _first in (
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", list("-+0123456789")),
+    (
+        "float",
+        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+        list("-+.0123456789"),
+    ),
+):
+    for _kind in (_Loader, _Dumper):
+        _kind.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"(?:{_pattern})\Z"), _first)
+_BASES = {"0o": 8, "0x": 16}
+_Loader.add_constructor("tag:yaml.org,2002:int", lambda _, node: int(node.value, _BASES.get(node.value[:2], 10)))
+_Loader.add_constructor("tag:yaml.org,2002:float", lambda _, node: float(re.sub(r"\.([iInN])", r"\1", node.value)))
 
 
 def preset_names() -> tuple[str, ...]:
@@ -104,7 +134,6 @@ def _refuse_unsafe_yaml(text: str, origin: str) -> None:
             raise _file_error(origin, f"line {line}: anchors and aliases are not allowed; write the values out")
         if getattr(event, "tag", None):
             raise _file_error(origin, f"line {line}: the tag {event.tag!r} is not allowed; write plain values")
-        # YAML 1.1 reads 1:1:1 as a number to base 60, in time that grows with the square of its length.
         if isinstance(event, yaml.ScalarEvent) and len(event.value) > MAX_TEXT:
             raise _file_error(origin, f"line {line}: a text longer than {MAX_TEXT} characters")
         if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
@@ -121,7 +150,7 @@ def _refuse_ambiguous_keys(node: yaml.Node | None, origin: str) -> None:
         for key, value in node.value:
             if isinstance(key, yaml.ScalarNode):
                 line = key.start_mark.line + 1
-                if key.tag == "tag:yaml.org,2002:merge":
+                if key.value == "<<":
                     raise _file_error(origin, f"line {line}: merge keys (<<) are not allowed; write the values out")
                 if key.value in seen:
                     raise _file_error(origin, f"line {line}: {key.value!r} is written twice")
@@ -130,6 +159,11 @@ def _refuse_ambiguous_keys(node: yaml.Node | None, origin: str) -> None:
     elif isinstance(node, yaml.SequenceNode):
         for item in node.value:
             _refuse_ambiguous_keys(item, origin)
+
+
+def yaml_text(mapping: Mapping[str, Any], width: int = 100) -> str:
+    """Plain data as YAML that `parse_yaml` reads back as it was; short lists on one line."""
+    return yaml.dump(mapping, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=width)
 
 
 def parse_json(text: str, origin: str = "robot file") -> object:

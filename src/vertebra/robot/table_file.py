@@ -26,6 +26,7 @@ from pathlib import Path
 import numpy as np
 
 from vertebra.errors import CellProblem, MeasurementError
+from vertebra.files import read_start
 from vertebra.robot.tables import Floats
 from vertebra.robot.units import UnitError, unit_factor
 
@@ -261,11 +262,11 @@ def file_error(origin: str, message: str, line: int = 0) -> MeasurementError:
 
 def read_text(path: str | Path, origin: str) -> str:
     """The whole file, at most 50 MB of UTF-8."""
-    file = Path(path)
     try:
-        if file.stat().st_size > MAX_BYTES:
+        content = read_start(path, MAX_BYTES)
+        if len(content) > MAX_BYTES:
             raise file_error(origin, f"is larger than {MAX_BYTES} bytes; leave rows out")
-        return file.read_text(encoding="utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise file_error(origin, "is not UTF-8 text; save the table as CSV") from None
     except OSError as error:
@@ -391,18 +392,18 @@ class _Header:
     def _refuse_misspelt(self) -> None:
         """Unknown names that are close to a column which the file does not have."""
         absent = {
-            spelt.casefold(): (column.name, part, recommended)
+            spelt.casefold(): (column, part)
             for column in self.columns
-            for part, (recommended, stem) in enumerate(zip(column.names, column.stems, strict=True))
-            for spelt in (recommended, stem)
+            for part, stem in enumerate(column.stems)
+            for word in (stem, *(other for other, meant in column.also.items() if meant == stem))
+            for spelt in (column.names[part].replace(stem, word, 1), word)
             if (column.name, part) not in self.found
         }
         for name in self.unknown:
             close = difflib.get_close_matches(name.casefold(), absent, n=1, cutoff=CLOSE)
-            if close:
-                column_name, part, recommended = absent[close[0]]
-                self.tried.add((column_name, part))
-                self._refuse(name, f"is not a known column; is it {recommended}?")
+            for column, part in [absent[spelt] for spelt in close] or _abbreviated(name, absent.values()):
+                self.tried.add((column.name, part))
+                self._refuse(name, f"is not a known column; is it {column.names[part]}?")
 
     def _has(self, name: str) -> bool:
         return any(name == key for key, _ in (*self.found, *self.tried))
@@ -426,6 +427,14 @@ class _Header:
         elif column.needed and not self._has(column.instead):
             why = column.why if column.why and not (column.words or column.text) else f"the header needs {header}"
             yield column.names[0], f"is missing; {why} (found {', '.join(self.names[:MOST_NAMED])})"
+
+
+def _abbreviated(name: str, columns: Iterable[tuple[Column, int]]) -> list[tuple[Column, int]]:
+    """The column that a name such as az_deg shortens: its beginning, two letters or more, and a unit that fits."""
+    stem, _, unit = name.partition("_")
+    fitting = ((column, part) for column, part in columns if unit and column.unit and column.factor(unit) is not None)
+    return [(column, part) for column, part in fitting
+            if len(stem) > 1 and column.stems[part].casefold().startswith(stem.casefold())][:1]  # fmt: skip
 
 
 def _read_cells(

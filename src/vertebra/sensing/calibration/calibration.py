@@ -13,11 +13,11 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
 from vertebra.errors import DescriptionError, InputError, Problem
-from vertebra.robot.reading import MAX_BYTES, parse_json, parse_yaml
+from vertebra.files import read_start, write_file
+from vertebra.robot.reading import MAX_BYTES, parse_json, parse_yaml, yaml_text
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.sensing import so3
@@ -90,9 +90,8 @@ class Calibration:
         if path.suffix.lower() == ".json":
             text = json.dumps(record, indent=2, allow_nan=False) + "\n"
         else:
-            plain = yaml.safe_dump(record, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
-            text = HEADER + plain
-        path.write_text(text, encoding="utf-8", newline="\n")
+            text = HEADER + yaml_text(record, width=120)
+        write_file(path, text)
 
     def __repr__(self) -> str:
         turns = np.degrees(np.arccos(np.clip((np.trace(self.mounts, axis1=1, axis2=2) - 1.0) / 2.0, -1.0, 1.0)))
@@ -215,8 +214,9 @@ def load_calibration(path: str | Path) -> Calibration:
 def _text(path: Path) -> str:
     problem = ""
     try:
-        if path.stat().st_size <= MAX_BYTES:
-            return path.read_text(encoding="utf-8-sig")
+        content = read_start(path, MAX_BYTES)
+        if len(content) <= MAX_BYTES:
+            return content.decode("utf-8-sig")
         problem = f"larger than {MAX_BYTES} bytes; a calibration file is a few kilobytes"
     except UnicodeDecodeError:
         problem = "is not UTF-8 text"
