@@ -211,7 +211,12 @@ def test_flexures_need_a_largest_tension_and_inertia(vertebra, tmp_path: Path) -
     path = tmp_path / "rest.csv"
     names = [f"q{j}_deg" for j in range(1, 13)]
     path.write_text(",".join(["t_s", *names]) + "\n0," + ",".join(["2"] * 12) + "\n")
-    bare = ("dynamics", "yang2023-b", "--trajectory", str(path))
+    rough = ("dynamics", "yang2023-b", "--trajectory", str(path), "--fill-inertia", "--upper", "50")
+    said = vertebra(*rough).err
+    assert "--friction: shared takes cables that slide freely" in said
+    assert "--method capstan, or --friction none" in said
+    assert vertebra(*rough, "--method", "capstan", "--json").json["method"] == "capstan"
+    bare = ("dynamics", "yang2023-b", "--trajectory", str(path), "--friction", "none")
     assert "--fill-inertia" in vertebra(*bare, "--upper", "50").err
     ran = vertebra(*bare, "--fill-inertia")
     assert (ran.code, ran.out) == (2, "")
@@ -228,7 +233,7 @@ MISTAKES = {
     "bounds": (("--trajectory", str(SWAY), "--lower", "50", "--upper", "20"), "--upper: cable 1: 20 N is below"),
     "push": (("--trajectory", str(SWAY), "--lower", "-5"), "--lower: cable 1 has -5 N, but a cable cannot push"),
     "contact": (("--trajectory", str(SWAY), "--min-contact-force", "-1"), "give one force of 0 or more"),
-    "friction": (("--trajectory", str(SWAY), "--friction", "0.3"), "--friction: belongs to --method capstan"),
+    "friction": (("--trajectory", str(SWAY), "--friction", "0.3"), "--friction: shared takes cables that slide freely"),
 }
 
 

@@ -86,7 +86,7 @@ def test_cables_and_contacts_give_each_part_the_wrench_its_motion_needs(method, 
 def test_shared_tensions_at_rest_are_those_of_statics(robot, bounds):
     for pose in robots.poses(robot, 8, seed=3, spread=0.3):
         still = np.zeros_like(pose)
-        ours = vb.allocate_tensions(robot, pose, still, still, **bounds)
+        ours = vb.allocate_tensions(robot, pose, still, still, friction=0, **bounds)
         theirs = vb.tensions_for_shape(robot, pose, friction=0, check=False, **bounds)
         np.testing.assert_allclose(ours.tensions, theirs.tensions, atol=1e-6)
         np.testing.assert_allclose(ours.residual, theirs.residual, atol=1e-9)
@@ -131,7 +131,9 @@ def test_published_straight_robot():
 def test_joints_without_contact_points_need_balanced_torques_only():
     flexures = vb.load("yang2023-a").fill_inertia()
     still = np.zeros(flexures.freedoms)
-    found = vb.allocate_tensions(flexures, still + 0.05, still, still, method="per_link", lower=0.5, upper=60)
+    found = vb.allocate_tensions(
+        flexures, still + 0.05, still, still, method="per_link", lower=0.5, upper=60, friction=0
+    )
     assert found.contacts is None
     assert found.feasible
     np.testing.assert_allclose(found.residual, 0.0, atol=1e-10)

@@ -33,7 +33,8 @@ def ask(robot, q, tensions=PULL, **given):
     vb.forward_dynamics(robot, q, q, tensions, **given)
     vb.forward_dynamics(robot, q, q, tau=q, **given)
     for method in ("shared", "per_link", "capstan", "project"):
-        vb.allocate_tensions(robot, q, q, q, method=method, upper=100.0, **given)
+        friction = None if method == "capstan" else 0.0
+        vb.allocate_tensions(robot, q, q, q, method=method, upper=100.0, friction=friction, **given)
 
 
 def ask_for_motion(robot, **given):

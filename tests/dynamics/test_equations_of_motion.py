@@ -383,14 +383,15 @@ def test_damping_of_each_joint() -> None:
     np.testing.assert_allclose(qdd, vb.forward_dynamics(robot, case.q, case.qd, tau=tau), rtol=1e-12)
 
 
-def test_nothing_accelerates_at_an_equilibrium() -> None:
+@pytest.mark.parametrize("friction", [None, 0])
+def test_nothing_accelerates_at_an_equilibrium(friction) -> None:
     robot = with_inertia("yang2023-c")
     tensions = np.linspace(2.0, 9.0, len(robot.cables))
-    shape = vb.shape_from_tensions(robot, tensions, friction=0)
-    qdd = vb.forward_dynamics(robot, shape.angles, np.zeros(robot.freedoms), tensions)
+    shape = vb.shape_from_tensions(robot, tensions, friction=friction)
+    qdd = vb.forward_dynamics(robot, shape.angles, np.zeros(robot.freedoms), tensions, friction=friction)
     # Compared with what half a newton more on one cable does.
     tensions[0] += 0.5
-    pushed = vb.forward_dynamics(robot, shape.angles, np.zeros(robot.freedoms), tensions)
+    pushed = vb.forward_dynamics(robot, shape.angles, np.zeros(robot.freedoms), tensions, friction=friction)
     assert np.abs(qdd).max() < 1e-8 * np.abs(pushed).max()
 
 

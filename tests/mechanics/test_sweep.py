@@ -23,7 +23,7 @@ SIZES = [1, 2, 3, 7, 12, 40, 200]
 def empty_state(n):
     # NaN where the sweep must not look.
     state = np.full((n, columns.STATE_WIDTH), np.nan)
-    state[:, columns.STATE_TENSION_LEVER] = 0.0
+    state[:, columns.STATE_TENSION_LEVER] = state[:, columns.STATE_SIZE] = 0.0
     return state
 
 

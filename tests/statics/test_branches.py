@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import collections
 import math
 
 import numpy as np
 import pytest
+import scipy.linalg
 from tests import robots
 from tests.oracles import statics
 from tests.robots import smooth
@@ -13,9 +15,10 @@ from tests.statics.cases import random_case
 
 import vertebra as vb
 from vertebra.errors import InputError
+from vertebra.mechanics.problem import Problem
 from vertebra.robot.description import MOUNTS
 from vertebra.statics import Equilibria, Shape, stable_tensions
-from vertebra.statics.branches import stable_interval
+from vertebra.statics.branches import joint_stiffness, stable_interval
 from vertebra.statics.shape import Status
 
 
@@ -121,6 +124,72 @@ def test_stable_range_is_that_of_dense_eigenvalues(name: str) -> None:
     assert found == pytest.approx(expected, rel=1e-8, abs=1e-9)
     if found[0] < found[1]:
         assert vb.critical_tension(robot, gravity=gravity, loads=loads) == found[0]
+
+
+def dense_interval(slack: np.ndarray, per_unit: np.ndarray) -> tuple[float, float]:
+    """Where slack + f diag(per_unit) is positive definite, by eigenvalues in the metric of a factor inside."""
+    low, high, inside = 0.0, math.inf, float(np.abs(slack).max() / np.abs(per_unit).max())
+    for _ in range(200):
+        values, vectors = scipy.linalg.eigh(slack + inside * np.diag(per_unit), subset_by_index=(0, 0))
+        if values[0] > 0.0:
+            break
+        if per_unit @ vectors[:, 0] ** 2 > 0.0:
+            low = inside
+        else:
+            high = inside
+        inside = 2.0 * inside if math.isinf(high) else 0.5 * (low + high)
+    else:
+        return 0.0, 0.0
+    rates = scipy.linalg.eigvalsh(np.diag(per_unit), slack + inside * np.diag(per_unit))
+    rates[np.abs(rates) < 1e-12 * np.abs(rates).max()] = 0.0
+    low = max(0.0, inside - 1.0 / rates[-1]) if rates[-1] > 0.0 else 0.0
+    return low, inside - 1.0 / rates[0] if rates[0] < 0.0 else math.inf
+
+
+def upright(rng: np.random.Generator) -> vb.Robot:
+    """Rolling and flexure joints under cables that balance: two to four to a ring, one ring to a section."""
+    sections = []
+    for _ in range(int(rng.integers(1, 4))):
+        kind = rng.choice(["rolling", "flexure"])
+        joint = {"kind": "rolling", "radius": rng.uniform(0.01, 0.03)}
+        if kind == "flexure":
+            joint = {"kind": "flexure", "length": rng.uniform(0.005, 0.02), "stiffness": rng.uniform(0.3, 3.0)}
+        cables = int(rng.integers(2, 5))
+        ring = (rng.uniform(0, 6) + 2 * np.pi * np.arange(cables) / cables).tolist()
+        link = {"length": rng.uniform(0.005, 0.03), "mass": rng.uniform(1e-4, 1e-2)}
+        section = robots.section(int(rng.integers(1, 9)), joint, link, rng.uniform(-3, 3, 3).tolist())
+        sections.append(section | {"cables": {"radius": rng.uniform(0.002, 0.008), "azimuth": ring}})
+    return robots.robot("upright", *sections)
+
+
+@pytest.mark.parametrize("gravity", ["ground", "ceiling"])
+def test_sweeps_find_the_range_of_dense_eigenvalues(gravity: str) -> None:
+    rng = np.random.default_rng(len(gravity))
+    kinds = collections.Counter()
+    for _ in range(60):
+        robot, loads = upright(rng), [vb.Load(force=(0, 0, rng.normal(0, 0.1)), link=1)]
+        loads += [vb.Load(moment=(0, 0, rng.normal(0, 1e-3)))] if rng.random() < 0.3 else []
+        problem, straight = Problem.of(robot, gravity, loads), np.zeros(len(robot.joints))
+        slack, _ = joint_stiffness(problem, straight, np.zeros(len(robot.cables)))
+        per_unit = vb.Pose(robot, straight).cable_segments.second.sum(axis=0)
+        expected = dense_interval(0.5 * (slack + slack.T), per_unit)
+        assert stable_tensions(robot, gravity=gravity, loads=loads) == pytest.approx(expected, rel=1e-9, abs=0)
+        kinds[expected[0] > 0, expected[1] < math.inf] += 1
+    assert len(kinds) >= 3
+
+
+def test_critical_tension_of_long_robots() -> None:
+    """Dense eigenvalues took minutes at two thousand joints; Cholesky factors tell on which side a tension lies."""
+    robot = prototype(601)
+    critical = vb.critical_tension(robot, gravity="ground")
+    # A column of the same weight per length buckles at a stiffness in proportion to the cube of its length.
+    assert vb.critical_tension(prototype(2001), gravity="ground") / critical == pytest.approx((10 / 3) ** 3, rel=0.02)
+    problem, straight = Problem.of(robot, "ground", (), friction=0.0), np.zeros(600)
+    slack, _ = joint_stiffness(problem, straight, np.zeros(4))
+    per_unit = np.diag(vb.Pose(robot, straight).cable_segments.second.sum(axis=0))
+    np.linalg.cholesky(slack + (1 + 1e-9) * critical * per_unit)
+    with pytest.raises(np.linalg.LinAlgError):
+        np.linalg.cholesky(slack + (1 - 1e-9) * critical * per_unit)
 
 
 def test_flexures_buckle_under_their_own_cables() -> None:
@@ -441,10 +510,35 @@ def test_random_robots_against_a_scan() -> None:
         checked += 1
 
 
+class Dense:
+    """`PulledStiffness` of any matrices, by dense algebra."""
+
+    def __init__(self, slack: np.ndarray, per_unit: np.ndarray) -> None:
+        self.whole, self.slack, self.per_unit = slack, slack.diagonal(), per_unit
+
+    def weakest(self, factor: float) -> int:
+        self.K = self.whole + factor * np.diag(self.per_unit)
+        for row in range(len(self.K) - 1, -1, -1):
+            v = self.direction(row)
+            if not v @ self.K @ v > 1e-12 * abs(self.K[row, row]):
+                return row
+        return -1
+
+    def direction(self, row: int) -> np.ndarray:
+        v = np.zeros(len(self.K))
+        v[row], beyond = 1.0, slice(row + 1, None)
+        v[beyond] = -np.linalg.solve(self.K[beyond, beyond], self.K[beyond, row])
+        return v
+
+    def zero(self, weak: int) -> tuple[float, float]:
+        v = self.direction(weak)
+        return float(v @ self.whole @ v), float(self.per_unit @ v**2)
+
+
 def test_no_factor_makes_an_overloaded_robot_stand() -> None:
     slack = np.diag([-1.0, 2.0])
-    assert stable_interval(slack, np.array([0.0, 1.0])) == (0.0, 0.0)
-    assert stable_interval(slack, np.array([-0.5, 1.0])) == (0.0, 0.0)
+    assert stable_interval(Dense(slack, np.array([0.0, 1.0]))) == (0.0, 0.0)
+    assert stable_interval(Dense(slack, np.array([-0.5, 1.0]))) == (0.0, 0.0)
 
 
 def scan(slack: np.ndarray, per_unit: np.ndarray) -> tuple[float, float]:
@@ -477,7 +571,7 @@ def test_intervals_of_random_matrices(seed: int) -> None:
     noise = rng.normal(size=(n, n))
     slack = noise @ noise.T - rng.uniform(0, 1.5) * np.eye(n)
     per_unit = rng.choice([1.0, 1.0, 0.0, -0.02], n) * rng.uniform(0.1, 3, n) * 10.0 ** rng.uniform(-2, 2)
-    low, high = stable_interval(slack, per_unit)
+    low, high = stable_interval(Dense(slack, per_unit))
     assert (low, high) == pytest.approx(scan(slack, per_unit), rel=1e-6)
 
 
@@ -487,4 +581,4 @@ def test_joints_that_no_cable_crosses_set_no_upper_end() -> None:
         n = int(rng.integers(2, 12))
         noise = rng.normal(size=(n, n))
         per_unit = rng.uniform(0, 3, n) * (rng.random(n) < 0.6)
-        assert stable_interval(noise @ noise.T + 0.1 * np.eye(n), per_unit) == (0.0, math.inf)
+        assert stable_interval(Dense(noise @ noise.T + 0.1 * np.eye(n), per_unit)) == (0.0, math.inf)

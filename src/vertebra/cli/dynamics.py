@@ -95,7 +95,8 @@ def dynamics(
         typer.Option(
             "--friction",
             metavar="LAW",
-            help="Of cables in their holes, for capstan: a coefficient such as 0.3, or a,b,c; default: as in the file.",
+            help="Of cables in their holes: none, or, for capstan, a coefficient such as 0.3, or a,b,c; default: as in "
+            "the file.",
         ),
     ] = None,
     gravity: GravityOption = None,
@@ -130,7 +131,7 @@ def dynamics(
         "upper": None if upper is None else read.tensions("--upper", upper, model),
         "min_contact_force": _force(min_contact_force),
         "cone": str(cone),
-        "friction": _cable_friction(friction, method, model),
+        "friction": _cable_friction(friction, model),
         "dt": motion.dt,
     }
     if method is MethodName.PROJECT and motion.dt is None and len(motion) > 1:
@@ -161,12 +162,10 @@ def _force(text: str) -> float:
     return values[0]
 
 
-def _cable_friction(text: str | None, method: MethodName, robot: Robot) -> Any:
+def _cable_friction(text: str | None, robot: Robot) -> Any:
     """None for the robot's own."""
     if text is None:
         return None
-    if method is not MethodName.CAPSTAN:
-        raise CommandError(f"--friction: belongs to --method capstan; {method} takes cables that slide freely")
     return friction_rules(text, None, ClosureName.VIRTUAL_WORK, robot)["friction"]
 
 
@@ -178,6 +177,10 @@ def _allocate(robot: Robot, motion: Any, gravity: Any, loads: Any, asked: dict[s
     except InputError as error:
         if error.argument in BOUNDS:
             raise CommandError(f"{BOUNDS[error.argument]}: {error.message}") from None
+        if error.argument == "friction":
+            remedy = "--method capstan, or --friction none to leave it out"
+            message = error.message.replace("the method capstan, or pass friction=0 to leave it out", remedy)
+            raise CommandError(f"--friction: {message}") from None
         raise
 
 

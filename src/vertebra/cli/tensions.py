@@ -59,7 +59,10 @@ def tensions(
         str | None, typer.Option("--upper", help="Largest tension in N: one for all, or one per cable.")
     ] = None,
     tolerance: Annotated[
-        str | None, typer.Option("--tolerance", help='With --tip: distance that counts as reached; default "1 um".')
+        str | None,
+        typer.Option(
+            "--tolerance", help="With --tip: distance that counts as reached; default: 5 millionths of its length."
+        ),
     ] = None,
     minimise: Annotated[
         Least | None, typer.Option("--minimise", help="With --angles: the tensions' norm (default) or their sum.")

@@ -275,6 +275,8 @@ def nearest_accelerations(moving: Moving, motion: States, needs: JointNeeds, low
 Method = Literal["shared", "per_link", "capstan", "project"]
 Cone = Literal["box", "true"]
 METHODS = ("shared", "per_link", "capstan", "project")
+MOST_CAPSTAN = 1000
+"""Tensions that the method capstan chooses at a time, one per cable and gap: its work grows with their cube."""
 BALANCED = 1e-6
 """A joint counts as balanced when its residual is below this part of the torques at the joints."""
 
@@ -345,11 +347,13 @@ def allocate_tensions(
     - per_link: every joint's own tensions, as in D'Antuono 2023: least sum with balanced torques, normal forces of at
       least `min_contact_force` (N) and friction within the `cone`: "box" bounds each component, "true" their resultant.
       Tensions along one cable then differ from gap to gap, as no cable without friction does.
-    - capstan: tensions of neighbouring gaps within the friction between cable and link, `friction` (a law or mu;
-      default the laws of the robot file). Without friction it is shared, with much every joint has what it needs.
+    - capstan: tensions of neighbouring gaps within the friction between cable and link, up to a thousand of them.
+      Without friction it is shared, with much every joint has what it needs.
     - project: the nearest motion that one tension per cable can give. With `dt` (s between steps) the nearest
       trajectory; without, the nearest acceleration of each state, in the norm of the mass matrix.
 
+    `friction` of cables in their holes: a law or mu, one or one per cable; default that of the robot file, 0 for none.
+    Only capstan can use it: the others refuse a robot whose cables have friction, unless told to leave it out.
     Ties are broken by the least sum of squares. `lower`, `upper`: bounds in N, one for all or one per cable; default
     pretension and max_tension of the robot file. With `check`, raises `Infeasible` naming joint, constraint and amount.
     """
@@ -357,9 +361,22 @@ def allocate_tensions(
         raise InputError("method", f"must be {', '.join(METHODS)}, not {method!r}")
     if cone not in ("box", "true"):
         raise InputError("cone", f"must be box or true, not {cone!r}")
-    if friction is not None and method != "capstan":
-        raise InputError("friction", f"is for the method capstan; leave it out for {method}")
     moving = Moving.of(robot, gravity, loads)
+    laws = robot.friction_laws if friction is None else laws_for(len(robot.cables), friction)
+    if method != "capstan" and not all(law.is_none for law in laws):
+        of = f"{robot.name} has in its file" if friction is None else "was given"
+        raise InputError(
+            "friction",
+            f"{method} takes cables that slide freely, and cannot use the friction that {of}; take the method capstan, "
+            "or pass friction=0 to leave it out",
+        )
+    gaps = int(robot.cables["last_link"].sum())
+    if method == "capstan" and gaps > MOST_CAPSTAN:
+        raise InputError(
+            "method",
+            f"capstan has a tension in each of the {gaps} gaps of the cables of {robot.name}, and can choose "
+            f"{MOST_CAPSTAN} at most; take shared with friction=0, or a robot with fewer joints",
+        )
     motion = states(robot, q, qd, qdd)
     low, high = _bounds(robot, lower, upper)
     contacts = contact_table(robot, _least_force(min_contact_force), cone == "true")
@@ -370,7 +387,6 @@ def allocate_tensions(
         tensions, amounts = per_link_tensions(robot, needs, contacts, low, high)
         base = tensions[:, :, 0].copy()
     elif method == "capstan":
-        laws = robot.friction_laws if friction is None else laws_for(len(low), friction)
         grips, at_base = cable_grips(laws, motion.q)
         tensions = balanced_tensions(last_links, low, high, needs.arms, needs.torques, grips)
         base = tensions_at_base(tensions[:, :, 0], at_base, low)

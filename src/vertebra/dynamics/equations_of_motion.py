@@ -14,12 +14,10 @@ from vertebra.dynamics.problem import Moving, States, cable_tensions, joint_damp
 from vertebra.errors import InputError
 from vertebra.mechanics.kernels.articulated import forward_motion
 from vertebra.mechanics.kernels.newton_euler import inverse_motion, mass_matrices
-from vertebra.mechanics.problem import Load
+from vertebra.mechanics.problem import CableFriction, Load
+from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-
-SUMS_WIDTH = 4
-"""Columns of the sums over the cables at a joint."""
 
 
 class JointForces(NamedTuple):
@@ -109,24 +107,31 @@ def forward_dynamics(
     *,
     tau: ArrayLike | None = None,
     damping: ArrayLike = 0.0,
+    friction: Friction | None = None,
 ) -> Floats:
     """Joint accelerations in rad/s^2 at angles `q` (rad) and rates `qd` (rad/s), one state (n,) or many (N, n).
 
     Under cable `tensions` in N, (cables,) or one set per state, with elastic joints and `damping` in N*m*s/rad; or
-    under joint torques `tau` in N*m and nothing else, the inverse of `inverse_dynamics`.
+    under joint torques `tau` in N*m and nothing else, the inverse of `inverse_dynamics`. `friction` of cables in their
+    holes: default that of the robot file, 0 for none. How far a cable has slipped decides its direction, so every state
+    counts as one that the cables were pulled to from the straight robot: these are the accelerations with which
+    `simulate` starts there. Along a motion, with its history, use `simulate`.
     """
     if (tensions is None) == (tau is None):
         raise InputError("tensions", "give either the tensions of the cables or the joint torques tau")
-    moving = Moving.of(robot, gravity, loads)
+    if tau is not None and friction is not None:
+        raise InputError("friction", "acts on cables; leave it out with joint torques tau")
+    moving = Moving.of(robot, gravity, loads, 0.0 if tensions is None else friction)
     motion = states(robot, q, qd, tau, "tau")
     count, n = motion.q.shape
     pulls = np.zeros((count, len(robot.cables)))
     if tensions is not None:
         pulls = cable_tensions(moving.statics, tensions, count)
-    qdd = np.empty((count, n))
+    qdd, work = np.empty((count, n)), moving.statics.workspace()
     forward_motion(
         *moving.system, motion.q, motion.qd, np.zeros(n), motion.qdd, tensions is not None, pulls,
-        joint_damping(robot, damping), np.empty((n, SUMS_WIDTH)), *moving.scratch(), qdd,
+        joint_damping(robot, damping), moving.statics.has_friction, work.friction or CableFriction.nothing(),
+        work.state, work.wide, *moving.scratch(), qdd,
     )  # fmt: skip
     return motion.shaped(qdd)
 
@@ -170,7 +175,8 @@ def rate_derivatives(moving: Moving, motion: States) -> Floats:
     """
     count, n = motion.q.shape
     slopes = np.zeros((count, n, n))
-    step = np.maximum(np.abs(motion.qd).max(axis=1), 1e-3)
+    step = np.abs(motion.qd).max(axis=1)
+    step[step == 0.0] = 1.0  # rad/s, any: at rest the two sides are equal
     still = np.zeros_like(motion.qdd)
     for j in range(n):
         for sign in (1.0, -1.0):

@@ -14,9 +14,10 @@ from vertebra.dynamics.problem import Moving, joint_damping, states
 from vertebra.errors import InputError
 from vertebra.mechanics.kernels.newton import inspect_pose
 from vertebra.mechanics.kinematics import Pose
-from vertebra.mechanics.layout import REPORT_SCALE, STATE_TAU
-from vertebra.mechanics.problem import NO_CABLES, Load
+from vertebra.mechanics.layout import GRIP_HOLD, GRIP_RATIO, GRIP_SLIP, REPORT_SCALE, STATE_TAU
+from vertebra.mechanics.problem import NO_CABLES, Load, Workspace
 from vertebra.robot.arguments import numbers
+from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
@@ -94,6 +95,7 @@ def linearise(
     *,
     qd: ArrayLike | None = None,
     damping: ArrayLike = 0.0,
+    friction: Friction | None = None,
     stiffness_EA: ArrayLike | None = None,
     outputs: Outputs = "tip",
     link: int = -1,
@@ -105,27 +107,39 @@ def linearise(
     are elastic, stretched from lengths that give these tensions, and inputs are those lengths; a cable without tension
     is slack. `outputs`: position of a `point` of a `link` (as in `jacobian`, default the tip), or the joint angles.
 
+    `friction` of cables in their holes: default that of the robot file, 0 for none; cables count as pulled from the
+    straight robot. While they stick, friction is elastic and part of the model. Where one slips there is no linear
+    model, since it holds against one direction of a small motion and slides on in the other: raises `InputError`.
+
     Exact wherever it is made: stiffness, mass matrix and cables are analytic; what inertia adds away from equilibrium
     comes from differences of order 8 of `inverse_dynamics` (1e-12 or so of it) and vanishes in equilibrium. Raises
     `OutOfRange` where the faces of a joint have passed through each other.
     """
-    moving = Moving.of(robot, gravity, loads)
+    moving = Moving.of(robot, gravity, loads, friction)
     state = states(robot, _one_state(robot, "q", q), None if qd is None else _one_state(robot, "qd", qd))
     angles, rates = state.q[0], state.qd[0]
     pull, losses = moving.statics.tensions(tensions), joint_damping(robot, damping)
     if outputs not in get_args(Outputs):
         raise InputError("outputs", f"must be tip or angles, not {outputs!r}")
 
-    K, torques, scale = _stiffness(moving, angles, pull)
-    M = mass_matrix(robot, angles)
-    pose = Pose(robot, angles)
-    segments = pose.cable_segments
-    arms = segments.first.T  # (n, cables): torque per newton, negated
+    M, pose = mass_matrix(robot, angles), Pose(robot, angles)
+    lengths = pose.cable_lengths
+    K, torques, scale, work = _stiffness(moving, angles, pull)
+    arms = pose.cable_segments.first.T  # (n, cables): torque per newton, negated
+    mean = np.ones(len(pull))
+    if work.friction is not None:
+        _require_sticking(robot, pull, work)
+        arms = work.friction.arms.T
+        mean = work.friction.grip[GRIP_RATIO].sum(axis=1) / robot.cables["last_link"]
     per_input = np.ones(len(pull))
     if stiffness_EA is not None:
-        lengths = segments.lengths.sum(axis=1) + robot.cables["inside"]
-        spring, per_input = _elastic_cables(robot, pull, lengths, stiffness_EA)
-        K += (arms * spring) @ arms.T
+        rest, EA = _unstretched(mean * pull, lengths, stiffness_EA)
+        taut = pull > 0.0
+        per_input = np.where(taut, -EA * lengths / (rest**2 * mean), 0.0)
+        if work.friction is None:
+            K += (arms * np.where(taut, EA / rest, 0.0)) @ arms.T
+        else:
+            K = _stiffness(moving, angles, pull.copy(), np.where(taut, rest, 2.0 * lengths), EA / rest)[0]
 
     # What moves, without weight and loads, whose part in the stiffness is analytic.
     inertia = Moving.of(robot, np.zeros(3), ())
@@ -157,25 +171,41 @@ def _one_state(robot: Robot, name: str, values: ArrayLike) -> Floats:
     return array
 
 
-def _stiffness(moving: Moving, q: Floats, tensions: Floats) -> tuple[Floats, Floats, float]:
-    """Of the robot at rest: stiffness (n, n) in N*m/rad, torques dV/dq (n,) and their scale in N*m."""
-    problem = moving.statics
-    work = problem.workspace()
-    inspect_pose(*problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
-    return problem.dense_stiffness(work), work.state[:, STATE_TAU].copy(), float(work.report[REPORT_SCALE])
+def _stiffness(
+    moving: Moving, q: Floats, tensions: Floats, rest: Floats = NO_CABLES, rate: Floats = NO_CABLES
+) -> tuple[Floats, Floats, float, Workspace]:
+    """Of the robot at rest: stiffness (n, n) in N*m/rad, torques dV/dq (n,), their scale in N*m, and what the kernels
+    left, friction of the cables included. With `rest` and `rate` (cables,), m and N/m, cables are elastic."""
+    problem, by_length = moving.statics, len(rest) > 0
+    work = problem.workspace(by_length)
+    inspect_pose(*problem.system, tensions, rest, rate, work.friction, q, *work.scratch[1:])
+    stiffness = problem.dense_stiffness(work, by_length)
+    return stiffness, work.state[:, STATE_TAU].copy(), float(work.report[REPORT_SCALE]), work
 
 
-def _elastic_cables(robot: Robot, tensions: Floats, lengths: Floats, given: ArrayLike) -> tuple[Floats, Floats]:
-    """(cables,) each: tension per stretch, N/m, and tension per length without tension, N/m; zeros where slack.
+def _require_sticking(robot: Robot, tensions: Floats, work: Workspace) -> None:
+    """Refuse a state in which a cable slips through a hole that grips it: its friction has no derivative there."""
+    assert work.friction is not None
+    grip = work.friction.grip
+    slips = (np.abs(grip[GRIP_SLIP]) >= 1.0) & (grip[GRIP_HOLD] > 0.0) & (tensions[:, None] > 0.0)
+    slips &= np.arange(len(robot.joints)) < robot.cables["last_link"][:, None]
+    if slips.any():
+        cable, joint = (int(i) + 1 for i in np.argwhere(slips)[0])
+        raise InputError(
+            "friction",
+            f"cable {cable} slips in the link before joint {joint}, as {int(slips.any(axis=1).sum())} of "
+            f"{len(tensions)} cables do; friction then opposes either direction of a small motion, and no linear model "
+            "exists: use simulate, or pass friction=0 for the model without friction (its equilibrium is that of "
+            "shape_from_tensions with friction=0)",
+        )
 
-    T = EA (l - l0) / l0, so l0 = l / (1 + T / EA).
-    """
+
+def _unstretched(means: Floats, lengths: Floats, given: ArrayLike) -> tuple[Floats, Floats]:
+    """(cables,) each: lengths without tension, m, and EA, N. With T = EA (l - l0) / l0, l0 = l / (1 + T / EA)."""
     EA = numbers("stiffness_EA", given, "N")
-    if EA.shape not in ((), tensions.shape) or not (EA > 0.0).all():
-        raise InputError("stiffness_EA", f"must be one number above 0 N, or {len(tensions)}, one per cable")
-    rest = lengths / (1.0 + tensions / EA)
-    taut = tensions > 0.0
-    return np.where(taut, EA / rest, 0.0), np.where(taut, -EA * lengths / rest**2, 0.0)
+    if EA.shape not in ((), means.shape) or not (EA > 0.0).all():
+        raise InputError("stiffness_EA", f"must be one number above 0 N, or {len(means)}, one per cable")
+    return lengths / (1.0 + means / EA), np.broadcast_to(EA, means.shape)
 
 
 # Modes, eigenvalues and stability of M x'' + G x' + K x = 0.

@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from vertebra.dynamics.problem import Moving, joint_damping
 from vertebra.errors import Diverged, InputError, OutOfRange
-from vertebra.mechanics.kernels.cables import TOUCH
 from vertebra.mechanics.kernels.stepping import AT_LIMIT, RUNNING, Records, run_steps, trace_tips
-from vertebra.mechanics.kinematics import measure
+from vertebra.mechanics.kinematics import crossed_joints, measure
 from vertebra.mechanics.layout import (
     ENERGY_ACTUATOR,
     ENERGY_DAMPED,
@@ -145,7 +144,7 @@ def _until_faces_meet(robot: Robot, ends: Floats) -> Floats:
 
 def _faces_crossed(robot: Robot, q: Floats) -> NDArray[np.bool_]:
     """Which joints have the ends of a cable segment past each other; once they have, more bend makes it worse."""
-    return np.asarray((measure(robot, q).lengths < -TOUCH).any(axis=0))
+    return crossed_joints(robot, measure(robot, q))
 
 
 # A simulation laid out for the kernel.
@@ -343,7 +342,9 @@ def trajectory(
 Integrator = Literal["rk4", "implicit"]
 MOST_STEPS = 100_000_000
 MOST_ROWS = 5_000_000
-"""Kept in memory, and sampled of an input that changes."""
+"""Sampled of an input that changes, and kept in memory."""
+MOST_NUMBERS = 250_000_000
+"""Kept in memory: two gigabytes."""
 
 
 def simulate(
@@ -376,7 +377,8 @@ def simulate(
 
     `integrator`: "rk4" (order 4) or "implicit" (order 2, damps what is too fast for `dt`: stiff cables, light links).
     A joint that reaches its limit ends the run, or meets a `Bumper`. `every`: keep every so many steps.
-    `progress(done, steps)` is called as steps are done.
+    `progress(done, steps)` is called as steps are done. At most 100 million steps, 5 million of an input that changes;
+    at most 5 million of them are kept, and 250 million numbers in all.
 
     Returns angles, rates, accelerations, tensions, cable lengths, tip and energies over time. With `check`, raises
     `OutOfRange` at a limit and `Diverged` for a run that ran away, each with the trajectory so far as `result`;
@@ -387,12 +389,17 @@ def simulate(
     if not (isinstance(limits, Bumper) or limits == "end"):
         raise InputError("limits", f'must be "end" or a Bumper, not {limits!r}')
     dt, duration, every = positive("dt", dt), positive("duration", duration), positive_count("every", every)
+    if not duration / dt <= MOST_STEPS:
+        many = f"{duration / dt:.9g} steps are more than {MOST_STEPS}"
+        raise InputError("dt", f"{many}; take a longer step or a shorter duration")
     steps = math.ceil(duration / dt - 1e-6)
-    if steps > MOST_STEPS:
-        raise InputError("dt", f"{steps} steps are more than {MOST_STEPS}; take a longer step or a shorter duration")
     if steps // every > MOST_ROWS:
         raise InputError("every", f"{steps} steps are too many to keep; keep every {-(-steps // MOST_ROWS)}th or fewer")
     moving = Moving.of(robot, gravity, loads, friction)
+    kept = MOST_NUMBERS // (3 * len(robot.joints) + 2 * len(robot.cables) + len(VARIABLES))
+    if steps // every > kept:
+        fewer = f"keep every {-(-steps // kept)}th or fewer"
+        raise InputError("every", f"{steps} steps of {len(robot.joints)} joints are too many to keep; {fewer}")
     if steps > MOST_ROWS and (callable(tensions) or callable(lengths)):
         raise InputError("dt", f"{steps} steps are too many for an input that changes; the most are {MOST_ROWS}")
     inputs, by_length = _inputs(robot, tensions, lengths, steps, dt)

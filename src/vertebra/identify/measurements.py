@@ -18,6 +18,8 @@ from vertebra.robot.tables import Floats
 
 LARGEST = 1e9
 """No mass, force, length or acceleration is larger, SI."""
+MOST_REPEATS = 10_000
+"""Of a simulated measurement."""
 
 
 def rule(allowed: Callable[[float], bool], message: str, unit: float = 1.0) -> Callable[[float, int], str]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from vertebra.errors import CellProblem, InputError, MeasurementError
-from vertebra.identify.measurements import LARGEST, LEAST_G, checked_g, freeze, refuse_both, rule
+from vertebra.identify.measurements import LARGEST, LEAST_G, MOST_REPEATS, checked_g, freeze, refuse_both, rule
 from vertebra.robot.arguments import positive_count
 from vertebra.robot.description import G
 from vertebra.robot.table_file import Column, Table, column_names, read_table, table_text, wrong_values
@@ -218,7 +218,8 @@ def simulate_rig(
     signs = [_sign(word) for word in directions]
     angles = _between("angles_deg", angles_deg, 0.0, 90.0, "deg")
     loads = _between("loads_g", loads_g, np.nextafter(0.0, 1.0), 1e12, "g")
-    grid = np.meshgrid(np.radians(angles), loads, signs, np.arange(positive_count("repeats", repeats)), indexing="ij")
+    each = np.arange(positive_count("repeats", repeats, MOST_REPEATS))
+    grid = np.meshgrid(np.radians(angles), loads, signs, each, indexing="ij")
     theta, load_g, direction = (values.ravel() for values in grid[:3])
     if not len(theta):
         raise InputError("rig", "needs one angle, one load and one direction or more")

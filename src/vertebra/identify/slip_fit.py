@@ -456,9 +456,13 @@ class Coverage(NamedTuple):
         )
 
 
+MOST_CALIBRATIONS = 100_000
+
+
 def check_coverage(fit: SlipFit, calibrations: int = 200, seed: int = 0) -> Coverage:
-    """Simulate `calibrations` with the mu, scatter, settings, repeats and steps of `fit`, and fit each as it was."""
-    calibrations = positive_count("calibrations", calibrations)
+    """Simulate `calibrations` with the mu, scatter, settings, repeats and steps of `fit`, and fit each as it was; at
+    most a hundred thousand."""
+    calibrations = positive_count("calibrations", calibrations, MOST_CALIBRATIONS)
     data, model, random = fit.data, fit.model, np.random.default_rng(seed)
     spread = _simulated_scatter(fit)
     if spread.max() <= EXACT * data.force.max() and not data.step.any():

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import CellProblem, InputError, MeasurementError
+from vertebra.identify.measurements import MOST_REPEATS
 from vertebra.identify.slips import RECORDED, Rows, SlipData, largest_mu, two_link_rig, with_friction
 from vertebra.identify.statistics import Estimate, check_level, check_sigma, pointwise_factor, pure_scatter
 from vertebra.locked.ball_shape import BallShape
@@ -403,7 +404,7 @@ def simulate_slips(
         _not_negative(name, value)
         for name, value in (("noise_N", noise_N), ("noise_share", noise_share), ("step_N", step_N))
     )
-    tensions = np.repeat(_tensions(rig, tensions_N), positive_count("repeats", repeats), axis=0)
+    tensions = np.repeat(_tensions(rig, tensions_N), positive_count("repeats", repeats, MOST_REPEATS), axis=0)
     count = len(tensions)
     toward = np.array(rig.gravity if direction is None else direction, dtype=np.float64)
     if toward.shape != (3,) or not np.isfinite(toward).all() or not toward.any():

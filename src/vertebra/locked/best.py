@@ -265,7 +265,8 @@ class UnitLoads:
         return slopes
 
     def _difference_slopes(self, tensions: Floats, k: int, limits: Floats) -> Floats:
-        step = STEP * max(float(tensions.max(initial=0.0)), 1.0)
+        size = float(tensions.max(initial=0.0)) or float(limits[np.isfinite(limits)].max(initial=0.0))
+        step = STEP * (size or 1.0)  # N, any: without tensions and limits there is no force to compare with
         columns = []
         for cable in range(len(tensions)):
             moved = tensions.copy()
@@ -390,7 +391,8 @@ def refined(unit_loads: UnitLoads, start: Floats, low: Floats, high: Floats) -> 
         if rows is None:
             rows = _active(unit_loads, tensions, load)
         least, most = np.maximum(low - tensions, -region * width), np.minimum(high - tensions, region * width)
-        step, promise = _step(*rows, least, most)
+        # In units of the load, for the programme has tolerances of its own.
+        step, promise = (load * part for part in _step(rows[0] / load, rows[1], least / load, most / load))
         if promise <= load * (1.0 + 1e-13):
             break
         trial = np.clip(tensions + step, low, high)

@@ -170,13 +170,16 @@ def _triple(array: Floats) -> Triple:
 GOLDEN_ANGLE = math.pi * (3.0 - math.sqrt(5.0))
 """rad; turning by it from point to point never lines points up."""
 
+MOST_DIRECTIONS = 1_000_000
+"""Of a grid: one for every three arc minutes of the sphere."""
+
 UNIT = 1e-15
 """How far from 1 the square of a unit vector may be; such a vector is used unchanged."""
 
 
 def sphere_grid(count: int) -> Floats:
-    """Unit vectors (count, 3), each for the same share of the sphere: a spiral from +z to -z."""
-    i = np.arange(positive_count("count", count))
+    """Unit vectors (count, 3), each for the same share of the sphere: a spiral from +z to -z. At most a million."""
+    i = np.arange(positive_count("count", count, MOST_DIRECTIONS))
     z = 1.0 - (2.0 * i + 1.0) / len(i)
     ring, angle = np.sqrt(1.0 - z * z), GOLDEN_ANGLE * i
     grid: Floats = np.column_stack([ring * np.cos(angle), ring * np.sin(angle), z])
@@ -200,7 +203,7 @@ def unit_vector(name: str, value: ArrayLike) -> Floats:
 def unit_vectors(name: str, given: int | ArrayLike) -> Floats:
     """Directions (D, 3) as given, or this many from `sphere_grid`."""
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
-        return _normalised(name, sphere_grid(positive_count(name, int(given))))
+        return _normalised(name, sphere_grid(positive_count(name, int(given), MOST_DIRECTIONS)))
     array = np.atleast_2d(numbers(name, given, "any unit"))
     if array.ndim != 2 or array.shape[1] != 3 or len(array) == 0:
         raise InputError(name, f"must be a count, or directions of shape (D, 3), not {array.shape}")

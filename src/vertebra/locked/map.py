@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +35,11 @@ if TYPE_CHECKING:
 
 CHUNKS = 4
 """Pieces of work per thread, so that none waits long for the last one."""
+PIECE = 200_000
+"""Cells times joints of a piece at most, about a tenth of a second: progress is told after each."""
+MOST_LINKS = 10_000
+MOST_CELLS = 20_000_000
+"""Of a map: half a gigabyte."""
 
 
 def payload_map(
@@ -61,7 +67,7 @@ def payload_map(
     all. Other arguments as in `payload`. Variables: `payload` (N; infinite where no load makes a link slip), `joint`
     (weakest, from 1; 0 when unlimited), `mode` (index into the attribute `modes`). Every cell has the bits of a call of
     `payload`, whatever the number of `threads` (default: all cores). `progress(done, all)` is told of shapes times
-    directions.
+    directions. At most a million directions by count, and 20 million cells in all.
     """
     import xarray
 
@@ -78,6 +84,12 @@ def payload_map(
     toward = unit_vectors("directions", directions)
     places = _places(robot, links, point)
     cells = rows, len(places), len(toward)
+    if math.prod(cells) > MOST_CELLS:
+        raise InputError(
+            "directions",
+            f"{rows} shapes times {len(places)} links times {len(toward)} directions are {math.prod(cells):,} cells, "
+            f"more than {MOST_CELLS:,}; ask for fewer directions, or for a part of the shapes at a time",
+        )
     force, row, mode = np.empty(cells), np.empty(cells, dtype=np.int64), np.empty(cells, dtype=np.int64)
     bent, azimuth, share, pulls = (_repeated(array, rows) for array in (*shapes, share, pulls))
     shared = (
@@ -99,7 +111,8 @@ def payload_map(
         return len(force[part]) * (last - first)
 
     workers = thread_count(threads)
-    run_pieces(work, list(_pieces(rows, len(toward), workers)), workers, rows * len(toward), progress)
+    pieces = list(_pieces(rows, len(toward), workers, len(places) * len(robot.joints)))
+    run_pieces(work, pieces, workers, rows * len(toward), progress)
     axes = ("shape", "link", "direction")
     return xarray.Dataset(
         {
@@ -118,7 +131,9 @@ def payload_map(
 def _places(robot: Robot, links: int | Iterable[int], point: ArrayLike | None) -> list[tuple[int, Floats]]:
     """Number and point of each loaded link."""
     try:
-        numbered = [links] if isinstance(links, int | np.integer) else list(links)
+        numbered = [links] if isinstance(links, int | np.integer) else list(islice(links, MOST_LINKS + 1))
+        if len(numbered) > MOST_LINKS:
+            raise InputError("links", f"are more than {MOST_LINKS:,}; name every link once")
         places = [load_place(robot, link, point) for link in numbered]
     except TypeError:
         raise InputError("links", f"must be the numbers of links, such as (5, -1), not {links!r}") from None
@@ -164,12 +179,11 @@ def _repeated(array: Floats, rows: int) -> Floats:
     return np.ascontiguousarray(np.broadcast_to(array, (rows, *array.shape[1:])))
 
 
-def _pieces(shapes: int, directions: int, threads: int) -> Iterator[tuple[slice, int, int]]:
-    """Pieces of the map: each shape is laid out once when there are many, else the directions are divided."""
-    pieces = CHUNKS * threads
-    if threads == 1:
-        yield slice(0, shapes), 0, directions
-    elif shapes >= pieces:
+def _pieces(shapes: int, directions: int, threads: int, size: int) -> Iterator[tuple[slice, int, int]]:
+    """Pieces of the map, `size` being the links times joints of one cell: each shape is laid out once when there are
+    many, else the directions are divided."""
+    pieces = max(1 if threads == 1 else CHUNKS * threads, -(-shapes * directions * size // PIECE))
+    if shapes >= pieces:
         ends = np.linspace(0, shapes, pieces + 1).astype(int)
         yield from ((slice(a, b), 0, directions) for a, b in pairwise(ends.tolist()))
     else:

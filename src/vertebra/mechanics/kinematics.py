@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from vertebra.errors import InputError, OutOfRange
 from vertebra.mechanics.kernels.cables import TOUCH, measure_segments
@@ -143,8 +143,9 @@ class Pose:
         Raises `OutOfRange` where the faces of a joint have passed through each other at a cable.
         """
         segments = measure(self.robot, self.angles)
-        if segments.lengths.size and segments.lengths.min() < -TOUCH:
-            row = int(segments.lengths.min(axis=0).argmin())
+        crossed = crossed_joints(self.robot, segments)
+        if crossed.any():
+            row = int(np.where(crossed, segments.lengths.min(axis=0, initial=0.0), 0.0).argmin())
             limit, reason = crossed_faces(self.robot, self.angles, row)
             raise OutOfRange(row + 1, float(self.angles[self.robot.joints["first"][row]]), limit, reason)
         return segments
@@ -186,6 +187,13 @@ def measure(robot: Robot, q: Floats) -> CableSegments:
     if status != DONE:
         _refuse(robot, q, status)
     return CableSegments(lengths, first, second, cross)
+
+
+def crossed_joints(robot: Robot, segments: CableSegments) -> NDArray[np.bool_]:
+    """(n,) where the faces of a joint have passed through each other at a cable, beyond round-off."""
+    holes = robot.segments
+    size = robot.joints["size"] + np.abs(holes["recess"]) + np.abs(holes["offset"])
+    return np.asarray((segments.lengths < -TOUCH * size).any(axis=0))
 
 
 def crossed_faces(robot: Robot, q: Floats, row: int) -> tuple[float, str]:

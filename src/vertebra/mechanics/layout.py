@@ -47,7 +47,8 @@ STATE_STEP = 46  # Newton step, rad
 STATE_SHARE = 47  # 1 / pivot: multiplying takes less time than dividing again
 STATE_GIVEN = 48  # angle from which a search with several attempts started, rad
 STATE_SAFE = 49  # angle of the last attempt that was solved, rad
-STATE_WIDTH = 50
+STATE_SIZE = 50  # of the torques that balance at the joint, N*m
+STATE_WIDTH = 51
 
 # `wide`: planes (n, columns), the factors of either triangle of the stiffness and what the wide sweep leaves
 # (theory 3.3); U_LOW and V_LOW are u' and v'.

@@ -85,10 +85,12 @@ def positive(name: str, value: float) -> float:
     return float(array)
 
 
-def positive_count(name: str, value: int) -> int:
-    """A whole number of 1 or more."""
+def positive_count(name: str, value: int, most: int | None = None) -> int:
+    """A whole number of 1 or more, up to `most` where there is one."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise InputError(name, f"must be a whole number of 1 or more, not {value!r}")
+    if most is not None and value > most:
+        raise InputError(name, f"must be {most:,} or less, not {value:,}")
     return int(value)
 
 

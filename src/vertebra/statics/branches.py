@@ -10,10 +10,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError
-from vertebra.mechanics.kernels.newton import inspect_pose
-from vertebra.mechanics.layout import REPORT_RESIDUAL, REPORT_SCALE
-from vertebra.mechanics.problem import NO_CABLES, Closure, Load, Problem
-from vertebra.robot.arguments import positive_count
+from vertebra.mechanics.kernels.newton import inspect_pose, is_conservative
+from vertebra.mechanics.kernels.sweep import NONE, bend_from, eliminate_narrow, eliminate_wide, substitute_wide
+from vertebra.mechanics.kinematics import measure
+from vertebra.mechanics.layout import (
+    REPORT_RESIDUAL,
+    REPORT_SCALE,
+    STATE_AXIS,
+    STATE_OWN,
+    STATE_STEP,
+    STATE_UPPER,
+    WIDE_U,
+    WIDE_V,
+    WIDE_V_LOW,
+)
+from vertebra.mechanics.problem import NO_CABLES, Closure, Load, Problem, Workspace
+from vertebra.robot.arguments import positive_count, require_robot
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
@@ -21,9 +33,17 @@ from vertebra.statics.forward import shape_from_tensions, shapes_from_tensions
 from vertebra.statics.shape import Shape, Status
 
 ZERO = 1e-12
-"""Eigenvalues below this fraction of the largest are round-off."""
+"""A range narrower than this part of its upper end is none."""
+CLOSE = 1e-9
+"""Part of a factor to which bisection leads; Newton's method doubles the digits."""
+POLISHED = 3
+"""Newton steps."""
 MOST_TRIALS = 120
 """Number of factors tried, by doubling and halving."""
+EVEN = 1e-9
+"""Torques that bend the straight robot, as a part of those that act, below which it stays straight."""
+MOST_ANGLES = 10_000_000
+"""Starts times joints of a search for all shapes."""
 SAME = 1e-6
 """rad; shapes closer than this in every joint are one."""
 
@@ -66,9 +86,10 @@ def equilibria(
     """Stable shapes under the same tensions, found from many starts: bends to all sides, S-bends and random poses.
 
     `starts`: how many to try besides `start` (the usual one when none is given); more find rarer shapes. The search is
-    repeatable: `seed` sets the random poses.
+    repeatable: `seed` sets the random poses. Starts times joints are ten million at most.
     """
-    starts = positive_count("starts", starts)
+    require_robot(robot)
+    starts = positive_count("starts", starts, MOST_ANGLES // len(robot.joints))
     rules: dict[str, Any] = {"gravity": gravity, "loads": loads, "friction": friction, "closure": closure}
     own = shape_from_tensions(robot, tensions, **rules, start=start, check=False)
     poses = _starting_poses(robot, starts, np.random.default_rng(seed))
@@ -139,52 +160,134 @@ def stable_tensions(
     """Range of the common tension within which the straight robot is stable, N; (0, 0) when there is none.
 
     Rolling joints stiffen under tension, so their range has no upper end; tension presses flexures together, so they
-    buckle above one. The stiffness is linear in the tension.
+    buckle above one. The stiffness is linear in the tension. Takes time in proportion to the number of joints.
     """
     problem = Problem.of(robot, gravity, loads, friction=0.0)  # in a straight robot no cable is bent: no friction
-    straight, c = np.zeros(len(robot.joints)), len(robot.cables)
-    slack, unbalanced = joint_stiffness(problem, straight, np.zeros(c))
-    pulled, uneven = joint_stiffness(problem, straight, np.ones(c))
-    if max(unbalanced, uneven) > 1e-9:
-        cause = "gravity or a load bends it" if unbalanced > 1e-9 else "its cables do not balance"
+    straight = np.zeros(len(robot.joints))
+    arms = measure(robot, straight).first
+    pulled = PulledStiffness.of(problem, straight, np.ones(len(robot.cables)))
+    uneven = np.abs(arms.sum(axis=0)).max() > EVEN * np.abs(arms).sum(axis=0).max()
+    if pulled.unbalanced > EVEN or uneven:
+        cause = "its cables do not balance" if uneven else "gravity or a load bends it"
         raise InputError("robot", f"{robot.name} does not stay straight under equal tensions: {cause}; use equilibria")
-    return stable_interval(0.5 * (slack + slack.T), (pulled - slack).diagonal())
+    return stable_interval(pulled)
 
 
-def stable_interval(slack: Floats, per_unit: Floats) -> tuple[float, float]:
-    """Range of f >= 0 in which slack + f diag(per_unit) is positive definite; (0, 0) when there is none.
+@dataclass(frozen=True, eq=False)
+class PulledStiffness:
+    """The stiffness K(f) = S + f D of a pose whose cables pull f times as hard, weight and loads the same.
 
-    The smallest eigenvalue is concave in f: the range is one interval, which ends where the matrix is singular.
+    Kept by the factors of the sweep along the chain, so every question takes time in proportion to the joints. A
+    cable's length is a sum over joints, each of its own angle: D is diagonal at any pose. Of a stiffness that is not
+    symmetric, the symmetric part.
     """
-    from scipy.linalg import eigvalsh
 
-    inside = _factor_inside(slack, per_unit)
-    if inside is None:
-        return 0.0, 0.0
-    # With K(inside) for a metric, K(f) is singular where 1 / (inside - f) is an eigenvalue of diag(per_unit).
-    values = eigvalsh(np.diag(per_unit), slack + inside * np.diag(per_unit))
-    least, most = (float(value) if abs(value) > ZERO * np.abs(values).max() else 0.0 for value in values[[0, -1]])
-    low = inside - 1.0 / most if most > 0.0 else 0.0
-    return max(low, 0.0), inside - 1.0 / least if least < 0.0 else np.inf
+    work: Workspace
+    narrow: bool
+    """Whether the narrow sweep is enough."""
+    slack: Floats
+    """(n,) diagonal of S, N*m/rad."""
+    per_unit: Floats
+    """(n,) diagonal of D, N*m/rad."""
+    unbalanced: float
+    """Largest torque out of balance with slack cables, over the torque scale."""
 
+    @classmethod
+    def of(cls, problem: Problem, angles: Floats, tensions: Floats) -> PulledStiffness:
+        """D is what these tensions (cables,), N, add."""
+        work, none = problem.workspace(), np.zeros(len(tensions))
+        inspect_pose(*problem.system, none, NO_CABLES, NO_CABLES, work.friction, angles, *work.scratch[1:])
+        scale = float(work.report[REPORT_SCALE])
+        unbalanced = float(work.report[REPORT_RESIDUAL]) / scale if scale else 0.0
+        heavy = bool((problem.robot.cables["linear_density"] > 0.0).any())
+        narrow = bool(is_conservative(problem.gravity, problem.table, heavy))
+        per_unit = tensions @ measure(problem.robot, angles).second
+        return cls(work, narrow, work.state[:, STATE_OWN].copy(), per_unit, unbalanced)
 
-def _factor_inside(slack: Floats, per_unit: Floats) -> float | None:
-    """A factor that makes slack + f diag(per_unit) positive definite, found along the slope of its smallest eigenvalue;
-    None when there is none."""
-    from scipy.linalg import eigh
+    def weakest(self, factor: float) -> int:
+        """Row of the joint nearest the tip whose pivot is not positive, or NONE where K is positive definite."""
+        state = self.work.state
+        state[:, STATE_OWN] = self.slack + factor * self.per_unit
+        if self.narrow:
+            return int(eliminate_narrow(state, 0.0))
+        return int(eliminate_wide(state, self.work.wide, self.work.memory, 0.0, True))
 
-    floor = ZERO * max(float(np.abs(slack).max()), 1e-300) / len(slack)
-    low, high, factor = 0.0, np.inf, 1.0
-    for _ in range(MOST_TRIALS):
-        value, vector = eigh(slack + factor * np.diag(per_unit), subset_by_index=(0, 0))
-        if value[0] > floor:
-            return factor
-        if float(per_unit @ vector[:, 0] ** 2) > 0.0:
-            low = factor
+    def zero(self, weak: int) -> tuple[float, float]:
+        """v S v and v D v of the direction v in which the joints from `weak` on give way at the factor asked for last,
+        N*m: v K(f) v, which is not positive there, is linear in f."""
+        state, wide = self.work.state, self.work.wide
+        if self.narrow:
+            bend_from(state, weak)
+            u, w = (state[:, first : first + 3] for first in (STATE_AXIS, STATE_UPPER))
         else:
-            high = factor
-        factor = 2.0 * factor if np.isinf(high) else 0.5 * (low + high)
+            substitute_wide(state, wide, self.work.memory, weak)
+            u, w = wide[WIDE_U], 0.5 * (wide[WIDE_V] + wide[WIDE_V_LOW])
+        v = state[:, STATE_STEP]
+        turned = u * v[:, None]
+        before = np.cumsum(turned, axis=0) - turned
+        off = (v[:, None] * w * before).sum()
+        return float(self.slack @ v**2 + 2.0 * off), float(self.per_unit @ v**2)
+
+
+def stable_interval(pulled: PulledStiffness) -> tuple[float, float]:
+    """Range of f >= 0 in which K(f) is positive definite; (0, 0) when there is none.
+
+    The smallest eigenvalue is concave in f, so the range is one interval. Pivots tell on which side of an end a factor
+    lies; between the two sides the pivot that changes its sign there leads to the end, by Newton's method.
+    """
+    softens = pulled.per_unit < 0.0
+    high = float((-pulled.slack[softens] / pulled.per_unit[softens]).min(initial=np.inf))
+    if pulled.weakest(0.0) == NONE:
+        inside, low = 0.0, 0.0
+    else:
+        found = _factor_inside(pulled, high)
+        if found is None:
+            return 0.0, 0.0
+        inside, low = found, max(0.0, _end_between(pulled, 0.0, found))
+    return low, _end_between(pulled, high, inside) if high < np.inf else np.inf
+
+
+def _factor_inside(pulled: PulledStiffness, high: float) -> float | None:
+    """A factor between 0 and `high`, both excluded, that makes K positive definite; None when there is none.
+
+    A direction that gives way excludes all factors on one side of the one at which it would hold.
+    """
+    size = float(np.abs(pulled.per_unit).max())
+    low, factor = 0.0, float(np.abs(pulled.slack).max()) / size if size else 1.0
+    factor = factor or 1.0
+    for _ in range(MOST_TRIALS):
+        if not low < factor < high:
+            factor = 2.0 * low if np.isinf(high) else 0.5 * (low + high)
+        weak = pulled.weakest(factor)
+        if weak == NONE:
+            return factor
+        slack, rate = pulled.zero(weak)
+        if rate > 0.0:
+            low = max(factor, -slack / rate)
+        elif rate < 0.0:
+            high = min(factor, -slack / rate)
+        if rate == 0.0 or not low < (1.0 - ZERO) * high:
+            return None
     return None
+
+
+def _end_between(pulled: PulledStiffness, outside: float, inside: float) -> float:
+    """The end of the range between a factor that is not in it and one that is."""
+    for _ in range(MOST_TRIALS):
+        if abs(inside - outside) <= CLOSE * max(inside, outside):
+            break
+        middle = 0.5 * (inside + outside)
+        if pulled.weakest(middle) == NONE:
+            inside = middle
+        else:
+            outside = middle
+    weak, end = pulled.weakest(outside), outside
+    for _ in range(POLISHED):
+        pulled.weakest(end)
+        slack, rate = pulled.zero(weak)
+        if rate != 0.0:
+            end = -slack / rate
+    return end
 
 
 # How far a shape is from buckling: by how much its tensions could be scaled, all together.
@@ -193,8 +296,4 @@ def _factor_inside(slack: Floats, per_unit: Floats) -> float | None:
 def tension_margin(shape: Shape) -> tuple[float, float]:
     """See `Shape.tension_margin`."""
     problem = Problem.of(shape.robot, shape.gravity, shape.loads, friction=0.0)
-    pull = shape.tensions_at_base
-    slack, _ = joint_stiffness(problem, shape.angles, np.zeros(len(pull)))
-    pulled, _ = joint_stiffness(problem, shape.angles, np.ascontiguousarray(pull))
-    # A cable's length is a sum over joints, each of its own angle: its share of the stiffness is diagonal at any pose.
-    return stable_interval(0.5 * (slack + slack.T), (pulled - slack).diagonal())
+    return stable_interval(PulledStiffness.of(problem, shape.angles, shape.tensions_at_base))

@@ -143,21 +143,24 @@ def least_squares(A: Floats, b: Floats, low: Floats, high: Floats, minimise: Sma
     size = float(np.abs(A).max(initial=0.0))
     if size == 0.0:
         return low.copy()
+    # Solvers have tolerances of their own: what they see is in units of the problem.
+    unit = max(float(np.abs(b).max(initial=0.0)) / size, float(low.max())) or 1.0
+    least, most = low / unit, high / unit
     left, values, vectors = np.linalg.svd(A / size)
     rank = int((values > RANK * values[0]).sum())
     free = vectors[rank:].T
     # Full rank by a slight pull towards zero where the torques do not depend on the tensions.
     rows = np.vstack([values[:rank, None] * vectors[:rank], 1e-7 * free.T])
-    target = np.concatenate([left[:, :rank].T @ b / size, np.zeros(free.shape[1])])
-    best: Floats = lsq_linear(rows, target, bounds=(low, high), method="bvls", tol=1e-15, max_iter=100 * len(low)).x
-    best = np.clip(best, low, high)
+    target = np.concatenate([left[:, :rank].T @ (b / (size * unit)), np.zeros(free.shape[1])])
+    best: Floats = lsq_linear(rows, target, bounds=(least, most), method="bvls", tol=1e-15, max_iter=100 * len(low)).x
+    best = np.clip(best, least, most)
     if free.shape[1] > 0:
-        other = (_least_norm if minimise == "norm" else _least_sum)(best, free, low, high)
+        other = (_least_norm if minimise == "norm" else _least_sum)(best, free, least, most)
         # Where bounds leave hardly any choice, round-off can spoil the search among equals.
         if np.abs(A @ (other - best)).max() <= 1e-9 * size * float(best.max()):
             best = other
     round_off = 1e-12 * float(best.max())
-    return np.where(best - low <= round_off, low, np.where(high - best <= round_off, high, best))
+    return np.where(best - least <= round_off, low, np.where(most - best <= round_off, high, unit * best))
 
 
 def _least_norm(point: Floats, free: Floats, low: Floats, high: Floats) -> Floats:

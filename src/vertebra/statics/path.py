@@ -32,6 +32,9 @@ from vertebra.robot.tables import Floats
 from vertebra.statics.forward import cable_rates, rest_lengths, tension_rows
 from vertebra.statics.shape import Shape, Status, build_shape
 
+MOST_STEPS = 1_000_000
+"""Of one call: rows times substeps."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PathState:
@@ -247,7 +250,7 @@ class ShapePath:
         """The next shape, under new tensions in N, or lengths or shortenings in m as in `shape_from_lengths`.
 
         `gravity` and `loads` stay as they were unless given. `substeps`: on the way from the last command to this one,
-        evenly spaced; more where a cable would slip back and forth within the step.
+        evenly spaced; more where a cable would slip back and forth within the step, a million at most.
 
         The step is committed when it is solved, else the path stays where it was: with `check` a typed error says why,
         without, the shape does.
@@ -263,7 +266,7 @@ class ShapePath:
             state = replace(state, gravity=gravity_vector(self.robot, gravity))
         if loads is not None:
             state = replace(state, loads=load_tuple(loads))
-        for command in self._commands(target[None], by_length, positive_count("substeps", substeps)):
+        for command in self._commands(target[None], by_length, positive_count("substeps", substeps, MOST_STEPS)):
             state, shape = self._solve(state, command, by_length, stiffness_EA)
             if shape.status != Status.SOLVED:
                 return shape.require_solved() if check else shape
@@ -277,14 +280,17 @@ class ShapePath:
     def follow(self, tensions: ArrayLike, *, substeps: int = 1) -> Walk:
         """Step through rows of tensions (N, cables), N, in one compiled call.
 
-        A row that is not solved raises its typed error; the path then stays where it was before the first row.
+        A row that is not solved raises its typed error; the path then stays where it was before the first row. Rows
+        times substeps are a million at most.
         """
-        substeps = positive_count("substeps", substeps)
         problem, robot = self._problem, self.robot
         n, c = len(robot.joints), len(robot.cables)
         rows = tension_rows(robot, tensions)
         if not len(rows):
             raise InputError("tensions", "must have one row or more")
+        if len(rows) > MOST_STEPS:
+            raise InputError("tensions", f"{len(rows):,} rows are more than {MOST_STEPS:,}; follow a part at a time")
+        substeps = positive_count("substeps", substeps, MOST_STEPS // len(rows))
         pull = self._commands(rows, False, substeps)
         count, before = len(pull), self._state
         angles, works, report = np.empty((count, n)), np.zeros(count), np.empty((count, REPORT_WIDTH))

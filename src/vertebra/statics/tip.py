@@ -40,6 +40,10 @@ WIDTHS = (0.003, 0.03)
 MOST_STEPS = 60
 STIFFNESS_TOLERANCE = 1e-4
 """Relative."""
+TOLERANCE = 5e-6
+"""Distance that counts as reached, unless stated: as a part of the robot's length."""
+STEP = 1e-6
+"""Of the usual tension: least change of one that tells a slope."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,8 +91,10 @@ class _Goal:
 class _Tip:
     """Tip, slope and compliance as functions of the tensions; scratch made once."""
 
-    def __init__(self, problem: Problem, goal: _Goal, start: ArrayLike | None, history: Floats | None = None) -> None:
-        self.problem, self.goal = problem, goal
+    def __init__(
+        self, problem: Problem, goal: _Goal, usual: float, start: ArrayLike | None, history: Floats | None = None
+    ) -> None:
+        self.problem, self.goal, self.usual = problem, goal, usual
         self.use_start, first = problem.start(start)
         self.begin = first.copy() if self.use_start else first
         n, c = len(problem.robot.joints), len(problem.robot.cables)
@@ -120,7 +126,7 @@ class _Tip:
         Where cables begin to slip the residual has kinks, and its slope at a point may lead nowhere.
         """
         columns = []
-        for k, size in enumerate(width * np.maximum(tensions, 0.1 * float(tensions.max()) + 1e-6)):
+        for k, size in enumerate(width * np.maximum(tensions, 0.1 * float(tensions.max()) + STEP * self.usual)):
             aside = size * (np.arange(len(tensions)) == k)
             low = np.maximum(tensions - aside, 0.0)
             ahead, behind = self.residual(tensions + aside), self.residual(low)
@@ -136,7 +142,7 @@ class _Tip:
             return slope
         last = np.zeros(len(tensions))
         for k in range(len(tensions)):
-            step = 1e-6 * (1.0 + tensions[k])
+            step = STEP * (self.usual + tensions[k])
             beside = self.residual(tensions + step * (np.arange(len(tensions)) == k))
             if beside is not None:
                 last[k] = (beside[-1] - residual[-1]) / step
@@ -156,7 +162,7 @@ def tensions_for_tip(
     lower: ArrayLike | None = None,
     upper: ArrayLike | None = None,
     start: ArrayLike | None = None,
-    tolerance: float = 1e-6,
+    tolerance: float | None = None,
     check: bool = True,
 ) -> TipTensions:
     """Cable tensions whose shape has its tip at `position` (3,) m, as stable shapes within range only.
@@ -166,7 +172,7 @@ def tensions_for_tip(
     `stiffness`: a direction and the tip stiffness wanted in it, N/m; needs one cable more. `lower`, `upper`: bounds in
     N, one or one per cable; default pretension and max_tension of the robot file, and where that has none, a thousand
     times what balances weight and loads. `friction`, `closure`, `start` as in `shape_from_tensions`: each trial is
-    solved from the start. `tolerance`: m.
+    solved from the start. `tolerance`: m, default 5 millionths of the robot's length.
 
     `path`: the next step of a path instead, with its history, gravity, loads and friction. The search starts from its
     last tensions and takes the answer closest to them, so that tensions along a tip path change little by little; where
@@ -181,18 +187,19 @@ def tensions_for_tip(
     low, high = tension_bounds(robot, lower, upper)
     if len(low) == 0:
         raise InputError("robot", f"{robot.name} has no cables")
-    tolerance = positive("tolerance", tolerance)
+    tolerance = TOLERANCE * robot.length if tolerance is None else positive("tolerance", tolerance)
     goal = _goal(robot, position, stiffness)
-    farthest = np.minimum(high, low + MOST * _usual_tension(problem))
+    usual = _usual_tension(problem, low, high)
+    farthest = np.minimum(high, low + MOST * usual)
     enough = 0.2 * tolerance / goal.size
     if path is None:
-        tip = _Tip(problem, goal, start)
-        tensions = _search(tip, _candidates(problem, goal, low, high, start), low, farthest, enough)
+        tip = _Tip(problem, goal, usual, start)
+        tensions = _search(tip, _candidates(tip, low, high, start), low, farthest, enough)
         shape = shape_from_tensions(
             robot, tensions, gravity=gravity, loads=loads, friction=friction, closure=closure, start=start, check=False
         )
     else:
-        tensions = _next_on_path(path, goal, low, farthest, high, enough)
+        tensions = _next_on_path(path, goal, usual, low, farthest, high, enough)
         shape = path.preview(tensions)
     result = _result(shape, goal, tensions, low, high, tolerance)
     if check:
@@ -212,10 +219,12 @@ def _on_path(robot: Robot, path: ShapePath, given: tuple[object, ...], closure: 
     return path.problem
 
 
-def _next_on_path(path: ShapePath, goal: _Goal, low: Floats, farthest: Floats, high: Floats, enough: float) -> Floats:
+def _next_on_path(
+    path: ShapePath, goal: _Goal, usual: float, low: Floats, farthest: Floats, high: Floats, enough: float
+) -> Floats:
     """The answer that the last tensions lead to; where they lead to none, the usual search, history included."""
     problem, state = path.problem, path.save()
-    tip = _Tip(problem, goal, state.angles if state.steps else None, state.history.copy())
+    tip = _Tip(problem, goal, usual, state.angles if state.steps else None, state.history.copy())
     last = path.tensions
     if last is not None:
         # Where cables begin to slip back, the tip responds differently than just before: a kick finds the new slope.
@@ -226,7 +235,7 @@ def _next_on_path(path: ShapePath, goal: _Goal, low: Floats, farthest: Floats, h
             tensions, miss = _descend(tip, np.clip(first, low, farthest), low, farthest, enough)
             if miss <= enough:
                 return tensions
-    return _search(tip, _candidates(problem, goal, low, high, None), low, farthest, enough)
+    return _search(tip, _candidates(tip, low, high, None), low, farthest, enough)
 
 
 def _search(tip: _Tip, candidates: Floats, low: Floats, high: Floats, enough: float) -> Floats:
@@ -260,11 +269,11 @@ def _goal(robot: Robot, position: ArrayLike, stiffness: tuple[ArrayLike, float] 
     return _Goal(place, robot.length, along / np.linalg.norm(along), value)
 
 
-def _candidates(problem: Problem, goal: _Goal, low: Floats, high: Floats, start: ArrayLike | None) -> Floats:
+def _candidates(tip: _Tip, low: Floats, high: Floats, start: ArrayLike | None) -> Floats:
     """Tensions to start from, the most promising first."""
-    robot, rng = problem.robot, np.random.default_rng(0)
-    size = _usual_tension(problem)
-    level = size * 10.0 ** rng.uniform(-1.5, 1.5, (SAMPLES, 1))
+    problem, goal, rng = tip.problem, tip.goal, np.random.default_rng(0)
+    robot = problem.robot
+    level = tip.usual * 10.0 ** rng.uniform(-1.5, 1.5, (SAMPLES, 1))
     # Even tensions, uneven ones, and ones with single cables all but slack.
     shares = rng.uniform(0.0, 1.0, (SAMPLES, len(low))) ** rng.choice([0.3, 1.0, 3.0], (SAMPLES, 1))
     samples = np.clip(low + level * shares, low, high)
@@ -291,15 +300,20 @@ def _candidates(problem: Problem, goal: _Goal, low: Floats, high: Floats, start:
     return chosen
 
 
-def _usual_tension(problem: Problem) -> float:
-    """A tension that matters to this robot: what balances its weight, its loads and its elastic joints."""
+def _usual_tension(problem: Problem, low: Floats, high: Floats) -> float:
+    """A tension that matters to this robot: what balances its weight, its loads and its elastic joints.
+
+    A robot that has none of them takes the same shape at any tension: then its bounds say, or nothing does, and 1 N is
+    as good as any.
+    """
     robot = problem.robot
     lever = float(robot.cables["radius"].mean())
     weight = robot.mass * float(np.linalg.norm(problem.gravity))
     push = float(np.abs(problem.table["force"]).sum()) + weight
     torque = push * robot.length + float(np.abs(problem.table["moment"]).sum())
     torque += 0.3 * float(robot.joints["stiffness"].max(initial=0.0))
-    return torque / lever if torque > 0.0 else 1.0
+    bounded = np.concatenate([high[np.isfinite(high)], low])
+    return torque / lever if torque > 0.0 else float(bounded.max(initial=0.0)) or 1.0
 
 
 def _descend(tip: _Tip, first: Floats, low: Floats, high: Floats, enough: float) -> tuple[Floats, float]:
@@ -315,7 +329,7 @@ def _descend(tip: _Tip, first: Floats, low: Floats, high: Floats, enough: float)
         slope = tip.wide_slope(tensions, WIDTHS[stuck - 1]) if stuck else tip.slope(tensions, residual)
         moved_on = False
         while slope is not None and damping < 1e10:
-            trial = np.clip(tensions + _step(slope, residual, damping, tensions, low, high), low, high)
+            trial = np.clip(tensions + _step(slope, residual, damping, tensions, tip.usual, low, high), low, high)
             after = tip.residual(trial)
             if after is not None and float(np.linalg.norm(after)) < miss:
                 gain = 1.0 - float(np.linalg.norm(after)) / miss
@@ -332,9 +346,11 @@ def _descend(tip: _Tip, first: Floats, low: Floats, high: Floats, enough: float)
     return tensions, miss
 
 
-def _step(slope: Floats, residual: Floats, damping: float, tensions: Floats, low: Floats, high: Floats) -> Floats:
+def _step(
+    slope: Floats, residual: Floats, damping: float, tensions: Floats, usual: float, low: Floats, high: Floats
+) -> Floats:
     """Damped least-squares step; cables that it would push past a bound are held there and the rest solved again."""
-    scale = np.maximum(tensions, 0.05 * float(tensions.max()) + 1e-6)
+    scale = np.maximum(tensions, 0.05 * float(tensions.max()) + STEP * usual)
     step = np.zeros(len(tensions))
     free = np.ones(len(tensions), dtype=bool)
     for _ in range(len(tensions)):

@@ -11,6 +11,7 @@ from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.kernels.algebra import added, combined, cross_product, dot, moved, read, write
 from vertebra.mechanics.kernels.cables import across_mirror
 from vertebra.mechanics.kernels.equilibrium import gather_tensions
+from vertebra.mechanics.kernels.friction import pull_with_friction
 from vertebra.mechanics.kernels.newton_euler import (
     MotionWork,
     MovingChain,
@@ -163,10 +164,11 @@ def solve_motion(heavy_gaps, right, work, x):
 @kernel
 def forward_motion(
     joints, links, cables, segments, gravity, loads, bodies, heavy_gaps, q, qd, still, tau, by_cables, tensions,
-    damping, sums, motion, particles, load_at, qdd,
+    damping, has_friction, friction, state, wide, motion, particles, load_at, qdd,
 ):  # fmt: skip
     """`qdd` (N, n) of N states: under `tau` (N, n), or, `by_cables`, under tensions (N, cables) with elastic joints and
-    damping (n,); `tau` is then scratch. `still`: zeros (n,)."""
+    damping (n,); `tau` is then scratch. `still`: zeros (n,). The same steps as `drive_joints`, for the same bits; every
+    state has the history in `friction`."""
     chain = MovingChain(joints, links, cables, segments, gravity, loads, bodies, heavy_gaps)
     work = MotionWork(motion, particles, load_at)
     gather_bodies(links, cables, bodies)
@@ -174,10 +176,16 @@ def forward_motion(
         outward_pass(chain, q[i], qd[i], still, work)
         inward_pass(joints, loads, heavy_gaps, work, qdd[i])
         if by_cables:
-            gather_tensions(joints, cables, segments, tensions[i], sums)
-            pull_joints(motion, sums, tau[i])
+            if has_friction:
+                none = still[:0]
+                pull_with_friction(
+                    joints, links, cables, segments, none, none, friction, 1.0, tensions[i], q[i], state, wide
+                )
+            else:
+                gather_tensions(joints, cables, segments, tensions[i], state)
+            pull_joints(motion, state, tau[i])
             for j in range(joints.shape[0]):
-                tau[i, j] -= joints[j].stiffness * q[i, j] + damping[j] * qd[i, j]
+                tau[i, j] = tau[i, j] - joints[j].stiffness * q[i, j] - damping[j] * qd[i, j]
         for j in range(joints.shape[0]):
             qdd[i, j] = tau[i, j] - qdd[i, j]
         solve_motion(heavy_gaps, qdd[i], work, qdd[i])

@@ -15,8 +15,8 @@ from vertebra.mechanics.kernels.joints import (
 )
 from vertebra.robot.tables import BALL, PIN
 
-TOUCH = 1e-12
-"""Round-off allowed below a segment length of zero, m."""
+TOUCH = 1e-10
+"""Round-off allowed below a segment length of zero, as a part of the joint's size and of where the hole is."""
 
 
 @kernel

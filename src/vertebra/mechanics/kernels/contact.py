@@ -154,13 +154,16 @@ def _used_part(used, most):
 def holds_from(f0, m0, d, m1, mu, radius, ring_radius, load):
     """Least load from `load` on at which none of the three slip polynomials is positive."""
     m0, m1 = scaled(1.0 / radius, m0), scaled(1.0 / radius, m1)
+    scale = math.sqrt(dot(f0, f0)) + math.sqrt(dot(m0, m0))
+    scale = scale if scale > 0.0 else 1.0
+    f0, m0, held = scaled(1.0 / scale, f0), scaled(1.0 / scale, m0), load / scale
     reach = dot(f0, d)
-    if 0.0 < reach <= load and contact_vanishes(f0, m0, d, m1, reach):
+    if 0.0 < reach <= held and contact_vanishes(f0, m0, d, m1, reach):
         return math.inf  # the links have parted
     fp, mp = moved(f0, -reach, d), moved(m0, -reach, m1)
     sliding, plus, minus = slip_polynomials(fp, mp, d, m1, mu, ring_radius / radius)
     plus, minus = (plus[0], plus[1], plus[2], 0.0, 0.0), (minus[0], minus[1], minus[2], 0.0, 0.0)
-    x, moving = load - reach, True
+    x, moving = held - reach, True
     while moving and x < math.inf:
         moving = False
         for c in (sliding, plus, minus):
@@ -168,7 +171,7 @@ def holds_from(f0, m0, d, m1, mu, radius, ring_radius, load):
                 x = next_fall(c, x)
                 x += 1e-12 * abs(x)
                 moving = True
-                load = x + reach
+                load = (x + reach) * scale
     return load
 
 

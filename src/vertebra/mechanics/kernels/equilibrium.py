@@ -29,6 +29,7 @@ from vertebra.mechanics.layout import (
     STATE_LOWER,
     STATE_MASS,
     STATE_OWN,
+    STATE_SIZE,
     STATE_SWING,
     STATE_TAU,
     STATE_TENSION,
@@ -263,7 +264,7 @@ def balance_chain(problem, q, work):
             upper = moved(moved(upper, -1.0, turned), -1.0, cross_product(read(state, j, STATE_DRIFT_FIRST), g))
             mass += state[j, STATE_GAP]
             first = added(first, read(state, j, STATE_GAP_FIRST))
-        state[j, STATE_TAU], state[j, STATE_OWN] = tau, own
+        state[j, STATE_TAU], state[j, STATE_OWN], state[j, STATE_SIZE] = tau, own, size
         write(state, j, STATE_UPPER, upper)
         write(state, j, STATE_LOWER, lower)
         residual, scale = max(residual, abs(tau)), max(scale, size)

@@ -38,11 +38,12 @@ def balance_joints(
     point, last = work[WORK_POINT], lists.shape[2] - 1
     lists[0, ACTIVE_WHICH, last] = lists[1, ACTIVE_WHICH, last] = 0
     for i in range(arms.shape[0]):
-        unit, size = 1e-9, 1e-3
+        unit = size = 0.0
         for k in range(arms.shape[1]):
             size = max(size, low[k], LARGE * high[k])
             for j in range(arms.shape[2]):
                 unit = max(unit, abs(arms[i, k, j]))
+        unit = unit if unit > 0.0 else 1.0  # no cable turns a joint: nothing is measured by it
         for j in range(arms.shape[2]):
             size = max(size, abs(torques[i, j]) / unit)
         for k in range(x.shape[0]):

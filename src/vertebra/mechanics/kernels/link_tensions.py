@@ -54,8 +54,8 @@ CONE_NEAR = 1e-10
 """Planes that miss the cone by no more than this fraction are good enough; the sum of tensions is as exact."""
 LARGE = 1e-4
 """Bounds that exceed all forces by more than the inverse of this do not count toward the size of a problem."""
-NO_ARM = 1e-12
-"""m; smaller arms are round-off."""
+NO_ARM = 1e-10
+"""Arms below this part of the distance of the cables from the joint's centre are round-off, and so are coefficients."""
 
 
 class CrossedJoint(NamedTuple):
@@ -112,7 +112,7 @@ def solve_programme(joint, n, rows, size, x, programme, factors):
             G[row, count + GIVE_ACROSS], G[row, count + GIVE_ACROSS + 1], G[row, count + GIVE_AXIAL] = g1, g2, 1.0
         tilt = wrench[WRENCH_MT] / contact[CONTACT_OFFSET]
         low[n + row] = constant - 0.5 * mu * (g1 * (wrench[WRENCH_FN] + tilt) + g2 * (wrench[WRENCH_FN] - tilt))
-        scale_row(n, row, G, low, high)
+        scale_row(n, row, 1.0, G, low, high)
         cuts += 1
         if short <= CONE_NEAR * size * max(g1, g2):
             # Better planes would be too nearly parallel to tell apart: all of them move in by what is missing.
@@ -131,7 +131,7 @@ def fill_plain(joint, programme):
     """
     wrench, contact, crossing, count = joint
     G, low, high, cost = programme
-    size, rows = 1e-3, PLAIN_ROWS if contact[CONTACT_OFFSET] > 0.0 else 1
+    size, rows = 0.0, PLAIN_ROWS if contact[CONTACT_OFFSET] > 0.0 else 1
     for row in range(rows):
         clear_row(count, row, G, low, high)
     for k in range(count):
@@ -150,7 +150,7 @@ def fill_plain(joint, programme):
         add_normal_forces(contact, crossing, count, PLAIN_AXIAL, 1.0, 0.0, G)
         low[count + PLAIN_AXIAL] = abs(wrench[WRENCH_FA]) / contact[CONTACT_MU] - wrench[WRENCH_FN]
     for row in range(rows):
-        scale_row(count, row, G, low, high)
+        scale_row(count, row, farthest_cable(crossing, count) if row == PLAIN_TORQUE else 1.0, G, low, high)
         size = max(size, abs(low[count + row]))
     return rows, size
 
@@ -171,17 +171,27 @@ def add_normal_forces(contact, crossing, count, row, total, difference, G):
 
 
 @inner
-def scale_row(n, row, G, low, high):
-    """Unit length, limits with it; coefficients that are round-off go."""
+def farthest_cable(crossing, count):
+    """Largest distance of a cable from the joint's centre, along its axis or across, m."""
+    farthest = 0.0
+    for k in range(count):
+        farthest = max(farthest, abs(crossing[CROSSING_ARM, k]), abs(crossing[CROSSING_ALONG, k]))
+    return farthest
+
+
+@inner
+def scale_row(n, row, unit, G, low, high):
+    """Unit length, limits with it; coefficients that are round-off of a `unit` go."""
     square = 0.0
     for k in range(n):
         square += G[row, k] * G[row, k]
-    factor = 1.0 / math.sqrt(square) if square > NO_ARM * NO_ARM else 0.0
+    length = math.sqrt(square)
+    kept = length > NO_ARM * unit
+    factor = 1.0 / length if kept else 1.0 / unit if unit > 0.0 else 1.0
     for k in range(n):
-        G[row, k] *= factor
-    if factor > 0.0:
-        low[n + row] *= factor
-        high[n + row] *= factor
+        G[row, k] *= factor if kept else 0.0
+    low[n + row] *= factor
+    high[n + row] *= factor
 
 
 @inner
@@ -238,8 +248,8 @@ def cone_tangent(limit, across, short):
 # The programme of `fill_plain` with a variable, in N, for every kind of constraint, by which it gives way. One
 # kind at a time may give way, as little as possible; where none alone is enough, all may, with the least sum.
 
-NO_GIVE = 1e-9
-"""N; giving way by less than this is round-off, and the problem has an answer."""
+NO_GIVE = 5e-11
+"""Giving way by less than this part of the problem's size is round-off, and the problem has an answer."""
 
 
 @inner
@@ -250,6 +260,7 @@ def relax_link(joint, size, x, amounts, programme, factors):
     divided by the length of all arms together, so that it is in N.
     """
     high, cost, active, count = programme.high, programme.cost, factors.active, joint.cables
+    none = NO_GIVE * size
     rows, lever = fill_relaxed(joint, programme)
     n, contacts = count + GIVE_WIDTH, joint.contact[CONTACT_OFFSET] > 0.0
     for kind in range(GIVE_WIDTH):
@@ -268,9 +279,9 @@ def relax_link(joint, size, x, amounts, programme, factors):
             status = solve_programme(joint, n, rows, size, x, programme, factors)
             if attempt <= everything and status == FOUND:
                 for kind in range(GIVE_WIDTH):
-                    give = x[count + kind] if x[count + kind] > NO_GIVE else 0.0
+                    give = x[count + kind] if x[count + kind] > none else 0.0
                     amounts[kind] = give * lever if kind == GIVE_TORQUE else give
-                answered = attempt < everything and x[count + attempt] <= NO_GIVE
+                answered = attempt < everything and x[count + attempt] <= none
                 attempt = within if answered else everything
         attempt += 1
 
@@ -287,7 +298,11 @@ def fill_relaxed(joint, programme):
         square += crossing[CROSSING_ARM, k] ** 2
     for kind in range(GIVE_WIDTH):
         low[count + kind] = 0.0
-    lever = math.sqrt(square) if square > NO_ARM * NO_ARM else 1.0
+    # Where no cable has an arm, the distance of the cables stands in for it; where there is none either, nothing does.
+    farthest = farthest_cable(crossing, count)
+    lever = math.sqrt(square)
+    if lever <= NO_ARM * farthest:
+        lever = farthest if farthest > 0.0 else 1.0
     for row in range(RELAXED_ROWS + 2 * count):
         clear_row(n, row, G, low, high)
     for k in range(count):
@@ -318,7 +333,7 @@ def fill_relaxed(joint, programme):
             G[rows, count + GIVE_ACROSS] = G[rows, count + GIVE_ACROSS + 1] = 1.0
         rows += 1
     for row in range(rows):
-        scale_row(n, row, G, low, high)
+        scale_row(n, row, 1.0, G, low, high)
     return rows, lever
 
 

@@ -453,8 +453,9 @@ def in_range(joints, cables, segments, q, j):
         s, s1, s2 = mirror_law(joints[j].kind, joints[j].size, q[j], sin_half, cos_half)
         for k in range(cables.shape[0]):
             if j < cables[k].last_link:
-                e, height = segments[k, j].offset, s + segments[k, j].recess
-                if across_mirror(1.0, height, s1, s2, e, sin_half, cos_half)[0] < -TOUCH:
+                e, recess = segments[k, j].offset, segments[k, j].recess
+                size = joints[j].size + abs(recess) + abs(e)
+                if across_mirror(1.0, s + recess, s1, s2, e, sin_half, cos_half)[0] < -TOUCH * size:
                     return False
     return True
 

@@ -204,8 +204,8 @@ def drive_joints(chain, drive, friction, pull, winding, q, qd, work, qdd):
 
 RUNNING, AT_LIMIT, DIVERGED = range(3)
 """How a run ends: its steps are done; a joint passed its limit; a joint left every bound."""
-FASTEST = 1e7
-"""rad/s; no joint turns faster."""
+FASTEST = 1e4
+"""rad; a joint so fast that it would turn by more in the next step has run away."""
 FARTHEST_STEP = 0.5
 """rad; a joint that turns by more in one step is not followed by it."""
 HALF_TURN = 3.14159
@@ -366,11 +366,11 @@ def record_step(step, q, qd, qdd, tensions, powers, works, records, filled):
 
 
 @inner
-def first_to_leave(drive, kept, q, qd):
+def first_to_leave(drive, dt, kept, q, qd):
     """How a step ended, the joint to blame, and the fraction of the step after which it reached its limit."""
     least, most = drive.least, drive.most
     for j in range(q.shape[0]):
-        if not (abs(q[j]) < HALF_TURN and abs(q[j] - kept[j]) < FARTHEST_STEP and abs(qd[j]) < FASTEST):
+        if not (abs(q[j]) < HALF_TURN and abs(q[j] - kept[j]) < FARTHEST_STEP and abs(dt * qd[j]) < FASTEST):
             return DIVERGED, j, 1.0
     ended, joint, soonest = RUNNING, 0, 2.0
     for j in range(q.shape[0]):
@@ -422,7 +422,7 @@ def run_steps(
             regular = implicit_step(chain, drive, friction, heavy_cables, dt, work, works[0], q, qd, qdd, powers)
         else:
             rk4_step(chain, drive, friction, dt, work, works[0], q, qd, qdd, powers)
-        ended, joint, way = first_to_leave(drive, stages[STAGE_KEPT_Q], q, qd)
+        ended, joint, way = first_to_leave(drive, dt, stages[STAGE_KEPT_Q], q, qd)
         if not regular:
             ended, way = DIVERGED, 0.0
         if ended != RUNNING:

@@ -20,6 +20,7 @@ from vertebra.mechanics.layout import (
     STATE_OWN,
     STATE_PIVOT,
     STATE_SHARE,
+    STATE_SIZE,
     STATE_STEP,
     STATE_TAU,
     STATE_TENSION_LEVER,
@@ -38,19 +39,24 @@ NONE = -1
 """No joint: every pivot is positive."""
 NEUTRAL = 1e-12
 """A pivot below this fraction of its terms is round-off."""
-NO_STIFFNESS = 1e-15
-"""N*m/rad; less supports no joint."""
+UNSUPPORTED = 1e-15
+"""A pivot below this fraction of the torques that balance at its joint supports nothing."""
 FLOOR = 1e-6
 """Smallest pivot that a modified step divides by, relative to its terms."""
 
 
 @inner
-def usable_pivot(pivot, own, coupling, lever):
-    """The pivot itself, or a positive stand-in for one that is not: (pivot to divide by, whether it was positive)."""
+def usable_pivot(pivot, own, coupling, lever, size):
+    """The pivot itself, or a positive stand-in for one that is not: (pivot to divide by, whether it was positive).
+
+    `size`: of the torques that balance at the joint. Every threshold is a fraction of what acts there, so robots of any
+    size and in any units are treated alike.
+    """
     terms = abs(own) + coupling + lever
-    if pivot > NEUTRAL * terms + NO_STIFFNESS:
+    if pivot > NEUTRAL * terms + UNSUPPORTED * size:
         return pivot, True
-    return max(abs(pivot), FLOOR * terms, NO_STIFFNESS), False
+    least = max(abs(pivot), FLOOR * terms, UNSUPPORTED * size)
+    return least if least > 0.0 else 1.0, False  # nothing at all acts on a joint with zero for each of them
 
 
 NO_MEMORY = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -68,7 +74,8 @@ def absorb_joint(state, j, a, b, tau, own, memory, weak):
     )
     line = added(b, pa)
     coupling = dot(a, pa)
-    pivot, positive = usable_pivot(own + coupling, own, abs(coupling), state[j, STATE_TENSION_LEVER])
+    lever, size = state[j, STATE_TENSION_LEVER], state[j, STATE_SIZE]
+    pivot, positive = usable_pivot(own + coupling, own, abs(coupling), lever, size)
     if not positive and weak == NONE:
         weak = j
     kappa = tau + (a[0] * w0 + a[1] * w1 + a[2] * w2)
@@ -196,7 +203,8 @@ def eliminate_wide(state, wide, memory, shift, symmetric_part):
                 for i in range(active):
                     wide[WIDE_L, j, i] += memory[m, i] * u
         own = state[j, STATE_OWN] + shift
-        pivot, positive = usable_pivot(own + coupling, own, abs(coupling), state[j, STATE_TENSION_LEVER])
+        lever, size = state[j, STATE_TENSION_LEVER], state[j, STATE_SIZE]
+        pivot, positive = usable_pivot(own + coupling, own, abs(coupling), lever, size)
         if not positive and weak == NONE:
             weak = j
         state[j, STATE_PIVOT], state[j, STATE_KAPPA] = pivot, kappa

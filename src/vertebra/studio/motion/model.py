@@ -156,7 +156,8 @@ def simulate_motion(robot: Robot, start: Start, settings: MotionSettings, *, rep
     moving = moving_robot(robot, settings.fill_inertia)
     settings = completed(settings, moving, start)
     base, damping = np.array(settings.tensions), settings.damping or 0.0
-    model = linearise(moving, start.angles, base, start.gravity, start.loads, damping=damping)
+    # Only for its frequencies and the time step, which those of cables that slide freely set.
+    model = linearise(moving, start.angles, base, start.gravity, start.loads, damping=damping, friction=0.0)
     dt = 1e-3 * settings.step_ms or chosen_step(float(np.abs(model.eigenvalues).max()))
     steps = checked_steps(moving, settings.duration, dt, "duration")
     tensions = driven_tensions(settings, base, dt * np.arange(steps + 1.0))
@@ -195,15 +196,16 @@ def plan_motion(robot: Robot, start: Start, settings: MotionSettings, path: Path
     limits = moving.cables["max_tension"]
     found = allocate_tensions(
         moving, motion.q, motion.qd, motion.qdd, start.gravity, start.loads, method=settings.method,
-        upper=np.where(np.isfinite(limits), limits, settings.most_tension or np.inf),
+        upper=np.where(np.isfinite(limits), limits, settings.most_tension or np.inf), friction=0.0,
     )  # fmt: skip
     case = DynamicsCase(moving, motion, found, start.gravity)
     rows = spread(len(motion), MOST_ROWS)
     words = f"One period of a sway, {settings.pattern}." if path is None else f"The trajectory of {path.name}."
     along = found.tensions[rows] if found.tensions.ndim == 3 else None
+    left_out = ["The plan leaves the friction of the cables in their holes out."] if has_friction(robot) else []
     return Motion(
         "planned", moving, motion.time[rows], found.q[rows], case.tip[rows], found.base_tensions[rows], along,
-        start.gravity, words, (*_notes(robot, settings), *remarks), plan=_plan_facts(case, rows),
+        start.gravity, words, (*_notes(robot, settings), *left_out, *remarks), plan=_plan_facts(case, rows),
     )  # fmt: skip
 
 
