@@ -1,14 +1,32 @@
-"""Bad arguments of every public call get an `InputError` that names the argument; nothing comes back as NaN."""
+"""Bad arguments of every public call get a typed error that names the argument; nothing comes back as NaN."""
 
 from __future__ import annotations
 
+import faulthandler
 import inspect
 import math
-from collections.abc import Iterator
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.hostile import (
+    FUNCTIONS,
+    INSTEAD_OF,
+    MAKERS,
+    PULL,
+    ROLLING,
+    ROWS,
+    SENSED,
+    SNAKE,
+    not_a_number,
+    public_calls,
+)
 
 import vertebra as vb
 
@@ -20,7 +38,7 @@ NOT_COUNTS = [0, -1, 1.5, "all", True]
 NOT_BOUNDS = [[NAN] * 3, "tight", [1.0] * 3, -1.0]
 
 BAD: dict[str, list[Any]] = {
-    "robot": [None, "cai2023", 3.0, {}],
+    "robot": [None, 3.0, b"cai2023", ["cai2023"], vb.Robot],
     "tensions": [*NOT_NUMBERS, None, [], [0.1, 0.1], -1.0, np.zeros((2, 2, 19))],
     "lengths": [*NOT_NUMBERS, [], [0.1, 0.1]],
     "angles": [*NOT_NUMBERS, None, [], [0.1, 0.1], 0.1],
@@ -71,42 +89,6 @@ BAD: dict[str, list[Any]] = {
 }
 """Wrong values of an argument, whichever call it belongs to."""
 
-SNAKE, ARM, ROLLING, SENSED = (
-    vb.load("cai2023"),
-    vb.load("dantuono2023"),
-    vb.load("hu2023-prototype"),
-    vb.load("lapusan2022"),
-)
-PULL, REST = np.full(4, 10.0), np.zeros(6)
-LOCKED = {"robot": SNAKE, "bends": 0.02, "azimuths": 0.3, "tensions": 35.0}
-
-CALLS: dict[str, dict[str, Any]] = {
-    "shape_from_tensions": {"robot": ROLLING, "tensions": PULL},
-    "shapes_from_tensions": {"robot": ROLLING, "tensions": [PULL]},
-    "shape_from_lengths": {"robot": ROLLING, "lengths": np.full(4, 0.162)},
-    "equilibria": {"robot": ROLLING, "tensions": PULL},
-    "critical_tension": {"robot": ROLLING},
-    "tensions_for_shape": {"robot": ROLLING, "angles": np.zeros(11), "lower": 2.0},
-    "tensions_for_tip": {"robot": ROLLING, "position": (0.05, -0.06, 0.13), "lower": 0.5},
-    "stiffness_curve": {"robot": ROLLING, "common": [5.0]},
-    "ShapePath": {"robot": ROLLING},
-    "Pose": {"robot": ROLLING, "angles": np.zeros(11)},
-    "payload": {**LOCKED, "direction": (0.0, -1.0, 0.0)},
-    "payload_map": {**LOCKED, "directions": 3},
-    "best_tensions": {"robot": SNAKE, "shape": (0.02, 0.3), "direction": (0.0, -1.0, 0.0), "bounds": (30.0, 35.0)},
-    "inverse_dynamics": {"robot": ARM, "q": REST, "qd": REST, "qdd": REST},
-    "mass_matrix": {"robot": ARM, "q": REST},
-    "forward_dynamics": {"robot": ARM, "q": REST, "qd": REST, "tensions": PULL},
-    "allocate_tensions": {"robot": ARM, "q": REST},
-    "simulate": {"robot": ARM, "tensions": PULL, "duration": 0.01},
-    "linearise": {"robot": ARM, "q": REST, "tensions": PULL},
-    "shape_from_orientations": {"robot": SENSED, "rotations": np.broadcast_to(np.eye(3), (5, 3, 3))},
-    "ShapeEstimator": {"robot": SENSED},
-}
-"""Arguments that each call accepts; they are replaced by bad values one by one."""
-
-INSTEAD_OF = {("forward_dynamics", "tau"): "tensions", ("simulate", "lengths"): "tensions"}
-"""Arguments that take the place of another."""
 STIFF = (1.0, 0.0, 0.0)
 OF_ONE_CALL: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "shape_from_tensions": [
@@ -159,29 +141,21 @@ OF_ONE_CALL: dict[str, list[tuple[str, dict[str, Any]]]] = {
     ],
 }
 """Wrong values, or wrong combinations, that only one call can have, and the argument that is named."""
-UNREAD = {("allocate_tensions", "dt")}
-"""Read by one method only, and tested there."""
-
-ELSEWHERE = {
-    "load": "tests/robot/test_reading.py", "presets": "", "Robot": "tests/robot/test_robot.py",
-    "Load": "tests/statics/test_forward.py", "FrictionLaw": "tests/robot/test_friction.py",
-    "BallShape": "tests/locked/test_ball_shape.py", "Calibration": "tests/sensing/calibration/test_calibration.py",
-    "SensorNetwork": "tests/sensing/test_network.py", "follow_the_leader": "tests/follow/test_plan.py",
-    "fit_friction": "tests/identify/test_friction.py", "fit_shapes": "tests/identify/test_shape_fit.py",
-    "fit_slips": "tests/identify/test_slip_fit.py",
+UNREAD = {
+    ("allocate_tensions", "dt"), ("Load", "link"), ("Load", "point"), ("BallShape", "bends"), ("BallShape", "azimuths"),
 }  # fmt: skip
-"""Names whose arguments are objects or files of their own, and where these are tested."""
+"""Read by one method only, or when the robot is known, and tested there."""
 
 
 def spoilt() -> Iterator[Any]:
-    for name, good in CALLS.items():
+    for name, good in FUNCTIONS.items():
         for argument in inspect.signature(getattr(vb, name)).parameters:
             kept = {key: value for key, value in good.items() if key != INSTEAD_OF.get((name, argument))}
             for value in BAD.get(argument, ()) if (name, argument) not in UNREAD else ():
                 yield pytest.param(name, {**kept, argument: value}, argument, id=f"{name}-{argument}-{value!r}")
     for name, cases in OF_ONE_CALL.items():
         for argument, given in cases:
-            yield pytest.param(name, {**CALLS[name], **given}, argument, id=f"{name}-{argument}-{given!r}"[:120])
+            yield pytest.param(name, {**FUNCTIONS[name], **given}, argument, id=f"{name}-{argument}-{given!r}"[:120])
 
 
 @pytest.mark.parametrize(("name", "given", "argument"), list(spoilt()))
@@ -196,18 +170,118 @@ def test_the_argument_is_named(name: str, given: dict[str, Any], argument: str) 
 @pytest.mark.parametrize("dt", [0.0, NAN, 1e13, "soon", [1.0, 2.0]])
 def test_one_number_is_asked_for_where_one_is_needed(dt: Any) -> None:
     with pytest.raises(vb.InputError) as caught:
-        vb.simulate(**{**CALLS["simulate"], "dt": dt})
+        vb.simulate(**{**FUNCTIONS["simulate"], "dt": dt})
     assert str(caught.value) == f"dt: must be one number above 0, at most 1e+12, not {dt!r}"
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_good_arguments_are_accepted(name: str) -> None:
     """So that it is the bad value that is refused."""
-    getattr(vb, name)(**CALLS[name])
+    getattr(vb, name)(**FUNCTIONS[name])
 
 
-def test_every_public_call_is_here() -> None:
-    errors = {
-        name for name in vb.__all__ if isinstance(getattr(vb, name), type) and issubclass(getattr(vb, name), Exception)
-    }
-    assert set(vb.__all__) - errors - {"__version__"} == {*CALLS, *ELSEWHERE}
+def test_every_public_call_has_a_row() -> None:
+    """A new public name, or a new method of one, belongs into `tests.hostile`."""
+    assert public_calls() - set(ROWS) == set()
+
+
+@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if "robot" in row.good or "outer" in row.good])
+def test_a_preset_name_or_a_mapping_stands_for_its_robot(name: str) -> None:
+    row = ROWS[name]
+    argument = "robot" if "robot" in row.good else "outer"
+    if name == "Calibration":
+        return  # it keeps the name of a robot, not the robot
+    robot = row.good[argument]
+    wanted = repr(row.make()(**row.good))
+    assert repr(row.make()(**{**row.good, argument: robot.to_mapping()})) == wanted
+    if robot.name in vb.presets():
+        assert repr(row.make()(**{**row.good, argument: robot.name})) == wanted
+    with pytest.raises(vb.DescriptionError, match=f"{argument}: no-such-robot"):
+        row.make()(**{**row.good, argument: "no-such-robot"})
+
+
+SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
+EVERY = 1 if SOAK else 17
+"""One call in so many is made; a prime, so that every argument meets every value in the end."""
+PAIRS = 10_000 if SOAK else 300
+LONGEST = 10.0
+"""s; what any call may take."""
+MOST_TEXT = 3000
+"""Characters of a message."""
+SLOWEST: list[tuple[float, str]] = []
+"""s that each call took."""
+
+
+def singles() -> Iterator[tuple[str, dict[str, str]]]:
+    """Every argument of every call with every value: its name, and the label of the value."""
+    count = 0
+    for name, row in ROWS.items():
+        for argument in inspect.signature(row.make()).parameters:
+            for label in MAKERS:
+                count += 1
+                if count % EVERY == 0:
+                    yield name, {argument: label}
+
+
+def pairs() -> Iterator[tuple[str, dict[str, str]]]:
+    """Two arguments at once, at random."""
+    rng = np.random.default_rng(np.random.SeedSequence().entropy if SOAK else 0)
+    names = [name for name, row in ROWS.items() if len(inspect.signature(row.make()).parameters) > 1]
+    for _ in range(PAIRS):
+        name = str(rng.choice(names))
+        chosen = rng.choice(list(inspect.signature(ROWS[name].make()).parameters), 2, replace=False)
+        yield name, {str(argument): str(rng.choice(list(MAKERS))) for argument in chosen}
+
+
+def outcome(name: str, labels: dict[str, str]) -> str:
+    """What is wrong with how a call takes hostile arguments; empty when nothing is."""
+    if SOAK:
+        faulthandler.dump_traceback_later(LONGEST, file=sys.__stderr__)  # where a call hangs, if one does
+    row = ROWS[name]
+    given = {key: value for key, value in row.good.items() if key not in {INSTEAD_OF.get((name, at)) for at in labels}}
+    call, hostile = row.make(), {argument: MAKERS[label]() for argument, label in labels.items()}
+    began = time.perf_counter()
+    try:
+        wrong = ", ".join(not_a_number(call(**{**given, **hostile})))
+    except vb.VertebraError as error:
+        text = str(error)
+        wrong = f"a message of {len(text)} characters" if len(text) > MOST_TEXT else "" if text else "no message"
+    except Exception as error:
+        wrong = f"{type(error).__name__} {error}"
+    took = time.perf_counter() - began
+    SLOWEST.append((took, f"{name} with {labels}"))
+    if SOAK and took > LONGEST:
+        wrong += f" took {took:.1f} s"
+    return f"{name} with {labels}: {wrong}" if wrong else ""
+
+
+@pytest.mark.parametrize("calls", [singles, pairs])
+def test_hostile_arguments_get_a_typed_error(
+    calls: Callable[[], Iterator[tuple[str, dict[str, str]]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No foreign exception, no warning (they are errors here), no NaN, no endless message, nothing that takes ages."""
+    monkeypatch.chdir(tmp_path)  # a calibration is saved there
+    SLOWEST.clear()
+    found = [wrong for name, labels in calls() if (wrong := outcome(name, labels))]
+    faulthandler.cancel_dump_traceback_later()
+    print(
+        f"{len(SLOWEST)} calls; the slowest:",
+        *(f"{took:.3f} s {call}" for took, call in sorted(SLOWEST)[-5:]),
+        sep="\n",
+    )
+    assert found == []
+
+
+@pytest.mark.parametrize("value", [np.int8(2), np.array(2), np.uint64(2)])
+def test_whole_numbers_of_numpy_are_whole_numbers(value: Any) -> None:
+    pose = vb.Pose(ROLLING, np.zeros(11))
+    assert np.array_equal(pose.jacobian(value), pose.jacobian(2))
+    assert vb.Load(link=value).link == 2
+    assert len(vb.payload_map(**{**FUNCTIONS["payload_map"], "directions": value}).direction) == 2
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    wanted = vb.payload(**FUNCTIONS["payload"]).force
+    for kind in (np.float32, np.array, np.float16, Fraction):
+        given = {**FUNCTIONS["payload"], "tensions": kind(35.0), "bends": np.array(0.02)}
+        assert vb.payload(**given).force == wanted

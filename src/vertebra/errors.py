@@ -22,6 +22,7 @@ Errors of a solver carry its last result as ``result``.
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -42,6 +43,21 @@ class VertebraError(Exception):
         # Python would make the error anew from its message alone, which fits none of the constructors below.
         arguments, named = self._made_from
         return partial(type(self), **named), arguments
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 80
+
+
+def shown(value: object) -> str:
+    """What was found, as messages quote it: short, on one line, and never an error of its own."""
+    try:
+        shape = getattr(value, "shape", ())
+        if isinstance(shape, tuple) and shape:
+            return f"an array of shape {shape}"
+        return " ".join(_SHORT.repr(value).split())
+    except Exception:  # a whole number of thousands of digits, or an object that cannot be printed
+        return f"a value of type {type(value).__name__}"
 
 
 @dataclass(frozen=True)

@@ -199,7 +199,7 @@ def test_check_raises_the_worst_violation_with_the_result():
 @pytest.mark.parametrize(
     ("argument", "given", "says"),
     [
-        ("method", {"method": "best"}, "shared, per_link, capstan, project"),
+        ("method", {"method": "best"}, "shared, per_link, capstan or project"),
         ("cone", {"cone": "round"}, "box or true"),
         ("min_contact_force", {"min_contact_force": -1.0}, "0 N or more"),
         ("lower", {"lower": -1.0}, "only pull"),

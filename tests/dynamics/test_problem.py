@@ -83,7 +83,6 @@ def test_angles_beyond_the_joint_law_name_the_joint(call: Call, angle: float) ->
         (turning_mix(), "joint 1 is a universal joint"),
         (mirror_mix(), "link 1 has no inertia.*fill_inertia"),
         (vb.load("yang2023-a"), "link 1 has no inertia"),
-        ("dantuono2023", "must be a Robot"),
         (None, "must be a Robot"),
     ],
 )  # fmt: skip

@@ -217,7 +217,7 @@ def test_an_unsound_start_is_refused() -> None:
         ({"gravity": "moon"}, "gravity", "ground"),
         ({"inner": lambda: inner(8, length=9e-3)}, "inner", "9 mm long, those of the outer snake 8.5 mm"),
         ({"inner": lambda: vb.load("hu2023-prototype")}, "inner", "ball joints"),
-        ({"outer": lambda: "cai2023"}, "outer", "must be a robot from vertebra.load, not str"),
+        ({"outer": lambda: 3.0}, "outer", "must be a Robot, as vertebra.load returns, .* not 3.0"),
     ],
 )
 def test_wrong_arguments_are_named(change: dict, argument: str, words: str) -> None:

@@ -282,7 +282,7 @@ def test_good_readings_have_no_warning() -> None:
             "1 different angle above 0",
         ),
         (lambda: fit_friction(simulate_rig(LAW, angles_deg=[0]), "constant"), "theta_deg", "measure at 1 more"),
-        (lambda: fit_friction(simulate_rig(LAW), "cubic"), "model", "constant, linear, quadratic, not 'cubic'"),
+        (lambda: fit_friction(simulate_rig(LAW), "cubic"), "model", "constant, linear or quadratic, not 'cubic'"),
         (lambda: fit_friction(simulate_rig(LAW), sigma=0.0), "sigma", "above 0, such as 0.005 N"),
         (lambda: fit_friction(simulate_rig(LAW), level=95.0), "level", "between 0 and 1"),
         (

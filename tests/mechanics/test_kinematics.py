@@ -186,7 +186,7 @@ def test_inputs_are_left_alone():
         ([[0.1] * 11], "shape (11,)"),
         (0.1, "shape (11,)"),
         ("bend", "numbers in rad"),
-        ([None] * 11, "joint 1"),
+        ([None] * 11, "numbers in rad, not [None"),
         ([0.1, np.nan] + [0.0] * 9, "joint 2"),
         ([0.1] * 10 + [np.inf], "joint 11"),
     ],

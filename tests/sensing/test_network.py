@@ -287,7 +287,7 @@ def random_frame(rng, count):
 def test_no_frame_breaks_it(method):
     rng = np.random.default_rng(7)
     net, shapes = network(method=method), 0
-    for k in range(FUZZED if method == "chain" else FUZZED // 5):
+    for k in range(FUZZED):
         shape = net.receive(random_frame(rng, k // 12))
         if shape is not None:
             shapes += 1

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from vertebra.dynamics.equations_of_motion import mass_matrices_at, required_torques
 from vertebra.dynamics.problem import Moving, States, states
-from vertebra.errors import Infeasible, InputError
+from vertebra.errors import Infeasible, InputError, shown
 from vertebra.mechanics.kernels.joint_balance import balance_joints
 from vertebra.mechanics.kernels.link_tensions import CUTS, allocate_links, turn_wrenches, weigh_joints
 from vertebra.mechanics.layout import (
@@ -29,9 +29,9 @@ from vertebra.mechanics.layout import (
     WRENCH_MA,
 )
 from vertebra.mechanics.problem import Load
-from vertebra.robot.arguments import numbers, positive, tension_bounds
+from vertebra.robot.arguments import as_robot, flag, numbers, positive, tension_bounds, word
 from vertebra.robot.friction import Friction, FrictionLaw, capstan_log_ratio, laws_for
-from vertebra.robot.robot import Robot
+from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import ROLLING, Floats
 
 CONSTRAINTS = (
@@ -323,7 +323,7 @@ class Allocation:
 
 
 def allocate_tensions(
-    robot: Robot,
+    robot: RobotLike,
     q: ArrayLike,
     qd: ArrayLike | None = None,
     qdd: ArrayLike | None = None,
@@ -357,10 +357,10 @@ def allocate_tensions(
     Ties are broken by the least sum of squares. `lower`, `upper`: bounds in N, one for all or one per cable; default
     pretension and max_tension of the robot file. With `check`, raises `Infeasible` naming joint, constraint and amount.
     """
-    if method not in METHODS:
-        raise InputError("method", f"must be {', '.join(METHODS)}, not {method!r}")
-    if cone not in ("box", "true"):
-        raise InputError("cone", f"must be box or true, not {cone!r}")
+    robot = as_robot(robot)
+    check = flag("check", check)
+    word("method", method, METHODS)
+    word("cone", cone, ("box", "true"))
     moving = Moving.of(robot, gravity, loads)
     laws = robot.friction_laws if friction is None else laws_for(len(robot.cables), friction)
     if method != "capstan" and not all(law.is_none for law in laws):
@@ -456,7 +456,7 @@ def _bounds(robot: Robot, lower: ArrayLike | None, upper: ArrayLike | None) -> t
 def _least_force(value: float) -> float:
     array = numbers("min_contact_force", value, "N")
     if array.shape != () or array < 0.0:
-        raise InputError("min_contact_force", f"must be one number of 0 N or more, not {value!r}")
+        raise InputError("min_contact_force", f"must be one number of 0 N or more, not {shown(value)}")
     return float(array)
 
 

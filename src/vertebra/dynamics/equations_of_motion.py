@@ -15,8 +15,9 @@ from vertebra.errors import InputError
 from vertebra.mechanics.kernels.articulated import forward_motion
 from vertebra.mechanics.kernels.newton_euler import inverse_motion, mass_matrices
 from vertebra.mechanics.problem import CableFriction, Load
+from vertebra.robot.arguments import as_robot, flag
 from vertebra.robot.friction import Friction
-from vertebra.robot.robot import Robot
+from vertebra.robot.robot import RobotLike
 from vertebra.robot.tables import Floats
 
 
@@ -33,18 +34,18 @@ class JointForces(NamedTuple):
 
 @overload
 def inverse_dynamics(
-    robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, gravity: str | ArrayLike | None = ...,
+    robot: RobotLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, gravity: str | ArrayLike | None = ...,
     loads: Sequence[Load] = ..., *, wrenches: Literal[False] = ...,
 ) -> Floats: ...  # fmt: skip
 @overload
 def inverse_dynamics(
-    robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, gravity: str | ArrayLike | None = ...,
+    robot: RobotLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, gravity: str | ArrayLike | None = ...,
     loads: Sequence[Load] = ..., *, wrenches: Literal[True],
 ) -> JointForces: ...  # fmt: skip
 
 
 def inverse_dynamics(
-    robot: Robot,
+    robot: RobotLike,
     q: ArrayLike,
     qd: ArrayLike,
     qdd: ArrayLike,
@@ -59,6 +60,8 @@ def inverse_dynamics(
     supply, so `tau + k q` is left to the cables of a flexure joint. With `wrenches`, `JointForces` with the whole
     wrench at every joint. The migration of contact points is included.
     """
+    robot = as_robot(robot)
+    wrenches = flag("wrenches", wrenches)
     moving = Moving.of(robot, gravity, loads)
     tau, all_wrenches = required_torques(moving, states(robot, q, qd, qdd), wrenches)
     return JointForces(tau, all_wrenches) if wrenches else tau
@@ -73,18 +76,20 @@ def required_torques(moving: Moving, motion: States, wrenches: bool) -> tuple[Fl
 
 
 def bias_forces(
-    robot: Robot,
+    robot: RobotLike,
     q: ArrayLike,
     qd: ArrayLike | None = None,
     gravity: str | ArrayLike | None = None,
     loads: Sequence[Load] = (),
 ) -> Floats:
     """Joint torques in N*m of a motion without joint accelerations: gravity, loads, Coriolis and centrifugal terms."""
+    robot = as_robot(robot)
     return required_torques(Moving.of(robot, gravity, loads), states(robot, q, qd), False)[0]
 
 
-def mass_matrix(robot: Robot, q: ArrayLike) -> Floats:
+def mass_matrix(robot: RobotLike, q: ArrayLike) -> Floats:
     """Joint-space inertia in kg*m^2, (n, n) at angles (n,) in rad or (N, n, n) at (N, n)."""
+    robot = as_robot(robot)
     moving, poses = Moving.of(robot, None, ()), states(robot, q)
     return poses.shaped(mass_matrices_at(moving, poses.q))
 
@@ -98,7 +103,7 @@ def mass_matrices_at(moving: Moving, q: Floats) -> Floats:
 
 
 def forward_dynamics(
-    robot: Robot,
+    robot: RobotLike,
     q: ArrayLike,
     qd: ArrayLike,
     tensions: ArrayLike | None = None,
@@ -117,6 +122,7 @@ def forward_dynamics(
     counts as one that the cables were pulled to from the straight robot: these are the accelerations with which
     `simulate` starts there. Along a motion, with its history, use `simulate`.
     """
+    robot = as_robot(robot)
     if (tensions is None) == (tau is None):
         raise InputError("tensions", "give either the tensions of the cables or the joint torques tau")
     if tau is not None and friction is not None:

@@ -16,9 +16,9 @@ from vertebra.mechanics.kernels.newton import inspect_pose
 from vertebra.mechanics.kinematics import Pose
 from vertebra.mechanics.layout import GRIP_HOLD, GRIP_RATIO, GRIP_SLIP, REPORT_SCALE, STATE_TAU
 from vertebra.mechanics.problem import NO_CABLES, Load, Workspace
-from vertebra.robot.arguments import numbers
+from vertebra.robot.arguments import SMALLEST, as_robot, numbers, word
 from vertebra.robot.friction import Friction
-from vertebra.robot.robot import Robot
+from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import Floats
 
 Outputs = Literal["tip", "angles"]
@@ -87,7 +87,7 @@ class LinearModel:
 
 
 def linearise(
-    robot: Robot,
+    robot: RobotLike,
     q: ArrayLike,
     tensions: ArrayLike,
     gravity: str | ArrayLike | None = None,
@@ -115,12 +115,12 @@ def linearise(
     comes from differences of order 8 of `inverse_dynamics` (1e-12 or so of it) and vanishes in equilibrium. Raises
     `OutOfRange` where the faces of a joint have passed through each other.
     """
+    robot = as_robot(robot)
     moving = Moving.of(robot, gravity, loads, friction)
     state = states(robot, _one_state(robot, "q", q), None if qd is None else _one_state(robot, "qd", qd))
     angles, rates = state.q[0], state.qd[0]
     pull, losses = moving.statics.tensions(tensions), joint_damping(robot, damping)
-    if outputs not in get_args(Outputs):
-        raise InputError("outputs", f"must be tip or angles, not {outputs!r}")
+    word("outputs", outputs, get_args(Outputs))
 
     M, pose = mass_matrix(robot, angles), Pose(robot, angles)
     lengths = pose.cable_lengths
@@ -203,7 +203,7 @@ def _require_sticking(robot: Robot, tensions: Floats, work: Workspace) -> None:
 def _unstretched(means: Floats, lengths: Floats, given: ArrayLike) -> tuple[Floats, Floats]:
     """(cables,) each: lengths without tension, m, and EA, N. With T = EA (l - l0) / l0, l0 = l / (1 + T / EA)."""
     EA = numbers("stiffness_EA", given, "N")
-    if EA.shape not in ((), means.shape) or not (EA > 0.0).all():
+    if EA.shape not in ((), means.shape) or not (EA >= SMALLEST).all():
         raise InputError("stiffness_EA", f"must be one number above 0 N, or {len(means)}, one per cable")
     return lengths / (1.0 + means / EA), np.broadcast_to(EA, means.shape)
 

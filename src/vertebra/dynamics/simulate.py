@@ -29,9 +29,19 @@ from vertebra.mechanics.layout import (
     STAGE_ROWS,
 )
 from vertebra.mechanics.problem import CableFriction, Load, require_pull
-from vertebra.robot.arguments import axial_stiffness, coordinates, numbers, positive, positive_count
+from vertebra.robot.arguments import (
+    as_robot,
+    axial_stiffness,
+    coordinates,
+    flag,
+    function,
+    numbers,
+    positive,
+    positive_count,
+    word,
+)
 from vertebra.robot.friction import Friction
-from vertebra.robot.robot import Robot
+from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import Floats
 
 if TYPE_CHECKING:
@@ -348,7 +358,7 @@ MOST_NUMBERS = 250_000_000
 
 
 def simulate(
-    robot: Robot,
+    robot: RobotLike,
     tensions: Drive | None = None,
     *,
     lengths: Drive | None = None,
@@ -384,15 +394,19 @@ def simulate(
     `OutOfRange` at a limit and `Diverged` for a run that ran away, each with the trajectory so far as `result`;
     without, its attribute `ended` tells.
     """
-    if integrator not in ("rk4", "implicit"):
-        raise InputError("integrator", f"must be rk4 or implicit, not {integrator!r}")
-    if not (isinstance(limits, Bumper) or limits == "end"):
-        raise InputError("limits", f'must be "end" or a Bumper, not {limits!r}')
+    robot = as_robot(robot)
+    function("progress", progress, "done", "total")
+    check = flag("check", check)
+    word("integrator", integrator, ("rk4", "implicit"))
+    if not isinstance(limits, Bumper):
+        word("limits", limits, ("end", "a Bumper"))
     dt, duration, every = positive("dt", dt), positive("duration", duration), positive_count("every", every)
     if not duration / dt <= MOST_STEPS:
         many = f"{duration / dt:.9g} steps are more than {MOST_STEPS}"
         raise InputError("dt", f"{many}; take a longer step or a shorter duration")
     steps = math.ceil(duration / dt - 1e-6)
+    if steps < 1:
+        raise InputError("duration", f"{duration:g} s are less than a millionth of a step of {dt:g} s")
     if steps // every > MOST_ROWS:
         raise InputError("every", f"{steps} steps are too many to keep; keep every {-(-steps // MOST_ROWS)}th or fewer")
     moving = Moving.of(robot, gravity, loads, friction)

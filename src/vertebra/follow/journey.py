@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vertebra.errors import InputError
+from vertebra.errors import InputError, shown
 from vertebra.follow.holding import Holding, holding, require
 from vertebra.follow.pair import SnakePair, snake_pair
 from vertebra.follow.plan import Plan, checked_commands, cycle_steps, plan_path, way_back
@@ -29,9 +29,9 @@ from vertebra.follow.poses import (
 )
 from vertebra.follow.state import Lock, PairState, after, allowed, check_state, farthest_out
 from vertebra.follow.steps import Advance, Bend, Retract, Snake, Steer, Step, bend_of_vector
-from vertebra.robot.arguments import positive_count
+from vertebra.robot.arguments import flag, positive_count
 from vertebra.robot.friction import Friction
-from vertebra.robot.robot import Robot
+from vertebra.robot.robot import RobotLike
 from vertebra.robot.tables import Floats
 
 
@@ -45,8 +45,8 @@ class FollowTheLeader:
 
     def __init__(
         self,
-        outer: Robot,
-        inner: Robot,
+        outer: RobotLike,
+        inner: RobotLike,
         *,
         outer_tensions: ArrayLike,
         inner_tensions: ArrayLike,
@@ -59,6 +59,7 @@ class FollowTheLeader:
     ) -> None:
         """Tensions are those of a rigid snake, N; `gravity` and `tip_load` (N) are in the frame of the entry, z out of
         the guide; `friction` and `socket_limit` as in `payload`. All links are in the guide unless `state` is given."""
+        check = flag("check", check)
         self.pair: SnakePair = snake_pair(
             outer, inner, outer_tensions, inner_tensions, gravity, tip_load, friction, socket_limit
         )
@@ -109,7 +110,11 @@ class FollowTheLeader:
 
     def run(self, steps: Iterable[Step]) -> PairState:
         """Step after step; an error leaves the snakes where they were before the step that it names."""
-        for step in steps:
+        try:
+            given = iter(steps)
+        except Exception:  # an object may raise anything when it is listed
+            raise InputError("steps", f"must be steps such as Advance(Snake.OUTER), not {shown(steps)}") from None
+        for step in given:
             self.do(step)
         return self.state
 
@@ -346,8 +351,8 @@ def _snapshot(step: int, share: float, label: str, state: PairState, bodies: dic
 
 
 def follow_the_leader(
-    outer: Robot,
-    inner: Robot,
+    outer: RobotLike,
+    inner: RobotLike,
     path: ArrayLike | None = None,
     *,
     commands: Iterable[Sequence[float]] | None = None,
@@ -374,6 +379,7 @@ def follow_the_leader(
 
     The inner snake needs links of the same length; with fewer joints, the outer one gets only one link farther than it.
     """
+    come_back = flag("come_back", come_back)
     if sum(given is not None for given in (path, commands, steps)) != 1:
         raise InputError("path", "give one of path, commands or steps")
     machine = FollowTheLeader(

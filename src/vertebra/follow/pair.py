@@ -13,9 +13,9 @@ from vertebra.errors import InputError
 from vertebra.follow.steps import Bend, Snake
 from vertebra.locked.ball_shape import require_balls
 from vertebra.locked.chain import checked_tensions
-from vertebra.robot.arguments import gravity_vector, vector
+from vertebra.robot.arguments import as_robot, gravity_vector, vector
 from vertebra.robot.friction import Friction
-from vertebra.robot.robot import Robot
+from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import Floats
 
 ALIKE = 1e-9
@@ -95,11 +95,12 @@ class SnakePair:
 
 
 def snake_pair(
-    outer: Robot, inner: Robot, outer_tensions: ArrayLike, inner_tensions: ArrayLike,
+    outer: RobotLike, inner: RobotLike, outer_tensions: ArrayLike, inner_tensions: ArrayLike,
     gravity: str | ArrayLike | None = None, tip_load: ArrayLike = (0.0, 0.0, 0.0), friction: Friction | None = None,
     socket_limit: ArrayLike | None = None,
 ) -> SnakePair:  # fmt: skip
     """A pair from what a caller passes; gravity is that of the outer robot's file unless given."""
+    outer, inner = as_robot(outer, "outer"), as_robot(inner, "inner")
     for name, robot in (("outer", outer), ("inner", inner)):
         if not isinstance(robot, Robot):
             raise InputError(name, f"must be a robot from vertebra.load, not {type(robot).__name__}")

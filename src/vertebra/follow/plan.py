@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vertebra.errors import Infeasible, InputError, OutOfRange
+from vertebra.errors import Infeasible, InputError, OutOfRange, shown
 from vertebra.follow.pair import SnakePair
 from vertebra.follow.poses import point_ahead
 from vertebra.follow.state import PairState, undo
@@ -123,12 +123,12 @@ def checked_commands(pair: SnakePair, commands: Iterable[Sequence[float]]) -> tu
     """Bends a caller passes as pairs (bend, azimuth) in rad, one per link."""
     try:
         pairs = [tuple(command) for command in commands]
-    except TypeError:
-        raise InputError("commands", f"must be pairs of bend and azimuth in rad, not {commands!r}") from None
+    except Exception:  # an object may raise anything when it is listed
+        raise InputError("commands", f"must be pairs of bend and azimuth in rad, not {shown(commands)}") from None
     bends = []
     for place, found in enumerate(pairs, 1):
         if len(found) != 2:
-            raise InputError("commands", f"command {place} must be a bend and an azimuth in rad, not {found!r}")
+            raise InputError("commands", f"command {place} must be a bend and an azimuth in rad, not {shown(found)}")
         bend = checked_bend(f"command {place}", *found)
         if abs(bend.bend) > pair.steering_limit:
             raise OutOfRange(place, bend.bend, pair.steering_limit, f"command {place} bends too far; angles are in rad")

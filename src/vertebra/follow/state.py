@@ -93,7 +93,8 @@ def after(pair: SnakePair, state: PairState, step: Step) -> PairState:
     refusal = why_not(pair, state, step)
     if refusal:
         possible = ", ".join(allowed(pair, state)) or "nothing"
-        raise InputError(str(step), f"not possible: {refusal}. The state is: {state!r}. Allowed now: {possible}")
+        name = str(step) if isinstance(step, Step | str) else "steps"
+        raise InputError(name, f"not possible: {refusal}. The state is: {state!r}. Allowed now: {possible}")
     if isinstance(step, Loosen):
         return replace(state, lock=LOOSE[step.snake])
     if isinstance(step, Tighten):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vertebra.errors import MOST_SHOWN, InputError, MeasurementError
+from vertebra.errors import MOST_SHOWN, InputError, MeasurementError, shown
 from vertebra.robot.table_file import (
     TIP,
     Column,
@@ -24,6 +24,7 @@ from vertebra.robot.table_file import (
     table_text,
 )
 from vertebra.robot.tables import Floats
+from vertebra.robot.units import real
 
 
 class Bend(NamedTuple):
@@ -50,13 +51,11 @@ STRAIGHT = Bend(0.0, 0.0)
 
 def checked_bend(name: str, bend: float, azimuth: float) -> Bend:
     """A bend of two finite numbers, or an error that names it."""
-    try:
-        found = Bend(float(bend), float(azimuth))
-    except (TypeError, ValueError):
-        raise InputError(name, f"needs a bend and an azimuth in rad, not {bend!r} and {azimuth!r}") from None
-    if not (math.isfinite(found.bend) and math.isfinite(found.azimuth)):
-        raise InputError(name, f"bend and azimuth must be finite numbers in rad, not {bend!r} and {azimuth!r}")
-    return found
+    both = real(bend), real(azimuth)
+    if any(value is None or value.shape != () or not np.isfinite(value) for value in both):
+        found = f"{shown(bend)} and {shown(azimuth)}"
+        raise InputError(name, f"needs a bend and an azimuth, finite numbers in rad, not {found}")
+    return Bend(float(bend), float(azimuth))
 
 
 def bend_of_vector(x: float, y: float) -> Bend:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vertebra.errors import InputError
+from vertebra.errors import InputError, shown
 from vertebra.identify.measurements import one_line
 from vertebra.identify.rig import Bent, RigData, slip_of_ratio, tension_ratio
 from vertebra.identify.statistics import (
@@ -27,6 +27,7 @@ from vertebra.identify.statistics import (
     pointwise_factor,
     simultaneous_factor,
 )
+from vertebra.robot.arguments import flag, instance, numbers, whole, word
 from vertebra.robot.tables import Floats
 
 if TYPE_CHECKING:
@@ -166,6 +167,7 @@ def _aicc(squares: float, n: int, unknowns: int, sigma: float | None) -> float:
 # What a friction rig says: coefficients, how sure they are, and the law for the robot file.
 
 Kind = Literal["simultaneous", "pointwise"]
+MOST_INDENT = 100
 
 
 class Band(NamedTuple):
@@ -256,7 +258,7 @@ class FrictionFit:
 
     def mu(self, theta: ArrayLike) -> Floats:
         """The coefficient at angles in rad, as fitted: below zero where the fit is."""
-        return np.asarray(np.polyval(self.coefficients, np.asarray(theta, dtype=np.float64)))
+        return np.asarray(np.polyval(self.coefficients, numbers("theta", theta, "rad")))
 
     def band(self, theta: ArrayLike, kind: Kind = "simultaneous") -> Band:
         """mu with its band at angles in rad.
@@ -264,11 +266,10 @@ class FrictionFit:
         ``simultaneous``: the whole curve lies in it with probability `level`. A robot uses the law at all its angles
         together, so this is the band that is stated. ``pointwise``: any single angle does, which is narrower.
         """
-        angles = np.atleast_1d(np.asarray(theta, dtype=np.float64))
-        if angles.ndim != 1 or not np.isfinite(angles).all():
-            raise InputError("theta", "must be angles in rad")
-        if kind not in ("simultaneous", "pointwise"):
-            raise InputError("kind", f"must be simultaneous or pointwise, not {kind!r}")
+        angles = np.atleast_1d(numbers("theta", theta, "rad"))
+        if angles.ndim != 1:
+            raise InputError("theta", f"must be angles in rad, not {shown(theta)}")
+        word("kind", kind, ("simultaneous", "pointwise"))
         factor = pointwise_factor(self.level, self.degrees_of_freedom, self.sigma_known)
         if kind == "simultaneous":
             factor = simultaneous_factor(self.level, len(self.fitted), self.degrees_of_freedom, self.sigma_known)
@@ -289,6 +290,9 @@ class FrictionFit:
 
     def snippet(self, indent: int = 0) -> str:
         """YAML for the `cables` block of a robot file, with the intervals in comments; `indent` in spaces."""
+        spaces = whole(indent)
+        if spaces is None or not 0 <= spaces <= MOST_INDENT:
+            raise InputError("indent", f"must be a number of spaces from 0 to {MOST_INDENT}, not {shown(indent)}")
         self._refuse_negative()
         first, last = (math.degrees(angle) for angle in self.range)
         percent = f"{100 * self.level:g} %"
@@ -301,7 +305,7 @@ class FrictionFit:
             f"# {percent} intervals: {ends}",
             f"friction: {{{value}}}",
         ]
-        return "".join(f"{' ' * indent}{line}\n" for line in lines)
+        return "".join(f"{' ' * spaces}{line}\n" for line in lines)
 
     def _refuse_negative(self) -> None:
         from vertebra.robot.friction import least_quadratic
@@ -349,7 +353,9 @@ def fit_friction(
     `sensor_offset` and `sensor_gain` fit the zero and the gain of the sensor too, which needs both directions.
     Angles and payloads are taken as exact, readings as independent of each other with the same scatter.
     """
-    asked = RigModel(_chosen_order(model), bool(sensor_offset), bool(sensor_gain))
+    instance("data", data, RigData, "such as vertebra.identify.read_rig reads")
+    offset, gain = flag("sensor_offset", sensor_offset), flag("sensor_gain", sensor_gain)
+    asked = RigModel(_chosen_order(model), offset, gain)
     check_sigma(sigma, "0.005 N")
     check_level(level)
     readings = Readings(data.theta, data.weight, data.force, data.direction, data.bent)
@@ -402,9 +408,7 @@ def _each_angle(readings: Readings, settings: Floats, scatter: float, factor: fl
 
 
 def _chosen_order(model: str) -> int:
-    if model not in ORDERS:
-        raise InputError("model", f"must be {', '.join(ORDERS)}, not {model!r}")
-    return ORDERS[model]
+    return ORDERS[word("model", model, tuple(ORDERS))]
 
 
 def _check_enough(data: RigData, model: str, asked: RigModel, angles: int, sigma: float | None) -> None:

@@ -9,12 +9,12 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vertebra.errors import InputError
+from vertebra.errors import InputError, shown
 from vertebra.mechanics.kinematics import Pose
 from vertebra.mechanics.problem import Closure, Load, Problem
 from vertebra.robot.arguments import gravity_vector
@@ -237,7 +237,7 @@ def members(name: str, setup: Setup) -> tuple[str, ...]:
     if name in GROUPS:
         return tuple(f"{name}_{letter}" for letter in AXES)
     if name not in PARAMETERS:
-        raise InputError("fit", f"{name!r} is no parameter; there are {', '.join((*PARAMETERS, *GROUPS))}")
+        raise InputError("fit", f"{shown(name)} is no parameter; there are {', '.join((*PARAMETERS, *GROUPS))}")
     return (name,)
 
 
@@ -415,15 +415,18 @@ class Prior:
             raise InputError("prior", message)
 
 
+Item = TypeVar("Item", Choice, Prior)
+
+
 def read_choice(text: str) -> Choice:
     """A choice from a text such as ``EI:0.5..2``; one unit after the numbers applies to all of them."""
     match = _FIT.fullmatch(text)
     if match is None:
-        raise InputError("fit", f"{text!r} is not understood; write EI, EI:0.5..2, mu=0.3:0..1 or friction")
+        raise InputError("fit", f"{shown(text)} is not understood; write EI, EI:0.5..2, mu=0.3:0..1 or friction")
     given = {key: match[key] for key in ("start", "low", "high") if match[key] is not None}
     values = {key: _si("fit", match["name"], number, match["unit"]) for key, number in given.items()}
     if match["unit"] and not given:
-        raise InputError("fit", f"{text!r} is not understood; write EI, EI:0.5..2 or radius:4..6 mm")
+        raise InputError("fit", f"{shown(text)} is not understood; write EI, EI:0.5..2 or radius:4..6 mm")
     return Choice(match["name"], **values)
 
 
@@ -431,7 +434,7 @@ def read_prior(text: str) -> Prior:
     """A prior from a text such as ``EI=1+-0.05`` or ``radius=5+-0.1 mm``."""
     match = _PRIOR.fullmatch(text)
     if match is None:
-        raise InputError("prior", f"{text!r} is not understood; write EI=1+-0.05 or radius=5+-0.1 mm")
+        raise InputError("prior", f"{shown(text)} is not understood; write EI=1+-0.05 or radius=5+-0.1 mm")
     mean, error = (_si("prior", match["name"], match[key], match["unit"]) for key in ("mean", "error"))
     return Prior(match["name"], mean, error)
 
@@ -465,8 +468,7 @@ class Unknown:
 def unknowns(setup: Setup, choices: Iterable[str | Choice], priors: Iterable[str | Prior] = ()) -> tuple[Unknown, ...]:
     """Every parameter to fit, checked against the robot and against each other."""
     found: dict[str, Unknown] = {}
-    for item in [choices] if isinstance(choices, str | Choice) else choices:
-        choice = read_choice(item) if isinstance(item, str) else item
+    for choice in _listed("fit", choices, Choice, read_choice):
         if choice.name in GROUPS and choice != Choice(choice.name):
             inside = ", ".join(members(choice.name, setup))
             raise InputError("fit", f"{choice.name} is a group ({inside}); give numbers for each of its parameters")
@@ -477,13 +479,25 @@ def unknowns(setup: Setup, choices: Iterable[str | Choice], priors: Iterable[str
     if not found:
         raise InputError("fit", f"name what to fit: {', '.join((*PARAMETERS, *GROUPS))}")
     _refuse_overlap([unknown.parameter for unknown in found.values()])
-    for text in [priors] if isinstance(priors, str | Prior) else priors:
-        prior = read_prior(text) if isinstance(text, str) else text
+    for prior in _listed("prior", priors, Prior, read_prior):
         if prior.name not in found:
             fitted = ", ".join(found)
             raise InputError("prior", f"{prior.name} is not fitted; a prior belongs to one of {fitted}")
         found[prior.name] = replace(found[prior.name], prior=prior)
     return tuple(found.values())
+
+
+def _listed(name: str, given: Any, kind: type[Item], read: Callable[[str], Item]) -> list[Item]:
+    """One or many choices or priors, as objects or as texts."""
+    try:
+        items = [given] if isinstance(given, str | kind) else list(given)
+    except Exception:  # an object may raise anything when it is listed
+        raise InputError(name, f"must be texts or {kind.__name__} objects, not {shown(given)}") from None
+    found = [read(item) if isinstance(item, str) else item for item in items]
+    for item in found:
+        if not isinstance(item, kind):
+            raise InputError(name, f"must be texts or {kind.__name__} objects, not {shown(item)}")
+    return found
 
 
 def _unknown(setup: Setup, parameter: Parameter, choice: Choice) -> Unknown:

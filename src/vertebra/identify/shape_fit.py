@@ -23,7 +23,8 @@ from vertebra.identify.statistics import (
     pointwise_factor,
 )
 from vertebra.mechanics.problem import Closure
-from vertebra.robot.robot import Robot
+from vertebra.robot.arguments import as_robot, function, instance, positive_count
+from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import Floats
 
 # What fitting parameters to measured shapes found.
@@ -364,7 +365,7 @@ class Misfits:
 
 
 def fit_shapes(
-    robot: Robot,
+    robot: RobotLike,
     data: ShapeData,
     fit: Iterable[str | Choice],
     *,
@@ -387,6 +388,10 @@ def fit_shapes(
 
     Raises `UnsolvedRow` when a row has no shape at the start.
     """
+    robot = as_robot(robot)
+    instance("data", data, ShapeData, "such as vertebra.identify.read_shapes reads")
+    iterations = positive_count("iterations", iterations)
+    function("watch", watch, "iteration", "squares")
     check_level(level)
     setup = Setup.of(robot, gravity, closure)
     _check_sizes(robot, data)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vertebra.errors import InputError, MeasurementError
+from vertebra.errors import InputError, MeasurementError, shown
 from vertebra.identify.measurements import robot_file_text
 from vertebra.identify.slip_model import (
     UNIFORM,
@@ -32,8 +32,8 @@ from vertebra.identify.statistics import (
     p_of_scatter,
     setting_means,
 )
-from vertebra.robot.arguments import positive_count
-from vertebra.robot.robot import Robot
+from vertebra.robot.arguments import as_robot, flag, instance, positive_count, whole
+from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import Floats
 
 
@@ -142,7 +142,10 @@ class SlipFit:
 
     def setting_interval(self, place: int) -> tuple[float, float]:
         """mu of one setting alone, between which values, with the scatter of all tests; it must have a finite mu."""
-        item, found = self.settings[place], self.solution
+        index = whole(place)
+        if index is None or not 0 <= index < len(self.settings):
+            raise InputError("place", f"must be from 0 to {len(self.settings) - 1}, not {shown(place)}")
+        item, found = self.settings[index], self.solution
         error = found.noise * float(found.sizes[place]) / (math.sqrt(item.tests) * item.slope)
         half = found.factor(self.level) * error
         if found.rounding.any():
@@ -167,7 +170,7 @@ class SlipFit:
 
 
 def fit_slips(
-    robot: Robot,
+    robot: RobotLike,
     data: SlipData,
     *,
     sigma: float | None = None,
@@ -182,7 +185,9 @@ def fit_slips(
     `offset` fits an error common to all forces too, such as a hanger that was not weighed. The robot file gives ball,
     ring, link, cables, mass and gravity; they and the tensions are taken as exact.
     """
-    options = Options(sigma, scatter, bool(offset), level)
+    robot = as_robot(robot)
+    instance("data", data, SlipData, "such as vertebra.identify.read_slips reads")
+    options = Options(sigma, scatter, flag("offset", offset), level)
     options.check()
     model = SlipModel.of(two_link_rig(robot), data)
     scan = model.scan()

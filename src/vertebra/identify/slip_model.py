@@ -18,7 +18,7 @@ from vertebra.locked.ball_shape import BallShape
 from vertebra.locked.chain import LockedChain, Setting, checked_tensions, load_couple, load_place
 from vertebra.locked.payload import Payload, payload
 from vertebra.mechanics.kernels.ball import joint_limits
-from vertebra.robot.arguments import positive_count
+from vertebra.robot.arguments import positive_count, word
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
@@ -234,8 +234,7 @@ class Options(NamedTuple):
 
     def check(self) -> None:
         """`InputError` for what cannot be."""
-        if self.scatter not in SCATTERS:
-            raise InputError("scatter", f"must be {' or '.join(SCATTERS)}, not {self.scatter!r}")
+        word("scatter", self.scatter, SCATTERS)
         check_sigma(self.sigma, "0.2 N")
         check_level(self.level)
 

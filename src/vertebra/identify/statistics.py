@@ -9,8 +9,9 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vertebra.errors import InputError, VertebraError
+from vertebra.errors import InputError, VertebraError, shown
 from vertebra.robot.tables import Floats
+from vertebra.robot.units import real
 
 STEPS, HALVINGS = 60, 40
 SETTLED = 1e-13
@@ -254,16 +255,23 @@ class Estimate(NamedTuple):
         return self.low > 0.0 or self.high < 0.0
 
 
+LEAST_LEVEL = 1e-9
+"""How near a probability of intervals may come to 0 and 1."""
+LEAST_SIGMA, MOST_SIGMA = 1e-15, 1e12
+"""Standard deviations, SI."""
+
+
 def check_level(level: float) -> None:
     """A probability of intervals."""
-    if not (isinstance(level, int | float) and 0.0 < level < 1.0):
-        raise InputError("level", f"must be a probability between 0 and 1, such as 0.95, not {level!r}")
+    if not (isinstance(level, float | np.floating) and LEAST_LEVEL <= level <= 1.0 - LEAST_LEVEL):
+        raise InputError("level", f"must be a probability between 0 and 1, such as 0.95, not {shown(level)}")
 
 
 def check_sigma(sigma: float | None, example: str, name: str = "sigma") -> None:
     """A known standard deviation, or None."""
-    if sigma is not None and not (isinstance(sigma, int | float | np.floating) and 0.0 < sigma < math.inf):
-        raise InputError(name, f"must be a standard deviation above 0, such as {example}, not {sigma!r}")
+    value = None if sigma is None else real(sigma)
+    if sigma is not None and (value is None or value.shape != () or not LEAST_SIGMA <= value <= MOST_SIGMA):
+        raise InputError(name, f"must be a standard deviation above 0, such as {example}, not {shown(sigma)}")
 
 
 def pointwise_factor(level: float, dof: int, known: bool) -> float:

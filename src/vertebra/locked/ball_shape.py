@@ -8,25 +8,34 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vertebra.errors import InputError, OutOfRange
-from vertebra.robot.arguments import numbers, require_robot
-from vertebra.robot.robot import Robot
+from vertebra.errors import InputError, OutOfRange, shown
+from vertebra.robot.arguments import as_robot, number, numbers, require_robot
+from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import BALL, KIND_CODES, Floats
 
 
-class BallShape(NamedTuple):
-    """Bend and bend azimuth of each ball joint, in the frame of the link before it."""
-
+class _Pair(NamedTuple):
     bends: Floats
-    """(n,) rad."""
     azimuths: Floats
-    """(n,) rad."""
+
+
+class BallShape(_Pair):
+    """Bend and bend azimuth of each ball joint, (n,) rad each, in the frame of the link before it."""
+
+    __slots__ = ()
+
+    def __new__(cls, bends: ArrayLike, azimuths: ArrayLike) -> BallShape:
+        both = numbers("bends", bends, "rad"), numbers("azimuths", azimuths, "rad")
+        if both[0].shape != both[1].shape:
+            raise InputError("azimuths", f"must be as many as bends, {both[0].shape}, not {shown(azimuths)}")
+        return super().__new__(cls, *both)
 
     @classmethod
-    def of(cls, robot: Robot, bends: ArrayLike, azimuths: ArrayLike = 0.0) -> BallShape:
+    def of(cls, robot: RobotLike, bends: ArrayLike, azimuths: ArrayLike = 0.0) -> BallShape:
         """Checked: one number for all joints or one per joint, within the limit of each joint."""
+        robot = as_robot(robot)
         require_balls(robot)
-        shape = cls(_per_joint("bends", robot, bends), _per_joint("azimuths", robot, azimuths))
+        shape = cls._make((_per_joint("bends", robot, bends), _per_joint("azimuths", robot, azimuths)))
         limits = robot.joints["limit"]
         if (np.abs(shape.bends) > limits).any():
             row = int(np.argmax(np.abs(shape.bends) - limits))
@@ -35,25 +44,29 @@ class BallShape(NamedTuple):
         return shape
 
     @classmethod
-    def straight(cls, robot: Robot) -> BallShape:
+    def straight(cls, robot: RobotLike) -> BallShape:
         """No bend at all."""
         return cls.of(robot, 0.0)
 
     @classmethod
-    def arc(cls, robot: Robot, bend: float, azimuth: float = 0.0) -> BallShape:
+    def arc(cls, robot: RobotLike, bend: float, azimuth: float = 0.0) -> BallShape:
         """The same bend at every joint."""
         return cls.of(robot, bend, azimuth)
 
     @classmethod
-    def s_curve(cls, robot: Robot, bend: float, azimuth: float = 0.0) -> BallShape:
+    def s_curve(cls, robot: RobotLike, bend: float, azimuth: float = 0.0) -> BallShape:
         """The first half bends toward the azimuth, the other half back; a middle joint goes with the first half."""
+        robot = as_robot(robot)
         n = len(robot.joints)
-        return cls.of(robot, np.where(np.arange(n) < (n + 1) // 2, bend, -bend), azimuth)
+        sides = np.where(np.arange(n) < (n + 1) // 2, 1.0, -1.0)
+        return cls.of(robot, sides * number("bend", bend, "rad"), azimuth)
 
     @classmethod
-    def spiral(cls, robot: Robot, bend: float, start: float = 0.0, end: float = math.pi) -> BallShape:
+    def spiral(cls, robot: RobotLike, bend: float, start: float = 0.0, end: float = math.pi) -> BallShape:
         """The same bend at every joint, toward azimuths that run from `start` to `end`."""
-        return cls.of(robot, bend, np.linspace(start, end, len(robot.joints)))
+        robot = as_robot(robot)
+        ends = number("start", start, "rad"), number("end", end, "rad")
+        return cls.of(robot, bend, np.linspace(*ends, len(robot.joints)))
 
     @property
     def coordinates(self) -> Floats:

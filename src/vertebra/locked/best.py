@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vertebra.errors import Infeasible, InputError
+from vertebra.errors import Infeasible, InputError, shown
 from vertebra.locked.ball_shape import BallShape
 from vertebra.locked.chain import LockedChain, Setting, UnitLoad, load_couple, load_place, sphere_grid, unit_vector
 from vertebra.locked.payload import Payload, limit_of
 from vertebra.mechanics.kernels.ball import joint_limits, least_limits
 from vertebra.mechanics.kernels.contact import SLIDING, TORSION
 from vertebra.mechanics.problem import Load
-from vertebra.robot.arguments import tension_bounds
+from vertebra.robot.arguments import as_robot, tension_bounds
 from vertebra.robot.friction import Friction
-from vertebra.robot.robot import Robot
+from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import Floats
 
 WORST = "worst"
@@ -64,7 +64,7 @@ class BestTensions:
 
 
 def best_tensions(
-    robot: Robot,
+    robot: RobotLike,
     shape: BallShape | tuple[ArrayLike, ArrayLike],
     direction: ArrayLike | str,
     bounds: tuple[ArrayLike | None, ArrayLike | None] | None = None,
@@ -88,13 +88,14 @@ def best_tensions(
 
     Raises `Infeasible` naming the joint when no tensions hold the robot itself.
     """
+    robot = as_robot(robot)
     chain = LockedChain.of(
         robot, _shape(robot, shape), Setting.of(robot, gravity, loads, socket_limit, guided), friction
     )
     low, high = _bounds(robot, bounds)
     worst = isinstance(direction, str)
     if worst and direction != WORST:
-        raise InputError("direction", f'must be three numbers or "{WORST}", not {direction!r}')
+        raise InputError("direction", f'must be three numbers or "{WORST}", not {shown(direction)}')
     toward = sphere_grid(GRID) if worst else unit_vector("direction", direction)[None]
     place = chain.unit_load(toward[0], *load_place(robot, link, point), load_couple(moment_per_force))
     unit_loads = UnitLoads(chain, place, toward)

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vertebra.errors import InputError
+from vertebra.errors import InputError, shown
 from vertebra.locked.ball_shape import BallShape
 from vertebra.mechanics.kernels.ball import lay_out_locked_chain, point_of_link, sum_supply
 from vertebra.mechanics.problem import Load, load_table, load_tuple
-from vertebra.robot.arguments import gravity_vector, link_index, link_point, numbers, positive_count, vector
+from vertebra.robot.arguments import gravity_vector, link_index, link_point, numbers, positive_count, vector, whole
 from vertebra.robot.friction import Friction, capstan_log_ratio, laws_for
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats, Table
@@ -41,10 +41,11 @@ class Setting(NamedTuple):
         socket_limit: ArrayLike | None,
         guided: int,
     ) -> Setting:
-        if isinstance(guided, bool) or not isinstance(guided, int | np.integer) or not 0 <= guided <= len(robot.joints):
-            raise InputError("guided", f"must be a number of joints from 0 to {len(robot.joints)}, not {guided!r}")
+        count = whole(guided)
+        if count is None or not 0 <= count <= len(robot.joints):
+            raise InputError("guided", f"must be a number of joints from 0 to {len(robot.joints)}, not {shown(guided)}")
         table = load_table(robot, load_tuple(loads))
-        return cls(_joints(robot, socket_limit), gravity_vector(robot, gravity), table, int(guided))
+        return cls(_joints(robot, socket_limit), gravity_vector(robot, gravity), table, count)
 
 
 class UnitLoad(NamedTuple):
@@ -202,8 +203,9 @@ def unit_vector(name: str, value: ArrayLike) -> Floats:
 
 def unit_vectors(name: str, given: int | ArrayLike) -> Floats:
     """Directions (D, 3) as given, or this many from `sphere_grid`."""
-    if isinstance(given, int | np.integer) and not isinstance(given, bool):
-        return _normalised(name, sphere_grid(positive_count(name, int(given), MOST_DIRECTIONS)))
+    count = whole(given)
+    if count is not None:
+        return _normalised(name, sphere_grid(positive_count(name, count, MOST_DIRECTIONS)))
     array = np.atleast_2d(numbers(name, given, "any unit"))
     if array.ndim != 2 or array.shape[1] != 3 or len(array) == 0:
         raise InputError(name, f"must be a count, or directions of shape (D, 3), not {array.shape}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vertebra.errors import InputError, OutOfRange
+from vertebra.errors import InputError, OutOfRange, shown
 from vertebra.locked.ball_shape import BallShape, require_balls
 from vertebra.locked.chain import (
     Setting,
@@ -25,9 +25,9 @@ from vertebra.locked.payload import MODES
 from vertebra.mechanics.compiled import run_pieces, thread_count
 from vertebra.mechanics.kernels.ball import map_limits
 from vertebra.mechanics.problem import Load
-from vertebra.robot.arguments import numbers
+from vertebra.robot.arguments import as_robot, function, numbers, whole
 from vertebra.robot.friction import Friction
-from vertebra.robot.robot import Robot
+from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import Floats
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ MOST_CELLS = 20_000_000
 
 
 def payload_map(
-    robot: Robot,
+    robot: RobotLike,
     bends: ArrayLike,
     azimuths: ArrayLike,
     tensions: ArrayLike,
@@ -69,6 +69,8 @@ def payload_map(
     `payload`, whatever the number of `threads` (default: all cores). `progress(done, all)` is told of shapes times
     directions. At most a million directions by count, and 20 million cells in all.
     """
+    robot = as_robot(robot)
+    function("progress", progress, "done", "total")
     import xarray
 
     shapes = _shapes(robot, bends, azimuths)
@@ -131,14 +133,15 @@ def payload_map(
 def _places(robot: Robot, links: int | Iterable[int], point: ArrayLike | None) -> list[tuple[int, Floats]]:
     """Number and point of each loaded link."""
     try:
-        numbered = [links] if isinstance(links, int | np.integer) else list(islice(links, MOST_LINKS + 1))
+        one = whole(links)
+        numbered = [one] if one is not None else list(islice(links, MOST_LINKS + 1))  # type: ignore[arg-type]
         if len(numbered) > MOST_LINKS:
             raise InputError("links", f"are more than {MOST_LINKS:,}; name every link once")
         places = [load_place(robot, link, point) for link in numbered]
-    except TypeError:
-        raise InputError("links", f"must be the numbers of links, such as (5, -1), not {links!r}") from None
     except InputError as error:
         raise InputError("links" if error.argument == "link" else error.argument, error.message) from None
+    except Exception:  # an object may raise anything when it is listed
+        raise InputError("links", f"must be the numbers of links, such as (5, -1), not {shown(links)}") from None
     if not places:
         raise InputError("links", "must name one link or more, such as (-1,)")
     return places

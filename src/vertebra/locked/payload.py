@@ -26,8 +26,9 @@ from vertebra.mechanics.layout import (
     WEAKEST_WIDTH,
 )
 from vertebra.mechanics.problem import Load
+from vertebra.robot.arguments import as_robot
 from vertebra.robot.friction import Friction
-from vertebra.robot.robot import Robot
+from vertebra.robot.robot import RobotLike
 from vertebra.robot.tables import Floats
 
 Mode = Literal["unlimited", "sliding", "torsion", "separation", "socket"]
@@ -130,7 +131,7 @@ def explain(force: float, joint: int, mode: Mode, contact: Contact) -> str:
 
 
 def payload(
-    robot: Robot,
+    robot: RobotLike,
     bends: ArrayLike,
     azimuths: ArrayLike,
     tensions: ArrayLike,
@@ -156,6 +157,7 @@ def payload(
     cable; default: that of the robot file. `socket_limit`: angle between contact normal and link axis that the socket
     allows, rad; default: that of the file. Joints 1..`guided` sit in a rigid guide and cannot slip.
     """
+    robot = as_robot(robot)
     chain = LockedChain.of(
         robot,
         BallShape.of(robot, bends, azimuths),

@@ -16,8 +16,8 @@ from vertebra.errors import InputError, OutOfRange
 from vertebra.mechanics.kernels.cables import TOUCH, measure_segments
 from vertebra.mechanics.kernels.describe import locate_masses
 from vertebra.mechanics.kernels.joints import DONE, frames_and_jacobian, walk_chain
-from vertebra.robot.arguments import coordinates, link_index, link_point
-from vertebra.robot.robot import Robot
+from vertebra.robot.arguments import as_robot, coordinates, link_index, link_point
+from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import Floats
 
 
@@ -103,7 +103,8 @@ class Pose:
     Distal links turn about the axis through that point, the instantaneous centre. Axes are unit vectors, except for
     ball joints away from straight, whose coordinates are the components of the bend."""
 
-    def __init__(self, robot: Robot, angles: ArrayLike) -> None:
+    def __init__(self, robot: RobotLike, angles: ArrayLike) -> None:
+        robot = as_robot(robot)
         q = coordinates(robot, angles).copy()
         links, axes = np.empty((len(robot.links), 4, 4)), np.empty((robot.freedoms, 6))
         status = walk_chain(robot.joints, robot.links, robot.origin, q, links, axes)

@@ -213,5 +213,10 @@ SENSOR = np.dtype(
         ("samples", np.int64),  # accepted
         ("outliers", np.int64),  # refused because they jump
         ("run", np.int64),  # refused since the last accepted one
+        ("record", np.int64),  # accepted since it was last believed anew
+        ("doubted", np.float64, (3, 3)),  # orientation of the link by its last refused sample
+        ("doubted_time", np.float64),  # of that sample, s; -inf before the first
+        ("agreed", np.int64),  # refused samples in a row that agree with each other
+        ("needed", np.int64),  # of these before the sensor is believed anew
     ]
 )

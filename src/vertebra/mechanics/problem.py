@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vertebra.errors import InputError
+from vertebra.errors import InputError, shown
 from vertebra.mechanics.kernels.newton import is_conservative
 from vertebra.mechanics.layout import (
     BEND_WIDTH,
@@ -32,7 +32,17 @@ from vertebra.mechanics.layout import (
     WIDE_V,
     WIDE_V_LOW,
 )
-from vertebra.robot.arguments import coordinates, gravity_vector, link_index, link_point, numbers, require_robot, vector
+from vertebra.robot.arguments import (
+    coordinates,
+    gravity_vector,
+    link_index,
+    link_point,
+    numbers,
+    require_robot,
+    vector,
+    whole,
+    word,
+)
 from vertebra.robot.friction import Friction, FrictionLaw, laws_for
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import FLEXURE, PIN, Floats, Table
@@ -62,17 +72,21 @@ class Load:
             value = getattr(self, name)
             if value is not None or name != "point":
                 object.__setattr__(self, name, tuple(vector(f"load {name}", value, unit).tolist()))
+        link = whole(self.link)
+        if link is None:
+            raise InputError("link", f"must be from 0 (base) to the last link, or -1 for that, not {shown(self.link)}")
+        object.__setattr__(self, "link", link)
 
 
 def load_tuple(loads: Iterable[Load] | Load) -> tuple[Load, ...]:
     """One load or many, checked."""
     try:
         result = (loads,) if isinstance(loads, Load) else tuple(loads)
-    except TypeError:
-        raise InputError("loads", f"must be a list of Load objects, not {loads!r}") from None
+    except Exception:  # an object may raise anything when it is listed
+        raise InputError("loads", f"must be a list of Load objects, not {shown(loads)}") from None
     for load in result:
         if not isinstance(load, Load):
-            raise InputError("loads", f"must be Load objects such as Load(force=(0, 0, -1)), not {type(load).__name__}")
+            raise InputError("loads", f"must be Load objects such as Load(force=(0, 0, -1)), not {shown(load)}")
     return result
 
 
@@ -165,8 +179,7 @@ class Problem:
                 "robot",
                 f"joint {row + 1} is a {kind} joint; this needs rolling, flexure or pin joints",
             )
-        if closure not in ("virtual-work", "paper"):
-            raise InputError("closure", f"must be virtual-work or paper, not {closure!r}")
+        word("closure", closure, ("virtual-work", "paper"))
         if closure == "paper" and (kinds != FLEXURE).any():
             row = int(np.argmax(kinds != FLEXURE))
             raise InputError("closure", f"paper is for flexure joints only, and joint {row + 1} is another kind")

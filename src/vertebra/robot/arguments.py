@@ -1,36 +1,161 @@
-"""What a caller passes along with a robot, checked: joint coordinates, a link, a point of a link, gravity, tension
-bounds, cable stiffness.
+"""What a caller passes, checked: a robot, joint coordinates, numbers, counts, words, functions; a link and a point of
+it, gravity, tension bounds, cable stiffness.
+
+Every check raises an `InputError` that names the argument, says what is allowed and shows what was found.
 """
 
 from __future__ import annotations
 
+import inspect
+import operator
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vertebra.errors import InputError
+from vertebra.errors import DescriptionError, InputError, shown
 from vertebra.robot.description import MOUNTS
-from vertebra.robot.robot import Robot
+from vertebra.robot.robot import Robot, RobotLike, load
 from vertebra.robot.tables import Floats
+from vertebra.robot.units import real
 
 LARGEST = 1e12
 """No quantity of a robot, in SI, is larger than this."""
+SMALLEST = 1e-60
+"""None that must be above 0 is smaller."""
+MOST = 10**9
+"""No count is larger."""
+
+
+def as_robot(robot: RobotLike, name: str = "robot") -> Robot:
+    """A robot as it is, or as `load` makes it from a preset name, a path or a mapping."""
+    if isinstance(robot, Robot):
+        return robot
+    if not isinstance(robot, str | Path | Mapping):
+        message = "must be a Robot, as vertebra.load returns, or what it takes: a preset name, a path or a mapping"
+        raise InputError(name, f"{message}, not {shown(robot)}")
+    try:
+        return load(robot)
+    except DescriptionError as error:
+        raise DescriptionError(error.problems, f"{name}: {error.origin}") from None
 
 
 def require_robot(robot: object) -> None:
-    """Refuse anything but a robot, such as the name of one."""
+    """Refuse anything but a robot."""
     if not isinstance(robot, Robot):
-        raise InputError("robot", f"must be a Robot, such as vertebra.load returns, not {type(robot).__name__}")
+        raise InputError("robot", f"must be a Robot, as vertebra.load returns, not {shown(robot)}")
+
+
+Kind = TypeVar("Kind")
+
+
+def instance(name: str, value: Any, kind: type[Kind], made_by: str) -> Kind:
+    """An object of one class; `made_by` says where such objects come from."""
+    if not isinstance(value, kind):
+        raise InputError(name, f"must be a {kind.__name__}, {made_by}, not {shown(value)}")
+    return value
+
+
+Word = TypeVar("Word", bound=str)
+
+
+def word(name: str, value: Word, allowed: Sequence[str]) -> Word:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in allowed:
+        listed = " or ".join([", ".join(allowed[:-1])] * (len(allowed) > 1) + [allowed[-1]])
+        raise InputError(name, f"must be {listed}, not {shown(value)}")
+    return value
+
+
+def flag(name: str, value: bool) -> bool:
+    """Yes or no."""
+    if value is True or value is False:
+        return value
+    if isinstance(value, np.bool_) or (whole(value) in (0, 1)):
+        return bool(value)
+    raise InputError(name, f"must be True or False, not {shown(value)}")
+
+
+def function(name: str, value: Any, *arguments: str) -> None:
+    """Refuse what is neither left out nor a function that takes these arguments."""
+    if value is None:
+        return
+    try:
+        takes = callable(value) and inspect.signature(value).bind(*arguments) is not None
+    except TypeError:
+        takes = False
+    except ValueError:  # some functions that are not written in Python do not say what they take
+        takes = not isinstance(value, type)
+    if not takes:
+        raise InputError(name, f"must be a function of {', '.join(arguments)}, or None, not {shown(value)}")
+
+
+def whole(value: object) -> int | None:
+    """A whole number as Python's own, also one of numpy; None for anything else."""
+    if type(value) is int:
+        return value
+    try:
+        return None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
+    except Exception:  # an object may raise anything when it is asked for a number
+        return None
+
+
+def positive_count(name: str, value: int, most: int = MOST) -> int:
+    """A whole number of 1 or more, up to `most`."""
+    count = whole(value)
+    if count is None or not 1 <= count <= most:
+        raise InputError(name, f"must be a whole number from 1 to {most:,}, not {shown(value)}")
+    return count
+
+
+def seed_number(name: str, value: int) -> int:
+    """A whole number of 0 or more, from which random numbers start."""
+    seed = whole(value)
+    if seed is None or seed < 0:
+        raise InputError(name, f"must be a whole number of 0 or more, not {shown(value)}")
+    return seed
+
+
+def floats(name: str, values: ArrayLike, unit: str) -> Floats:
+    """A fresh contiguous array of numbers, NaN and infinite ones among them. Texts, yes and no, complex numbers and
+    dates are none."""
+    array = real(values)
+    if array is None:
+        raise InputError(name, f"must be numbers in {unit}, not {shown(values)}")
+    return array
+
+
+def numbers(name: str, values: ArrayLike, unit: str) -> Floats:
+    """A fresh contiguous array of numbers, none of them so large that sums of products could overflow."""
+    array = floats(name, values, unit)
+    if not (np.abs(array) <= LARGEST).all():
+        raise InputError(name, f"must be finite numbers in {unit}, at most {LARGEST:g}, not {shown(values)}")
+    return array
+
+
+def number(name: str, value: float, unit: str, least: float = -LARGEST, most: float = LARGEST) -> float:
+    """One number within bounds."""
+    array = real(value)
+    if array is None or array.shape != () or not least <= array <= most:
+        bounds = f"from {least:g} to {most:g}" if least > -LARGEST or most < LARGEST else f"at most {LARGEST:g}"
+        raise InputError(name, f"must be one number in {unit}, {bounds}, not {shown(value)}")
+    return float(array)
+
+
+def positive(name: str, value: float) -> float:
+    """One number above 0."""
+    array = real(value)
+    if array is None or array.shape != () or not SMALLEST <= array <= LARGEST:
+        raise InputError(name, f"must be one number above 0, at most {LARGEST:g}, not {shown(value)}")
+    return float(array)
 
 
 def coordinates(robot: Robot, angles: ArrayLike, name: str = "angles") -> Floats:
-    """Joint coordinates as a contiguous (freedoms,) array, or an `InputError` that says what is expected."""
+    """Joint coordinates as a fresh (freedoms,) array, or an `InputError` that says what is expected."""
     require_robot(robot)
-    try:
-        q = np.ascontiguousarray(angles, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(name, "must be numbers in rad") from None
-    if not q.flags.writeable:
-        q = q.copy()  # kernels are compiled for writable coordinates only
+    q = floats(name, angles, "rad")
     if q.shape == (robot.freedoms,):
         return q
     if q.shape == (len(robot.joints), 2) and robot.freedoms == q.size:
@@ -40,10 +165,10 @@ def coordinates(robot: Robot, angles: ArrayLike, name: str = "angles") -> Floats
 
 def link_index(robot: Robot, link: int) -> int:
     """Link number counted from 0; negative numbers count from the tip."""
-    count = len(robot.links)
-    if isinstance(link, bool) or not isinstance(link, int | np.integer) or not -count <= link < count:
-        raise InputError("link", f"must be from 0 (base) to {count - 1}, or -1 for the last link, not {link!r}")
-    return int(link) % count
+    count, index = len(robot.links), whole(link)
+    if index is None or not -count <= index < count:
+        raise InputError("link", f"must be from 0 (base) to {count - 1}, or -1 for the last link, not {shown(link)}")
+    return index % count
 
 
 def link_point(robot: Robot, link: int, point: ArrayLike | None) -> Floats:
@@ -55,17 +180,6 @@ def link_point(robot: Robot, link: int, point: ArrayLike | None) -> Floats:
     return _frozen(vector("point", point, "m"))
 
 
-def numbers(name: str, values: ArrayLike, unit: str) -> Floats:
-    """A fresh contiguous array of numbers, none of them so large that sums of products could overflow."""
-    try:
-        array = np.array(values, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        raise InputError(name, f"must be numbers in {unit}") from None
-    if not (np.abs(array) <= LARGEST).all():
-        raise InputError(name, f"must be finite numbers in {unit}, at most {LARGEST:g}")
-    return array
-
-
 def vector(name: str, value: ArrayLike, unit: str) -> Floats:
     """A fresh array of three numbers."""
     array = numbers(name, value, unit)
@@ -74,33 +188,13 @@ def vector(name: str, value: ArrayLike, unit: str) -> Floats:
     return array
 
 
-def positive(name: str, value: float) -> float:
-    """One number above 0."""
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.array(np.nan)
-    if array.shape != () or not 0.0 < array <= LARGEST:
-        raise InputError(name, f"must be one number above 0, at most {LARGEST:g}, not {value!r}")
-    return float(array)
-
-
-def positive_count(name: str, value: int, most: int | None = None) -> int:
-    """A whole number of 1 or more, up to `most` where there is one."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InputError(name, f"must be a whole number of 1 or more, not {value!r}")
-    if most is not None and value > most:
-        raise InputError(name, f"must be {most:,} or less, not {value:,}")
-    return int(value)
-
-
 def gravity_vector(robot: Robot, gravity: str | ArrayLike | None) -> Floats:
     """Acceleration (3,) in the world frame, m/s^2: the robot's own, that of a mount, or a vector."""
     if gravity is None:
         return robot.gravity
     if isinstance(gravity, str):
         if gravity not in MOUNTS:
-            raise InputError("gravity", f"must be {', '.join(MOUNTS)} or three numbers in m/s^2, not {gravity!r}")
+            raise InputError("gravity", f"must be {', '.join(MOUNTS)} or three numbers in m/s^2, not {shown(gravity)}")
         return _frozen(np.array(MOUNTS[gravity]))
     return _frozen(vector("gravity", gravity, "m/s^2"))
 
@@ -129,8 +223,8 @@ def axial_stiffness(robot: Robot, stiffness_EA: ArrayLike | None) -> Floats:
         array = np.array(np.broadcast_to(given, array.shape))
     except ValueError:
         raise InputError("stiffness_EA", f"must be one number in N or {len(array)}, one per cable") from None
-    if not (array > 0.0).all():
-        raise InputError("stiffness_EA", "must be more than 0 N")
+    if not (array >= SMALLEST).all():
+        raise InputError("stiffness_EA", f"must be more than 0 N, not {shown(stiffness_EA)}")
     return array
 
 
@@ -154,10 +248,9 @@ def tension_bounds(robot: Robot, lower: ArrayLike | None, upper: ArrayLike | Non
 def _bound(name: str, robot: Robot, given: ArrayLike | None, field: str) -> Floats:
     if given is None:
         return np.array(robot.cables[field])
-    try:
-        array = np.array(np.broadcast_to(np.array(given, dtype=np.float64), (len(robot.cables),)))
-    except (TypeError, ValueError):
-        raise InputError(name, f"must be one number in N, or {len(robot.cables)}, one per cable") from None
-    if np.isnan(array).any():
-        raise InputError(name, "must be numbers in N")
-    return array
+    values, count = floats(name, given, "N"), len(robot.cables)
+    if values.shape not in ((), (1,), (count,)):
+        raise InputError(name, f"must be one number in N, or {count}, one per cable, not {shown(given)}")
+    if not ((np.abs(values) <= LARGEST) | (values == np.inf)).all():
+        raise InputError(name, f"must be numbers in N, at most {LARGEST:g}, or inf for none, not {shown(given)}")
+    return np.array(np.broadcast_to(values, (count,)))

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vertebra.errors import InputError
+from vertebra.errors import InputError, shown
+from vertebra.robot.units import real
 
 Floats = NDArray[np.float64]
 
@@ -43,6 +44,16 @@ class FrictionLaw:
     curve: Floats | None = None
     """(KNOTS, 2) mu and its slope at equal steps of theta from 0 to 90 deg, for a custom law."""
 
+    def __post_init__(self) -> None:
+        values = self.coefficients
+        if not isinstance(values, tuple | list) or len(values) != 3:
+            raise InputError("coefficients", f"must be a, b, c of mu = a theta^2 + b theta + c, not {shown(values)}")
+        object.__setattr__(self, "coefficients", tuple(_coefficient(value) for value in values))
+        object.__setattr__(self, "presliding", _checked_presliding(self.presliding))
+        curve = self.curve
+        if curve is not None and not (isinstance(curve, np.ndarray) and curve.shape == (KNOTS, 2)):
+            raise InputError("curve", f"is made by `FrictionLaw.of` or `table`, not {shown(curve)}")
+
     @staticmethod
     def none() -> FrictionLaw:
         """No friction."""
@@ -59,7 +70,7 @@ class FrictionLaw:
         values = _coefficient(a), _coefficient(b), _coefficient(c)
         if least_quadratic(*values) < 0.0:
             raise InputError("friction", f"mu of {values} becomes negative between 0 and 45 deg; it must be 0 or more")
-        return FrictionLaw(values, _checked_presliding(presliding))
+        return FrictionLaw(values, presliding)
 
     @staticmethod
     def of(function: Callable[[float], float], presliding: float = PRESLIDING) -> FrictionLaw:
@@ -69,7 +80,7 @@ class FrictionLaw:
         apart, it is a cubic: exact to about 1e-12 where the law is smooth, rounded where it has corners.
         """
         if not callable(function):
-            raise InputError("friction", f"a custom law must be a function of the angle, not {function!r}")
+            raise InputError("friction", f"a custom law must be a function of the angle, not {shown(function)}")
         theta = np.linspace(0.0, LAST_ANGLE, KNOTS)
         curve = np.empty((KNOTS, 2))
         curve[:, 0] = _sample(function, theta)
@@ -80,10 +91,7 @@ class FrictionLaw:
     def table(angles: ArrayLike, values: ArrayLike, presliding: float = PRESLIDING) -> FrictionLaw:
         """A measured law: mu `values` at increasing `angles` in rad; a smooth curve without overshoot in between,
         constant outside."""
-        try:
-            at, mu = np.array(angles, dtype=np.float64), np.array(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError("friction", "angles and values of a table must be numbers") from None
+        at, mu = _numbers("angles", angles), _numbers("values", values)
         if at.ndim != 1 or at.shape != mu.shape or len(at) < 2:
             raise InputError("friction", "a table needs as many values as angles, two or more")
         if not (np.isfinite(at).all() and (np.diff(at) >= NEAREST).all() and at[0] >= 0.0 and at[-1] <= LAST_ANGLE):
@@ -99,10 +107,7 @@ class FrictionLaw:
 
     def __call__(self, theta: ArrayLike) -> Any:
         """mu at bends in rad; a number for a number."""
-        try:
-            angle = np.abs(np.asarray(theta, dtype=np.float64))
-        except (TypeError, ValueError):
-            raise InputError("theta", f"must be a bend in rad, or an array of bends, not {theta!r}") from None
+        angle = np.abs(_numbers("theta", theta))
         if not (angle <= 4.0).all():
             raise InputError("theta", "must be finite and within half a turn, in rad")
         if self.curve is None:
@@ -171,28 +176,32 @@ def capstan_log_ratio(law: FrictionLaw, bend: Floats) -> Floats:
     return log_ratio
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+def _numbers(name: str, values: ArrayLike) -> Floats:
+    array = real(values)
+    if array is None:
+        raise InputError(name, f"must be numbers, angles in rad, not {shown(values)}")
+    return array
 
 
 def _coefficient(value: object) -> float:
-    # Compared before it is converted: a whole number may be too large for a float.
-    if not (_is_number(value) and -MOST_FRICTION <= value <= MOST_FRICTION):  # type: ignore[operator]
+    number = real(value)
+    if number is None or number.shape != () or not abs(number) <= MOST_FRICTION:
         what = f"must be a FrictionLaw, or numbers of at most {MOST_FRICTION:g}"
-        raise InputError("friction", f"{what}, not {value!r}"[:300])
-    return float(value)  # type: ignore[arg-type]
+        raise InputError("friction", f"{what}, not {shown(value)}")
+    return float(number)
 
 
 def _checked_presliding(presliding: float) -> float:
-    if not (_is_number(presliding) and LEAST_PRESLIDING <= presliding <= MOST_PRESLIDING):
-        raise InputError("presliding", f"must be a length from 1 nm to 1 m, such as 1e-5, not {presliding!r}")
-    return float(presliding)
+    number = real(presliding)
+    if number is None or number.shape != () or not LEAST_PRESLIDING <= number <= MOST_PRESLIDING:
+        raise InputError("presliding", f"must be a length from 1 nm to 1 m, such as 1e-5, not {shown(presliding)}")
+    return float(number)
 
 
 def _from_curve(curve: Floats, presliding: float) -> FrictionLaw:
     curve += 0.0  # no negative zeros, so that equal laws have equal hashes
     curve.flags.writeable = False
-    return FrictionLaw((0.0, 0.0, 0.0), _checked_presliding(presliding), curve)
+    return FrictionLaw((0.0, 0.0, 0.0), presliding, curve)
 
 
 def _sample(function: Callable[[float], float], theta: Floats) -> Floats:

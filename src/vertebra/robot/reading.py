@@ -82,6 +82,8 @@ def read_description(source: str | Path | Mapping[str, Any]) -> Description:
     if not isinstance(source, str | Path):
         raise _file_error("robot", f"give a preset name, a path or a mapping, not {type(source).__name__}")
     path = Path(source)
+    if len(str(path)) > MAX_TEXT:
+        raise _file_error("robot", f"cannot be read: {len(str(path))} characters are no preset name and no path")
     parse = parse_json if path.suffix.lower() == ".json" else parse_yaml
     return validate(parse(_read_text(path), str(path)), str(path))
 

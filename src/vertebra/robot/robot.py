@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vertebra.errors import InputError
+from vertebra.errors import InputError, shown
 from vertebra.robot.description import Description, Sensors
 from vertebra.robot.friction import FrictionLaw
 from vertebra.robot.reading import preset_names, read_description
@@ -71,6 +71,8 @@ class Robot:
 
     def __post_init__(self) -> None:
         description = self.description
+        if not isinstance(description, Description):
+            raise InputError("description", f"must be a checked one, not {shown(description)}; use vertebra.load")
         joints = joint_table(description)
         links = link_table(description, joints)
         cables = cable_table(description)
@@ -183,7 +185,11 @@ class Robot:
         )
 
 
-def load(source: str | Path | Mapping[str, Any] | Robot) -> Robot:
+RobotLike: TypeAlias = Robot | str | Path | Mapping[str, Any]
+"""What calls take for a robot: a `Robot`, or what `load` makes one from."""
+
+
+def load(source: RobotLike) -> Robot:
     """A robot from a preset name, the path of a robot file (YAML or JSON), or a mapping.
 
     Raises `DescriptionError` that lists every wrong field.

@@ -8,11 +8,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vertebra.errors import InputError
+from vertebra.errors import InputError, shown
 from vertebra.mechanics.kernels.sensor_intake import (
     ACCEPTED,
     ANGLES,
+    BABBLING,
     MATRIX,
+    OUTLIER,
     QUATERNION,
     UNKNOWN_RATE,
     bring_to,
@@ -21,8 +23,8 @@ from vertebra.mechanics.kernels.sensor_intake import (
     take_rate,
 )
 from vertebra.mechanics.layout import FACTOR_WIDTH, SENSOR
-from vertebra.robot.arguments import numbers, positive, require_robot, vector
-from vertebra.robot.robot import Robot
+from vertebra.robot.arguments import as_robot, flag, instance, number, numbers, positive, vector, whole, word
+from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import Floats, Table
 from vertebra.sensing.calibration.calibration import Calibration
 from vertebra.sensing.pairwise import pairwise_fit, paper_fit, require_universal
@@ -86,10 +88,7 @@ def twist_sigma(robot: Robot, twist: float | None) -> float:
     """Standard deviation of a joint's twist, rad; 0 for stiff."""
     if twist is None:
         return robot.sensor_twist
-    value = numbers("twist", twist, "rad")
-    if value.shape != () or not 0.0 <= value <= np.pi / 2:
-        raise InputError("twist", f"must be one angle from 0 (stiff) to {np.pi / 2:.4g} rad, not {twist!r}")
-    return float(value)
+    return number("twist", twist, "rad, 0 for stiff", 0.0, np.pi / 2)
 
 
 # The table that an estimator keeps of its sensors, with their calibration.
@@ -101,7 +100,7 @@ def sensor_table(robot: Robot, noise: Floats, calibration: Calibration | None) -
     table["link"], table["noise"] = robot.sensor_links, noise
     table["rotation"] = table["mount"] = np.eye(3)
     table["heading_cos"] = table["heading_trust"] = 1.0
-    table["time"] = table["rate_time"] = -math.inf
+    table["time"] = table["rate_time"] = table["doubted_time"] = -math.inf
     if calibration is not None:
         _calibrate(table, robot, calibration)
     return table
@@ -148,6 +147,10 @@ DISTURBED_TRUST = 1e-2
 """Factor on the information of a heading that its node calls disturbed."""
 BRIDGED = 0.25
 """Standard deviation of the bend of a joint that the sensors do not determine, as a share of its limit; assumed."""
+SHARED_FOR = 1.0
+"""s for which a sensor is not used after different answers came under its number."""
+SHARED_TRUST = 1e-6
+"""Factor on the information of its heading then."""
 UNSETTLED_TRUST = 0.1
 """Factor on the information of a tilt that its node calls unsettled."""
 
@@ -163,7 +166,7 @@ class ShapeEstimator:
 
     def __init__(
         self,
-        robot: Robot,
+        robot: RobotLike,
         method: Method = "chain",
         *,
         base: ArrayLike | None = None,
@@ -179,20 +182,22 @@ class ShapeEstimator:
         samples to one time and to smooth tilts. `gate`: beyond this many standard deviations a sample loses weight.
         `stale_after` in s.
         """
-        require_robot(robot)
-        if method not in METHODS:
-            raise InputError("method", f"must be {', '.join(METHODS)}, not {method!r}")
+        robot = as_robot(robot)
+        word("method", method, METHODS)
         if method == "paper":
             require_universal(robot)
         self.robot, self.method = robot, method
-        self.gyro = bool(gyro)
+        self.gyro = flag("gyro", gyro)
         self.gate, self.stale_after = positive("gate", gate), positive("stale_after", stale_after)
         self.twist = twist_sigma(robot, twist)
         self._known_base = known_base(base)
         self._noise = sensor_noise(robot, noise)
         self._rows = {int(link): row for row, link in enumerate(robot.sensor_links)}
+        if calibration is not None:
+            instance("calibration", calibration, Calibration, "such as vertebra.sensing.load_calibration reads")
         self._table = sensor_table(robot, self._noise, calibration)
         self._faulty = np.zeros(len(self._table), dtype=bool)
+        self._refused, self._shared_until = np.full((2, len(self._table)), -math.inf)
         self._fit, self._scratch = ChainScratch(robot), np.empty((2, 3, 3))
         self._angles, self._twists = np.zeros(robot.freedoms), np.zeros(len(robot.joints))
         self._base = np.eye(3) if self._known_base is None else self._known_base
@@ -223,21 +228,26 @@ class ShapeEstimator:
         row = self._row(sensor)
         form, values = read_orientation(orientation)
         instant = _instant(time)
-        if gyro is not None:
-            take_rate(self._table, row, vector("gyro", gyro, "rad/s"), instant)
-        return self.file(row, form, values, instant, disturbed, unsettled) == ACCEPTED
+        disturbed, unsettled = flag("disturbed", disturbed), flag("unsettled", unsettled)
+        rate = None if gyro is None else vector("gyro", gyro, "rad/s")
+        if rate is not None:
+            take_rate(self._table, row, rate, instant)
+        return self._file(row, form, values, instant, disturbed, unsettled) == ACCEPTED
 
     def update_gyro(self, sensor: int, rate: ArrayLike, time: float) -> bool:
         """File an angular velocity (3,) rad/s in the axes of the sensor on link `sensor`; False for an old one."""
-        return self.file_rate(self._row(sensor), vector("rate", rate, "rad/s"), _instant(time))
+        return self._file_rate(self._row(sensor), vector("rate", rate, "rad/s"), _instant(time))
 
-    def file(
+    def _file(
         self, row: int, form: int, values: Floats, time: float, disturbed: bool = False, unsettled: bool = False
     ) -> int:
         """`update` without checks, for the sensor in row `row`.
 
         `form` is ANGLES, QUATERNION or MATRIX; returns ACCEPTED, OLD or OUTLIER of `kernels.sensor_intake`.
         """
+        if time < self._shared_until[row]:
+            self._set_aside(row, time)
+            return OUTLIER
         tilt, heading = UNSETTLED_TRUST if unsettled else 1.0, DISTURBED_TRUST if disturbed else 1.0
         outcome: int = take_orientation(
             self._table, row, form, values, time, tilt, heading, self.gyro, self.gate, self._scratch
@@ -245,15 +255,38 @@ class ShapeEstimator:
         if outcome == ACCEPTED:
             self._faulty[row] = False
             self._news = True
+        elif outcome == OUTLIER:
+            self._refused[row] = time
         return outcome
 
-    def file_rate(self, row: int, values: Floats, time: float) -> bool:
+    def _file_rate(self, row: int, values: Floats, time: float) -> bool:
         """`update_gyro` without checks."""
         return bool(take_rate(self._table, row, values, time) == ACCEPTED)
 
     def report_fault(self, sensor: int) -> None:
         """The node reports that the sensor does not work; cleared by the next good sample."""
-        self._faulty[self._row(sensor)] = True
+        row = self._row(sensor)
+        self._faulty[row] = True
+        self._table["run"][row] = max(self._table["run"][row], 1)  # what it says next must fit what it said before
+
+    def report_conflict(self, sensor: int) -> None:
+        """Several nodes answer under this number, or one that contradicts itself: what it says now and in the next
+        second is not used, and then believed again as soon as a few samples agree."""
+        row = self._row(sensor)
+        if not self._table["samples"][row]:
+            return
+        self._shared_until[row] = self.time + SHARED_FOR
+        self._table["tilt_variance"][row], self._table["heading_trust"][row] = math.pi**2, SHARED_TRUST
+        self._set_aside(row, self.time)
+        self._news = True
+
+    def _set_aside(self, row: int, time: float) -> None:
+        """Refuse a sample unseen."""
+        table = self._table
+        table["run"][row] += BABBLING
+        table["outliers"][row] += 1
+        table["doubted_time"][row] = -math.inf  # nothing that a later sample could agree with
+        self._refused[row] = time
 
     def solve(self, time: float | None = None) -> SensedShape:
         """The shape at `time`, by default that of the newest sample; the next solve starts from it."""
@@ -272,12 +305,18 @@ class ShapeEstimator:
         """The shape at the newest sample; solved again only if samples have come since."""
         return self.solve() if self._shape is None or self._news else self._shape
 
+    def __repr__(self) -> str:
+        heard = int((self._table["samples"] > 0).sum())
+        return f"ShapeEstimator of {self.robot.name!r} by {self.method}: {heard} of {len(self._table)} sensors heard"
+
     def _row(self, sensor: int) -> int:
-        whole = isinstance(sensor, int | np.integer) and not isinstance(sensor, bool)
-        row = self._rows.get(int(sensor)) if whole else None
+        link = whole(sensor)
+        row = None if link is None else self._rows.get(link)
         if row is None:
             found = ", ".join(str(link) for link in self._rows)
-            raise InputError("sensor", f"{self.robot.name} has none on link {sensor!r}; sensors are on links {found}")
+            raise InputError(
+                "sensor", f"{self.robot.name} has none on link {shown(sensor)}; sensors are on links {found}"
+            )
         return row
 
     def _answer(self, time: float | None, q: Floats, twist: Floats, base: Floats) -> SensedShape:
@@ -344,6 +383,7 @@ class ShapeEstimator:
         tip_frame = found.frames[-1].copy()
         tip_frame[:3, 3] += found.frames[-1, :3, :3] @ robot.tip_point
         residuals, weights = found.residuals[links], found.weights[links]
+        states = self._states(time, weights)
         return SensedShape(
             robot=robot, method=self.method, time=time, angles=q.copy(), joint_twists=twist.copy(), base=base.copy(),
             frames=found.frames, platforms=platforms, tip_frame=tip_frame,
@@ -351,8 +391,8 @@ class ShapeEstimator:
             platform_covariances=found.covariances, angle_sigmas=np.sqrt(np.maximum(variances, 0.0)),
             heading_residuals=residuals[:, 2].copy(), tilt_residuals=np.hypot(residuals[:, 0], residuals[:, 1]),
             iterations=abs(found.steps), converged=found.steps > 0,
-            states=self._states(time, weights), ages=time - table["time"], samples=table["samples"].copy(),
-            outliers=table["outliers"].copy(), weights=weights,
+            states=states, ages=time - table["time"], samples=table["samples"].copy(),
+            outliers=table["outliers"].copy(), weights=weights, reasons=self._reasons(states, time),
         )  # fmt: skip
 
     def _states(self, time: float, weights: Floats) -> Integers:
@@ -361,13 +401,38 @@ class ShapeEstimator:
         states[(weights[:, 1] < 1.0) | (table["heading_trust"] < 1.0)] = SensorState.DISTURBED
         states[(weights[:, 0] < 0.1) | (table["run"] > 0)] = SensorState.OUTLIER
         states[time - table["time"] > self.stale_after] = SensorState.STALE
+        # One that is not believed talks all the same.
+        states[(table["run"] > 0) & (time - self._refused <= self.stale_after)] = SensorState.OUTLIER
         states[self._faulty] = SensorState.FAULT
         states[(table["samples"] == 0) & ~self._faulty] = SensorState.SILENT
         return states
 
+    def _reasons(self, states: Integers, time: float) -> tuple[str, ...]:
+        """Why each sensor is not ok."""
+        if not states.any():
+            return ()
+        return tuple(
+            self._reason(row, SensorState(state), time) if state else "" for row, state in enumerate(states.tolist())
+        )
+
+    def _reason(self, row: int, state: SensorState, time: float) -> str:
+        sensor = self._table[row]
+        if state == SensorState.OUTLIER:
+            if time < self._shared_until[row]:
+                return "different answers to one SYNC under its number: another node uses it, or it babbles; not used"
+            if sensor["run"]:
+                return f"its last {sensor['run']} samples jump farther than the link can have turned; not used"
+            return "its tilt contradicts the other sensors"
+        if state == SensorState.DISTURBED:
+            flagged = sensor["heading_trust"] < 1.0
+            return "its node reports a disturbance" if flagged else "its heading contradicts the other sensors"
+        if state == SensorState.STALE:
+            return f"no sample for {time - sensor['time']:.3g} s"
+        return "its node reports a fault" if state == SensorState.FAULT else "never heard"
+
 
 def shape_from_orientations(
-    robot: Robot,
+    robot: RobotLike,
     rotations: ArrayLike,
     method: Method = "chain",
     *,
@@ -381,6 +446,7 @@ def shape_from_orientations(
     `rotations` (sensors, 3, 3) turn the axes of the links to those of the world, z up; one per link unless the robot
     file says otherwise. The other arguments are those of `ShapeEstimator`.
     """
+    robot = as_robot(robot)
     estimator = ShapeEstimator(robot, method, base=base, noise=noise, twist=twist, gyro=False, gate=gate)
     measured = read_rotations("rotations", rotations)
     if len(measured) != len(robot.sensor_links):
@@ -388,7 +454,7 @@ def shape_from_orientations(
             "rotations", f"must have shape ({len(robot.sensor_links)}, 3, 3) for {robot.name}, not {measured.shape}"
         )
     for row, rotation in enumerate(measured):
-        estimator.file(row, MATRIX, np.ascontiguousarray(rotation.ravel()), 0.0)
+        estimator._file(row, MATRIX, np.ascontiguousarray(rotation.ravel()), 0.0)
     return estimator.solve()
 
 
@@ -401,7 +467,4 @@ def _moved(covariance: Floats, by: Floats) -> Floats:
 
 
 def _instant(time: float) -> float:
-    value = numbers("time", time, "s")
-    if value.shape != ():
-        raise InputError("time", "must be one number in s")
-    return float(value)
+    return number("time", time, "s")

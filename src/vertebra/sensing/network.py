@@ -11,10 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vertebra.errors import InputError
-from vertebra.mechanics.kernels.sensor_intake import ACCEPTED, OUTLIER
+from vertebra.errors import InputError, shown
+from vertebra.mechanics.kernels.sensor_intake import ACCEPTED, JUMP_RATE, OUTLIER
 from vertebra.mechanics.kernels.sensor_intake import ANGLES as ANGLE_FORM
 from vertebra.mechanics.kernels.sensor_intake import QUATERNION as QUATERNION_FORM
+from vertebra.robot.arguments import as_robot
+from vertebra.robot.robot import RobotLike
+from vertebra.robot.tables import Floats
 from vertebra.sensing.estimator import ShapeEstimator
 from vertebra.sensing.recording.raw_log import LogReader
 from vertebra.sensing.sensed_shape import Integers, SensedShape
@@ -45,13 +48,18 @@ class SensorNetwork:
     same bits as the live bus did.
     """
 
-    def __init__(self, estimator: ShapeEstimator) -> None:
-        self.estimator = estimator
+    def __init__(self, estimator: ShapeEstimator | RobotLike) -> None:
+        """`estimator`: where the samples go; a robot stands for a new estimator of it with the usual settings."""
+        if not isinstance(estimator, ShapeEstimator):
+            estimator = ShapeEstimator(as_robot(estimator, "estimator"))
+        self.estimator: ShapeEstimator = estimator
         links = estimator.robot.sensor_links
         self.counters = Counters(links)
         self.clock = SyncClock()
         self._rows = {int(link): row for row, link in enumerate(links)}
         self._orientations, self._rates = Answers(len(links), expected=True), Answers(len(links), expected=False)
+        self._answered: list[tuple[int, int, Sample, float] | None] = [None] * len(links)
+        self._conflict_times: list[tuple[float, ...]] = [()] * len(links)
         self._three, self._four = np.zeros(3), np.zeros(4)
         self._pending = False
 
@@ -62,6 +70,8 @@ class SensorNetwork:
 
     def receive(self, frame: Frame) -> SensedShape | None:
         """Process a frame; returns the shape if it completes a cycle."""
+        if not (isinstance(frame, Frame) and type(frame.id) is int and type(frame.data) is bytes):
+            raise InputError("frame", f"must be a Frame with a whole number for its id and bytes, not {shown(frame)}")
         counters = self.counters
         counters.frames += 1
         known = kind_and_node(frame.id)
@@ -117,7 +127,11 @@ class SensorNetwork:
             return None
         answers = self._rates if kind == GYRO else self._orientations
         if not answers.note(row, count, counters):
+            if kind != GYRO:
+                self._compare(row, count, kind, sample, synced - sample.age)
             return None
+        if kind != GYRO:
+            self._answered[row] = (count, kind, sample, synced - sample.age)
         if sample.status & FAULT:
             counters.faults += 1
             self.estimator.report_fault(int(counters.sensors[row]))
@@ -127,12 +141,26 @@ class SensorNetwork:
             self._file(kind, row, sample, synced - sample.age)
         return self._solve() if self._complete(count) else None
 
+    def _compare(self, row: int, count: int, kind: int, sample: Sample, time: float) -> None:
+        """Look at a second answer to one SYNC: a node may send one twice, but then both say the same."""
+        first = self._answered[row]
+        if first is None or first[0] != count:
+            return
+        apart = math.acos(min(max(float(_down(kind, sample) @ _down(first[1], first[2])), -1.0), 1.0))
+        noise = float(self.estimator.robot.sensor_noise[:2].sum())
+        if apart <= 2.0 * self.estimator.gate * noise + JUMP_RATE * abs(time - first[3]):
+            return
+        self.counters.conflicts[row] += 1
+        before, self._conflict_times[row] = self._conflict_times[row], (*self._conflict_times[row], time)[-AGREEING:]
+        if len(before) >= AGREEING - 1 and time - before[1 - AGREEING] < CONFLICT_SPAN:
+            self.estimator.report_conflict(int(self.counters.sensors[row]))
+
     def _file(self, kind: int, row: int, sample: Sample, time: float) -> None:
         estimator = self.estimator
         if kind == GYRO:
             rates = self._three
             rates[0], rates[1], rates[2] = sample.values
-            estimator.file_rate(row, rates, time)
+            estimator._file_rate(row, rates, time)
             return
         if kind == ANGLES:
             form, values = ANGLE_FORM, self._three
@@ -141,7 +169,7 @@ class SensorNetwork:
             form, values = QUATERNION_FORM, self._four
             values[0], values[1], values[2], values[3] = sample.values
         status = sample.status
-        outcome = estimator.file(row, form, values, time, bool(status & DISTURBED), bool(status & UNSETTLED))
+        outcome = estimator._file(row, form, values, time, bool(status & DISTURBED), bool(status & UNSETTLED))
         if outcome == ACCEPTED:
             self._pending = True
         elif outcome == OUTLIER:
@@ -156,6 +184,15 @@ class SensorNetwork:
             return None
         self._pending = False
         return self.estimator.solve()
+
+
+def _down(kind: int, sample: Sample) -> Floats:
+    """(3,) the world's vertical in the axes of the sensor: its tilt, whatever its heading."""
+    if kind == ANGLES:
+        roll, pitch, _ = sample.values
+        return np.array([-math.sin(pitch), math.cos(pitch) * math.sin(roll), math.cos(pitch) * math.cos(roll)])
+    w, x, y, z = sample.values
+    return np.array([2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)])
 
 
 class Update(NamedTuple):
@@ -246,9 +283,11 @@ class Counters:
     """(sensors,) answers that came after a later one; they are no longer counted as lost."""
     outliers: Integers = field(init=False)
     """(sensors,) orientations that jumped and were not used."""
+    conflicts: Integers = field(init=False)
+    """(sensors,) second answers to one SYNC that contradict the first."""
 
     def __post_init__(self) -> None:
-        for name in ("received", "lost", "duplicates", "reordered", "outliers"):
+        for name in ("received", "lost", "duplicates", "reordered", "outliers", "conflicts"):
             setattr(self, name, np.zeros(len(self.sensors), dtype=np.int64))
 
     def __repr__(self) -> str:
@@ -366,6 +405,9 @@ class SyncClock:
         self.period = period
 
 
+CONFLICT_SPAN = 1.0
+"""s within which as many contradicting answers as there must be `AGREEING` SYNCs show that a number is shared: a single
+one may be a late answer to an older SYNC."""
 PATIENCE = 25
 """SYNCs without an answer after which a sensor is no longer waited for."""
 CYCLES_REMEMBERED = 64

@@ -23,7 +23,7 @@ class SensorState(IntEnum):
     DISTURBED = 1
     """Its heading contradicts the other sensors, or its node reports a magnetic disturbance."""
     OUTLIER = 2
-    """Its last samples jump, or its tilt contradicts the other sensors."""
+    """Its last samples jump or contradict each other, or its tilt contradicts the other sensors."""
     STALE = 3
     """It has been heard, but not lately."""
     FAULT = 4
@@ -48,16 +48,21 @@ class SensorHealth(NamedTuple):
     heading_weight: float
     """1: its heading counts in full; towards 0: it contradicts the others."""
     tilt_weight: float
+    reason: str = ""
+    """Why it is not ok, in words; empty when it is, and in recordings of shapes, which keep the state alone."""
 
 
 def sensor_health(
-    links: Sequence[int], states: ArrayLike, ages: ArrayLike, samples: ArrayLike, outliers: ArrayLike, weights: Floats
-) -> tuple[SensorHealth, ...]:
+    links: Sequence[int], states: ArrayLike, ages: ArrayLike, samples: ArrayLike, outliers: ArrayLike, weights: Floats,
+    *, reasons: Sequence[str] = (),
+) -> tuple[SensorHealth, ...]:  # fmt: skip
     """One entry per sensor, from the arrays of a `SensedShape`."""
     columns = (np.asarray(column).tolist() for column in (states, ages, samples, outliers, weights))
     return tuple(
-        SensorHealth(link, SensorState(int(state)).name.lower(), age, int(count), int(jumps), heading, tilt)
-        for link, state, age, count, jumps, (tilt, heading) in zip(links, *columns, strict=True)
+        SensorHealth(link, SensorState(int(state)).name.lower(), age, int(count), int(jumps), heading, tilt, why)
+        for link, state, age, count, jumps, (tilt, heading), why in zip(
+            links, *columns, reasons or [""] * len(links), strict=True
+        )
     )
 
 
@@ -103,6 +108,8 @@ class SensedShape:
     """(sensors,) refused so far."""
     weights: Floats
     """(sensors, 2) of tilt and heading in the fit, 0 to 1."""
+    reasons: tuple[str, ...] = ()
+    """(sensors,) why a sensor is not ok, in words."""
 
     @property
     def tip(self) -> Floats:
@@ -133,8 +140,9 @@ class SensedShape:
     def health(self) -> tuple[SensorHealth, ...]:
         """One entry per sensor."""
         return sensor_health(
-            self.robot.sensor_links.tolist(), self.states, self.ages, self.samples, self.outliers, self.weights
-        )
+            self.robot.sensor_links.tolist(), self.states, self.ages, self.samples, self.outliers, self.weights,
+            reasons=self.reasons,
+        )  # fmt: skip
 
     def _in_base(self, frames: Floats) -> Floats:
         turned = frames.copy()

@@ -25,9 +25,9 @@ from vertebra.mechanics.layout import (
     WIDE_V_LOW,
 )
 from vertebra.mechanics.problem import NO_CABLES, Closure, Load, Problem, Workspace
-from vertebra.robot.arguments import positive_count, require_robot
+from vertebra.robot.arguments import as_robot, positive_count, seed_number
 from vertebra.robot.friction import Friction
-from vertebra.robot.robot import Robot
+from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import Floats
 from vertebra.statics.forward import shape_from_tensions, shapes_from_tensions
 from vertebra.statics.shape import Shape, Status
@@ -72,7 +72,7 @@ class Equilibria:
 
 
 def equilibria(
-    robot: Robot,
+    robot: RobotLike,
     tensions: ArrayLike,
     *,
     gravity: str | ArrayLike | None = None,
@@ -88,7 +88,8 @@ def equilibria(
     `starts`: how many to try besides `start` (the usual one when none is given); more find rarer shapes. The search is
     repeatable: `seed` sets the random poses. Starts times joints are ten million at most.
     """
-    require_robot(robot)
+    robot = as_robot(robot)
+    seed = seed_number("seed", seed)
     starts = positive_count("starts", starts, MOST_ANGLES // len(robot.joints))
     rules: dict[str, Any] = {"gravity": gravity, "loads": loads, "friction": friction, "closure": closure}
     own = shape_from_tensions(robot, tensions, **rules, start=start, check=False)
@@ -140,12 +141,13 @@ def joint_stiffness(problem: Problem, angles: Floats, tensions: Floats) -> tuple
     return problem.dense_stiffness(work), float(work.report[REPORT_RESIDUAL]) / scale if scale else 0.0
 
 
-def critical_tension(robot: Robot, *, gravity: str | ArrayLike | None = None, loads: Sequence[Load] = ()) -> float:
+def critical_tension(robot: RobotLike, *, gravity: str | ArrayLike | None = None, loads: Sequence[Load] = ()) -> float:
     """Common tension of all cables below which the straight robot buckles, N; 0 when it stands without cables.
 
     Raises `InputError` when equal tensions do not keep the robot straight (gravity or a load from the side, cables
     that do not balance), or no tension makes it stand.
     """
+    robot = as_robot(robot)
     low, high = stable_tensions(robot, gravity=gravity, loads=loads)
     if low == high:
         raise InputError(
@@ -155,13 +157,14 @@ def critical_tension(robot: Robot, *, gravity: str | ArrayLike | None = None, lo
 
 
 def stable_tensions(
-    robot: Robot, *, gravity: str | ArrayLike | None = None, loads: Sequence[Load] = ()
+    robot: RobotLike, *, gravity: str | ArrayLike | None = None, loads: Sequence[Load] = ()
 ) -> tuple[float, float]:
     """Range of the common tension within which the straight robot is stable, N; (0, 0) when there is none.
 
     Rolling joints stiffen under tension, so their range has no upper end; tension presses flexures together, so they
     buckle above one. The stiffness is linear in the tension. Takes time in proportion to the number of joints.
     """
+    robot = as_robot(robot)
     problem = Problem.of(robot, gravity, loads, friction=0.0)  # in a straight robot no cable is bent: no friction
     straight = np.zeros(len(robot.joints))
     arms = measure(robot, straight).first

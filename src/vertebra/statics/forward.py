@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vertebra.errors import InputError, Unstable
+from vertebra.errors import InputError, Unstable, shown
 from vertebra.mechanics.compiled import run_pieces, thread_count
 from vertebra.mechanics.kernels.describe import find_shapes
 from vertebra.mechanics.kernels.newton import SETTLED, STALLED, find_shape, inspect_pose
@@ -24,9 +24,9 @@ from vertebra.mechanics.layout import (
     REPORT_WIDTH,
 )
 from vertebra.mechanics.problem import NO_CABLES, Closure, Load, Problem, require_pull
-from vertebra.robot.arguments import axial_stiffness, numbers
+from vertebra.robot.arguments import as_robot, axial_stiffness, flag, function, numbers, whole
 from vertebra.robot.friction import Friction, FrictionLaw
-from vertebra.robot.robot import Robot
+from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import Floats
 from vertebra.statics.shape import Shape, Status, build_shape
 
@@ -35,7 +35,7 @@ CHUNK = 256
 
 
 def shape_from_tensions(
-    robot: Robot,
+    robot: RobotLike,
     tensions: ArrayLike,
     *,
     gravity: str | ArrayLike | None = None,
@@ -57,6 +57,8 @@ def shape_from_tensions(
     With `check` a solve that fails raises `NoEquilibrium`, `OutOfRange` or `Unstable`, each with the `result`; without,
     the result says so itself.
     """
+    robot = as_robot(robot)
+    check = flag("check", check)
     problem = Problem.of(robot, gravity, loads, friction, closure)
     pull = problem.tensions(tensions)
     use_start, q = problem.start(start)
@@ -113,6 +115,10 @@ class Shapes:
 
     def shape(self, row: int) -> Shape:
         """Everything about one row, with the same bits as a solve of its own."""
+        index = whole(row)
+        if index is None or not -len(self) <= index < len(self):
+            raise InputError("row", f"must be from 0 to {len(self) - 1}, or -1 for the last, not {shown(row)}")
+        row = index
         problem = Problem.of(self.robot, self.gravity, self.loads, self.friction or 0.0, self.closure)
         pull, q, work = self.tensions[row].copy(), self.angles[row].copy(), problem.workspace()
         inspect_pose(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
@@ -127,7 +133,7 @@ class Shapes:
 
 
 def shapes_from_tensions(
-    robot: Robot,
+    robot: RobotLike,
     tensions: ArrayLike,
     *,
     gravity: str | ArrayLike | None = None,
@@ -144,6 +150,9 @@ def shapes_from_tensions(
     `start`: (n,) or (N, n) rad. `threads`: default all cores. `progress(done, N)` is called from this thread as rows
     are solved. Rows that fail say so in `status`; with `check` the first of them raises its error.
     """
+    robot = as_robot(robot)
+    check = flag("check", check)
+    function("progress", progress, "done", "total")
     problem = Problem.of(robot, gravity, loads, friction, closure)
     n, c = len(robot.joints), len(robot.cables)
     pull = tension_rows(robot, tensions)
@@ -213,7 +222,7 @@ def _collect(
 
 
 def shape_from_lengths(
-    robot: Robot,
+    robot: RobotLike,
     lengths: ArrayLike | None = None,
     *,
     shortenings: ArrayLike | None = None,
@@ -236,6 +245,8 @@ def shape_from_lengths(
     Cables are never inextensible: most robots have more of them than the joints need, so that exact lengths would
     leave no equilibrium, or tensions that nothing determines.
     """
+    robot = as_robot(robot)
+    check = flag("check", check)
     problem = Problem.of(robot, gravity, loads, friction, closure)
     rest = rest_lengths(robot, lengths, shortenings)
     rate = cable_rates(robot, rest, stiffness_EA)

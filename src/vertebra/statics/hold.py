@@ -14,9 +14,9 @@ from vertebra.mechanics.kernels.newton import SETTLED, STALLED, inspect_pose
 from vertebra.mechanics.kinematics import measure
 from vertebra.mechanics.layout import REPORT_SCALE, STATE_TAU
 from vertebra.mechanics.problem import NO_CABLES, Closure, Load, Problem
-from vertebra.robot.arguments import coordinates, positive, tension_bounds
+from vertebra.robot.arguments import as_robot, coordinates, flag, positive, tension_bounds, word
 from vertebra.robot.friction import Friction
-from vertebra.robot.robot import Robot
+from vertebra.robot.robot import RobotLike
 from vertebra.robot.tables import Floats
 from vertebra.statics.shape import Shape, build_shape, limit_passed
 
@@ -47,7 +47,7 @@ class HoldingTensions:
 
 
 def tensions_for_shape(
-    robot: Robot,
+    robot: RobotLike,
     angles: ArrayLike,
     *,
     gravity: str | ArrayLike | None = None,
@@ -71,12 +71,13 @@ def tensions_for_shape(
     With `check`, raises `Infeasible` naming the joint farthest from balance, `Unstable`, or `OutOfRange` for an angle
     past its limit, each with the `result`.
     """
+    robot = as_robot(robot)
+    check = flag("check", check)
     problem = Problem.of(robot, gravity, loads, friction, closure)
     q = coordinates(robot, angles).copy()
     low, high = tension_bounds(robot, lower, upper)
     tolerance = positive("tolerance", tolerance)
-    if minimise not in ("norm", "sum"):
-        raise InputError("minimise", f"must be norm or sum, not {minimise!r}")
+    word("minimise", minimise, ("norm", "sum"))
     if not (np.abs(q) < np.pi).all():
         row = int(np.argmin(np.abs(q) < np.pi))
         raise InputError("angles", f"joint {row + 1} is at {q[row]:.6g} rad; must be finite and within +-pi")

@@ -25,9 +25,9 @@ from vertebra.mechanics.problem import (
     load_table,
     load_tuple,
 )
-from vertebra.robot.arguments import gravity_vector, positive_count
+from vertebra.robot.arguments import as_robot, flag, gravity_vector, positive_count
 from vertebra.robot.friction import Friction
-from vertebra.robot.robot import Robot
+from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import Floats
 from vertebra.statics.forward import cable_rates, rest_lengths, tension_rows
 from vertebra.statics.shape import Shape, Status, build_shape
@@ -127,13 +127,14 @@ class ShapePath:
 
     def __init__(
         self,
-        robot: Robot,
+        robot: RobotLike,
         *,
         gravity: str | ArrayLike | None = None,
         loads: Sequence[Load] = (),
         friction: Friction | None = None,
         closure: Closure = "virtual-work",
     ) -> None:
+        robot = as_robot(robot)
         self._problem = Problem.of(robot, gravity, loads, friction, closure)
         self._history = np.empty((HISTORY_PLANES, len(robot.cables), len(robot.joints)))
         self._scratch: dict[tuple[bool, int], Workspace] = {}
@@ -255,6 +256,7 @@ class ShapePath:
         The step is committed when it is solved, else the path stays where it was: with `check` a typed error says why,
         without, the shape does.
         """
+        check = flag("check", check)
         if tensions is not None and (lengths is not None or shortenings is not None):
             raise InputError("tensions", "give tensions, lengths or shortenings, one of them")
         by_length, state = tensions is None, self._state

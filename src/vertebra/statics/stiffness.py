@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from vertebra.errors import InputError
 from vertebra.mechanics.problem import Closure, Load, Problem
-from vertebra.robot.arguments import numbers
+from vertebra.robot.arguments import as_robot, numbers
 from vertebra.robot.friction import Friction
-from vertebra.robot.robot import Robot
+from vertebra.robot.robot import RobotLike
 from vertebra.robot.tables import Floats
 from vertebra.statics.forward import Shapes, shapes_from_tensions
 from vertebra.statics.shape import principal_stiffnesses
@@ -40,7 +40,7 @@ class StiffnessCurve:
 
 
 def stiffness_curve(
-    robot: Robot,
+    robot: RobotLike,
     common: ArrayLike,
     *,
     extra: ArrayLike | None = None,
@@ -54,6 +54,7 @@ def stiffness_curve(
 
     A standing robot that has buckled shows the stiffness of its bent shape.
     """
+    robot = as_robot(robot)
     Problem.of(robot, gravity, loads, friction, closure)  # refuses a wrong robot before its cables are counted
     tensions = numbers("common", common, "N")
     if tensions.ndim != 1 or len(tensions) == 0:

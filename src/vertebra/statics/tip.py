@@ -19,9 +19,9 @@ from vertebra.mechanics.kernels.newton import SETTLED, all_in_range
 from vertebra.mechanics.kernels.sweep import NONE
 from vertebra.mechanics.layout import REPORT_LOCKED, REPORT_WEAK
 from vertebra.mechanics.problem import NO_CABLES, Closure, Load, Problem
-from vertebra.robot.arguments import positive, tension_bounds, vector
+from vertebra.robot.arguments import as_robot, flag, positive, tension_bounds, vector
 from vertebra.robot.friction import Friction
-from vertebra.robot.robot import Robot
+from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import Floats
 from vertebra.statics.forward import shape_from_tensions, shapes_from_tensions
 from vertebra.statics.path import ShapePath
@@ -150,7 +150,7 @@ class _Tip:
 
 
 def tensions_for_tip(
-    robot: Robot,
+    robot: RobotLike,
     position: ArrayLike,
     *,
     stiffness: tuple[ArrayLike, float] | None = None,
@@ -180,6 +180,8 @@ def tensions_for_tip(
 
     With `check`, raises `Infeasible` with the closest answer as `result` when the tip does not get there.
     """
+    robot = as_robot(robot)
+    check = flag("check", check)
     if path is None:
         problem = Problem.of(robot, gravity, loads, friction, closure)
     else:
@@ -261,7 +263,7 @@ def _goal(robot: Robot, position: ArrayLike, stiffness: tuple[ArrayLike, float] 
         return _Goal(place, robot.length, None, 0.0)
     try:
         direction, wanted = stiffness
-    except (TypeError, ValueError):
+    except Exception:  # an object may raise anything when it is taken apart
         raise InputError("stiffness", "must be a direction and a stiffness: ((0, 0, 1), 20.0) in N/m") from None
     along, value = vector("stiffness direction", direction, "any unit"), positive("stiffness", wanted)
     if not along.any():

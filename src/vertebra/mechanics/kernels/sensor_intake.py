@@ -20,11 +20,18 @@ JUMP_RATE = 10.0
 SAME_SAMPLE = 2e-4
 """s: a node that answers two SYNCs with one sample gives two ages, each rounded to 0.1 ms."""
 MOST_REFUSED = 5
-"""Samples in a row that are refused before the sensor is believed again: then it was the past that was wrong."""
+"""Samples in a row that are refused although they agree with each other, before the sensor is believed anew: then it
+was the past that was wrong."""
+LONGEST_RECORD = 1000
+"""More than that many accepted samples count no more against samples that contradict them."""
+BABBLING = 2
+"""Refused samples in a row from which on a sensor is believed only when its samples agree with each other."""
 FRESH_RATE = 0.15
 """s: a rate this far from a sample may carry it to another time."""
 LONGEST_CARRY = 0.15
 """s: how far a rate carries an orientation."""
+LONGEST_GUESS = 0.03
+"""s: how long after a refused sample the record still tells, without a gyro, whether the next one is good."""
 GYRO_ERROR = 0.01
 """rad/s, standard deviation of a rate: noise, and what calibration leaves of the bias."""
 GYRO_SCALE_ERROR = 0.02
@@ -51,30 +58,64 @@ def take_orientation(table, row, form, values, time, tilt_trust, heading_trust, 
         return OLD
     measured, carried = scratch[0], scratch[1]
     read_rotation(sensor, form, values, measured)
-    elapsed = time - sensor.time
-    smoothed = False
-    if sensor.samples > 0 and sensor.run < MOST_REFUSED and elapsed <= LONGEST_CARRY:
-        copy_rotation(sensor.rotation, carried)
-        drift, motion = 0.0, JUMP_RATE * elapsed
-        smoothed = use_rates and knows_rate(sensor, time)
+    known, elapsed = use_rates and knows_rate(sensor, time), time - sensor.time
+    recent = elapsed <= (LONGEST_CARRY if known or sensor.run == 0 else LONGEST_GUESS)
+    doubtful, smoothed = sensor.run >= BABBLING or (sensor.run > 0 and not recent), False
+    if not doubtful and sensor.samples > 0 and recent:
+        drift, doubtful = carry_and_compare(sensor, sensor.rotation, sensor.time, measured, time, known, gate, carried)
+        smoothed = known and not doubtful
         if smoothed:
-            turn_in_place(world_turn(sensor, sensor.time, time), carried)
-            drift, motion = rate_error(sensor) * elapsed, 0.0
-        x, y, z = tilt_and_heading(carried, measured)
-        if tilt_jumps(sensor, x, y, drift, motion, gate):
+            x, y, z = tilt_and_heading(carried, measured)
+            smooth_tilt(sensor, x, y, z, drift, tilt_trust, carried)
+            copy_rotation(carried, sensor.rotation)
+    if doubtful:
+        if not believed_anew(sensor, measured, time, known, gate, carried):
+            copy_rotation(measured, sensor.doubted)
+            sensor.doubted_time = time
             sensor.outliers += 1
             sensor.run += 1
             return OUTLIER
-        if smoothed:
-            smooth_tilt(sensor, x, y, z, drift, tilt_trust, carried)
-            copy_rotation(carried, sensor.rotation)
+        sensor.record = 0
     if not smoothed:
         copy_rotation(measured, sensor.rotation)
         for k in range(2):
             sensor.tilt_variance[k] = sensor.noise[k] * sensor.noise[k] / tilt_trust
     sensor.time, sensor.run, sensor.heading_trust = time, 0, heading_trust
     sensor.samples += 1
+    sensor.record = min(sensor.record + 1, LONGEST_RECORD)
     return ACCEPTED
+
+
+@inner
+def believed_anew(sensor, measured, time, known, gate, carried):
+    """Whether a sample that contradicts the record is the last of enough that agree with each other.
+
+    They outweigh a record that is no longer than they are. A few are enough where they begin at an orientation that
+    the link can have turned to since the record ended: then it moved while others were refused.
+    """
+    elapsed = time - sensor.doubted_time
+    if sensor.run > 0 and SAME_SAMPLE < elapsed <= LONGEST_CARRY:
+        _, apart = carry_and_compare(sensor, sensor.doubted, sensor.doubted_time, measured, time, known, gate, carried)
+        if not apart:
+            sensor.agreed += 1
+            return sensor.agreed > sensor.needed
+    _, jumps = carry_and_compare(sensor, sensor.rotation, sensor.time, measured, time, False, gate, carried)
+    sensor.agreed, sensor.needed = 1, max(MOST_REFUSED, sensor.record) if jumps else MOST_REFUSED
+    return False
+
+
+@inner
+def carry_and_compare(sensor, rotation, start, measured, time, by_rate, gate, carried):
+    """Carry an orientation of the link to `time`, by its gyro or as it is; how far the gyro may be off, rad, and
+    whether the measured tilt is farther away than noise and motion explain."""
+    copy_rotation(rotation, carried)
+    elapsed = time - start
+    drift, motion = 0.0, JUMP_RATE * elapsed
+    if by_rate:
+        turn_in_place(world_turn(sensor, rotation, start, time), carried)
+        drift, motion = rate_error(sensor) * elapsed, 0.0
+    x, y, _ = tilt_and_heading(carried, measured)
+    return drift, tilt_jumps(sensor, x, y, drift, motion, gate)
 
 
 @inner
@@ -145,9 +186,10 @@ def rate_error(sensor):
 
 
 @inner
-def world_turn(sensor, start, end):
-    """Rotation vector in world axes by which the link turns from one time to another, by the trend of its rates."""
-    r, w, slope = sensor.rotation, sensor.rate, sensor.rate_slope
+def world_turn(sensor, r, start, end):
+    """Rotation vector in world axes by which a link of orientation r turns from one time to another, by the trend of
+    its rates."""
+    w, slope = sensor.rate, sensor.rate_slope
     middle, elapsed = 0.5 * (start + end) - sensor.rate_time, end - start
     x, y, z = (
         elapsed * (w[0] + middle * slope[0]),
@@ -163,12 +205,14 @@ def world_turn(sensor, start, end):
 
 @kernel
 def take_rate(table, row, values, time):
-    """File an angular velocity of sensor `row`, sensor axes, rad/s."""
+    """File an angular velocity of sensor `row`, sensor axes, rad/s; no link turns as fast as some garbage says."""
     sensor = table[row]
     if not time > sensor.rate_time + SAME_SAMPLE:
         return OLD
     mount, bias = sensor.mount, sensor.bias
     x, y, z = values[0] - bias[0], values[1] - bias[1], values[2] - bias[2]
+    if x * x + y * y + z * z > JUMP_RATE * JUMP_RATE:
+        return OUTLIER
     elapsed = time - sensor.rate_time
     sensor.has_trend = 1 if elapsed < FRESH_RATE else 0
     for i in range(3):
@@ -190,15 +234,15 @@ def bring_to(time, table, use_rates, stale_after, measured, information):
         information[i, 0] = information[i, 1] = information[i, 2] = 0.0
     for row in range(table.shape[0]):
         sensor = table[row]
-        if sensor.samples == 0:
-            continue
+        if sensor.samples == 0 or (sensor.run > 0 and sensor.record < BABBLING):
+            continue  # nothing said, or as much against it as for it
         link = sensor.link
         copy_rotation(sensor.rotation, measured[link])
         elapsed = time - sensor.time
         drift = UNKNOWN_RATE * abs(elapsed)
-        if use_rates and knows_rate(sensor, sensor.time):
+        if use_rates and knows_rate(sensor, sensor.time) and sensor.run == 0:
             carry = min(max(elapsed, -LONGEST_CARRY), LONGEST_CARRY)
-            turn_in_place(world_turn(sensor, sensor.time, sensor.time + carry), measured[link])
+            turn_in_place(world_turn(sensor, sensor.rotation, sensor.time, sensor.time + carry), measured[link])
             far = abs(carry)
             drift = UNKNOWN_RATE * (abs(elapsed) - far) + rate_error(sensor) * far
             drift += (UNKNOWN_JERK * far / 6.0 if sensor.has_trend else 0.5 * UNKNOWN_ACCELERATION) * far * far

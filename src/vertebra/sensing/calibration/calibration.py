@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vertebra.errors import DescriptionError, InputError, Problem
+from vertebra.errors import DescriptionError, InputError, Problem, shown
 from vertebra.files import read_start, write_file
+from vertebra.robot.arguments import as_robot, floats, numbers
 from vertebra.robot.reading import MAX_BYTES, parse_json, parse_yaml, yaml_text
-from vertebra.robot.robot import Robot
+from vertebra.robot.robot import RobotLike
 from vertebra.robot.tables import Floats
 from vertebra.sensing import so3
 from vertebra.sensing.wire.can import MOST_SENSORS
@@ -58,22 +59,39 @@ class Calibration:
     """How well the data fit: numbers by name with unit."""
 
     def __post_init__(self) -> None:
-        m = len(self.sensors)
+        sensors = numbers("sensors", self.sensors, "links")
+        if sensors.ndim != 1 or not ((sensors >= 0) & (sensors == sensors.round())).all():
+            raise InputError("sensors", f"must be numbers of links, not {shown(self.sensors)}")
+        m = len(sensors)
         shapes = {
             "sensors": (m,), "mounts": (m, 3, 3), "headings": (m,), "gyro_biases": (m, 3),
             "mount_sigmas": (m, 3), "heading_sigmas": (m,), "gyro_bias_sigmas": (m, 3),
         }  # fmt: skip
         for name, shape in shapes.items():
-            kind = np.int64 if name == "sensors" else np.float64
-            value = np.array(getattr(self, name), dtype=kind).reshape(shape)
+            given = getattr(self, name)
+            value: NDArray[Any] = (floats if "sigma" in name else numbers)(name, given, "rad, rad/s")
+            if value.size != math.prod(shape) or ("sigma" in name and not (value >= 0.0).all()):
+                raise InputError(name, f"must have shape {shape}, sigmas of 0 or more, not {shown(given)}")
+            value = value.reshape(shape) if name != "sensors" else value.astype(np.int64)
             value.flags.writeable = False
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "quality", MappingProxyType(dict(self.quality)))
+        for name in ("robot", "date"):
+            if not isinstance(getattr(self, name), str):
+                raise InputError(name, f"must be a text, not {shown(getattr(self, name))}")
+        poses, quality = self.poses, self.quality
+        if not isinstance(poses, tuple | list) or not all(isinstance(pose, str) for pose in poses):
+            raise InputError("poses", f"must be texts, not {shown(poses)}")
+        if not isinstance(quality, Mapping) or not all(isinstance(name, str) for name in quality):
+            raise InputError("quality", f"must be numbers by name, not {shown(quality)}")
+        kept = {name: float(numbers("quality", value, name)) for name, value in quality.items()}
+        object.__setattr__(self, "poses", tuple(poses))
+        object.__setattr__(self, "quality", MappingProxyType(kept))
         object.__setattr__(self, "date", self.date or datetime.now(UTC).isoformat(timespec="seconds"))
 
     @classmethod
-    def identity(cls, robot: Robot) -> Calibration:
+    def identity(cls, robot: RobotLike) -> Calibration:
         """That of perfect sensors: nothing was determined, nothing is corrected."""
+        robot = as_robot(robot)
         m = len(robot.sensor_links)
         blind = np.full((m, 3), np.inf)
         return cls(
@@ -83,15 +101,20 @@ class Calibration:
 
     def save(self, path: str | Path) -> None:
         """Write a file for `load_calibration` and for people: .yaml, .yml or .json."""
+        if not isinstance(path, str | Path) or Path(path).suffix.lower() not in SUFFIXES:
+            raise InputError(
+                "path", f"must be the name of a file that ends in {', '.join(SUFFIXES)}, not {shown(path)}"
+            )
         path = Path(path)
-        if path.suffix.lower() not in SUFFIXES:
-            raise InputError("path", f"{path}: the name must end in {', '.join(SUFFIXES)}")
         record = calibration_record(self)
         if path.suffix.lower() == ".json":
             text = json.dumps(record, indent=2, allow_nan=False) + "\n"
         else:
             text = HEADER + yaml_text(record, width=120)
-        write_file(path, text)
+        try:
+            write_file(path, text)
+        except (OSError, ValueError) as error:
+            raise InputError("path", f"{path} cannot be written: {error}") from None
 
     def __repr__(self) -> str:
         turns = np.degrees(np.arccos(np.clip((np.trace(self.mounts, axis1=1, axis2=2) - 1.0) / 2.0, -1.0, 1.0)))
