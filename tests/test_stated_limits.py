@@ -32,8 +32,8 @@ def path() -> vb.ShapePath:
 
 
 TOO_MUCH: dict[str, tuple[str, str, Callable[[], Any]]] = {
-    "directions of a grid": ("count", "1,000,000 or less", lambda: sphere_grid(BILLION)),
-    "directions of a map": ("directions", "1,000,000 or less", lambda: vb.payload_map(*LOCKED, BILLION)),
+    "directions of a grid": ("count", "from 1 to 1,000,000,", lambda: sphere_grid(BILLION)),
+    "directions of a map": ("directions", "from 1 to 1,000,000,", lambda: vb.payload_map(*LOCKED, BILLION)),
     "cells of a map": (
         "directions",
         "cells, more than 20,000,000",
@@ -45,11 +45,11 @@ TOO_MUCH: dict[str, tuple[str, str, Callable[[], Any]]] = {
         lambda: vb.payload_map(*LOCKED, 100_000, links=[-1] * 300),
     ),
     "links without end": ("links", "more than 10,000", lambda: vb.payload_map(*LOCKED, 5, links=repeat(-1))),
-    "starts": ("starts", "or less", lambda: vb.equilibria(ROLLING, [5.0] * 4, starts=BILLION)),
-    "substeps of a step": ("substeps", "1,000,000 or less", lambda: path().step([5.0] * 4, substeps=BILLION)),
-    "substeps of a walk": ("substeps", "500,000 or less", lambda: path().follow([[5.0] * 4] * 2, substeps=BILLION)),
+    "starts": ("starts", "from 1 to", lambda: vb.equilibria(ROLLING, [5.0] * 4, starts=BILLION)),
+    "substeps of a step": ("substeps", "from 1 to 1,000,000,", lambda: path().step([5.0] * 4, substeps=BILLION)),
+    "substeps of a walk": ("substeps", "from 1 to 500,000,", lambda: path().follow([[5.0] * 4] * 2, substeps=BILLION)),
     "steps": ("dt", "longer step", lambda: vb.simulate(ARM, [20.0] * 4, duration=1e6, dt=1e-6)),
-    "steps beyond count": ("dt", "longer step", lambda: vb.simulate(ARM, [20.0] * 4, duration=1e12, dt=1e-300)),
+    "steps beyond count": ("dt", "longer step", lambda: vb.simulate(ARM, [20.0] * 4, duration=1e12, dt=1e-50)),
     "rows": ("every", "keep every 2th", lambda: vb.simulate(ARM, [20.0] * 4, duration=1e4, dt=1e-3)),
     "numbers": (
         "every",
@@ -63,10 +63,10 @@ TOO_MUCH: dict[str, tuple[str, str, Callable[[], Any]]] = {
     ),
     "repeats of a rig": (
         "repeats",
-        "10,000 or less",
+        "from 1 to 10,000,",
         lambda: simulate_rig(vb.FrictionLaw.constant(0.1), repeats=BILLION),
     ),
-    "repeats of slips": ("repeats", "10,000 or less", lambda: simulate_slips(SNAKE, repeats=BILLION)),
+    "repeats of slips": ("repeats", "from 1 to 10,000,", lambda: simulate_slips(SNAKE, repeats=BILLION)),
 }
 
 

@@ -5,89 +5,77 @@ Nobody has to: what a call needs is compiled when it is first made.
 
 from __future__ import annotations
 
-import multiprocessing
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
 
-import numpy as np
-
-from vertebra.dynamics.allocation import allocate_tensions
-from vertebra.dynamics.equations_of_motion import forward_dynamics, inverse_dynamics, mass_matrix
-from vertebra.dynamics.simulate import simulate
+import vertebra as vb
 from vertebra.errors import InputError
-from vertebra.locked.best import best_tensions
-from vertebra.locked.map import payload_map
-from vertebra.locked.payload import payload
-from vertebra.mechanics import compiled
-from vertebra.mechanics.kinematics import Pose
-from vertebra.papers.hu2023.literal import literal_robot, literal_shape
-from vertebra.robot.robot import load
-from vertebra.sensing.estimator import ShapeEstimator
-from vertebra.statics.forward import shape_from_lengths, shape_from_tensions, shapes_from_tensions
-from vertebra.statics.path import ShapePath
-from vertebra.statics.tip import tensions_for_tip
 
 PULL = [2.0, 2.0, 2.0, 2.0]
+UPRIGHT = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 
 
 def _kinematics() -> None:
-    robot = load("hu2023-prototype")
-    pose = Pose(robot, np.zeros(robot.freedoms))
+    robot = vb.load("hu2023-prototype")
+    pose = vb.Pose(robot, [0.0] * robot.freedoms)
     pose.jacobian(), pose.masses
 
 
 def _statics() -> None:
-    robot = load("hu2023-prototype")
-    shape = shape_from_tensions(robot, PULL)
-    shapes_from_tensions(robot, [PULL]).shape(0)
-    shape_from_lengths(robot, shape.lengths, stiffness_EA=1e4, check=False)
-    tensions_for_tip(robot, shape.tip, check=False)
+    robot = vb.load("hu2023-prototype")
+    shape = vb.shape_from_tensions(robot, PULL)
+    shape.tension_margin()
+    vb.shape_from_tensions(robot, PULL, loads=[vb.Load(moment=(1e-3, 0.0, 0.0))]).tension_margin()  # has no energy
+    vb.shapes_from_tensions(robot, [PULL]).shape(0)
+    vb.shape_from_lengths(robot, shape.lengths, stiffness_EA=1e4, check=False)
+    vb.tensions_for_tip(robot, shape.tip, check=False)
 
 
 def _friction() -> None:
-    robot, pull = load("yang2023-a"), [8.0, 8.0, 6.0, 6.0]
-    path = ShapePath(robot)
+    robot, pull = vb.load("yang2023-a"), [8.0, 8.0, 6.0, 6.0]
+    path = vb.ShapePath(robot)
     path.step(pull)
     path.follow([pull])
-    shapes_from_tensions(robot, [pull]).shape(0)
-    tensions_for_tip(robot, path.step(pull).tip, path=path, check=False)
+    vb.shapes_from_tensions(robot, [pull]).shape(0)
+    vb.tensions_for_tip(robot, path.step(pull).tip, path=path, check=False)
 
 
 def _payload() -> None:
-    snake = load("cai2023")
-    payload_map(snake, 0.0, 0.0, 35.0, directions=1)
-    payload(snake, 0.0, 0.0, 35.0, (0.0, -1.0, 0.0))
-    best_tensions(snake, (0.0, 0.0), (0.0, -1.0, 0.0), (30.0, 35.0))
+    snake = vb.load("cai2023")
+    vb.payload_map(snake, 0.0, 0.0, 35.0, directions=1)
+    vb.payload(snake, 0.0, 0.0, 35.0, (0.0, -1.0, 0.0))
+    vb.best_tensions(snake, (0.0, 0.0), (0.0, -1.0, 0.0), (30.0, 35.0))
 
 
 def _dynamics() -> None:
-    chain, rest = load("dantuono2023"), np.zeros(6)
-    inverse_dynamics(chain, rest, rest, rest)
-    mass_matrix(chain, rest)
-    forward_dynamics(chain, rest, rest, tau=rest)
+    chain, rest = vb.load("dantuono2023"), [0.0] * 6
+    vb.inverse_dynamics(chain, rest, rest, rest)
+    vb.mass_matrix(chain, rest)
+    vb.forward_dynamics(chain, rest, rest, tau=rest)
 
 
 def _simulation() -> None:
-    simulate(load("dantuono2023"), 20.0 * np.ones(4), duration=1e-3)
+    vb.simulate(vb.load("dantuono2023"), [20.0] * 4, duration=1e-3)
 
 
 def _tensions() -> None:
-    chain, rest = load("dantuono2023"), np.zeros(6)
+    chain, rest = vb.load("dantuono2023"), [0.0] * 6
     for method in ("shared", "per_link", "project"):
-        allocate_tensions(chain, rest, method=method)
+        vb.allocate_tensions(chain, rest, method=method)
 
 
 def _sensing() -> None:
-    modules = load("lapusan2022")
-    for estimator in (ShapeEstimator(modules), ShapeEstimator(modules, "pairwise")):
+    modules = vb.load("lapusan2022")
+    for estimator in (vb.ShapeEstimator(modules), vb.ShapeEstimator(modules, "pairwise")):
         for sensor in (0, 4):  # a gap, so that all of the pairwise method is called
-            estimator.update(sensor, np.eye(3), 0.0, gyro=np.zeros(3))
+            estimator.update(sensor, UPRIGHT, 0.0, gyro=[0.0] * 3)
         estimator.solve()
 
 
 def _papers() -> None:
-    robot = load("hu2023-prototype")
+    from vertebra.papers.hu2023.literal import literal_robot, literal_shape
+
+    robot = vb.load("hu2023-prototype")
     literal_shape(literal_robot(robot), PULL, robot.gravity)
 
 
@@ -115,6 +103,11 @@ def compile_group(name: str) -> float:
 def compile_groups(names: Iterable[str], processes: int | None = None) -> Iterator[tuple[str, float]]:
     """Compile the kernels of some groups, or of "all", side by side in processes of their own, one per core unless
     `processes` says otherwise; yields each group with the CPU time it took, s, as it is done."""
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+
+    from vertebra.mechanics import compiled
+
     asked = set(names)
     unknown = sorted(asked - set(GROUPS) - {"all"})
     if unknown:

@@ -48,6 +48,7 @@ BLOCKING = {
     ("sense", "record"): ["--bus", "nowhere://"],
     ("sense", "gateway"): ["--serial", "no-such-line"],
     ("sense", "hil"): ["--base", "no angle"],
+    ("warmup",): ["no-such-group"],
 }
 """Commands that run until Ctrl-C or in real time, with what makes them end."""
 

@@ -197,6 +197,7 @@ FAILING = {
     "follow": (["cai2023"], "MissingParameter", "--inner"),
     "export": (["cai2023", "--to", "stl"], "BadParameter", "--to"),
     "studio": (["--port", "99999"], "StudioError", "port"),
+    "warmup": (["no-such-group"], "InputError", "groups"),
     "robots show": (["hu2023-planar", "--bend", "200 deg", "--out", "a.svg"], "OutOfRange", "joint 1"),
     "robots check": (["gone.yaml"], "Unmet", ""),
     "robots schema": (["--out", "no/such/folder.json"], "FileNotFoundError", "no/such/folder.json"),

@@ -3,6 +3,7 @@
 import gc
 import io
 import os
+import pickle
 import subprocess
 import sys
 
@@ -142,3 +143,16 @@ def test_every_kernel_file_has_a_name_for_people():
         made = [value for value in vars(sys.modules[module]).values() if isinstance(value, compiled.Kernel)]
         if any(not isinstance(value, compiled.Inner) and value.__module__ == module for value in made):
             assert short in compiled._GROUPS or short == "algebra", short
+
+
+def test_a_function_for_kernels_alone_says_so():
+    @inner
+    def half(x):
+        return 0.5 * x
+
+    with pytest.raises(TypeError, match="half is for kernels alone"):
+        half(1.0)
+
+
+def test_a_kernel_is_the_same_in_another_process():
+    assert pickle.loads(pickle.dumps(find_shape)) is find_shape

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any, TypeVar
 
 from numba.core import types
@@ -45,6 +46,9 @@ class Kernel(CPUDispatcher):
         """Other kernels call the inner function, which becomes part of them."""
         return types.Dispatcher(self if self.inner is None else self.inner)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _named, (self.__module__, self.py_func.__name__)
+
     def compile(self, signature: Any) -> Any:
         with _compiling(self):
             return super().compile(signature)
@@ -57,8 +61,13 @@ class Inner(Kernel):
     def get_call_template(self, args: Any, kws: Any) -> Any:
         return super().get_call_template(tuple(map(types.unliteral, args)), kws)
 
-    def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
+    def __call__(self, *args: Any, **kws: Any) -> Any:
         raise TypeError(f"{self.py_func.__name__} is for kernels alone; what Python calls is a @kernel")
+
+
+def _named(module: str, name: str) -> Any:
+    """A kernel in another process is the one of the same name."""
+    return getattr(import_module(module), name)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -193,11 +202,14 @@ def _at_terminal() -> bool:
 Piece = TypeVar("Piece")
 
 
+MOST_THREADS = 1024
+
+
 def thread_count(threads: int | None) -> int:
     """As given, or one for each core that this process may use."""
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return positive_count("threads", threads)
+    return positive_count("threads", threads, MOST_THREADS)
 
 
 def run_pieces(

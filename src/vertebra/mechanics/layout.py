@@ -126,7 +126,7 @@ MOTION_SIN_HALF, MOTION_COS_HALF = 39, 40
 MOTION_HEIGHT, MOTION_HEIGHT1, MOTION_HEIGHT2 = 41, 42, 43  # s, s', s''
 MOTION_WIDTH = 44
 
-# `energies`: a row per recorded time step; also what one instant of a motion is worth (theory 6.4). Energies in J, then
+# `energies`: a row per recorded time step, or one instant of a motion (theory 6.4). Energies in J, then
 # powers in W, whose integrals in J are recorded: of the actuators, of the cables on the joints, lost in damping, of
 # loads, of mass drawn into the gaps.
 ENERGY_KINETIC, ENERGY_POTENTIAL, ENERGY_STORED = 0, 1, 2

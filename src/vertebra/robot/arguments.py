@@ -148,7 +148,7 @@ def positive(name: str, value: float) -> float:
     """One number above 0."""
     array = real(value)
     if array is None or array.shape != () or not SMALLEST <= array <= LARGEST:
-        raise InputError(name, f"must be one number above 0, at most {LARGEST:g}, not {shown(value)}")
+        raise InputError(name, f"must be one number above 0, from {SMALLEST:g} to {LARGEST:g}, not {shown(value)}")
     return float(array)
 
 

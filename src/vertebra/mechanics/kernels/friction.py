@@ -131,7 +131,7 @@ def fill_bends(joints, links, q, at_discs, bends):
 
 @inner
 def slip_along(cable, segments, laws, history, k, softness, bends, grip):
-    """From the end of cable k to the base: D and s of every disc, l' and moment arm of every segment.
+    """From the end of cable k to the base: D and s of every disc, l' and lever arm of every segment.
 
     Returns the change of its length from the straight robot, and the length of its gaps there, m.
     """

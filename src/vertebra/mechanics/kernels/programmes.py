@@ -283,7 +283,7 @@ IDLE = 8
 """Steps without gain after which the point is taken for an optimum."""
 
 
-@inner
+@kernel
 def least_cost(polyhedron, cost, size, x, factors):
     """Write x with the least cost.x, and among those the least |x|; FOUND, EMPTY or UNDECIDED.
 

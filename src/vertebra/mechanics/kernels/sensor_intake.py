@@ -228,7 +228,7 @@ def bring_to(time, table, use_rates, stale_after, measured, information):
     """Orientations of the links at one time, and how much they are worth, 1/rad^2; 0 on links without a sensor.
 
     An older sample is worth less: the link has moved since, by what its gyro says give or take an acceleration, or by
-    nobody knows what. Beyond `stale_after` s it soon is worth nothing, and the neighbours tell more.
+    an unknown amount without a gyro. Beyond `stale_after` s it soon is worth nothing, and the neighbours tell more.
     """
     for i in range(information.shape[0]):
         information[i, 0] = information[i, 1] = information[i, 2] = 0.0

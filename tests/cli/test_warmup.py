@@ -1,0 +1,74 @@
+"""`vertebra warmup`: kernels on disk before anybody asks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.mechanics.test_kernel_cache import kernels_in
+
+from vertebra.mechanics import compiled
+from vertebra.mechanics.compiled import Inner, Kernel
+from vertebra.warmup import GROUPS
+
+COMMAND = [sys.executable, "-m", "vertebra.cli.main", "warmup"]
+NOT_COMPILED = {"grip_at", "in_range"}
+"""Small ones, for a message that names a joint."""
+POSE = ["frames_and_jacobian", "locate_masses", "measure_segments", "walk_chain"]
+
+
+def test_one_group_in_two_processes_at_once(tmp_path: Path) -> None:
+    """Who loses the race has lost time, no more."""
+    around = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    words, pipe = [*COMMAND, "kinematics"], subprocess.PIPE
+    both = [subprocess.Popen(words, env=around, stdout=pipe, stderr=pipe, text=True) for _ in range(2)]
+    for process in both:
+        said, wrong = process.communicate(timeout=600)
+        assert process.returncode == 0, wrong
+        assert wrong == ""
+        assert "kinematics" in said
+        assert "ready after" in said
+    assert kernels_in(tmp_path) == POSE
+    again = subprocess.run(words, env=around, capture_output=True, text=True, timeout=600)
+    assert again.returncode == 0
+    assert kernels_in(tmp_path) == POSE
+
+
+def test_a_group_that_does_not_exist(vertebra) -> None:
+    ran = vertebra("warmup", "statistics")
+    assert ran.code == 2
+    assert "statics" in ran.err
+
+
+def test_the_names_are_those_of_the_line_that_people_see() -> None:
+    assert set(GROUPS) == set(compiled._GROUPS.values()) | {"papers"}
+
+
+def test_all_kernels_that_rooms_call_are_compiled() -> None:
+    """Whoever adds a kernel calls it in `warmup`: the names that rooms import from the kernels."""
+    source = Path(compiled.__file__).parents[1]
+    code = "\n".join(path.read_text() for path in source.rglob("*.py") if path.parent.name != "kernels")
+    entries = {
+        name
+        for module in list(sys.modules)
+        if module.startswith("vertebra.mechanics.kernels.")
+        for name, value in vars(sys.modules[module]).items()
+        if isinstance(value, Kernel) and not isinstance(value, Inner) and f"{name}(" in code
+    }
+    assert len(entries) > 20
+    for group in GROUPS.values():
+        group()
+    called = {name for name in entries if _was_called(name)}
+    assert entries - called == NOT_COMPILED
+
+
+def _was_called(name: str) -> bool:
+    return any(
+        bool(value.signatures)
+        for module in list(sys.modules)
+        if module.startswith("vertebra.mechanics.kernels.")
+        for other, value in vars(sys.modules[module]).items()
+        if other == name and isinstance(value, Kernel)
+    )
