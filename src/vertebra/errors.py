@@ -260,6 +260,8 @@ EXTRAS = {
     "plotly": ("pages", "HTML pages"),
     "matplotlib": ("pictures", "Pictures"),
     "netCDF4": ("netcdf", "NetCDF files"),
+    "viser": ("studio", "Pages of the studio"),
+    "websockets": ("studio", "Pages of the studio"),
 }
 """Packages that only some answers need: the extra that brings each, and what it is for."""
 

@@ -144,6 +144,20 @@ def test_a_full_disk_goes_to_the_next_place(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_the_note_does_not_cut_the_line_of_a_person_who_waits(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(kernel_cache, "_unwritable", {})
+    monkeypatch.setattr(kernel_cache, "_told", False)
+    (tmp_path / "blocked").write_text("")
+    monkeypatch.setattr(kernel_cache, "_folders", lambda: iter([tmp_path / "blocked" / "stamp"]))
+    kernel_cache.say("compiling statics (find_shape), once ...", end="")
+    kernel_cache._store("some.kernel", b"code")
+    kernel_cache.say(" 2.0 s")
+    kernel_cache.say("next")
+    first, note, last = capsys.readouterr().err.splitlines()
+    assert (first, last) == ("compiling statics (find_shape), once ... 2.0 s", "next")
+    assert "cannot be kept" in note
+
+
 def test_only_our_own_temporary_folder_is_trusted(tmp_path, monkeypatch):
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setattr(kernel_cache.tempfile, "gettempdir", lambda: str(tmp_path))
@@ -161,6 +175,21 @@ def test_only_our_own_temporary_folder_is_trusted(tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     ours.symlink_to(tmp_path / "elsewhere")
     assert not trusted()
+
+
+def test_a_computer_without_any_temporary_folder_answers_with_one_note(warm, tmp_path):
+    """As a container whose root is read-only: Python finds no temporary folder, and says so by an error."""
+    site = copy_of_the_package(tmp_path)
+    (site / "vertebra" / "mechanics" / "__pycache__").write_text("")
+    (site / "sitecustomize.py").write_text(
+        "import tempfile\ndef gettempdir():\n    raise FileNotFoundError(2, 'No usable temporary directory found')\n"
+        "tempfile.gettempdir = gettempdir\n"
+    )
+    nowhere = {"HOME": "/dev/null/home", "XDG_CACHE_HOME": "", "PYTHONDONTWRITEBYTECODE": "1"}
+    output, said = run(ANSWER, site=site, **nowhere)
+    assert output == warm[1]
+    assert said.count("cannot be kept") == 1
+    assert "Traceback" not in said
 
 
 def test_folders_of_old_versions_are_dropped(tmp_path):

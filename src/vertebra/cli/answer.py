@@ -125,10 +125,15 @@ def require_suffix(path: Path | None, allowed: Sequence[str], option: str = "--o
     if suffix not in allowed:
         found = f"not {path.suffix!r}" if path.suffix else "and this name has no suffix"
         raise CommandError(f"{option} {path}: the name must end in {', '.join(allowed)}, {found}")
-    package = PACKAGES.get(suffix)
-    if package is not None and importlib.util.find_spec(package) is None:
-        raise MissingPackage(package)
+    if suffix in PACKAGES:
+        require_package(PACKAGES[suffix])
     return suffix
+
+
+def require_package(name: str) -> None:
+    """MissingPackage, which names the extra, if it is not installed."""
+    if importlib.util.find_spec(name) is None:
+        raise MissingPackage(name)
 
 
 # Printing: stdout is for the answer, stderr for everything said about it.

@@ -24,7 +24,9 @@ def every_paper(
     context: typer.Context,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Of all papers: also write one page (.html), a picture, a table (.csv) or .json."),
+        typer.Option(
+            "--out", help="Of all papers: also write one page (.html), a picture (.png, .svg), a table (.csv) or .json."
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

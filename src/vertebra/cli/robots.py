@@ -61,17 +61,17 @@ def show(
     from vertebra.report.robot import FILES, robot_report
     from vertebra.robot.robot import load
 
+    as_written = (".json",) if robot.lower().endswith(".json") else (".yaml", ".yml")
+    require_suffix(out, as_written if file else FILES)
     model = load(robot)
     if bend is not None and (out is None or file or out.suffix.lower() not in PICTURES):
         raise CommandError(f"--bend is the pose of a picture: add --out with a name in {', '.join(PICTURES)}")
     if file:
         text = _text_of(robot)
-        require_suffix(out, (".json",) if robot.lower().endswith(".json") else (".yaml", ".yml"))
         report = robot_report(model)
         record = report.record() | {"text": text}
         answer(replace(report, record=lambda: record, texts={}, tables=tuple, text=lambda: text), out, as_json)
         return
-    require_suffix(out, FILES)
     angles = None if bend is None else one_or_each("--bend", bend, ANGLE, model.freedoms, "joint coordinate")
     words = f", bent {bend.strip()}" if bend is not None and len(bend) < 40 else ""
     answer(robot_report(model, angles, model.name + words), out, as_json)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vertebra.cli.answer import require_package
 from vertebra.cli.stop_signals import stop_signals
 from vertebra.files import read_start
 
@@ -47,6 +48,8 @@ def studio(
     """
     import webbrowser
 
+    for package in ("viser", "websockets"):
+        require_package(package)
     give_back_freed_memory()  # before anything large is loaded
     from vertebra.studio.serving.server import Access
     from vertebra.studio.state import MOST_BYTES, from_json

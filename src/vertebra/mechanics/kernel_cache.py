@@ -38,8 +38,18 @@ KEPT_VERSIONS = 4
 """Kernels of so many states of the sources stay in a folder: enough to go back and forth between branches."""
 
 
+_notes: list[str] = []
+"""What is said when the line that is being written has ended."""
+_in_a_line = False
+
+
 def say(text: str, end: str = "\n") -> None:
     """On the standard error, for a person who waits; whoever closed it does not want to know."""
+    global _in_a_line
+    _in_a_line = not end
+    if end:
+        text = "\n".join([text, *_notes])
+        _notes.clear()
     try:
         sys.stderr.write(text + end)
         sys.stderr.flush()
@@ -145,8 +155,12 @@ def _folders() -> Iterator[Path]:
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     if os.path.isabs(home):
         yield Path(home) / "vertebra" / sources_stamp()
-    temporary = Path(tempfile.gettempdir()) / f"vertebra-{_user()}"
-    if not temporary.exists() or _is_ours_alone(temporary):
+    try:
+        temporary = Path(tempfile.gettempdir()) / f"vertebra-{_user()}"
+        usable = not temporary.exists() or _is_ours_alone(temporary)
+    except OSError:  # nothing at all can be written, as in a container with a read-only root
+        return
+    if usable:
         yield temporary / sources_stamp()
 
 
@@ -180,10 +194,14 @@ def _store(name: str, data: bytes) -> None:
     if not _told:
         _told = True
         reasons = "; ".join(f"{folder.parent}: {error.strerror or error}" for folder, error in _unwritable.items())
-        say(
+        note = (
             f"vertebra: compiled code cannot be kept ({reasons}), so the next process compiles it again. "
             "Set NUMBA_CACHE_DIR to a folder that can be written."
         )
+        if _in_a_line:
+            _notes.append(note)
+        else:
+            say(note)
 
 
 def _write_whole(folder: Path, name: str, data: bytes) -> None:

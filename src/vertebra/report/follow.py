@@ -275,7 +275,7 @@ def _fitting(journey: Journey, vertices: int) -> tuple[Snapshot, ...]:
 
 def journey_picture(journey: Journey) -> Any:
     """The plotly figure with its frames; it begins with the last snapshot, to show something before it moves."""
-    import plotly.graph_objects as go
+    from vertebra.report.plotly import go
 
     animation = Animation(journey)
     last = animation.snapshots[-1]
@@ -290,9 +290,7 @@ def journey_picture(journey: Journey) -> Any:
 
 def _moving(animation: Animation, snapshot: Snapshot, whole: bool) -> Iterator[Any]:
     """Both snakes; only what changes unless `whole`."""
-    import plotly.graph_objects as go
-
-    from vertebra.report.plotly import body_trace
+    from vertebra.report.plotly import body_trace, go
 
     for snake, loose in ((Snake.OUTER, Lock.OUTER_LOOSE), (Snake.INNER, Lock.INNER_LOOSE)):
         mesh = animation.mesh(snapshot, snake)
@@ -306,9 +304,7 @@ def _moving(animation: Animation, snapshot: Snapshot, whole: bool) -> Iterator[A
 
 def _standing(journey: Journey) -> Iterator[Any]:
     """The guide, the lines, and the names of the colours."""
-    import plotly.graph_objects as go
-
-    from vertebra.report.plotly import body_trace, line_trace
+    from vertebra.report.plotly import body_trace, go, line_trace
 
     pair = journey.pair
     radius, depth = 0.62 * float(pair.outer.links["diameter"][-1]), HIDDEN * pair.link_length

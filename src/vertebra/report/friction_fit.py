@@ -205,9 +205,8 @@ def scatter_limit(fit: FrictionFit) -> float:
 
 def band_picture(fit: FrictionFit) -> Any:
     """The plotly figure of mu(theta)."""
-    import plotly.graph_objects as go
-
     from vertebra.report.panels import finish
+    from vertebra.report.plotly import go
 
     figure = go.Figure()
     within, beyond, alone = words(fit)
@@ -238,9 +237,8 @@ def band_picture(fit: FrictionFit) -> Any:
 
 def residual_picture(fit: FrictionFit) -> Any:
     """The plotly figure of the residuals."""
-    import plotly.graph_objects as go
-
     from vertebra.report.panels import finish
+    from vertebra.report.plotly import go
 
     figure = go.Figure()
     for group in groups(fit):

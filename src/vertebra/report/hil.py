@@ -324,9 +324,7 @@ def _backbones(score: Score, times: Floats) -> Floats:
 
 def _add_lines(figure: Any, lines: dict[Any, Floats]) -> None:
     """One trace per method, moved by every frame of the figure."""
-    import plotly.graph_objects as go
-
-    from vertebra.report.plotly import line_trace
+    from vertebra.report.plotly import go, line_trace
 
     first = len(figure.data)
     for method, line in lines.items():

@@ -86,7 +86,7 @@ class Panel:
 
 def panel_figure(panels: Sequence[Panel]) -> Any:
     """The plotly figure of panels in one row."""
-    from plotly.subplots import make_subplots
+    from vertebra.report.plotly import make_subplots
 
     figure = make_subplots(cols=len(panels), subplot_titles=[panel.title for panel in panels], horizontal_spacing=0.11)
     named = {""}
@@ -115,7 +115,7 @@ def panel_figure(panels: Sequence[Panel]) -> Any:
 
 
 def _trace(series: Series, first: bool) -> Any:
-    import plotly.graph_objects as go
+    from vertebra.report.plotly import go
 
     mode = "+".join(part for part, there in (("lines", series.dash), ("markers", series.symbol)) if there)
     return go.Scatter(

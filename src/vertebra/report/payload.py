@@ -360,9 +360,8 @@ MOST_LABELS = 40
 
 def limit_bars(found: Payload) -> Any:
     """Bars from the first joint to the last; what is beyond the axis is cut and says its value."""
-    import plotly.graph_objects as go
-
     from vertebra.report.panels import finish
+    from vertebra.report.plotly import go
 
     top = axis_top(found)
     limits = found.limits

@@ -458,7 +458,7 @@ def joint_colours(bodies: Sequence[Body]) -> dict[int, str]:
         order = found[np.argsort(-counts, kind="stable")].tolist()
         colours = dict(zip(order, JOINT_COLOURS, strict=False))
     else:
-        from plotly.colors import sample_colorscale
+        from vertebra.report.plotly import sample_colorscale
 
         steps = np.linspace(*SEEN_STEPS, len(found)).tolist()
         colours = dict(zip(found.tolist(), sample_colorscale("Viridis", steps), strict=True))

@@ -36,9 +36,15 @@ from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
 try:
-    import plotly.graph_objects as go
+    import plotly.colors
+    import plotly.graph_objects
+    import plotly.subplots
 except ModuleNotFoundError:
     raise MissingPackage("plotly") from None
+
+# Other reports have these from here, so that whoever draws without plotly is told which extra brings it.
+go, make_subplots = plotly.graph_objects, plotly.subplots.make_subplots
+sample_colorscale = plotly.colors.sample_colorscale
 
 LIGHT = {"ambient": 0.8, "diffuse": 0.7, "specular": 0.05, "roughness": 0.9, "fresnel": 0.1}
 PLACE = "(%{x:.2f}, %{y:.2f}, %{z:.2f}) mm<extra></extra>"

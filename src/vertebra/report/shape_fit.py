@@ -139,9 +139,8 @@ BEFORE, AFTER = "#7F7F7F", "#0072B2"
 
 def row_picture(fit: ShapeFit, kind: str) -> Any:
     """The plotly figure of every row's misfit, hollow before and filled after; `kind` is tips or angles."""
-    import plotly.graph_objects as go
-
     from vertebra.report.panels import finish
+    from vertebra.report.plotly import go
 
     distances, unit = (tip_distances, "mm") if kind == "tips" else (angle_distances, "deg")
     figure = go.Figure()
@@ -164,9 +163,8 @@ def row_picture(fit: ShapeFit, kind: str) -> Any:
 
 def correlation_picture(fit: ShapeFit) -> Any:
     """The plotly figure of the correlations, a coloured square each."""
-    import plotly.graph_objects as go
-
     from vertebra.report.panels import finish
+    from vertebra.report.plotly import go
 
     values, names = fit.correlations, list(fit.names)
     figure = go.Figure(
@@ -184,7 +182,7 @@ def correlation_picture(fit: ShapeFit) -> Any:
 
 def tip_picture(fit: ShapeFit) -> Any:
     """The plotly figure of measured tips, hollow, with predicted ones, filled, and lines between them, in space."""
-    import plotly.graph_objects as go
+    from vertebra.report.plotly import go
 
     measured = 1e3 * fit.data.tips
     whole = np.isfinite(measured).all(axis=1)

@@ -243,9 +243,8 @@ def line_of(fit: SlipFit, family: Family) -> Line:
 
 def force_picture(fit: SlipFit) -> Any:
     """The plotly figure of slip force against tension: tests hollow, the model filled, its line with a band."""
-    import plotly.graph_objects as go
-
     from vertebra.report.panels import MARKS, finish
+    from vertebra.report.plotly import go
 
     figure = go.Figure()
     groups = families(fit)
@@ -307,9 +306,8 @@ def places_apart(fit: SlipFit) -> Floats:
 
 def residual_picture(fit: SlipFit) -> Any:
     """The plotly figure of the residuals."""
-    import plotly.graph_objects as go
-
     from vertebra.report.panels import MARKS, finish
+    from vertebra.report.plotly import go
 
     figure = go.Figure()
     for family in families(fit):
@@ -339,9 +337,8 @@ def _scatter_limits(fit: SlipFit) -> tuple[Floats, Floats]:
 
 def mu_picture(fit: SlipFit) -> Any:
     """The plotly figure of mu of each setting alone beside the common one."""
-    import plotly.graph_objects as go
-
     from vertebra.report.panels import finish
+    from vertebra.report.plotly import go
 
     figure = go.Figure()
     low, high = fit.interval

@@ -98,9 +98,8 @@ def _text(value: float) -> str:
 
 def curve_picture(curve: StiffnessCurve, critical: float | None = None) -> Any:
     """The plotly figure."""
-    import plotly.graph_objects as go
-
     from vertebra.report.panels import finish
+    from vertebra.report.plotly import go
 
     figure = go.Figure()
     for i, values in _finite_rows(curve):
