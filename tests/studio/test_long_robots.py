@@ -6,6 +6,8 @@ import contextlib
 import json
 import os
 import random
+import re
+import secrets
 import signal
 import sys
 import threading
@@ -186,6 +188,31 @@ def test_a_process_that_dies_while_a_robot_is_opened_is_reported(page: Running) 
     opened(page)
 
 
+def test_the_page_is_not_ready_between_the_opening_and_the_solving(
+    page: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    studio, said = page.studio, list[tuple[str, str]]()
+    mark = studio._mark
+
+    def slow_mark() -> None:
+        """Whatever may be sent to windows is sent, before it goes on."""
+        mark()
+        studio.server.flush()
+        time.sleep(0.2)
+
+    monkeypatch.setattr(studio, "_mark", slow_mark)
+    visitor = Visitor(SimpleNamespace(url=studio.address.url), PLANAR)
+    visitor.on_change = lambda: said.append((visitor.robot, visitor.status))
+    with held(page):
+        page.good(lambda: studio.restore(State(robot=LONG)))
+        wait_until(lambda: "Opening" in visitor.status, "the opening")
+    wait_until(lambda: visitor.rests(LONG), "the robot")
+    visitor.close()
+    at = next(place for place, (_, status) in enumerate(said) if "Opening" in status)
+    words = [re.sub(r"<[^>]*>", "", status).split()[0] for _, status in said[at:]]
+    assert list(dict.fromkeys(words)) == ["Opening", "Solving", "Ready."], words
+
+
 def test_nothing_of_a_robot_that_was_left_arrives_later(page: Running) -> None:
     page.good(lambda: page.studio.restore(State(robot=LONG)))
     opened(page)
@@ -220,30 +247,38 @@ def random_robot(chance: random.Random) -> RobotSource:
 class Visitor:
     """A window without a screen: knows what the page says, and which robot is chosen."""
 
-    def __init__(self, process: StudioProcess) -> None:
+    def __init__(self, process: Any, shown: RobotSource = RESTING.robot) -> None:
         self.process, self.status, self.robot, self.upload = process, "", "", ""
-        place, _, self._token = process.url.partition("?token=")
-        self._place, port = place, int(place.rstrip("/").rpartition(":")[2])
+        self.on_change = lambda: None
+        """Called after each batch of messages."""
+        self._place, _, self._token = process.url.partition("?token=")
         self.slowest, self.asked = 0.0, 0
+        self._name = secrets.token_hex(16)
+        self._connect()
+        wait_until(lambda: self.upload and self.rests(shown), "the page")
+
+    def _connect(self, page: str = "") -> None:
+        port = int(self._place.rstrip("/").rpartition(":")[2])
         self._line = window(
             SimpleNamespace(port=port),  # type: ignore[arg-type]
+            path=f"?window={self._name}&page={page}",
             Authorization=f"Bearer {self._token}",
         )
         self._line.send(packed(CAMERA))
-        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader = threading.Thread(target=self._read, args=(self._line,), daemon=True)
         self._reader.start()
-        wait_until(lambda: self.upload and self.rests(RESTING.robot), "the page")
 
-    def _read(self) -> None:
+    def _read(self, line: Any) -> None:
         names: dict[str, str] = {}
         with contextlib.suppress(ConnectionClosed):
             while True:
-                data = self._line.recv()
+                data = line.recv()
                 assert isinstance(data, bytes)
                 size = int.from_bytes(data[8:16], "little")
                 batch = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(data[16 : 16 + size]))
                 for message in batch["messages"]:
                     self._take(message, names)
+                self.on_change()
 
     def _take(self, message: dict[str, Any], names: dict[str, str]) -> None:
         kind, told = message["type"], message.get("updates") or message.get("props") or {}
@@ -260,19 +295,23 @@ class Visitor:
         """Whether this robot is there, and nothing is computed."""
         return self.robot == source.name and "Ready." in self.status
 
-    def get(self, query: str = "") -> None:
-        """Ask for the page."""
+    def get(self, query: str = "") -> str:
+        """Ask for the page; its nonce."""
         began = time.monotonic()
         request = urllib.request.Request(self._place + query, headers={"Authorization": f"Bearer {self._token}"})
         with urllib.request.urlopen(request, timeout=SLOWEST) as answer:
             assert answer.status == 200
+            (nonce,) = re.findall(r"'nonce-([^']+)'", answer.headers["Content-Security-Policy"])
         self.slowest, self.asked = max(self.slowest, time.monotonic() - began), self.asked + 1
+        return str(nonce)
 
     def open(self, source: RobotSource, by_link: bool) -> None:
         """Open a robot, by a link if it fits into one."""
         if by_link:
             with contextlib.suppress(StudioError):
-                self.get(f"?state={to_link(State(robot=source))}")
+                nonce = self.get(f"?state={to_link(State(robot=source))}")
+                self.close()  # as a browser does when it loads a page
+                self._connect(nonce)
                 return
         content = (source.text or "").encode()
         about = {"source_component_uuid": self.upload, "transfer_uuid": source.name}
@@ -300,24 +339,14 @@ def children(process: StudioProcess) -> list[psutil.Process]:
     return psutil.Process(process.process.pid).children(recursive=True)
 
 
-def memory(process: StudioProcess) -> int:
-    """Bytes that the studio holds at rest: the least of what is read until it falls no more."""
-    least, same = sys.maxsize, 0
-    while same < 20:
-        time.sleep(0.05)
-        now = psutil.Process(process.process.pid).memory_info().rss
-        least, same = min(least, now), same + 1 if now >= least else 0
-    return least
-
-
 def test_random_long_robots_one_after_the_other(tmp_path: Path) -> None:
     seed = time.time_ns() if soak() else 5
     print("seed", seed)
-    chance, numbers = random.Random(seed), range(-2, COUNT) if soak() else range(2)
+    chance, numbers = random.Random(seed), range(-10, COUNT) if soak() else range(2)
     with studio(tmp_path / "files") as process:
         visitor = Visitor(process)
         held: list[int] = []
-        for number in numbers:  # those below 0 load what is loaded on first use
+        for number in numbers:  # those below 0 fill what is remembered of the last few robots
             source = random_robot(chance)
             (computing,) = children(process)
             computing.suspend()
@@ -330,7 +359,7 @@ def test_random_long_robots_one_after_the_other(tmp_path: Path) -> None:
             if number in (-1, numbers[-1]):
                 visitor.open(RESTING.robot, by_link=True)
                 visitor.opened(RESTING.robot)
-                held.append(memory(process))
+                held.append(process.memory())
         print(f"{visitor.asked} answers, the slowest after {visitor.slowest:.2f} s")
         print(f"memory {', '.join(f'{size / 1e6:.1f}' for size in held)} MB")
         assert held[-1] < 1.05 * held[0]

@@ -62,12 +62,12 @@ def raw(server: Server, data: bytes, *, hang_up: bool = False) -> bytes:
 
 
 def window(
-    server: Server, *, origin: str | None = "same", protocol: str = PROTOCOL, **headers: str
+    server: Server, *, path: str = "", origin: str | None = "same", protocol: str = PROTOCOL, **headers: str
 ) -> ClientConnection:
     """The socket of a window, opened over loopback."""
     host = headers.pop("Host", f"127.0.0.1:{server.port}")
     return connect(
-        f"ws://{host}/",
+        f"ws://{host}/{path}",
         sock=socket.create_connection(("127.0.0.1", server.port), timeout=10),
         origin=f"http://{host}" if origin == "same" else origin,  # type: ignore[arg-type]
         subprotocols=[protocol],  # type: ignore[list-item]

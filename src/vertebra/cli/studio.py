@@ -19,6 +19,7 @@ from vertebra.files import read_start
 
 if TYPE_CHECKING:
     from vertebra.studio.studio import Studio
+    from vertebra.studio.windows import Windows
 
 
 def studio(
@@ -40,6 +41,9 @@ def studio(
         Path, typer.Option("--folder", help="The only folder whose files the page may read and write.")
     ] = Path("."),
     state: Annotated[Path | None, typer.Option("--state", help="A saved state to start from (.json).")] = None,
+    shared: Annotated[
+        bool, typer.Option("--shared", help="All windows show the same, for a demonstration; else each has its own.")
+    ] = False,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser window.")] = True,
 ) -> None:
     """Open the studio: pull cables, load, move and sense a robot in the browser. Ctrl-C ends it.
@@ -53,15 +57,13 @@ def studio(
     give_back_freed_memory()  # before anything large is loaded
     from vertebra.studio.serving.server import Access
     from vertebra.studio.state import MOST_BYTES, from_json
-    from vertebra.studio.studio import open_studio
+    from vertebra.studio.studio import open_studio, open_windows
 
     start = None if state is None else from_json(read_start(state, MOST_BYTES))
     access = Access(host, port, token, needs_token=not no_token)
-    studio = open_studio(robot, access, folder)  # until here, Ctrl-C ends the program at once
+    studio = (open_studio if shared else open_windows)(robot, access, folder, start)  # until here, Ctrl-C ends at once
     with stop_signals() as stop:
         try:
-            if start is not None:
-                studio.loop.post("start", lambda: studio.restore(start))
             print(f"studio at {studio.address.url}  (Ctrl-C ends it)", flush=True)
             if browser:
                 webbrowser.open(studio.address.url)
@@ -79,7 +81,7 @@ PATIENCE, LONGEST_ENDING = 0.5, 1.5
 """s that the studio's thread may take to finish what it does, and that the program may take to end."""
 
 
-def _end(studio: Studio) -> None:
+def _end(studio: Studio | Windows) -> None:
     """Close the studio, and end the program with it, whatever is being computed.
 
     Python's own ending takes a second of work with all that is loaded, many seconds on a busy machine, and waits for

@@ -1,4 +1,4 @@
-"""The studio: one robot, five tabs, any number of windows; every window shows the same."""
+"""The studio: one robot, five tabs, and the window that shows it, or several that show the same."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ from vertebra.studio.serving.server import Access, open_server
 from vertebra.studio.shape.settings import Beginning, find_beginning, is_known, know, usual_tension
 from vertebra.studio.state import RobotSource, State, ViewSettings, file_robot, robot_of
 from vertebra.studio.tab import Tab
+from vertebra.studio.windows import Windows
 
 if TYPE_CHECKING:
     import viser
 
-    from vertebra.studio.serving.server import Server
+    from vertebra.studio.serving.server import Room
 
 
 TAB_PLACE = 1e6
@@ -40,6 +41,8 @@ LEFT_WIDTH, RIGHT_WIDTH = 330, 340
 
 SHARE_PLACE = 3e6
 """In the left panel, below all else."""
+LABEL = "Vertebra studio"
+"""At the top of the left panel."""
 PICTURE = 1600, 1000
 """Width and height, pixels."""
 
@@ -47,9 +50,12 @@ PICTURE = 1600, 1000
 class Studio:
     """Everything on the page. Made on the main thread; afterwards all changes run on `loop`."""
 
-    def __init__(self, server: Server, robot: Robot, source: RobotSource, folder: Folder) -> None:
-        self.server: viser.ViserServer = server.viser
-        self.address = server
+    def __init__(
+        self, room: Room, robot: Robot, source: RobotSource, folder: Folder, start: State | None = None
+    ) -> None:
+        """`start`: what is set to begin with."""
+        self.server: viser.ViserServer = room.viser
+        self.address = room
         self.folder = folder
         self.robot, self.source = robot, source
         usual_tension(robot)  # what a long robot begins with: there is no page yet that it could hold up
@@ -68,11 +74,18 @@ class Studio:
             self.jobs.close()
             raise
         self.loop.post("robot", lambda: self.choose_robot(robot, source))
+        if start is not None:
+            self.loop.post("start", lambda: self.restore(start))
 
     @property
     def tab(self) -> Tab[Any]:
         """The one that is shown."""
         return self.tabs[self.mode]
+
+    @property
+    def holds_recording(self) -> bool:
+        """Whether something was recorded that is lost when the studio is closed."""
+        return any(self.tabs[name].holds_recording for name in tuple(self._built))
 
     def close(self, patience: float = 5.0) -> bool:
         """End all work and the server; False when the studio's thread still computes after `patience` s: it then ends
@@ -197,7 +210,8 @@ class Studio:
 
         def found(beginning: Beginning) -> None:
             know(robot, beginning)
-            self.act(act)
+            with self.server.atomic():  # the page does not say "Ready." before it is known what else is to be computed
+                self.act(act)
 
         self.status.working(0.0, f"Opening {source.name}, {len(robot.joints)} joints ...")
         self._opening = self.jobs.start(find_beginning, robot, done=found, failed=self.fail)
@@ -386,22 +400,36 @@ def make_tabs(studio: Studio) -> tuple[Tab[Any], ...]:
 # Open the studio for a robot.
 
 
-def open_studio(robot: str, access: Access, folder: Path) -> Studio:
-    """A studio that serves its page; `close` ends it. `robot`: a preset or the path of a robot file."""
-    if robot in presets():
-        chosen, source = load(robot), RobotSource(name=robot)
-    else:
-        read_description(robot)  # says what is wrong with a path
-        chosen, source = file_robot(Path(robot).name, Path(robot).read_bytes())
-    opened: list[Studio] = []
-    server = open_server(
-        access,
-        label="Vertebra studio",
-        on_state=lambda text: opened[0].open_link(text) if opened else None,
-    )
+def open_windows(robot: str, access: Access, folder: Path, start: State | None = None) -> Windows:
+    """A page on which every browser window has a studio of its own; `close` ends it. Arguments: see `open_studio`."""
+    chosen, source = _robot_to_open(robot)
+    files = Folder(folder)
+    server = open_server(access, label=LABEL)
     try:
-        opened.append(Studio(server, chosen, source, Folder(folder)))
+        return Windows(server, lambda room, begin: Studio(room, chosen, source, files, begin), start)
+    except BaseException:
+        server.stop()
+        raise
+
+
+def open_studio(robot: str, access: Access, folder: Path, start: State | None = None) -> Studio:
+    """One studio that all windows of its page show; `close` ends it.
+
+    `robot`: a preset or the path of a robot file. `start`: what is set to begin with.
+    """
+    chosen, source = _robot_to_open(robot)
+    opened: list[Studio] = []
+    server = open_server(access, label=LABEL, on_state=lambda text: opened[0].open_link(text) if opened else None)
+    try:
+        opened.append(Studio(server, chosen, source, Folder(folder), start))
     except BaseException:
         server.stop()
         raise
     return opened[0]
+
+
+def _robot_to_open(robot: str) -> tuple[Robot, RobotSource]:
+    if robot in presets():
+        return load(robot), RobotSource(name=robot)
+    read_description(robot)  # says what is wrong with a path
+    return file_robot(Path(robot).name, Path(robot).read_bytes())

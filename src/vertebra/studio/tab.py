@@ -63,6 +63,11 @@ class Tab(Generic[S]):
     def removed(self) -> None:
         """Before `controls` and `results` are taken off the page for another robot."""
 
+    @property
+    def holds_recording(self) -> bool:
+        """Whether something was recorded that is lost when the tab is removed."""
+        return False
+
     def settings(self) -> S:
         """What the controls say."""
         return cast("S", self.settings_type()) if self.form is None else self.form.read()

@@ -20,7 +20,7 @@ def test_a_walk_through_the_tab(tmp_path: Path) -> None:
     folder = tmp_path / "files"
     folder.mkdir()
     shutil.copy(SWAY, folder)
-    with studio(folder, ROBOT) as process, chromium() as browser:
+    with studio(folder, ROBOT, "--shared") as process, chromium() as browser:
         window = Window(browser, process.url)
         window.until(lambda: window.text("shape-tip-x") != "")
         simulated(window)

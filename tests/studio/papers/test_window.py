@@ -28,7 +28,7 @@ Page = tuple[StudioProcess, Window, Any]
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     folder = tmp_path_factory.mktemp("papers")
-    with studio(folder / "files", "hu2023-prototype") as process, chromium() as browser:
+    with studio(folder / "files", "hu2023-prototype", "--shared") as process, chromium() as browser:
         window = Window(browser, process.url)
         window.tab("Papers")
         yield process, window, browser

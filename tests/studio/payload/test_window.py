@@ -29,7 +29,7 @@ def test_a_walk_through_the_tab(tmp_path: Path) -> None:
     folder.mkdir()
     for name in ("harp-inner.yaml", "follow-path.csv"):
         shutil.copy(EXAMPLES / name, folder)
-    with studio(folder, "cai2023") as process, chromium() as browser:
+    with studio(folder, "cai2023", "--shared") as process, chromium() as browser:
         window = Window(browser, process.url)
         window.tab("Payload")
         window.until(lambda: window.text("payload-limit") != "")

@@ -16,7 +16,15 @@ from vertebra.sensing.simulated.stream import START, simulated_frames
 from vertebra.sensing.wire.can import Frame
 from vertebra.studio.sense.run import errors_of, snapshot_of
 from vertebra.studio.sense.settings import TILTS_DEG, SenseSettings
-from vertebra.studio.sense.sources import SensorFault, VirtualNetwork, checked_url, fault_of, virtual_network
+from vertebra.studio.sense.sources import (
+    BusSource,
+    SensorFault,
+    VirtualNetwork,
+    checked_url,
+    fault_of,
+    make_estimator,
+    virtual_network,
+)
 
 ROBOT = vb.load("lapusan2022")
 NOISY = SensorModel.uncalibrated(drops=0.0, jitter=0.0, latency=0.0, heartbeat=0.0)
@@ -105,3 +113,13 @@ def test_a_page_opens_neither_files_nor_other_hosts_as_a_serial_line(url):
 )
 def test_a_bus_passes(url):
     assert checked_url(f" {url} ").url == url
+
+
+def test_a_bus_is_for_one_window_at_a_time() -> None:
+    robot, url = vb.load("lapusan2022"), "virtual://one-at-a-time"
+    first, second = BusSource(url, 0.0), BusSource(url, 0.0)
+    with first.opened(make_estimator(robot, "chain", None), None):  # noqa: SIM117 - the second is refused
+        with pytest.raises(StudioError, match=r"^bus: virtual://one-at-a-time is in use in another window"):
+            second.opened(make_estimator(robot, "chain", None), None).__enter__()
+    with second.opened(make_estimator(robot, "chain", None), None):
+        pass

@@ -14,7 +14,7 @@ def millimetres(window: Window, key: str) -> float:
 
 
 def test_a_walk_through_the_tab(tmp_path: Path) -> None:
-    with studio(tmp_path / "files", "lapusan2022") as process, chromium() as browser:
+    with studio(tmp_path / "files", "lapusan2022", "--shared") as process, chromium() as browser:
         window = Window(browser, process.url)
         window.tab("Sense")
         virtual_robot(window)

@@ -48,7 +48,7 @@ class Studio:
 
     def held(self) -> int:
         """Uploads under way, as we and as viser count them."""
-        return len(self.server._serve.rules.uploads) + len(self.server.viser.gui._current_file_upload_states)
+        return len(self.server.serve.rules.uploads) + len(self.server.viser.gui._current_file_upload_states)
 
     def good_window_works(self) -> None:
         """A window connects, moves a slider and uploads a file."""

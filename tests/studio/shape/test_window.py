@@ -22,7 +22,7 @@ ROBOT = "hu2023-prototype"
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[StudioProcess, Window, Any]]:
     folder = tmp_path_factory.mktemp("studio")
-    with studio(folder / "files", ROBOT) as process, chromium() as browser:
+    with studio(folder / "files", ROBOT, "--shared") as process, chromium() as browser:
         yield process, Window(browser, process.url), browser
         assert process.errors() == ""
 

@@ -182,6 +182,12 @@ class RecordingControls:
         self._studio, self._robot = studio, studio.robot
         self.record, self._keep, self.note = record, keep, note
         self._recording: Recording | None = None
+        self._saved: Recording | None = None
+
+    @property
+    def holds_recording(self) -> bool:
+        """Whether there is one, running or ended, that nobody has saved."""
+        return self._recording is not None and self._recording is not self._saved
 
     def switch(self, switch: RecorderSwitch | None) -> None:
         """The switch has been moved; `switch` of what runs now. A new recording replaces the last."""
@@ -227,11 +233,18 @@ class RecordingControls:
             with path.open("xb") as file:
                 file.write(content)
             written.append(path.name)
+        self._note_saved(recording)
         self._studio.status.say(f"Saved {written[0]} (shapes) and {written[1]} (frames) to the folder.")
 
     def mcap(self) -> tuple[str, bytes]:
         """Name and content of the recording of shapes."""
-        return f"{_stem(self._robot)}.mcap", self._found().mcap()
+        recording = self._found()
+        self._note_saved(recording)
+        return f"{_stem(self._robot)}.mcap", recording.mcap()
+
+    def _note_saved(self, recording: Recording) -> None:
+        if not recording.running:
+            self._saved = recording
 
     def _found(self) -> Recording:
         if self._recording is None:

@@ -183,7 +183,11 @@ class BusSource:
         from vertebra.sensing.wire.bus import hears_itself, open_bus
         from vertebra.sensing.wire.sync_master import SyncMaster
 
-        with open_bus(self.address.url) as bus, LiveSession(bus, estimator, recorder=recorder) as session:
+        with (
+            _sole_use(self.address.url),
+            open_bus(self.address.url) as bus,
+            LiveSession(bus, estimator, recorder=recorder) as session,
+        ):
 
             def hear(frame: Frame) -> None:
                 if not hears_itself(bus):
@@ -194,6 +198,26 @@ class BusSource:
 
     def truth(self, instant: float) -> Floats | None:
         return None
+
+
+_IN_USE: set[str] = set()
+_LOCK = threading.Lock()
+
+
+@contextlib.contextmanager
+def _sole_use(url: str) -> Iterator[None]:
+    """One window at a time: two that send SYNC would disturb each other, and a device opens once."""
+    with _LOCK:
+        if url in _IN_USE:
+            reason = (
+                "is in use in another window of this studio; disconnect it there, or start the studio with --shared"
+            )
+            raise StudioError("bus", f"{url} {reason}")
+        _IN_USE.add(url)
+    try:
+        yield
+    finally:
+        _IN_USE.discard(url)
 
 
 def checked_url(url: str) -> BusAddress:

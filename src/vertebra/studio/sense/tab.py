@@ -327,6 +327,10 @@ class SenseTab(Tab[SenseSettings]):
             self._recorder.forget()
         self._results.remove()
 
+    @property
+    def holds_recording(self) -> bool:
+        return self.form is not None and self._recorder.holds_recording
+
     def recording(self) -> tuple[str, bytes]:
         if self.form is None:
             raise StudioError("recording", NOTHING)

@@ -148,6 +148,9 @@ _SINGLE = (
     "Host", "Origin", "Upgrade", "Authorization", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "Sec-Purpose",
 )  # fmt: skip
 _PATHS = ("/", "/index.html")
+_WINDOW = re.compile(r"[A-Za-z0-9]{16,64}")
+MOST_STATES = 64
+"""States that wait for the window in which they were opened."""
 _log = logging.getLogger("vertebra.studio")
 _QUESTION = """<!doctype html>
 <html lang="en">
@@ -180,11 +183,22 @@ class GateSettings:
     """Whether the machine is reached by names not known here; then the token, or a gate of one's own, protects."""
     page: Page
     on_state: Callable[[str], None] | None
+    """Gets the states that are opened by address; None: each waits for the window that opened it."""
 
     @property
     def cookie(self) -> str:
         """Name of the cookie; with the port, because cookies of one host are shared by all its ports."""
         return f"vertebra_{self.port}"
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What the socket of a window says about itself."""
+
+    window: str
+    """Its name, which it keeps when it is reloaded; empty for a program that gives none."""
+    state: str
+    """The state that was opened in it by address, told once; empty without one."""
 
 
 class Gate:
@@ -194,6 +208,8 @@ class Gate:
         self.settings, self.windows = settings, windows
         self.open = False
         self._seal = secrets.token_bytes(32)
+        self._states: dict[str, str] = {}
+        """By the nonce of the page that was served with each."""
 
     async def answer(self, request: Request) -> Response | None:
         """The answer to a request; None lets a socket through."""
@@ -222,12 +238,16 @@ class Gate:
             )
         if is_socket:
             return None
-        state = asked.get("state", "")
-        if is_visit and state:
-            if not self._is_own_act(request.headers, state, asked.get("confirm", "")):
-                return self._ask(state)
-            await self._open_state(state)
-        return self._serve_page(host)
+        state = asked.get("state", "") if is_visit else ""
+        if state and not self._is_own_act(request.headers, state, asked.get("confirm", "")):
+            return self._ask(state)
+        return await self._serve_page(host, state if len(state) <= LONGEST_STATE else "")
+
+    def visit(self, request: Request) -> Visit:
+        """Who comes with a socket that was let through."""
+        asked = _query_values(request.path.partition("?")[2])
+        name = asked.get("window", "")
+        return Visit(name if _WINDOW.fullmatch(name) else "", self._states.pop(asked.get("page", ""), ""))
 
     def _is_own(self, host: str) -> bool:
         """Whether the Host header names this studio: any other name may be that of a foreign page that points here."""
@@ -295,9 +315,12 @@ class Gate:
         )
         return _finished(HTTPStatus.OK, Headers({"Content-Type": "text/html; charset=utf-8"}), body.encode())
 
-    async def _open_state(self, state: str) -> None:
+    async def _open_state(self, state: str, nonce: str) -> None:
         """Pass on a state from the address. Whether or not it works, the page is served."""
-        if not state or len(state) > LONGEST_STATE or self.settings.on_state is None:
+        if self.settings.on_state is None:
+            self._states[nonce] = state
+            if len(self._states) > MOST_STATES:
+                del self._states[next(iter(self._states))]
             return
         try:
             await asyncio.wait_for(asyncio.to_thread(self.settings.on_state, state), STATE_SECONDS)
@@ -306,8 +329,10 @@ class Gate:
         except Exception as error:
             _log.warning("the state in the address could not be opened: %s", error)
 
-    def _serve_page(self, host: str) -> Response:
+    async def _serve_page(self, host: str, state: str) -> Response:
         body, nonce = self.settings.page.answer()
+        if state:
+            await self._open_state(state, nonce)
         headers = Headers(
             {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": page_policy(nonce, host)}
         )

@@ -6,14 +6,15 @@ tunnel to another host. Here only the messages that the page needs pass; all oth
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec.msgpack
 from websockets.asyncio.server import ServerConnection
@@ -253,7 +254,9 @@ def _same_kind(value: Any, now: Any) -> bool:
 class Rules:
     """The rules for all windows of a studio, and what was refused so far."""
 
-    def __init__(self, schema: Schema, upload_limit: int, on_refused: Callable[[object, str], None]) -> None:
+    def __init__(
+        self, schema: Schema, upload_limit: int, on_refused: Callable[[object, str], None] = lambda owner, reason: None
+    ) -> None:
         self.schema = schema
         self.uploads = Uploads(upload_limit)
         self.widgets: Widgets | None = None
@@ -306,11 +309,30 @@ class Rules:
                 self.widgets.forget_upload(transfer)
 
 
+T = TypeVar("T")
+
+
+async def across(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T]) -> T:
+    """Await `work` on the loop it belongs to, which may be that of another thread."""
+    if loop is asyncio.get_running_loop():
+        return await work
+    try:
+        there = asyncio.run_coroutine_threadsafe(work, loop)
+    except RuntimeError:  # it has ended
+        work.close()
+        raise
+    return await asyncio.wrap_future(there)
+
+
 class GuardedConnection:
-    """What viser sees of a connection: exactly the members it uses, so that nothing can go past the rules."""
+    """What viser sees of a connection: exactly the members it uses, so that nothing can go past the rules.
+
+    Made on the loop that reads the connection; used on the loop of any viser server.
+    """
 
     def __init__(self, inner: ServerConnection, rules: Rules) -> None:
         self._inner, self._rules = inner, rules
+        self._home = asyncio.get_running_loop()
         self._bad = 0
 
     @property
@@ -321,19 +343,19 @@ class GuardedConnection:
     async def recv(self) -> bytes:
         """The next message that may pass."""
         while True:
-            raw = await self._inner.recv()
+            raw = await across(self._home, self._inner.recv())
             refused = self._rules.refusal(self, raw)
             if refused is None and isinstance(raw, bytes):
                 return raw
             self._rules.count(self, refused or Refused("text instead of bytes"))
             self._bad += 1
             if self._bad > MOST_BAD:
-                await self._inner.close(POLICY_VIOLATION, "too many messages that the studio does not take")
+                await self.close(POLICY_VIOLATION, "too many messages that the studio does not take")
 
     async def send(self, message: bytes) -> None:
         """Send to the window."""
-        await self._inner.send(message)
+        await across(self._home, self._inner.send(message))
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
         """Close the connection."""
-        await self._inner.close(code, reason)
+        await across(self._home, self._inner.close(code, reason))

@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from vertebra.errors import StudioError
 from vertebra.studio.serving.gate import Gate, GateSettings, Page, checked_token, make_token
@@ -17,7 +17,8 @@ from vertebra.studio.serving.gate import Gate, GateSettings, Page, checked_token
 if TYPE_CHECKING:
     import viser
 
-    from vertebra.studio.serving.viser_hook import GuardedServe
+    from vertebra.studio.serving.messages import Rules
+    from vertebra.studio.serving.viser_hook import GuardedServe, RoomServe
 
 FIRST_PORT = 8080
 PORTS_TRIED = 100
@@ -108,31 +109,25 @@ class Access:
     """False for a studio behind a gate of one's own: whoever reaches its port may drive it."""
 
 
-class Server:
-    """A running page. Use it in a ``with`` block, or call `stop`."""
+class Room:
+    """A viser server and the windows that show it. Use it in a ``with`` block, or call `stop`."""
 
-    def __init__(self, server: viser.ViserServer, serve: GuardedServe) -> None:
-        self.viser, self._serve = server, serve
-        settings = serve.gate.settings
-        self.port = settings.port
-        """Where it listens."""
-        self.token = settings.token
-        """What windows have to show; None when they need nothing."""
-        query = f"?token={settings.token}" if settings.token else ""
-        self.url = f"http://{shown_host(settings.address)}:{settings.port}/{query}"
-        """The address to open, with the token if there is one."""
+    def __init__(self, server: viser.ViserServer, serve: RoomServe, url: str) -> None:
+        self.viser, self.serve, self.url = server, serve, url
+        """`url`: the address to open, with the token if there is one."""
+        self._stopped = False
         # Viser stops itself at exit too, but prints; ours comes first.
         atexit.register(self.stop)
 
     @property
     def dropped(self) -> dict[str, int]:
         """How many messages of windows were refused, by reason."""
-        return dict(self._serve.rules.dropped)
+        return dict(self.serve.rules.dropped)
 
     @property
     def windows(self) -> int:
-        """Windows that are open now."""
-        return len(self._serve.connections)
+        """Windows that show it now."""
+        return len(self.serve.connections)
 
     def forget_removed(self) -> None:
         """Let go of messages about controls that are off the page; viser itself does so only when a window opens."""
@@ -141,20 +136,47 @@ class Server:
         forget_removed(self.viser)
 
     def stop(self) -> None:
-        """Close all windows and the port; calling it again does nothing."""
+        """Close all windows, and the port if it has one; calling it again does nothing."""
         from vertebra.studio.serving.viser_hook import quiet_viser
 
         atexit.unregister(self.stop)
-        if self._serve.gate.open:
-            self._serve.gate.open = False
+        if not self._stopped:
+            self._stopped = True
             with quiet_viser():
                 self.viser.stop()
 
-    def __enter__(self) -> Server:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+class Server(Room):
+    """The room with the port."""
+
+    serve: GuardedServe
+
+    def __init__(self, server: viser.ViserServer, serve: GuardedServe, label: str) -> None:
+        settings = serve.gate.settings
+        query = f"?token={settings.token}" if settings.token else ""
+        super().__init__(server, serve, f"http://{shown_host(settings.address)}:{settings.port}/{query}")
+        self._label = label
+        self.port = settings.port
+        """Where it listens."""
+        self.token = settings.token
+        """What windows have to show; None when they need nothing."""
+
+    def open_room(self) -> Room:
+        """Another room at the same address; `serve.rooms` brings windows to it."""
+        from vertebra.studio.serving.viser_hook import RoomServe
+
+        serve = RoomServe(_rules(self.serve.rules.uploads.limit))
+        return Room(_started(self._label, serve), serve, self.url)
+
+    def stop(self) -> None:
+        self.serve.gate.open = False
+        super().stop()
 
     def __repr__(self) -> str:
         return f"Server(port {self.port}, {self.windows} windows, token {'needed' if self.token else 'not needed'})"
@@ -174,15 +196,7 @@ def open_server(
     """
     if find_spec("viser") is None:
         raise StudioError("viser", 'the studio needs it; pip install "vertebra[studio]"')
-    from vertebra.studio.serving.messages import ALLOWED, Rules, Schema
-    from vertebra.studio.serving.viser_hook import (
-        GuardedServe,
-        Widgets,
-        client_id_of,
-        message_types,
-        start_viser,
-        viser_index,
-    )  # fmt: skip
+    from vertebra.studio.serving.viser_hook import GuardedServe, viser_index
 
     if access.token is not None and not access.needs_token:
         raise StudioError("token", "is given, and is not needed; leave one of the two out")
@@ -193,6 +207,26 @@ def open_server(
     if token is None and access.needs_token:
         token = make_token()
     settings = GateSettings(address, port, token, not is_loopback(address), page, on_state)
+    serve = GuardedServe(sock, Gate(settings, lambda: serve.windows), _rules(upload_limit))
+    try:
+        server = _started(label, serve)
+    except BaseException:
+        sock.close()
+        raise
+    serve.gate.open = True
+    return Server(server, serve, label)
+
+
+def _rules(upload_limit: int) -> Rules:
+    from vertebra.studio.serving.messages import ALLOWED, Rules, Schema
+    from vertebra.studio.serving.viser_hook import message_types
+
+    return Rules(Schema(message_types(ALLOWED)), upload_limit)
+
+
+def _started(label: str, serve: RoomServe) -> viser.ViserServer:
+    """Viser for a room, and its rules complete."""
+    from vertebra.studio.serving.viser_hook import Widgets, client_id_of, start_viser
 
     def refused(connection: object, reason: str) -> None:
         number = client_id_of(server, connection)
@@ -200,14 +234,7 @@ def open_server(
         if client is not None:
             client.add_notification("The file was not taken", reason, color="red")
 
-    rules = Rules(Schema(message_types(ALLOWED)), upload_limit, refused)
-    serve = GuardedServe(sock, Gate(settings, lambda: len(serve.connections)), rules)
-    try:
-        server = start_viser(label, serve)
-    except BaseException:
-        sock.close()
-        raise
-    rules.widgets = Widgets(server)
+    server = start_viser(label, serve)
+    serve.rules.on_refused, serve.rules.widgets = refused, Widgets(server)
     server.gui.configure_theme(show_logo=False, show_share_button=False)
-    serve.gate.open = True
-    return Server(server, serve)
+    return server

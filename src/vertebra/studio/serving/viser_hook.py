@@ -12,9 +12,11 @@ import logging
 import socket
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager
+import warnings
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import rich
@@ -26,58 +28,129 @@ from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request, Response
 
 from vertebra.errors import StudioError
-from vertebra.studio.serving.gate import Gate, add_security_headers
-from vertebra.studio.serving.messages import LARGEST_PICTURE, GuardedConnection, Rules, fits_widget
+from vertebra.studio.serving.gate import Gate, Visit, add_security_headers
+from vertebra.studio.serving.messages import LARGEST_PICTURE, GuardedConnection, Rules, across, fits_widget
 
 _LOCK = threading.RLock()
 _log = logging.getLogger("vertebra.studio")
 _wire_log = logging.getLogger("vertebra.studio.wire")
 _wire_log.disabled = True  # malformed requests are counted, not logged
-Handler = Callable[[Any], Awaitable[None]]
+# A window may leave while something is on its way to it.
+warnings.filterwarnings("ignore", r"Queued an? \w+ on a closed connection")
+Handler = Callable[[Any], Coroutine[Any, Any, None]]
 
 
-class GuardedServe:
-    """Stands in for `serve` while viser starts: same call, our socket, our gate, our limits."""
+GOING_AWAY = 1001
+CLOSING_SECONDS = 1.0
+"""That a window may take to agree that it is closed: one that hangs does not hold up the end of the studio."""
 
-    def __init__(self, sock: socket.socket, gate: Gate, rules: Rules) -> None:
-        self.sock, self.gate, self.rules = sock, gate, rules
+
+class RoomServe:
+    """Stands in for `serve` while viser starts: same call, but no port. Windows are brought by the one that has it."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
         self.original: Any = None
         self.connections: set[GuardedConnection] = set()
+        self._serving: set[asyncio.Task[Any]] | None = set()
+        """One task for each window; None once the room is closed."""
         self.used = False
 
     def __call__(self, handler: Handler, *args: Any, **options: Any) -> Any:
         if getattr(handler, "__module__", "") != viser_infra.__name__:
             return self.original(handler, *args, **options)
         self.used = True
-        asyncio.get_running_loop().set_exception_handler(self._count_failure)
+        self._handler, self._loop = handler, asyncio.get_running_loop()
+        self._loop.set_exception_handler(self._count_failure)
+        return self._opened(options)
+
+    def _opened(self, options: dict[str, Any]) -> Any:
+        return self
+
+    async def __aenter__(self) -> RoomServe:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        serving, self._serving = self._serving, None
+        for task in serving or ():
+            task.cancel()
+        await asyncio.gather(*serving or (), return_exceptions=True)
+
+    @property
+    def server(self) -> Any:
+        """What viser asks for its sockets."""
+        return SimpleNamespace(sockets=())
+
+    async def take(self, inner: ServerConnection) -> None:
+        """Serve a window until it leaves; called on the loop that reads its connection."""
+        try:
+            await across(self._loop, self._served(GuardedConnection(inner, self.rules)))
+        except asyncio.CancelledError:
+            if self._serving is not None:
+                raise
+            await inner.close(GOING_AWAY)
+        except Exception as error:
+            self.rules.dropped["connection failed"] += 1
+            _log.warning("a window was cut off: %s: %s", type(error).__name__, error)
+
+    async def _served(self, connection: GuardedConnection) -> None:
+        task = asyncio.current_task()
+        if task is None or self._serving is None:
+            raise asyncio.CancelledError
+        self._serving.add(task)
+        self.connections.add(connection)
+        try:
+            await self._handler(connection)
+        finally:
+            self.connections.discard(connection)
+            self.rules.leave(connection)
+            if self._serving is not None:
+                self._serving.discard(task)
+
+    def _count_failure(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        self.rules.dropped["handler failed"] += 1
+        _log.warning("%s: %s", context.get("message"), context.get("exception"))
+
+
+class GuardedServe(RoomServe):
+    """The one with the port: our socket, our gate, our limits. Its windows show its own viser, or are brought to a room
+    of their own."""
+
+    def __init__(self, sock: socket.socket, gate: Gate, rules: Rules) -> None:
+        super().__init__(rules)
+        self.sock, self.gate = sock, gate
+        self.windows = 0
+        """That are open now, in all rooms."""
+        self.rooms: Callable[[Visit], AbstractAsyncContextManager[RoomServe | None]] | None = None
+        """Gives the room of a window for as long as it is open; None for one that has none."""
+
+    def _opened(self, options: dict[str, Any]) -> Any:
         options.update(
             sock=self.sock,
             process_request=self._answer,
             process_response=self._add_headers,
             max_size=LARGEST_PICTURE,
+            close_timeout=CLOSING_SECONDS,
             logger=_wire_log,
             server_header=None,
         )
-        return self.original(self._guarded(handler), **options)
+        return self.original(self._guarded, **options)
 
-    def _guarded(self, handler: Handler) -> Handler:
-        async def guarded(inner: ServerConnection) -> None:
-            if inner.subprotocol != f"viser-v{viser.__version__}":
-                # Viser's page asks for a reload on this code and these words.
-                await inner.close(1002, f"Version mismatch. Server: {viser.__version__}")
+    async def _guarded(self, inner: ServerConnection) -> None:
+        if inner.subprotocol != f"viser-v{viser.__version__}":
+            # Viser's page asks for a reload on this code and these words.
+            await inner.close(1002, f"Version mismatch. Server: {viser.__version__}")
+            return
+        self.windows += 1
+        try:
+            if self.rooms is None:
+                await self.take(inner)
                 return
-            connection = GuardedConnection(inner, self.rules)
-            self.connections.add(connection)
-            try:
-                await handler(connection)
-            except Exception as error:
-                self.rules.dropped["connection failed"] += 1
-                _log.warning("a window was cut off: %s: %s", type(error).__name__, error)
-            finally:
-                self.connections.discard(connection)
-                self.rules.leave(connection)
-
-        return guarded
+            assert inner.request is not None
+            async with self.rooms(self.gate.visit(inner.request)) as room:
+                await (room or self).take(inner)
+        finally:
+            self.windows -= 1
 
     async def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
         return await self.gate.answer(request)
@@ -85,12 +158,8 @@ class GuardedServe:
     def _add_headers(self, connection: ServerConnection, request: Request, response: Response) -> None:
         add_security_headers(response.headers)
 
-    def _count_failure(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        self.rules.dropped["handler failed"] += 1
-        _log.warning("%s: %s", context.get("message"), context.get("exception"))
 
-
-def start_viser(label: str, serve: GuardedServe) -> viser.ViserServer:
+def start_viser(label: str, serve: RoomServe) -> viser.ViserServer:
     """A running viser server behind the gate."""
     with _LOCK, quiet_viser():
         serve.original = websocket_server.serve

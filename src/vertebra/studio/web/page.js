@@ -1,4 +1,5 @@
-// What the studio adds to viser's page: files may be dropped anywhere, and files that are too large stay where they are.
+// What the studio adds to viser's page: each window finds its own studio; files may be dropped anywhere, and files that
+// are too large stay where they are.
 (() => {
   "use strict";
 
@@ -10,6 +11,42 @@
   const fetchAnything = window.fetch.bind(window);
   window.fetch = (resource, ...options) =>
     String(resource).startsWith("data:application/wasm") ? new Promise(() => {}) : fetchAnything(resource, ...options);
+
+  // Each window has a studio of its own, and finds it again by this name when it is reloaded. A copy of a window gets
+  // the name too, but sees that the name is in use; a window that is left gives it free.
+  const NAME = "vertebra-window";
+  const USED = "vertebra-window-used";
+  const visit = document.currentScript.nonce;
+  const bytes = Array.from(crypto.getRandomValues(new Uint8Array(16)));
+  let name = bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  try {
+    if (!sessionStorage.getItem(USED)) name = sessionStorage.getItem(NAME) ?? name;
+    const use = () => {
+      sessionStorage.setItem(NAME, name);
+      sessionStorage.setItem(USED, "yes");
+    };
+    use();
+    addEventListener("pageshow", use);
+    addEventListener("pagehide", () => sessionStorage.removeItem(USED));
+  } catch {
+    // Browsers may forbid to store anything: then a reload begins anew.
+  }
+
+  // Viser's socket runs in a worker, which is told the address: the name goes there, and by which page it was opened.
+  const post = Worker.prototype.postMessage;
+  Worker.prototype.postMessage = function (message, ...options) {
+    if (message?.type === "set_server")
+      message = { ...message, server: `${message.server}/?window=${name}&page=${visit}` };
+    return post.call(this, message, ...options);
+  };
+
+  // A state from the address is opened once: a reload keeps what was set since then.
+  const address = new URL(location.href);
+  if (address.searchParams.has("state")) {
+    address.searchParams.delete("state");
+    address.searchParams.delete("confirm");
+    history.replaceState(null, "", address);
+  }
 
   function element(id, role) {
     const made = document.createElement("div");
