@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from benchmarks.statics_cases import Case
+from vertebra.mechanics.compiled import kernel
 from vertebra.papers.hu2023.literal import literal_robot, literal_shape, relax
 
 PAPERS_OMEGAS = (None, 1.0, 0.5, 0.25, 0.125)
@@ -60,7 +60,7 @@ def _loosest(cases: Sequence[Case], omega: float | None, tolerances: Sequence[fl
 
 
 # Not kept on disk: numba would not notice a change of the file that it comes from.
-@njit(error_model="numpy")
+@kernel
 def relax_repeatedly(
     times, alpha, R, L, r, base, tip, weight, T, omega, halve, tolerance, most, theta, relaxed, star, trial, G
 ):

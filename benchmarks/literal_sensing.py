@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
+from vertebra.mechanics.compiled import kernel
 from vertebra.mechanics.kernels.sensor_intake import ANGLES, sense_chain, take_orientation
 
 
@@ -59,7 +60,7 @@ def literal_many(snapshots, lower, upper, rotations, frames, poses):
     return total
 
 
-@njit(error_model="numpy")
+@kernel
 def chain_many(
     snapshots, joints, links, origin, points, table, two, stale_after, least, gate, soft, straight, base, q, twist,
     measured, information, frames, axes, factors, scratch,

@@ -101,9 +101,13 @@ LINES = (
         _sizes("frames + Jacobian, {} links", "plain NumPy / kernel", 12, 200),
     ),
     Line(
-        "first answer in a new process, nothing compiled / after that",
+        "first shape in a new process, nothing compiled / after that / out of a wheel with kernels",
         "CPU seconds",
-        (("first answer", "CPU seconds, nothing"), ("first answer", "CPU seconds, kernels")),
+        (
+            ("first answer, nothing compiled: shape", "CPU seconds"),
+            ("first answer in a new process, kernels", "CPU seconds"),
+            ("first shape out of a wheel", "CPU seconds"),
+        ),
     ),
     Line(
         "studio: from a slider to the picture, 12 links",

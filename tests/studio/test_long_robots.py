@@ -120,6 +120,7 @@ def test_the_page_answers_before_a_long_robot_is_opened_and_before_it_is_solved(
         assert "Solving the shape of 120 joints" in page.status
     page.until(lambda: tab.answer.shape.tensions_at_base[0] == 3.0)
     page.until(lambda: "Ready." in page.status)
+    page.settle()
     expected = vb.shape_from_tensions(robot, tab.settings().tensions, gravity=robot.gravity, check=False)
     assert np.array_equal(tab.answer.shape.frames, expected.frames), "the same numbers as in this process"
     assert page.studio.stage._last.frames is tab.answer.shape.frames

@@ -71,7 +71,8 @@ def _named(module: str, name: str) -> Any:
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function with numba on first use, and keep it on disk until any kernel file changes."""
+    """Compile a function with numba on first use, and keep it on disk until any kernel file changes. Compiled code that
+    calls it is a kernel too, or an `inner` function."""
     compiler = lean.EntryCompiler if LEAN else Compiler
     made = Kernel(function, targetoptions=dict(_OPTIONS), pipeline_class=compiler)
     made._cache = KernelCache(function, "lean" if LEAN else "plain")

@@ -71,14 +71,20 @@ class _EntryLibrary(JITCodeLibrary):
         self._finalize_final_module()
 
     def _call_tree(self) -> list[Any]:
-        """All libraries below this one, numba's own last: theirs are linkonce."""
-        found, waiting = [], list(self._linking_libraries)
-        while waiting:
-            library = waiting.pop()
-            if library not in found:
-                found.append(library)
-                waiting.extend(library._linking_libraries)
-        return sorted(found, key=lambda library: not isinstance(library, _InnerLibrary))
+        """All libraries below this one, each before those that it calls: what nobody refers to yet is not linked."""
+        ended: list[Any] = []
+        seen: set[Any] = set()
+
+        def visit(library: Any) -> None:
+            if library not in seen:
+                seen.add(library)
+                for called in library._linking_libraries:
+                    visit(called)
+                ended.append(library)
+
+        for library in self._linking_libraries:
+            visit(library)
+        return ended[::-1]
 
     def _get_module_for_linking(self) -> Any:
         """The names alone: all that numba asks of code from disk, since nothing else is ever linked with it."""
