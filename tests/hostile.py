@@ -222,6 +222,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "1e12": lambda: 1e12,
     "10**400": lambda: 10**400,
     "-10**400": lambda: -(10**400),
+    "10**9": lambda: 10**9,
     "10**5000": lambda: 10**5000,
     "1j": lambda: 1j,
     "empty text": lambda: "",

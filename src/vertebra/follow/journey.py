@@ -133,6 +133,9 @@ SHARES = 8
 HALVINGS = 5
 """How often the search for the largest distance is then made finer."""
 
+MOST_SAMPLES = 1000
+"""Pictures of one step: more than a film needs, and few enough to keep."""
+
 
 @dataclass(frozen=True)
 class Deviation:
@@ -304,8 +307,9 @@ class Journey:
         return np.array([head(self.pair, state) for state in self.states])
 
     def frames(self, samples_per_step: int = 4) -> tuple[Snapshot, ...]:
-        """The journey as pictures: the start, then for each step that moves something `samples_per_step`, one else."""
-        samples = positive_count("samples_per_step", samples_per_step)
+        """The journey as pictures: the start, then for each step that moves something `samples_per_step`, one else.
+        At most a thousand for a step."""
+        samples = positive_count("samples_per_step", samples_per_step, MOST_SAMPLES)
         return tuple(_snapshots(self, samples))
 
     def __repr__(self) -> str:
