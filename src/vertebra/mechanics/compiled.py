@@ -107,7 +107,7 @@ _quiet = False
 
 
 def be_quiet() -> None:
-    """For a process whose owner tells people himself what it does."""
+    """For a worker whose parent process reports what is being done."""
     global _quiet
     _quiet = True
 

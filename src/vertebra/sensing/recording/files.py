@@ -164,7 +164,24 @@ class Block(NamedTuple):
     """New first bytes of the file once `data` is in it."""
 
 
-class BlockWriter:
+class ClosedAtTheEnd:
+    """What a `with` block closes; an error of the block itself is not hidden by one of closing."""
+
+    def close(self) -> object:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if error is None:
+            self.close()
+        else:
+            with contextlib.suppress(RecordingError):
+                self.close()
+
+
+class BlockWriter(ClosedAtTheEnd):
     """Writes frames or shapes to a new file in blocks: those who make the blocks inherit from this.
 
     Each block is made once and written once, in order. What the disk does not take waits in memory, up to
@@ -284,16 +301,6 @@ class BlockWriter:
         with self._lock:
             self._closed = True
             self._file.discard()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if error is None:
-            self.close()
-        else:
-            with contextlib.suppress(RecordingError):
-                self.close()
 
 
 LARGEST_BLOCK = 64 << 20

@@ -22,11 +22,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self, cast
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from vertebra.errors import InputError, RecordingError, VertebraError
-from vertebra.sensing.recording.files import TimedFlush
+from vertebra.sensing.recording.files import ClosedAtTheEnd, TimedFlush
 from vertebra.sensing.recording.raw_log import RawLogWriter, raw_suffix, require_classic
 from vertebra.sensing.recording.shape_log import (
     DerivedLogWriter,
@@ -67,7 +66,7 @@ class RecorderCounters(NamedTuple):
     """What is wrong at present; empty if nothing is."""
 
 
-class Recorder:
+class Recorder(ClosedAtTheEnd):
     """Feeds a process that writes frames to `raw` (.blf, .log or .csv) and shapes of `robot` to `derived` (.mcap).
 
     `calibration`: text of the calibration file, to attach to `derived`. `overwrite=False` refuses names that exist; a
@@ -223,16 +222,6 @@ class Recorder:
         if not self._closing.is_set():
             self._fault = self._fault or self._told["fault"] or ENDED
         self._ready.set()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if error is None:
-            self.close()
-        else:
-            with contextlib.suppress(RecordingError):
-                self.close()
 
 
 def _task(
