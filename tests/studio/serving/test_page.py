@@ -161,7 +161,7 @@ def test_another_site_cannot_open_a_state_unless_a_person_says_so(browser: Any, 
         other.goto("http://other.example/")
         other.wait_for_selector("text=Nothing has been changed yet")
         assert states == []
-        other.click("text=Open the state")
+        other.click("text=Open the saved state")
         other.wait_for_function("document.title === 'Vertebra studio' && !document.querySelector('h1')")
         assert states == ["theirs"]
         context.close()

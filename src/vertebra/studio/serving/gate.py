@@ -154,20 +154,31 @@ MOST_STATES = 64
 _log = logging.getLogger("vertebra.studio")
 _QUESTION = """<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><title>{title}</title></head>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>
+body {{ max-width: 34rem; margin: 18vh auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif; color: #1a1a1a; }}
+h1 {{ font-size: 1.25rem; }}
+a {{ display: inline-block; margin: 0.5rem 0.5rem 0 0; padding: 0.5rem 1rem; border: 1px solid #005b96;
+  border-radius: 0.25rem; color: #005b96; text-decoration: none; }}
+a:first-child {{ background: #005b96; color: #ffffff; }}
+</style>
+</head>
 <body>
 <h1>{title}</h1>
 <p>{said}</p>
-<p><a href="{link}">{yes}</a></p>
-{no}
+<p>{choices}</p>
 </body>
 </html>
 """
+_QUESTION_POLICY = f"{PLAIN_POLICY}; style-src 'unsafe-inline'"
 _ASKED_STATE = (
-    "A link from outside this studio asks it to open a saved state: another robot, or other settings. What is set now "
-    "would be replaced. Nothing has been changed yet."
+    "You followed a link from outside the studio. It opens a saved state, which replaces the robot and the settings "
+    "that you have now. Nothing has been changed yet."
 )
-_ASKED_VISIT = "A link from another site leads to this studio."
+_ASKED_VISIT = "You followed a link from another site to this studio."
 
 
 @dataclass(frozen=True)
@@ -306,14 +317,13 @@ class Gate:
 
     def _ask(self, state: str) -> Response:
         """A page that changes nothing, and asks whether to open what another page points to."""
-        body = _QUESTION.format(
-            title=TITLE,
-            said=_ASKED_STATE if state else _ASKED_VISIT,
-            link=f"/?state={quote(state, safe='')}&amp;confirm={self._confirmation(state)}" if state else "/",
-            yes="Open the state" if state else "Open the studio",
-            no='<p><a href="/">Keep what is set</a></p>' if state else "",
-        )
-        return _finished(HTTPStatus.OK, Headers({"Content-Type": "text/html; charset=utf-8"}), body.encode())
+        choices = '<a href="/">Open the studio</a>'
+        if state:
+            link = f"/?state={quote(state, safe='')}&amp;confirm={self._confirmation(state)}"
+            choices = f'<a href="{link}">Open the saved state</a> <a href="/">Keep what I have</a>'
+        body = _QUESTION.format(title=TITLE, said=_ASKED_STATE if state else _ASKED_VISIT, choices=choices)
+        headers = Headers({"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": _QUESTION_POLICY})
+        return _finished(HTTPStatus.OK, headers, body.encode())
 
     async def _open_state(self, state: str, nonce: str) -> None:
         """Pass on a state from the address. Whether or not it works, the page is served."""
