@@ -18,7 +18,7 @@ LOAD = np.dtype(
     ]
 )
 
-# `state` of statics: a row per joint (theory 3.1).
+# `state` of statics: a row per freedom (theory 3.1). What belongs to a joint is in the row of its first freedom.
 STATE_TENSION = 0  # sum of T over the cables that cross the joint, N
 STATE_TENSION_RECESS = 1  # sum of T rho, N*m
 STATE_TENSION_OFFSET = 2  # sum of T e, N*m
@@ -49,6 +49,24 @@ STATE_GIVEN = 48  # angle from which a search with several attempts started, rad
 STATE_SAFE = 49  # angle of the last attempt that was solved, rad
 STATE_SIZE = 50  # of the torques that balance at the joint, N*m
 STATE_WIDTH = 51
+# Of robots that have joints with several freedoms only (theory 9): o_k, m/rad; place of the freedom in its joint, from
+# 0; what couples it to the freedoms of its joint before it beside a_k . b_i, above and below the diagonal, and what the
+# sweep makes of that, N*m/rad.
+STATE_SHIFT, STATE_PLACE = 51, 54
+STATE_TIE, STATE_TIE_LOW, STATE_TIED, STATE_TIED_LOW = 55, 57, 59, 61
+STATE_SPATIAL_WIDTH = 63
+
+# `blocks`: a row per joint with several freedoms, in the axes of the link before it (theory 9). Axes and origin of the
+# link beyond in m; om_k and o_k; D_ik and o_ik of the pairs 11, 21, 22, 31, 32, 33.
+BLOCK_FRAME, BLOCK_ORIGIN, BLOCK_SPIN, BLOCK_SHIFT, BLOCK_SPIN2, BLOCK_SHIFT2 = 0, 9, 12, 21, 30, 48
+BLOCK_AXES = 66  # x, y, z of the link before it, in the world
+BLOCK_PULL = 75  # sums over the cables of tension times the columns of `spans`
+BLOCK_WIDTH = 85
+
+# `spans`: (cables, n): the straight piece of a cable across such a joint: length in m, derivatives in each freedom, in
+# the pairs 11, 21, 22, 31, 32, 33.
+SPAN_LENGTH, SPAN_FIRST, SPAN_SECOND = 0, 1, 4
+SPAN_WIDTH = 10
 
 # `wide`: planes (n, columns), the factors of either triangle of the stiffness and what the wide sweep leaves
 # (theory 3.3); U_LOW and V_LOW are u' and v'.

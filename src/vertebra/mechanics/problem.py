@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError, shown
 from vertebra.mechanics.kernels.newton import is_conservative
+from vertebra.mechanics.kernels.spatial import Spatial
 from vertebra.mechanics.layout import (
     BEND_WIDTH,
+    BLOCK_WIDTH,
     GRIP_ARM,
     GRIP_PLANES,
     GRIP_RATIO,
@@ -20,9 +22,14 @@ from vertebra.mechanics.layout import (
     LAW_WIDTH,
     LOAD,
     REPORT_WIDTH,
+    SPAN_WIDTH,
     STATE_AXIS,
     STATE_LOWER,
     STATE_OWN,
+    STATE_PLACE,
+    STATE_SPATIAL_WIDTH,
+    STATE_TIE,
+    STATE_TIE_LOW,
     STATE_UPPER,
     STATE_WIDTH,
     WIDE_CABLE_COLUMN,
@@ -45,7 +52,7 @@ from vertebra.robot.arguments import (
 )
 from vertebra.robot.friction import Friction, FrictionLaw, laws_for
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import FLEXURE, PIN, Floats, Table
+from vertebra.robot.tables import BALL, FLEXURE, Floats, Table
 
 _NONE: Table = np.zeros(0, LOAD)
 
@@ -141,12 +148,13 @@ class Workspace(NamedTuple):
     wide: Floats
     memory: Floats
     report: Floats
+    spatial: Spatial | None
     friction: CableFriction | None
 
     @property
-    def scratch(self) -> tuple[Floats, ...]:
+    def scratch(self) -> tuple[Floats | Spatial | None, ...]:
         """Last arguments of the solving kernels."""
-        return self[:6]
+        return self[:7]
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,12 +180,10 @@ class Problem:
     ) -> Problem:
         require_robot(robot)
         kinds = robot.joints["kind"]
-        if kinds.max() > PIN:
-            row = int(np.argmax(kinds > PIN))
-            kind = ("universal", "ball")[int(kinds[row]) - PIN - 1]
+        if (kinds == BALL).any():
+            row = int(np.argmax(kinds == BALL))
             raise InputError(
-                "robot",
-                f"joint {row + 1} is a {kind} joint; this needs rolling, flexure or pin joints",
+                "robot", f"joint {row + 1} is a ball joint; this needs rolling, flexure, pin, universal or backbone joints"
             )
         word("closure", closure, ("virtual-work", "paper"))
         if closure == "paper" and (kinds != FLEXURE).any():
@@ -220,16 +226,24 @@ class Problem:
         grip, bends = np.zeros((GRIP_PLANES, c, n)), np.empty((n, BEND_WIDTH))
         return CableFriction(table, curves, self.closure == "paper", past, grip, bends)
 
-    def workspace(self, by_length: bool = False, history: Floats | None = None) -> Workspace:
+    def spatial(self) -> Spatial | None:
+        """Scratch for joints with several freedoms, where the robot has any."""
         n, c = len(self.robot.joints), len(self.robot.cables)
+        if self.robot.freedoms == n:
+            return None
+        return Spatial(np.zeros((n, BLOCK_WIDTH)), np.zeros((c, n, SPAN_WIDTH)))
+
+    def workspace(self, by_length: bool = False, history: Floats | None = None) -> Workspace:
+        n, c, spatial = self.robot.freedoms, len(self.robot.cables), self.spatial()
         columns = WIDE_CABLE_COLUMN + (c if by_length else 0) + (c if self.has_friction else 0)
         return Workspace(
             np.empty(n),
-            np.empty((n, STATE_WIDTH)),
+            np.empty((n, STATE_WIDTH if spatial is None else STATE_SPATIAL_WIDTH)),
             np.empty((len(self.table), 3)),
             np.empty((WIDE_PLANES, n, columns)),
-            np.empty((2 * columns + 2, max(columns, 6, c))),
+            np.empty((2 * columns + (2 if spatial is None else 6), max(columns, 6, c))),
             np.empty(REPORT_WIDTH),
+            spatial,
             self.cable_friction(history),
         )
 
@@ -248,6 +262,11 @@ class Problem:
             )
         stiffness: Floats = np.triu(rows @ columns.T, 1) + np.tril(low_columns @ low_rows.T, -1)
         stiffness[np.diag_indices(len(state))] = state[:, STATE_OWN]
+        if work.spatial is not None:
+            for row, place in enumerate(state[:, STATE_PLACE].astype(int)):
+                for k in range(place):
+                    stiffness[row - place + k, row] += state[row, STATE_TIE + k]
+                    stiffness[row, row - place + k] += state[row, STATE_TIE_LOW + k]
         return stiffness
 
     def tensions(self, tensions: ArrayLike) -> Floats:
@@ -264,7 +283,7 @@ class Problem:
     def start(self, start: ArrayLike | None) -> tuple[bool, Floats]:
         """Whether a start was given, and an array to solve in."""
         if start is None:
-            return False, np.empty(len(self.robot.joints))
+            return False, np.empty(self.robot.freedoms)
         q = coordinates(self.robot, start, "start").copy()
         if not (np.abs(q) < 3.0).all():
             row = int(np.argmin(np.abs(q) < 3.0))

@@ -91,6 +91,7 @@ Inertia = Annotated[float, Quantity("kg*m^2", "1e-6 kg*m^2", 0.0, 1e9)]
 Force = Annotated[float, Quantity("N", "5 N", 0.0, 1e7)]
 Modulus = Annotated[float, Quantity("Pa", "60.6 GPa", 1.0, 1e13)]
 Stiffness = Annotated[float, Quantity("N*m/rad", "0.395 N*m/rad", 0.0, 1e9)]
+Damping = Annotated[float, Quantity("N*m*s/rad", "0.001 N*m*s/rad", 0.0, 1e9)]
 AxialStiffness = Annotated[float, Quantity("N", "20 kN", 1e-6, 1e12)]
 Coefficient = Annotated[float, Quantity("", "0.3", 0.0, 100.0)]
 SignedCoefficient = Annotated[float, Quantity("", "0.7", -1e4, 1e4)]
@@ -140,6 +141,10 @@ class RollingJoint(Model):
     """Each of the two contact points from the middle, along the joint axis."""
     friction: Coefficient | None = None
     """Static friction between the arcs."""
+    stiffness: Stiffness = 0.0
+    """Of a spring that straightens the joint."""
+    damping: Damping = 0.0
+    """Torque per rate of bend."""
 
 
 class FlexureJoint(Model):
@@ -158,6 +163,8 @@ class FlexureJoint(Model):
     """Bending stiffness of the whole joint, instead of the rods."""
     mass: Mass = 0.0
     """Rods and screws of this joint, at the centroid of the arc."""
+    damping: Damping = 0.0
+    """Torque per rate of bend."""
     limit: Limit = RIGHT_ANGLE
 
     @model_validator(mode="after")
@@ -183,7 +190,58 @@ class PinJoint(Model):
     kind: Literal["pin"]
     length: Distance = 0.0
     """Distance between the two faces when straight; the pin is in the middle."""
+    stiffness: Stiffness = 0.0
+    """Of a spring that straightens the joint."""
+    damping: Damping = 0.0
+    """Torque per rate of bend."""
     limit: Limit = RIGHT_ANGLE
+
+
+class BackboneJoint(Model):
+    """A central elastic rod between two discs, which bends any way as a circular arc."""
+
+    kind: Literal["backbone"]
+    length: Length
+    """Free length of the rod between the two discs."""
+    rod_diameter: Length | None = None
+    """Of the round rod."""
+    youngs_modulus: Modulus | None = None
+    """Of the rod's material."""
+    shear_modulus: Modulus | None = None
+    """Of the rod's material: with it the joint twists as well."""
+    stiffness: Stiffness | None = None
+    """Bending stiffness of the joint, instead of the rod."""
+    torsion: Stiffness | None = None
+    """Torsional stiffness of the joint, instead of the rod: with it the joint twists as well."""
+    mass: Mass = 0.0
+    """Of the rod, at the centroid of the arc."""
+    damping: Damping = 0.0
+    """Torque per rate of bend."""
+    limit: Limit = RIGHT_ANGLE
+    """Largest bend in any direction."""
+
+    @model_validator(mode="after")
+    def _rod_or_stiffness(self) -> BackboneJoint:
+        rod = (self.rod_diameter, self.youngs_modulus)
+        if self.stiffness is None and None in rod:
+            raise _wrong("stiffness", "give `stiffness`, or both `rod_diameter` and `youngs_modulus`")
+        if self.stiffness is not None and rod != (None, None):
+            raise _wrong("stiffness", "give `stiffness` or the rod, not both")
+        if self.shear_modulus is not None and (self.torsion is not None or self.rod_diameter is None):
+            raise _wrong("shear_modulus", "goes with `rod_diameter`, and not with `torsion`")
+        return self
+
+    def bending_stiffness(self) -> float:
+        """N*m/rad: E I / L of a round rod, or the stated stiffness."""
+        if self.rod_diameter is None or self.youngs_modulus is None:
+            return self.stiffness or 0.0
+        return self.youngs_modulus * math.pi * self.rod_diameter**4 / 64 / self.length
+
+    def torsional_stiffness(self) -> float | None:
+        """N*m/rad: G J / L of a round rod, or the stated stiffness; None where the joint does not twist."""
+        if self.rod_diameter is None or self.shear_modulus is None:
+            return self.torsion
+        return self.shear_modulus * math.pi * self.rod_diameter**4 / 32 / self.length
 
 
 class UniversalJoint(Model):
@@ -194,6 +252,10 @@ class UniversalJoint(Model):
     """Axes in the order from base to tip: yx means R = Ry Rx."""
     lower: Distance
     """From the platform before the joint to its centre."""
+    stiffness: Stiffness = 0.0
+    """Of a spring on each axis that straightens the joint."""
+    damping: Damping = 0.0
+    """Torque per rate, of each axis."""
     limit: Limit = RIGHT_ANGLE
 
 
@@ -221,10 +283,10 @@ class BallJoint(Model):
 
 
 Joint = Annotated[
-    RollingJoint | FlexureJoint | PinJoint | UniversalJoint | BallJoint,
+    RollingJoint | FlexureJoint | PinJoint | UniversalJoint | BallJoint | BackboneJoint,
     Field(discriminator="kind"),
 ]
-JOINT_KINDS = ("rolling", "flexure", "pin", "universal", "ball")
+JOINT_KINDS = ("rolling", "flexure", "pin", "universal", "ball", "backbone")
 
 
 def _axial_point(value: object) -> object:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vertebra.robot.description import (
+    BackboneJoint,
     BallJoint,
     Cables,
     Description,
@@ -24,8 +25,8 @@ from vertebra.robot.description import (
 )
 from vertebra.robot.friction import FrictionLaw
 
-ROLLING, FLEXURE, PIN, UNIVERSAL, BALL = range(5)
-KIND_CODES = {"rolling": ROLLING, "flexure": FLEXURE, "pin": PIN, "universal": UNIVERSAL, "ball": BALL}
+ROLLING, FLEXURE, PIN, UNIVERSAL, BALL, BACKBONE = range(6)
+KIND_CODES = {"rolling": ROLLING, "flexure": FLEXURE, "pin": PIN, "universal": UNIVERSAL, "ball": BALL, "backbone": BACKBONE}
 
 JOINT = np.dtype(
     [
@@ -38,6 +39,8 @@ JOINT = np.dtype(
         ("freedoms", np.int64),  # 1 for mirror joints, 2 for universal and ball joints
         ("limit", np.float64),  # rad
         ("stiffness", np.float64),  # N*m/rad
+        ("torsion", np.float64),  # of the third freedom, N*m/rad
+        ("damping", np.float64),  # N*m*s/rad
         ("mass", np.float64),  # rods and screws inside the joint, kg
         ("radius", np.float64),  # arc or ball radius, m
         ("ring_radius", np.float64),  # contact ring of a ball joint, m
@@ -110,6 +113,8 @@ def joint_table(description: Description) -> Table:
         part["kind"] = KIND_CODES[joint.kind]
         part["limit"] = joint.limit
         part["freedoms"] = 1
+        if not isinstance(joint, BallJoint):
+            part["damping"], part["stiffness"] = joint.damping, joint.stiffness or 0.0
         if section.azimuth is not None:
             part["azimuth"] = np.resize(section.azimuth, section.joints)
             cos, sin = unit_vectors(part["azimuth"].copy())
@@ -124,6 +129,10 @@ def joint_table(description: Description) -> Table:
         elif isinstance(joint, UniversalJoint):
             part["size"], part["freedoms"] = joint.lower, 2
             part["axis_x"], part["axis_y"] = (0.0, 1.0) if joint.order == "yx" else (1.0, 0.0)
+        elif isinstance(joint, BackboneJoint):
+            part["size"], part["stiffness"], part["mass"] = joint.length, joint.bending_stiffness(), joint.mass
+            torsion = joint.torsional_stiffness()
+            part["freedoms"], part["torsion"] = (2, 0.0) if torsion is None else (3, torsion)
         else:
             part["size"], part["freedoms"] = section.link.length, 2
             part["radius"], part["ring_radius"], part["friction"] = joint.radius, joint.ring_radius, joint.friction
@@ -240,7 +249,7 @@ def _fill_segments(part: Table, group: Cables, passed: Section, cables: Table, j
     elif isinstance(passed.joint, UniversalJoint):
         part["exit"], part["entry"] = reach, passed.link.length
     else:
-        # e = r cos(phi - psi): along the bend direction b = (axis_y, -axis_x).
+        # e = r cos(phi - psi): along the bend direction b = (axis_y, -axis_x); a backbone has none of its own.
         offset = cables["x"][:, None] * joints["axis_y"] - cables["y"][:, None] * joints["axis_x"]
         part["offset"] = offset
         part["recess"] = hole_recess(group, passed, offset)
@@ -260,7 +269,7 @@ def hole_recess(cables: Cables, passed: Section, offset: Floats) -> Floats:
 
 def straight_gaps(joints: Table) -> Floats:
     """What each joint adds to the length of the straight robot, m."""
-    per_size = np.array([0.0, 1.0, 2.0, 1.0, 1.0])  # rolling, flexure, pin, universal, ball
+    per_size = np.array([0.0, 1.0, 2.0, 1.0, 1.0, 1.0])  # rolling, flexure, pin, universal, ball, backbone
     gaps: Floats = per_size[joints["kind"]] * joints["size"]
     return gaps
 

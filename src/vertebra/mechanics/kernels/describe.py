@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from vertebra.mechanics.compiled import inner, kernel
-from vertebra.mechanics.kernels.algebra import cross_product, moved, read, write
+from vertebra.mechanics.kernels.algebra import added, cross_product, moved, read, write
 from vertebra.mechanics.kernels.cables import across_mirror, mirror_segment
-from vertebra.mechanics.kernels.equilibrium import gather_weights
+from vertebra.mechanics.kernels.equilibrium import gather_weights, row_of
 from vertebra.mechanics.kernels.friction import commit_slip
-from vertebra.mechanics.kernels.joints import arc_centroid, mirror_law, place_base, place_mirror, world
+from vertebra.mechanics.kernels.joints import arc_centroid, mirror_law, place_base, place_mirror, walk_chain, world
 from vertebra.mechanics.kernels.newton import SETTLED, all_in_range, copy_pose, find_shape, is_conservative
 from vertebra.mechanics.kernels.sweep import NONE, tip_response
 from vertebra.mechanics.layout import (
@@ -19,21 +19,27 @@ from vertebra.mechanics.layout import (
     REPORT_ENERGY,
     REPORT_LOCKED,
     REPORT_WEAK,
+    SPAN_FIRST,
+    SPAN_LENGTH,
     STATE_AXIS,
     STATE_CENTRE,
     STATE_GAP,
     STATE_MASS,
+    STATE_SHIFT,
     STATE_TENSION,
 )
 from vertebra.robot.tables import FLEXURE
 
 
 @inner
-def place_mirror_chain(joints, links, origin, q, frames, twists):
-    """`walk_chain` for mirror joints only, which compiles in less time."""
-    place_base(origin, frames)
-    for j in range(joints.shape[0]):
-        place_mirror(joints[j], links[j].reach, q[j], j, frames, twists)
+def place_links(joints, links, origin, spatial, q, frames, twists):
+    """`walk_chain`, of which mirror joints alone need less, and compile in less time."""
+    if spatial is not None:
+        walk_chain(joints, links, origin, q, frames, twists)
+    else:
+        place_base(origin, frames)
+        for j in range(joints.shape[0]):
+            place_mirror(joints[j], links[j].reach, q[j], j, frames, twists)
 
 
 @inner
@@ -44,13 +50,19 @@ def locate_tip(frames, tip, at_tip):
 
 
 @inner
-def measure_cables(joints, cables, segments, q, lengths):
-    """Whole length of each cable, m."""
+def measure_cables(joints, cables, segments, spatial, q, lengths):
+    """Whole length of each cable, m; those of `spatial` are of the same pose."""
     for k in range(cables.shape[0]):
         lengths[k] = cables[k].inside
     for j in range(joints.shape[0]):
-        sin_half, cos_half = math.sin(0.5 * q[j]), math.cos(0.5 * q[j])
-        s, s1, s2 = mirror_law(joints[j].kind, joints[j].size, q[j], sin_half, cos_half)
+        angle = q[row_of(joints, j, spatial)]
+        if spatial is not None and joints[j].freedoms > 1:
+            for k in range(cables.shape[0]):
+                if j < cables[k].last_link:
+                    lengths[k] += spatial.spans[k, j, SPAN_LENGTH]
+            continue
+        sin_half, cos_half = math.sin(0.5 * angle), math.cos(0.5 * angle)
+        s, s1, s2 = mirror_law(joints[j].kind, joints[j].size, angle, sin_half, cos_half)
         for k in range(cables.shape[0]):
             if j < cables[k].last_link:
                 e, height = segments[k, j].offset, s + segments[k, j].recess
@@ -60,7 +72,7 @@ def measure_cables(joints, cables, segments, q, lengths):
 @kernel
 def describe_shape(
     joints, links, cables, segments, gravity, loads, origin, tip, by_length, friction, tensions, q, state, wide, memory,
-    report, frames, twists, at_tip, along, lengths, forces, normal_forces, compliance,
+    report, spatial, frames, twists, at_tip, along, lengths, forces, normal_forces, compliance,
 ):  # fmt: skip
     """Write the contents of `Shape`, from a pose and what `find_shape` or `inspect_pose` left in `state` and `report`.
 
@@ -68,9 +80,9 @@ def describe_shape(
     their part along the common normal (n,); compliance (6, 6), infinite where the pose is not stable. Completes the
     energy by the cables inside the links.
     """
-    place_mirror_chain(joints, links, origin, q, frames, twists)
+    place_links(joints, links, origin, spatial, q, frames, twists)
     locate_tip(frames, tip, at_tip)
-    measure_cables(joints, cables, segments, q, lengths)
+    measure_cables(joints, cables, segments, spatial, q, lengths)
     for k in range(cables.shape[0]):
         if not by_length:
             report[REPORT_ENERGY] += tensions[k] * cables[k].inside
@@ -79,11 +91,11 @@ def describe_shape(
             if j < cables[k].last_link:
                 along[k, j] = tensions[k] * tension_ratio(friction, k, j)
     heavy_gaps, heavy_cables = gather_weights(joints, links, cables, state)
-    joint_forces(joints, gravity, loads, heavy_gaps, q, state, frames, forces, normal_forces)
+    joint_forces(joints, cables, segments, along, gravity, loads, heavy_gaps, spatial, q, state, frames, forces, normal_forces)
     if report[REPORT_WEAK] == NONE:
         narrow = friction is None and is_conservative(gravity, loads, heavy_cables) and not by_length
-        push_columns(state, friction, at_tip, twists)
-        tip_response(state, wide, at_tip, narrow, twists, memory, compliance)
+        push_columns(state, friction, spatial, at_tip, twists)
+        tip_response(state, spatial, wide, at_tip, narrow, twists, memory, compliance)
     else:
         for row in range(6):
             for column in range(6):
@@ -99,15 +111,18 @@ def tension_ratio(friction, k, j):
 
 
 @inner
-def tension_arm(joints, segments, friction, q, k, j):
-    """Torque on joint j per tension at the base of cable k, m; the cable crosses the joint."""
-    if friction is None:
-        return mirror_segment(joints[j], segments[k, j], q[j])[1]
-    return friction.grip[GRIP_RATIO, k, j] * friction.grip[GRIP_ARM, k, j]
+def tension_arm(joints, segments, friction, spatial, q, k, j, i):
+    """Torque on freedom i of joint j per tension at the base of cable k, m; the cable crosses the joint."""
+    row = row_of(joints, j, spatial) + i
+    if friction is not None:
+        return friction.grip[GRIP_RATIO, k, row - i] * friction.grip[GRIP_ARM, k, row]
+    if spatial is not None and joints[j].freedoms > 1:
+        return spatial.spans[k, j, SPAN_FIRST + i]
+    return mirror_segment(joints[j], segments[k, j], q[row])[1]
 
 
 @inner
-def push_columns(state, friction, tip, columns):
+def push_columns(state, friction, spatial, tip, columns):
     """Write the torques on each joint (n, 6) per force and moment on a point of the last link: the transposed Jacobian,
     or, where torques are balanced at the discs, the same about their centres."""
     point = (tip[0], tip[1], tip[2])
@@ -116,41 +131,66 @@ def push_columns(state, friction, tip, columns):
         about = read(state, j, STATE_CENTRE)
         if friction is not None and friction.at_discs:
             about = read(friction.bends, j, BEND_DISC)
-        write(columns, j, 0, cross_product(a, moved(point, -1.0, about)))
+        velocity = cross_product(a, moved(point, -1.0, about))
+        if spatial is not None:
+            velocity = added(velocity, read(state, j, STATE_SHIFT))
+        write(columns, j, 0, velocity)
         write(columns, j, 3, a)
 
 
 @inner
-def joint_forces(joints, gravity, loads, heavy_gaps, q, state, frames, forces, normal_forces):
+def joint_forces(
+    joints, cables, segments, along, gravity, loads, heavy_gaps, spatial, q, state, frames, forces, normal_forces
+):
     """Force that each joint passes to its distal link: the pressure of the cables less all that hangs beyond.
 
-    All cables cross a joint along the bisector normal n (theory 2.3). Mass in a gap counts half to either side.
+    All cables cross a mirror joint along the bisector normal n (theory 2.3). Mass in a gap counts half to either side.
     """
     mass, fx, fy, fz = 0.0, 0.0, 0.0, 0.0
     last = loads.shape[0] - 1
     for j in range(joints.shape[0] - 1, -1, -1):
-        mass += state[j, STATE_MASS]
+        first = row_of(joints, j, spatial)
+        mass += state[first, STATE_MASS]
         while last >= 0 and loads[last].link == j + 1:
             f = loads[last].force
             fx, fy, fz = fx + f[0], fy + f[1], fz + f[2]
             last -= 1
-        gap = state[j, STATE_GAP] if heavy_gaps else 0.0
+        gap = state[first, STATE_GAP] if heavy_gaps else 0.0
         mass += 0.5 * gap
-        pressed, double_cos = state[j, STATE_TENSION], 2.0 * math.cos(0.5 * q[j])
+        pressed, double_cos = state[first, STATE_TENSION], 2.0 * math.cos(0.5 * q[first])
+        if spatial is not None and joints[j].freedoms > 1:
+            double_cos = 0.0
+            for row in range(3):
+                double_cos += (frames[j, row, 2] + frames[j + 1, row, 2]) * (frames[j, row, 2] + frames[j + 1, row, 2])
+            double_cos = math.sqrt(double_cos)
         normal_forces[j] = 0.0
         for row in range(3):
             normal = (frames[j, row, 2] + frames[j + 1, row, 2]) / double_cos
             hung = mass * gravity[row] + (fx if row == 0 else fy if row == 1 else fz)
             forces[j, row] = pressed * normal - hung
+            if spatial is not None and joints[j].freedoms > 1:
+                forces[j, row] = pull_across(cables, segments, along, spatial, frames, j, row) - hung
             normal_forces[j] += forces[j, row] * normal
         mass += 0.5 * gap
+
+
+@inner
+def pull_across(cables, segments, along, spatial, frames, j, row):
+    """One component of the force with which the cables press the links of a joint with several freedoms together, N."""
+    total = 0.0
+    for k in range(cables.shape[0]):
+        if j < cables[k].last_link and spatial.spans[k, j, SPAN_LENGTH] > 0.0:
+            before = world(frames, j, row, cables[k].x, cables[k].y, segments[k, j].exit)
+            after = world(frames, j + 1, row, cables[k].x, cables[k].y, segments[k, j].entry)
+            total += along[k, j] * (after - before) / spatial.spans[k, j, SPAN_LENGTH]
+    return total
 
 
 @kernel
 def find_shapes(
     joints, links, cables, segments, gravity, loads, origin, tip, tensions, rest, rate, friction, use_starts, walking,
     first, last,
-    q, start, state, load_at, wide, memory, report, frames, twists, along, forces, normal_forces,
+    q, start, state, load_at, wide, memory, report, spatial, frames, twists, along, forces, normal_forces,
     statuses, inside, at_tip, lengths, compliance, numbers, works,
 ):  # fmt: skip
     """`find_shape` and `describe_shape` for rows first .. last - 1 of `tensions` (N, c), into the same rows of outputs.
@@ -165,17 +205,17 @@ def find_shapes(
             copy_pose(q[i - 1], q[i])
         statuses[i] = find_shape(
             joints, links, cables, segments, gravity, loads, tensions[i], rest, rate, friction, use_start,
-            q[i], start, state, load_at, wide, memory, report,
+            q[i], start, state, load_at, wide, memory, report, spatial,
         )  # fmt: skip
         if walking:
-            place_mirror_chain(joints, links, origin, q[i], frames, twists)
+            place_links(joints, links, origin, spatial, q[i], frames, twists)
             locate_tip(frames, tip, at_tip[i])
-            measure_cables(joints, cables, segments, q[i], lengths[i])
+            measure_cables(joints, cables, segments, spatial, q[i], lengths[i])
         else:
             describe_shape(
                 joints, links, cables, segments, gravity, loads, origin, tip, by_length, friction, tensions[i], q[i],
-                state, wide, memory, report, frames, twists, at_tip[i], along, lengths[i], forces, normal_forces,
-                compliance[i],
+                state, wide, memory, report, spatial, frames, twists, at_tip[i], along, lengths[i], forces,
+                normal_forces, compliance[i],
             )  # fmt: skip
         for column in range(report.shape[0]):
             numbers[i, column] = report[column]
@@ -198,7 +238,7 @@ def commit_history(cables, friction, tensions):
 @kernel
 def find_tip(
     joints, links, cables, segments, gravity, loads, origin, tip, tensions, rest, rate, friction, use_start,
-    q, start, state, load_at, wide, memory, report, frames, twists, pulls, at_tip, by_tension, compliance,
+    q, start, state, load_at, wide, memory, report, spatial, frames, twists, pulls, at_tip, by_tension, compliance,
 ):  # fmt: skip
     """`find_shape`, then the tip and how it answers to the tensions: d(tip)/dT (6, c) and its compliance (6, 6).
 
@@ -206,20 +246,22 @@ def find_tip(
     """
     status = find_shape(
         joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, use_start,
-        q, start, state, load_at, wide, memory, report,
+        q, start, state, load_at, wide, memory, report, spatial,
     )  # fmt: skip
-    place_mirror_chain(joints, links, origin, q, frames, twists)
+    place_links(joints, links, origin, spatial, q, frames, twists)
     locate_tip(frames, tip, at_tip)
     for j in range(joints.shape[0]):
-        for k in range(cables.shape[0]):
-            pulls[j, k] = 0.0
-            if j < cables[k].last_link:
-                pulls[j, k] = -tension_arm(joints, segments, friction, q, k, j)
+        for i in range(joints[j].freedoms):
+            row = row_of(joints, j, spatial) + i
+            for k in range(cables.shape[0]):
+                pulls[row, k] = 0.0
+                if j < cables[k].last_link:
+                    pulls[row, k] = -tension_arm(joints, segments, friction, spatial, q, k, j, i)
     _, heavy_cables = gather_weights(joints, links, cables, state)
     narrow = friction is None and is_conservative(gravity, loads, heavy_cables)
-    tip_response(state, wide, at_tip, narrow, pulls, memory, by_tension)
-    push_columns(state, friction, at_tip, twists)
-    tip_response(state, wide, at_tip, narrow, twists, memory, compliance)
+    tip_response(state, spatial, wide, at_tip, narrow, pulls, memory, by_tension)
+    push_columns(state, friction, spatial, at_tip, twists)
+    tip_response(state, spatial, wide, at_tip, narrow, twists, memory, compliance)
     return status
 
 

@@ -16,12 +16,15 @@ from vertebra.mechanics.kernels.equilibrium import (
     Statics,
     StaticsWork,
     balance_chain,
+    gather_spans,
     gather_tensions,
     gather_weights,
     place_chain,
+    row_of,
 )
 from vertebra.mechanics.kernels.friction import balance_at_discs, point_ahead, pull_with_friction
 from vertebra.mechanics.kernels.joints import mirror_law
+from vertebra.mechanics.kernels.spatial import turn_joints
 from vertebra.mechanics.kernels.sweep import (
     NONE,
     bend_from,
@@ -41,6 +44,8 @@ from vertebra.mechanics.layout import (
     REPORT_SCALE,
     REPORT_SOFTNESS,
     REPORT_WEAK,
+    SPAN_FIRST,
+    SPAN_LENGTH,
     STATE_GIVEN,
     STATE_OWN,
     STATE_PIVOT,
@@ -56,7 +61,7 @@ from vertebra.mechanics.layout import (
     WIDE_V,
     WIDE_V_LOW,
 )
-from vertebra.robot.tables import FLEXURE, ROLLING
+from vertebra.robot.tables import BACKBONE, FLEXURE, ROLLING, UNIVERSAL
 
 SETTLED, STALLED, BEYOND = range(3)
 """How a search ends: at an equilibrium; without one after all its steps; with a joint pressed against its half turn."""
@@ -83,17 +88,40 @@ LEAVING_STEP = 0.3
 
 
 @inner
-def load_free_pose(joints, state, q):
+def load_free_pose(joints, cables, segments, tensions, spatial, state, q):
     """The pose that cables and elastic joints alone would take: every joint by itself."""
     for j in range(joints.shape[0]):
-        joint = joints[j]
-        total, recess, offset = state[j, STATE_TENSION], state[j, STATE_TENSION_RECESS], state[j, STATE_TENSION_OFFSET]
-        q[j] = 0.0
+        joint, row = joints[j], row_of(joints, j, spatial)
+        if spatial is not None and joint.freedoms > 1:
+            load_free_bend(joint, cables, segments, tensions, j, q)
+            continue
+        total, recess = state[row, STATE_TENSION], state[row, STATE_TENSION_RECESS]
+        offset = state[row, STATE_TENSION_OFFSET]
+        q[row] = 0.0
         if joint.kind == ROLLING and total > 0.0:
-            q[j] = 2.0 * math.atan2(offset, joint.size * total - recess)
+            q[row] = 2.0 * math.atan2(offset, joint.size * total - recess)
         elif joint.kind == FLEXURE:
-            q[j] = load_free_flexure(joint, total, recess, offset)
-        q[j] = min(max(q[j], -FARTHEST), FARTHEST)
+            q[row] = load_free_flexure(joint, total, recess, offset)
+        q[row] = min(max(q[row], -FARTHEST), FARTHEST)
+
+
+@inner
+def load_free_bend(joint, cables, segments, tensions, j, q):
+    """Of a joint with several freedoms: a backbone bends toward the cables that pull most; others start straight."""
+    for row in range(joint.first, joint.first + joint.freedoms):
+        q[row] = 0.0
+    if joint.kind != BACKBONE:
+        return
+    total = recess = across = along = 0.0
+    for k in range(cables.shape[0]):
+        if j < cables[k].last_link:
+            total, recess = total + tensions[k], recess + tensions[k] * segments[k, j].recess
+            across, along = across + tensions[k] * cables[k].x, along + tensions[k] * cables[k].y
+    offset = math.sqrt(across * across + along * along)
+    if offset > 0.0:
+        bend = load_free_flexure(joint, total, recess, offset)
+        bend = min(max(bend, -FARTHEST), FARTHEST) / offset
+        q[joint.first], q[joint.first + 1] = bend * across, bend * along
 
 
 @inner
@@ -102,7 +130,7 @@ def load_free_flexure(joint, total, recess, offset):
     k, angle = joint.stiffness, 0.0
     for _ in range(20):
         sin_half, cos_half = math.sin(0.5 * angle), math.cos(0.5 * angle)
-        s, s1, s2 = mirror_law(joint.kind, joint.size, angle, sin_half, cos_half)
+        s, s1, s2 = mirror_law(FLEXURE, joint.size, angle, sin_half, cos_half)
         _, tau, own = across_mirror(total, s * total + recess, s1, s2, offset, sin_half, cos_half)
         tau, own = tau + k * angle, own + k
         # Where the energy curves down or is flat, the largest step downhill.
@@ -114,7 +142,7 @@ def load_free_flexure(joint, total, recess, offset):
 
 
 @inner
-def pull_by_lengths(problem, q, tensions, wide):
+def pull_by_lengths(problem, spatial, q, tensions, wide):
     """Tensions of elastic cables at a pose (theory 3.8): T = rate (l - rest) where taut, 0 where slack; l' into `wide`.
 
     Returns the energy stored in the cables, J, and the round-off that stiff cables make of joint torques, N*m.
@@ -125,11 +153,19 @@ def pull_by_lengths(problem, q, tensions, wide):
         column = WIDE_CABLE_COLUMN + cables.shape[0] - 1 - k
         length, longest = cables[k].inside, 0.0
         for j in range(joints.shape[0]):
-            length1 = 0.0
+            row, length1 = row_of(joints, j, spatial), 0.0
+            if spatial is not None and joints[j].freedoms > 1:
+                crossed = j < cables[k].last_link
+                length += spatial.spans[k, j, SPAN_LENGTH] if crossed else 0.0
+                for i in range(joints[j].freedoms):
+                    length1 = spatial.spans[k, j, SPAN_FIRST + i] if crossed else 0.0
+                    wide[WIDE_U, row + i, column] = wide[WIDE_U_LOW, row + i, column] = length1
+                    longest = max(longest, abs(length1))
+                continue
             if j < cables[k].last_link:
-                gap, length1, _ = mirror_segment(joints[j], problem.segments[k, j], q[j])
+                gap, length1, _ = mirror_segment(joints[j], problem.segments[k, j], q[row])
                 length += gap
-            wide[WIDE_U, j, column] = wide[WIDE_U_LOW, j, column] = length1
+            wide[WIDE_U, row, column] = wide[WIDE_U_LOW, row, column] = length1
             longest = max(longest, abs(length1))
         excess = max(length - rest[k], 0.0)
         tensions[k] = rate[k] * excess
@@ -137,20 +173,23 @@ def pull_by_lengths(problem, q, tensions, wide):
         noise += 1e-15 * rate[k] * length * longest
         # A cable that is just taut resists whatever would lengthen it.
         stiff = rate[k] if length - rest[k] >= -1e-13 * rest[k] else 0.0
-        for j in range(joints.shape[0]):
+        for j in range(wide.shape[1]):
             wide[WIDE_V, j, column] = wide[WIDE_V_LOW, j, column] = stiff * wide[WIDE_U, j, column]
     return energy, noise
 
 
 @inner
-def linearise(problem, friction, tensions, q, work):
-    """Energy, torques and the eliminated stiffness at a pose, into `work`. `friction`: None, or `CableFriction`.
+def linearise(problem, friction, spatial, tensions, q, work):
+    """Energy, torques and the eliminated stiffness at a pose, into `work`. `friction`: None, or `CableFriction`;
+    `spatial`: None, or `Spatial`.
 
-    It is an argument of its own everywhere, for numba leaves out branches by arguments that are None, not by fields.
+    Both are arguments of their own everywhere, for numba leaves out branches by arguments that are None, not by fields.
     """
     state, wide, report = work.state, work.wide, work.report
     by_length = problem.rest.shape[0] > 0
     stored = noise = 0.0
+    if spatial is not None:
+        turn_joints(problem.joints, problem.links, problem.cables, problem.segments, q, spatial)
     if friction is not None:
         stored, noise, locked = pull_with_friction(
             problem.joints, problem.links, problem.cables, problem.segments, problem.rest, problem.rate, friction,
@@ -158,10 +197,12 @@ def linearise(problem, friction, tensions, q, work):
         )  # fmt: skip
         report[REPORT_LOCKED] = locked
     elif by_length:
-        stored, noise = pull_by_lengths(problem, q, tensions, wide)
+        stored, noise = pull_by_lengths(problem, spatial, q, tensions, wide)
         gather_tensions(problem.joints, problem.cables, problem.segments, tensions, state)
-    pulled, elastic = place_chain(problem, q, work)
-    hung, residual, scale, weak = balance_chain(problem, q, work)
+    if spatial is not None and friction is None:
+        gather_spans(problem.joints, problem.cables, tensions, state, spatial)
+    pulled, elastic = place_chain(problem, spatial, q, work)
+    hung, residual, scale, weak = balance_chain(problem, spatial, q, work)
     if by_length or friction is not None:
         pulled = stored
     report[REPORT_ENERGY] = pulled + elastic + hung
@@ -169,7 +210,7 @@ def linearise(problem, friction, tensions, q, work):
     report[REPORT_WEAK] = weak
     if problem.narrow:
         return
-    widen(problem.gravity, problem.heavy_cables, state, wide)
+    widen(problem.gravity, problem.heavy_cables, spatial, state, wide)
     if friction is not None:
         bends = friction.bends
         if friction.at_discs:
@@ -181,7 +222,7 @@ def linearise(problem, friction, tensions, q, work):
         for j in range(state.shape[0]):
             state[j, STATE_OWN] += wide[WIDE_U, j, WIDE_CABLE_COLUMN + k] * wide[WIDE_V, j, WIDE_CABLE_COLUMN + k]
     symmetric_part = problem.narrow  # false here; the sweep would be compiled once more for a literal
-    report[REPORT_WEAK] = eliminate_wide(state, wide, work.memory, 0.0, symmetric_part)
+    report[REPORT_WEAK] = eliminate_wide(state, spatial, wide, work.memory, 0.0, symmetric_part)
 
 
 @inner
@@ -249,18 +290,34 @@ def downhill_step(leaving, state):
 
 
 @inner
-def try_step(start, fraction, state, q):
+def try_step(joints, spatial, start, fraction, state, q):
     """q = start + fraction * step, within the half turn; returns whether a joint was held back."""
     clamped = False
     for j in range(q.shape[0]):
         angle = start[j] + fraction * state[j, STATE_STEP]
         q[j] = min(max(angle, -FARTHEST), FARTHEST)
         clamped = clamped or q[j] != angle
+    if spatial is not None:
+        for j in range(joints.shape[0]):
+            bend = bend_of(joints[j], q)
+            if joints[j].kind == BACKBONE and bend > FARTHEST:
+                q[joints[j].first] *= FARTHEST / bend
+                q[joints[j].first + 1] *= FARTHEST / bend
+                clamped = True
     return clamped
 
 
 @inner
-def stiffen_joints(narrow, shift, work):
+def bend_of(joint, q):
+    """What a joint's limit holds for: its largest angle, or, of a backbone, the bend in whatever direction, rad."""
+    first = joint.first
+    if joint.kind == BACKBONE:
+        return math.sqrt(q[first] * q[first] + q[first + 1] * q[first + 1])
+    return max(abs(q[first]), abs(q[first + joint.freedoms - 1]))
+
+
+@inner
+def stiffen_joints(narrow, spatial, shift, work):
     """Where the energy curves down: the sweep again with the smallest of a series of equal springs on all joints
     that makes every pivot positive. Returns their stiffness, N*m/rad; `shift` is that of the last time."""
     state, wide, memory = work.state, work.wide, work.memory
@@ -270,7 +327,10 @@ def stiffen_joints(narrow, shift, work):
     shift = max(0.1 * shift, 1e-3 * largest)
     for _ in range(MOST_HALVINGS):
         symmetric_part = narrow  # false where it matters, and not a literal, as in `linearise`
-        weak = eliminate_narrow(state, shift) if narrow else eliminate_wide(state, wide, memory, shift, symmetric_part)
+        if narrow:
+            weak = eliminate_narrow(state, spatial, shift)
+        else:
+            weak = eliminate_wide(state, spatial, wide, memory, shift, symmetric_part)
         if weak == NONE:
             break
         shift *= 3.0
@@ -300,7 +360,7 @@ def statics_problem(joints, links, cables, segments, gravity, loads, rest, rate,
 
 
 @inner
-def search_along_step(problem, friction, exact, leaving, slope, tensions, q, start, work):
+def search_along_step(problem, friction, spatial, exact, leaving, slope, tensions, q, start, work):
     """Go along the step in `state` as far as it helps.
 
     Returns whether it did, and whether a joint reached its half turn.
@@ -314,8 +374,8 @@ def search_along_step(problem, friction, exact, leaving, slope, tensions, q, sta
     copy_pose(q, start)
     fraction, clamped = 1.0, False
     for _ in range(MOST_HALVINGS):
-        clamped = try_step(start, fraction, state, q)
-        linearise(problem, friction, tensions, q, work)
+        clamped = try_step(problem.joints, spatial, start, fraction, state, q)
+        linearise(problem, friction, spatial, tensions, q, work)
         end_slope = slope_along_step(state)
         change = report[REPORT_ENERGY] - energy if problem.conservative else 0.5 * fraction * (slope + end_slope)
         if leaving:
@@ -335,12 +395,12 @@ def search_along_step(problem, friction, exact, leaving, slope, tensions, q, sta
             return True, clamped
         fraction *= 0.5
     copy_pose(start, q)
-    linearise(problem, friction, tensions, q, work)
+    linearise(problem, friction, spatial, tensions, q, work)
     return False, clamped
 
 
 @inner
-def find_equilibrium(problem, friction, tensions, by_norm, use_start, q, start, work):
+def find_equilibrium(problem, friction, spatial, tensions, by_norm, use_start, q, start, work):
     """Find an equilibrium, into `q` (from `q` itself with `use_start`); returns SETTLED, STALLED or BEYOND.
 
     Cables pull with `tensions`, or, when `rest` is not empty, like springs of `rate` N/m beyond their `rest` lengths;
@@ -356,8 +416,8 @@ def find_equilibrium(problem, friction, tensions, by_norm, use_start, q, start, 
         if by_length:
             straighten(q)
         else:
-            load_free_pose(problem.joints, state, q)
-    linearise(problem, friction, tensions, q, work)
+            load_free_pose(problem.joints, problem.cables, problem.segments, tensions, spatial, state, q)
+    linearise(problem, friction, spatial, tensions, q, work)
     status, iteration, escapes, clamps, slow, before, shift = STALLED, 0, 0, 0, 0, math.inf, 0.0
     most, enough = MOST_ITERATIONS, ROUND_OFF
     if friction is not None:
@@ -373,16 +433,18 @@ def find_equilibrium(problem, friction, tensions, by_norm, use_start, q, start, 
         before = residual
         leaving, exact = at_rest or slow > MOST_SLOW, by_norm and weak == NONE
         if not leaving and weak != NONE:
-            shift = stiffen_joints(narrow, shift, work)
+            shift = stiffen_joints(narrow, spatial, shift, work)
             weak = NONE
         if not narrow:
-            substitute_wide(state, work.wide, work.memory, weak)
+            substitute_wide(state, spatial, work.wide, work.memory, weak)
         elif leaving:
-            bend_from(state, weak)
+            bend_from(state, spatial, weak)
         else:
-            substitute_narrow(state)
+            substitute_narrow(state, spatial)
         slope = downhill_step(leaving, state)
-        moved_on, clamped = search_along_step(problem, friction, exact, leaving, slope, tensions, q, start, work)
+        moved_on, clamped = search_along_step(
+            problem, friction, spatial, exact, leaving, slope, tensions, q, start, work
+        )
         if leaving:
             slow, before = 0, math.inf
             if at_rest:
@@ -399,17 +461,17 @@ def find_equilibrium(problem, friction, tensions, by_norm, use_start, q, start, 
                 status = BEYOND
     report[REPORT_ITERATIONS] = iteration
     if status == SETTLED:
-        judge_stability(problem.conservative or friction is not None, work)
+        judge_stability(problem.conservative or friction is not None, spatial, work)
     return status
 
 
 @inner
-def judge_stability(by_pivots, work):
+def judge_stability(by_pivots, spatial, work):
     """Stable means that every small displacement is resisted: the symmetric part of the stiffness decides, or, with
     `by_pivots` (an energy, or friction that opposes any slip), the pivots already there."""
     if not by_pivots and work.report[REPORT_WEAK] == NONE:
         for symmetric_part in (True, False):  # the exact sweep last, since the compliance is read from it
-            weak = eliminate_wide(work.state, work.wide, work.memory, 0.0, symmetric_part)
+            weak = eliminate_wide(work.state, spatial, work.wide, work.memory, 0.0, symmetric_part)
             if symmetric_part:
                 work.report[REPORT_WEAK] = weak
 
@@ -417,7 +479,7 @@ def judge_stability(by_pivots, work):
 @kernel
 def inspect_pose(
     joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction,
-    q, state, load_at, wide, memory, report,
+    q, state, load_at, wide, memory, report, spatial,
 ):  # fmt: skip
     """Torques and stiffness at a given pose, into `state` and `report`; the pose need not be an equilibrium."""
     problem = statics_problem(joints, links, cables, segments, gravity, loads, rest, rate, friction, state)
@@ -425,8 +487,8 @@ def inspect_pose(
     if rest.shape[0] == 0:
         gather_tensions(joints, cables, segments, tensions, state)
     report[REPORT_ITERATIONS], report[REPORT_LOCKED], report[REPORT_SOFTNESS] = 0.0, NONE, 1.0
-    linearise(problem, friction, tensions, q, work)
-    judge_stability(problem.conservative or friction is not None, work)
+    linearise(problem, friction, spatial, tensions, q, work)
+    judge_stability(problem.conservative or friction is not None, spatial, work)
 
 
 # From a search to an answer: several starts, and continuation in the presliding where one search fails (theory 4.5).
@@ -444,17 +506,27 @@ SAVE, RESTORE = range(2)
 def in_range(joints, cables, segments, q, j):
     """Whether joint j is within its limit and its faces have not passed through each other at a cable.
 
-    Holes of rolling joints lie inside their arcs, so there the second never happens.
+    Holes of rolling joints lie inside their arcs, so there the second never happens, and a universal joint has no faces.
     """
-    if abs(q[j]) > joints[j].limit * (1.0 + 1e-12):
+    joint = joints[j]
+    if joint.freedoms > 1:
+        bend = bend_of(joint, q)
+    else:
+        bend = abs(q[joint.first])
+    if bend > joint.limit * (1.0 + 1e-12):
         return False
-    if joints[j].kind != ROLLING:
-        sin_half, cos_half = math.sin(0.5 * q[j]), math.cos(0.5 * q[j])
-        s, s1, s2 = mirror_law(joints[j].kind, joints[j].size, q[j], sin_half, cos_half)
+    if joint.kind != ROLLING and joint.kind != UNIVERSAL:
+        angle, kind = q[joint.first], joint.kind
+        if kind == BACKBONE:
+            angle, kind = bend, FLEXURE
+        sin_half, cos_half = math.sin(0.5 * angle), math.cos(0.5 * angle)
+        s, s1, s2 = mirror_law(kind, joint.size, angle, sin_half, cos_half)
         for k in range(cables.shape[0]):
             if j < cables[k].last_link:
                 e, recess = segments[k, j].offset, segments[k, j].recess
-                size = joints[j].size + abs(recess) + abs(e)
+                if joint.kind == BACKBONE and bend > 0.0:
+                    e = (q[joint.first] * cables[k].x + q[joint.first + 1] * cables[k].y) / bend
+                size = joint.size + abs(recess) + abs(e)
                 if across_mirror(1.0, s + recess, s1, s2, e, sin_half, cos_half)[0] < -TOUCH * size:
                     return False
     return True
@@ -471,7 +543,7 @@ def all_in_range(joints, cables, segments, q):
 @kernel
 def find_shape(
     joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, use_start,
-    q, start, state, load_at, wide, memory, report,
+    q, start, state, load_at, wide, memory, report, spatial,
 ):  # fmt: skip
     """`find_equilibrium`; where the usual start leads nowhere or out of range, once more from the straight pose.
 
@@ -487,7 +559,7 @@ def find_shape(
         exchange_pose(q, state, STATE_GIVEN, SAVE)
     for attempt in range(MOST_ATTEMPTS):
         report[REPORT_SOFTNESS] = softness
-        status = find_equilibrium(problem, friction, tensions, phase != AGAIN, from_q, q, start, work)
+        status = find_equilibrium(problem, friction, spatial, tensions, phase != AGAIN, from_q, q, start, work)
         settled = status == SETTLED
         solved = settled and report[REPORT_WEAK] == NONE and all_in_range(joints, cables, segments, q)
         if solved and softness == 1.0:

@@ -19,11 +19,17 @@ from vertebra.mechanics.layout import (
     STATE_LOWER,
     STATE_OWN,
     STATE_PIVOT,
+    STATE_PLACE,
     STATE_SHARE,
+    STATE_SHIFT,
     STATE_SIZE,
     STATE_STEP,
     STATE_TAU,
     STATE_TENSION_LEVER,
+    STATE_TIE,
+    STATE_TIE_LOW,
+    STATE_TIED,
+    STATE_TIED_LOW,
     STATE_UPPER,
     WIDE_CABLE_COLUMN,
     WIDE_DRIFT_COLUMN,
@@ -96,40 +102,87 @@ def absorb_joint(state, j, a, b, tau, own, memory, weak):
     ), weak
 
 
+# The freedoms of a joint that has several are coupled by more than u . v: by a tie, which lives in the row of the later
+# one (theory 9). `spatial` is None where no joint has several.
+
+
+@inner
+def last_of_joint(state, row):
+    """Last row of the joint that a row belongs to."""
+    while row + 1 < state.shape[0] and state[row + 1, STATE_PLACE] > 0.0:
+        row += 1
+    return row
+
+
+@inner
+def tied_row(state, row, a, b, tau, own):
+    """b, tau and own of a row in the narrow sweep, where the later freedoms of its joint are eliminated already."""
+    k, last = int(state[row, STATE_PLACE]), last_of_joint(state, row)
+    for i in range(row + 1, last + 1):
+        state[i, STATE_TIED + k] = state[i, STATE_TIE + k]
+    for i in range(last, row, -1):
+        tie, line = state[i, STATE_TIED + k], read(state, i, STATE_LINE)
+        part = tie * state[i, STATE_SHARE]
+        b, tau = moved(b, -part, line), tau - part * state[i, STATE_KAPPA]
+        own -= part * (2.0 * dot(a, line) + tie)
+        for m in range(row + 1, i):
+            across = dot(read(state, m, STATE_AXIS), line) + state[i, STATE_TIED + int(state[m, STATE_PLACE])]
+            state[m, STATE_TIED + k] -= part * across
+    return b, tau, own
+
+
+@inner
+def tied_steps(state, row, column):
+    """What the steps of the earlier freedoms of its joint add to the equation of a row."""
+    total, place = 0.0, int(state[row, STATE_PLACE])
+    for k in range(place):
+        total += state[row, column + k] * state[row - place + k, STATE_STEP]
+    return total
+
+
 @kernel
-def eliminate_narrow(state, shift):
-    """Narrow sweep of H + shift from tip to base. Returns the joint nearest the tip whose pivot is not positive, or
+def eliminate_narrow(state, spatial, shift):
+    """Narrow sweep of H + shift from tip to base. Returns the row nearest the tip whose pivot is not positive, or
     NONE."""
     memory, weak = NO_MEMORY, NONE
     for j in range(state.shape[0] - 1, -1, -1):
         a, b = read(state, j, STATE_AXIS), read(state, j, STATE_UPPER)
-        memory, weak = absorb_joint(state, j, a, b, state[j, STATE_TAU], state[j, STATE_OWN] + shift, memory, weak)
+        tau, own = state[j, STATE_TAU], state[j, STATE_OWN] + shift
+        if spatial is not None:
+            b, tau, own = tied_row(state, j, a, b, tau, own)
+        memory, weak = absorb_joint(state, j, a, b, tau, own, memory, weak)
     return weak
 
 
 @kernel
-def substitute_narrow(state):
+def substitute_narrow(state, spatial):
     """Newton step from base to tip, into column STATE_STEP."""
     x = (0.0, 0.0, 0.0)
     for j in range(state.shape[0]):
-        step = -(state[j, STATE_KAPPA] + dot(read(state, j, STATE_LINE), x)) * state[j, STATE_SHARE]
+        right = state[j, STATE_KAPPA] + dot(read(state, j, STATE_LINE), x)
+        if spatial is not None:
+            right += tied_steps(state, j, STATE_TIED)
+        step = -right * state[j, STATE_SHARE]
         state[j, STATE_STEP] = step
         x = moved(x, step, read(state, j, STATE_AXIS))
 
 
 @kernel
-def bend_from(state, weak):
-    """The direction of negative curvature that starts at joint `weak`, into column STATE_STEP: the joints beyond it
-    give way in the softest manner, those before it stand still (theory 3.4)."""
+def bend_from(state, spatial, weak):
+    """The direction of negative curvature that starts at row `weak`, into column STATE_STEP: the rows beyond it give
+    way in the softest manner, those before it stand still (theory 3.4)."""
     x = (0.0, 0.0, 0.0)
     for j in range(state.shape[0]):
-        step = 0.0 if j < weak else 1.0 if j == weak else -dot(read(state, j, STATE_LINE), x) / state[j, STATE_PIVOT]
+        right = dot(read(state, j, STATE_LINE), x)
+        if spatial is not None:
+            right += tied_steps(state, j, STATE_TIED)
+        step = 0.0 if j < weak else 1.0 if j == weak else -right / state[j, STATE_PIVOT]
         state[j, STATE_STEP] = step
         x = moved(x, step, read(state, j, STATE_AXIS))
 
 
 @inner
-def widen(gravity, heavy_cables, state, wide):
+def widen(gravity, heavy_cables, spatial, state, wide):
     """Write the first columns of the wide factors from `state`; cables of given length have theirs already."""
     g = (gravity[0], gravity[1], gravity[2])
     for j in range(state.shape[0]):
@@ -140,6 +193,8 @@ def widen(gravity, heavy_cables, state, wide):
             wide[WIDE_V_LOW, j, i] = state[j, STATE_LOWER + i]
         # Weight that joint j draws into its gap as it turns presses on all joints before it, not on those beyond.
         press = dot(a, cross_product(read(state, j, STATE_CENTRE), g)) if heavy_cables else 0.0
+        if spatial is not None and heavy_cables:
+            press -= dot(read(state, j, STATE_SHIFT), g)
         wide[WIDE_U, j, WIDE_DRIFT_COLUMN] = wide[WIDE_U_LOW, j, WIDE_DRIFT_COLUMN] = press
         wide[WIDE_V, j, WIDE_DRIFT_COLUMN] = state[j, STATE_DRIFT] if heavy_cables else 0.0
         wide[WIDE_V_LOW, j, WIDE_DRIFT_COLUMN] = 0.0
@@ -173,7 +228,7 @@ def columns_in_use(wide, j, active):
 
 
 @kernel
-def eliminate_wide(state, wide, memory, shift, symmetric_part):
+def eliminate_wide(state, spatial, wide, memory, shift, symmetric_part):
     """`eliminate_narrow` with any number of columns; r and l are kept in `wide`. `memory`: (d + 2, d) scratch.
 
     With `symmetric_part` the sweep is of (H + H^T) / 2, whose pivots tell whether the robot resists every displacement;
@@ -203,6 +258,9 @@ def eliminate_wide(state, wide, memory, shift, symmetric_part):
                 for i in range(active):
                     wide[WIDE_L, j, i] += memory[m, i] * u
         own = state[j, STATE_OWN] + shift
+        if spatial is not None:
+            kappa, tied = tied_wide_row(state, wide, j, active, kappa, symmetric_part)
+            coupling -= tied
         lever, size = state[j, STATE_TENSION_LEVER], state[j, STATE_SIZE]
         pivot, positive = usable_pivot(own + coupling, own, abs(coupling), lever, size)
         if not positive and weak == NONE:
@@ -219,8 +277,38 @@ def eliminate_wide(state, wide, memory, shift, symmetric_part):
     return weak
 
 
+@inner
+def tied_wide_row(state, wide, row, active, kappa, symmetric_part):
+    """`tied_row` in the wide sweep: corrects the row's r and l; returns kappa, and what its pivot loses."""
+    k, last, lost = int(state[row, STATE_PLACE]), last_of_joint(state, row), 0.0
+    for i in range(row + 1, last + 1):
+        upper, lower = state[i, STATE_TIE + k], state[i, STATE_TIE_LOW + k]
+        if symmetric_part:
+            upper = lower = 0.5 * (upper + lower)
+        state[i, STATE_TIED + k], state[i, STATE_TIED_LOW + k] = upper, lower
+    for i in range(last, row, -1):
+        upper, lower, share = state[i, STATE_TIED + k], state[i, STATE_TIED_LOW + k], 1.0 / state[i, STATE_PIVOT]
+        kappa -= upper * share * state[i, STATE_KAPPA]
+        right = left = 0.0
+        for c in range(active):
+            right += wide[WIDE_U, row, c] * wide[WIDE_R, i, c]
+            left += wide[WIDE_L, i, c] * wide[WIDE_U_LOW, row, c]
+            wide[WIDE_R, row, c] -= lower * share * wide[WIDE_R, i, c]
+            wide[WIDE_L, row, c] -= upper * share * wide[WIDE_L, i, c]
+        lost += share * (upper * left + right * lower + upper * lower)
+        for m in range(row + 1, i):
+            place = int(state[m, STATE_PLACE])
+            across, along = state[i, STATE_TIED + place], state[i, STATE_TIED_LOW + place]
+            for c in range(active):
+                across += wide[WIDE_U, m, c] * wide[WIDE_R, i, c]
+                along += wide[WIDE_L, i, c] * wide[WIDE_U_LOW, m, c]
+            state[m, STATE_TIED + k] -= upper * share * along
+            state[m, STATE_TIED_LOW + k] -= across * share * lower
+    return kappa, lost
+
+
 @kernel
-def substitute_wide(state, wide, memory, weak):
+def substitute_wide(state, spatial, wide, memory, weak):
     """`substitute_narrow`, or with a joint `weak` `bend_from`, after the wide sweep."""
     n, d = wide.shape[1], wide.shape[2]
     for i in range(d):
@@ -229,6 +317,8 @@ def substitute_wide(state, wide, memory, weak):
         past = 0.0
         for i in range(d):
             past += wide[WIDE_L, j, i] * memory[d + 1, i]
+        if spatial is not None:
+            past += tied_steps(state, j, STATE_TIED_LOW)
         if weak == NONE:
             step = -(state[j, STATE_KAPPA] + past) / state[j, STATE_PIVOT]
         else:
@@ -239,22 +329,28 @@ def substitute_wide(state, wide, memory, weak):
 
 
 @kernel
-def tip_response(state, wide, tip, narrow, right, memory, response):
+def tip_response(state, spatial, wide, tip, narrow, right, memory, response):
     """Write J H^-1 B (6, m), J the Jacobian at a point `tip` (world) of the last link, B = `right` (n, m) (theory 3.7).
 
     One pass from tip to base after a sweep: with z_j the column of J and y_j the row of B as they are seen past the
-    elimination, the answer is the sum of z_j y_j^T / pivot_j. `memory`: (2 d + 2, >= max(6, m)) scratch.
+    elimination, the answer is the sum of z_j y_j^T / pivot_j. `memory`: (2 d + 6, >= max(6, m)) scratch.
     """
     d = 3 if narrow else wide.shape[2]
     m = right.shape[1]
     clear_table(memory)
     clear_table(response)
     point = (tip[0], tip[1], tip[2])
-    # Rows 2 i and 2 i + 1 of `memory`: what the i-th number that the sweep carries says of y and of z; then y and z.
+    # Rows 2 i and 2 i + 1 of `memory`: what the i-th number that the sweep carries says of y and of z; then y and z, of
+    # the freedoms of a joint apart.
     y, z = 2 * d, 2 * d + 1
     for j in range(state.shape[0] - 1, -1, -1):
         a = read(state, j, STATE_AXIS)
         velocity = cross_product(a, moved(point, -1.0, read(state, j, STATE_CENTRE)))
+        place = 0
+        if spatial is not None:
+            velocity = added(velocity, read(state, j, STATE_SHIFT))
+            place = int(state[j, STATE_PLACE])
+            y, z = 2 * (d + place), 2 * (d + place) + 1
         for row in range(3):
             memory[z, row], memory[z, row + 3] = velocity[row], a[row]
         for column in range(m):
@@ -266,6 +362,14 @@ def tip_response(state, wide, tip, narrow, right, memory, response):
                 memory[y, column] += u * memory[2 * i, column]
             for row in range(6):
                 memory[z, row] += low * memory[2 * i + 1, row]
+        if spatial is not None:
+            for i in range(j + 1, last_of_joint(state, j) + 1):
+                low = state[i, (STATE_TIED if narrow else STATE_TIED_LOW) + place] / state[i, STATE_PIVOT]
+                up = state[i, STATE_TIED + place] / state[i, STATE_PIVOT]
+                for column in range(m):
+                    memory[y, column] -= up * memory[y + 2 * (i - j), column]
+                for row in range(6):
+                    memory[z, row] -= low * memory[z + 2 * (i - j), row]
         share = 1.0 / state[j, STATE_PIVOT]
         for i in range(d):
             r = share * (state[j, STATE_LINE + i] if narrow else wide[WIDE_R, j, i])
