@@ -90,7 +90,8 @@ REPORT_WIDTH = 8
 LAW_SQUARE, LAW_SLOPE, LAW_LEVEL, LAW_PRESLIDING, LAW_CURVE, LAW_ALIKE = range(6)
 LAW_WIDTH = 6
 
-# `grip`: planes (cables, n) (theory 4.1 to 4.3).
+# `grip`: planes (cables, n) (theory 4.1 to 4.3); of joints with several freedoms l', arm, here and past have a column
+# per freedom, and the planes are as wide as that.
 GRIP_RATIO = 0  # F_j / T
 GRIP_SLIP = 1  # s_j
 GRIP_DRAWN = 2  # D_j, m
@@ -101,6 +102,10 @@ GRIP_CLIMB = 6  # climb_j, 1/m
 GRIP_HERE = 7  # change of log F with u of joint j at the disc before it, 1/rad
 GRIP_PAST = 8  # and at the disc beyond it, 1/rad
 GRIP_PLANES = 9
+# Of robots that have such joints only (theory 9): u where the cable leaves the link before the joint and where it
+# enters the one beyond, and their derivatives in each freedom.
+GRIP_OUT, GRIP_IN, GRIP_OUT1, GRIP_IN1 = 9, 10, 11, 12
+GRIP_SPATIAL_PLANES = 13
 
 # `history`: planes (cables, n), s, D in m and hold in N of the last committed pose (theory 4.2).
 HISTORY_SLIP, HISTORY_DRAWN, HISTORY_HOLD = range(3)
@@ -111,7 +116,7 @@ BEND_SIN_HALF, BEND_COS_HALF = 0, 1
 BEND_HEIGHT, BEND_HEIGHT1, BEND_HEIGHT2 = 2, 3, 4  # s, s', s''
 BEND_STRAIGHT = 5  # s of the straight joint, m
 BEND_REACH = 6  # from the centre of the disc before the joint to its face, m; below zero: by virtual work
-BEND_STIFFNESS = 7  # what friction and given lengths add to H_jj, N*m/rad
+BEND_STIFFNESS = 7  # what friction and given lengths add to H_jj, a row per freedom, N*m/rad
 BEND_GRIP, BEND_GRIP1, BEND_LOCKED = 8, 9, 10  # u, u', and 1 where the law locks the cable
 BEND_DISC = 11  # centre of the disc before the joint, m
 BEND_WIDTH = 14

@@ -18,6 +18,7 @@ from vertebra.mechanics.layout import (
     GRIP_ARM,
     GRIP_PLANES,
     GRIP_RATIO,
+    GRIP_SPATIAL_PLANES,
     HISTORY_PLANES,
     LAW_WIDTH,
     LOAD,
@@ -183,7 +184,8 @@ class Problem:
         if (kinds == BALL).any():
             row = int(np.argmax(kinds == BALL))
             raise InputError(
-                "robot", f"joint {row + 1} is a ball joint; this needs rolling, flexure, pin, universal or backbone joints"
+                "robot",
+                f"joint {row + 1} is a ball joint; this needs rolling, flexure, pin, universal or backbone joints",
             )
         word("closure", closure, ("virtual-work", "paper"))
         if closure == "paper" and (kinds != FLEXURE).any():
@@ -214,7 +216,7 @@ class Problem:
         """Laws and scratch for the kernels; `history` (planes of `kernels.friction`) is not copied."""
         if not self.has_friction:
             return None
-        n, c = len(self.robot.joints), len(self.robot.cables)
+        n, c, rows = len(self.robot.joints), len(self.robot.cables), self.robot.freedoms
         laws = self.laws or (FrictionLaw.none(),) * c
         curved = list(dict.fromkeys(law for law in laws if law.curve is not None))
         table = np.empty((c, LAW_WIDTH))
@@ -223,7 +225,8 @@ class Problem:
             table[k] = (*law.coefficients, law.presliding, curve, k > 0 and law is laws[k - 1])
         curves = np.array([law.curve for law in curved]) if curved else np.empty((0, 2, 2))
         past = np.zeros((HISTORY_PLANES, c, n)) if history is None else history
-        grip, bends = np.zeros((GRIP_PLANES, c, n)), np.empty((n, BEND_WIDTH))
+        planes = GRIP_PLANES if rows == n else GRIP_SPATIAL_PLANES
+        grip, bends = np.zeros((planes, c, rows)), np.empty((rows, BEND_WIDTH))
         return CableFriction(table, curves, self.closure == "paper", past, grip, bends)
 
     def spatial(self) -> Spatial | None:

@@ -26,7 +26,9 @@ from vertebra.robot.description import (
 from vertebra.robot.friction import FrictionLaw
 
 ROLLING, FLEXURE, PIN, UNIVERSAL, BALL, BACKBONE = range(6)
-KIND_CODES = {"rolling": ROLLING, "flexure": FLEXURE, "pin": PIN, "universal": UNIVERSAL, "ball": BALL, "backbone": BACKBONE}
+KIND_CODES = {
+    "rolling": ROLLING, "flexure": FLEXURE, "pin": PIN, "universal": UNIVERSAL, "ball": BALL, "backbone": BACKBONE,
+}  # fmt: skip
 
 JOINT = np.dtype(
     [

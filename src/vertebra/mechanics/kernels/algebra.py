@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 
 from vertebra.mechanics.compiled import inner, kernel
-from vertebra.mechanics.kernels.joints import rotation_coefficients
+
+_SMALL_SQUARE = 0.06
+"""Below it the closed forms of a rotation's coefficients lose digits, and the series keep all of them."""
 
 
 @inner
@@ -61,6 +63,49 @@ def read(table, row, column):
 @inner
 def write(table, row, column, u):
     table[row, column], table[row, column + 1], table[row, column + 2] = u[0], u[1], u[2]
+
+
+@kernel
+def rotation_coefficients(y):
+    """Of a rotation by phi, y = phi^2: cos(phi), A = sin(phi)/phi, B = (1-cos(phi))/phi^2, D = (phi-sin(phi))/phi^3."""
+    if y < _SMALL_SQUARE:
+        a = 1 - y / 6 * (1 - y / 20 * (1 - y / 42 * (1 - y / 72 * (1 - y / 110 * (1 - y / 156)))))
+        b = 0.5 * (1 - y / 12 * (1 - y / 30 * (1 - y / 56 * (1 - y / 90 * (1 - y / 132 * (1 - y / 182))))))
+        d = (1 - y / 20 * (1 - y / 42 * (1 - y / 72 * (1 - y / 110 * (1 - y / 156 * (1 - y / 210)))))) / 6
+        return 1 - y * b, a, b, d
+    phi = math.sqrt(y)
+    sin_phi, cos_phi, sin_half = math.sin(phi), math.cos(phi), math.sin(0.5 * phi)
+    return cos_phi, sin_phi / phi, 2.0 * sin_half * sin_half / y, (phi - sin_phi) / (phi * y)
+
+
+@kernel
+def rotation_coefficient_derivatives(y, c, a, b):
+    """dA/dy, d2A/dy2, dB/dy, d2B/dy2 of `rotation_coefficients` (dcos/dy = -A/2)."""
+    if y < _SMALL_SQUARE:
+        a1 = -1 / 6 * (1 - y / 10 * (1 - y / 28 * (1 - y / 54 * (1 - y / 88 * (1 - y / 130)))))
+        a2 = 1 / 60 * (1 - y / 14 * (1 - y / 36 * (1 - y / 66 * (1 - y / 104 * (1 - y / 150)))))
+        b1 = -1 / 24 * (1 - y / 15 * (1 - y * 3 / 112 * (1 - y * 2 / 135 * (1 - y * 5 / 528 * (1 - y * 3 / 455)))))
+        b2 = 1 / 360 * (1 - y * 3 / 56 * (1 - y / 45 * (1 - y * 5 / 396 * (1 - y * 3 / 364))))
+        return a1, a2, b1, b2
+    a1 = 0.5 * (c - a) / y
+    b1 = (0.5 * a - b) / y
+    a2 = (-0.25 * a - 1.5 * a1) / y
+    b2 = (0.5 * a1 - 2.0 * b1) / y
+    return a1, a2, b1, b2
+
+
+@inner
+def spin_coefficient_derivative(y, b, d):
+    """dD/dy of `rotation_coefficients`."""
+    if y < _SMALL_SQUARE:
+        return -1 / 120 * (1 - y / 21 * (1 - y / 48 * (1 - y * 2 / 165 * (1 - y * 5 / 624 * (1 - y * 3 / 525)))))
+    return 0.5 * (b - 3.0 * d) / y
+
+
+@inner
+def turned_by(c, a, b, w, v):
+    """exp(w) v from the coefficients of the rotation."""
+    return combined(c, v, a, cross_product(w, v), b * dot(w, v), w)
 
 
 # Rotations: matrices from angles and quaternions (theory 7.1), the exponential, tilt and heading apart (7.3).

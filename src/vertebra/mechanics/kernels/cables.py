@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 
 from vertebra.mechanics.compiled import inner, kernel
-from vertebra.mechanics.kernels.algebra import combined, cross_product, dot, scaled
-from vertebra.mechanics.kernels.joints import (
-    DONE,
-    mirror_law,
+from vertebra.mechanics.kernels.algebra import (
+    combined,
+    cross_product,
+    dot,
     rotation_coefficient_derivatives,
     rotation_coefficients,
-    within_half_turn,
+    scaled,
 )
+from vertebra.mechanics.kernels.joints import DONE, mirror_law, within_half_turn
 from vertebra.robot.tables import BALL, PIN
 
 TOUCH = 1e-10

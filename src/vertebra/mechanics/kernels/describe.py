@@ -7,10 +7,11 @@ import math
 from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.kernels.algebra import added, cross_product, moved, read, write
 from vertebra.mechanics.kernels.cables import across_mirror, mirror_segment
-from vertebra.mechanics.kernels.equilibrium import gather_weights, row_of
+from vertebra.mechanics.kernels.equilibrium import gather_weights
 from vertebra.mechanics.kernels.friction import commit_slip
 from vertebra.mechanics.kernels.joints import arc_centroid, mirror_law, place_base, place_mirror, walk_chain, world
 from vertebra.mechanics.kernels.newton import SETTLED, all_in_range, copy_pose, find_shape, is_conservative
+from vertebra.mechanics.kernels.spatial import row_of
 from vertebra.mechanics.kernels.sweep import NONE, tip_response
 from vertebra.mechanics.layout import (
     BEND_DISC,
@@ -91,7 +92,9 @@ def describe_shape(
             if j < cables[k].last_link:
                 along[k, j] = tensions[k] * tension_ratio(friction, k, j)
     heavy_gaps, heavy_cables = gather_weights(joints, links, cables, state)
-    joint_forces(joints, cables, segments, along, gravity, loads, heavy_gaps, spatial, q, state, frames, forces, normal_forces)
+    joint_forces(
+        joints, cables, segments, along, gravity, loads, heavy_gaps, spatial, q, state, frames, forces, normal_forces
+    )
     if report[REPORT_WEAK] == NONE:
         narrow = friction is None and is_conservative(gravity, loads, heavy_cables) and not by_length
         push_columns(state, friction, spatial, at_tip, twists)
@@ -115,7 +118,7 @@ def tension_arm(joints, segments, friction, spatial, q, k, j, i):
     """Torque on freedom i of joint j per tension at the base of cable k, m; the cable crosses the joint."""
     row = row_of(joints, j, spatial) + i
     if friction is not None:
-        return friction.grip[GRIP_RATIO, k, row - i] * friction.grip[GRIP_ARM, k, row]
+        return friction.grip[GRIP_RATIO, k, j] * friction.grip[GRIP_ARM, k, row]
     if spatial is not None and joints[j].freedoms > 1:
         return spatial.spans[k, j, SPAN_FIRST + i]
     return mirror_segment(joints[j], segments[k, j], q[row])[1]

@@ -13,7 +13,7 @@ from vertebra.mechanics.compiled import inlined, inner
 from vertebra.mechanics.kernels.algebra import added, combined, cross_product, dot, mixed, moved, read, spread, write
 from vertebra.mechanics.kernels.cables import across_mirror
 from vertebra.mechanics.kernels.joints import BentJoint, Vector, arc_centroid_derivatives, mirror_law
-from vertebra.mechanics.kernels.spatial import pair_row
+from vertebra.mechanics.kernels.spatial import pair_row, row_of
 from vertebra.mechanics.kernels.sweep import NO_MEMORY, NONE, absorb_joint, tied_row
 from vertebra.mechanics.layout import (
     BLOCK_AXES,
@@ -137,6 +137,8 @@ def gather_spans(joints, cables, tensions, state, spatial):
                         spatial.blocks[j, BLOCK_PULL + column] += tensions[k] * spatial.spans[k, j, column]
             for row in range(joints[j].first, joints[j].first + joints[j].freedoms):
                 state[row, STATE_TENSION_LEVER] = lever
+                for m in range(2):
+                    state[row, STATE_TIE + m] = state[row, STATE_TIE_LOW + m] = 0.0
 
 
 @inner
@@ -157,14 +159,6 @@ def gather_weights(joints, links, cables, state):
         write(state, row, STATE_FIRST, added(read(state, row, STATE_FIRST), first))
         heavy_cables = heavy_cables or cable.linear_density > 0.0
     return heavy_gaps or heavy_cables, heavy_cables
-
-
-@inner
-def row_of(joints, j, spatial):
-    """Row of the first freedom of joint j."""
-    if spatial is None:
-        return j
-    return joints[j].first
 
 
 @inlined
@@ -439,7 +433,8 @@ def balance_spatial(problem, blocks, beyond, q, j, pull, state, memory, weak):
                 own = state[row, STATE_OWN] - carried + dot(a, b)
             else:
                 tie = blocks[j, BLOCK_PULL + SPAN_SECOND + pair] - carried
-                state[joint.first + i, STATE_TIE + k] = state[joint.first + i, STATE_TIE_LOW + k] = tie
+                state[joint.first + i, STATE_TIE + k] += tie
+                state[joint.first + i, STATE_TIE_LOW + k] += tie
         stiffness = joint.stiffness if k < 2 else joint.torsion
         size = state[row, STATE_TENSION_LEVER] + abs(stiffness * q[row]) + loaded + spread(shift) * spread(force)
         state[row, STATE_TAU], state[row, STATE_OWN], state[row, STATE_SIZE] = tau, own, size

@@ -13,6 +13,7 @@ from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.kernels.algebra import added, cross_product, dot, mixed, moved, read, scaled, write
 from vertebra.mechanics.kernels.cables import across_mirror
 from vertebra.mechanics.kernels.joints import mirror_law
+from vertebra.mechanics.kernels.spatial import from_origin, point_change, row_of
 from vertebra.mechanics.kernels.sweep import NONE
 from vertebra.mechanics.layout import (
     BEND_COS_HALF,
@@ -27,12 +28,20 @@ from vertebra.mechanics.layout import (
     BEND_SIN_HALF,
     BEND_STIFFNESS,
     BEND_STRAIGHT,
+    BLOCK_FRAME,
+    BLOCK_ORIGIN,
+    BLOCK_PULL,
+    BLOCK_SPIN,
     GRIP_ARM,
     GRIP_CLIMB,
     GRIP_DRAW,
     GRIP_DRAWN,
     GRIP_HERE,
     GRIP_HOLD,
+    GRIP_IN,
+    GRIP_IN1,
+    GRIP_OUT,
+    GRIP_OUT1,
     GRIP_PAST,
     GRIP_RATIO,
     GRIP_SLIP,
@@ -45,6 +54,9 @@ from vertebra.mechanics.layout import (
     LAW_PRESLIDING,
     LAW_SLOPE,
     LAW_SQUARE,
+    SPAN_FIRST,
+    SPAN_LENGTH,
+    SPAN_WIDTH,
     STATE_AXIS,
     STATE_CENTRE,
     STATE_DRIFT,
@@ -63,6 +75,8 @@ from vertebra.mechanics.layout import (
     STATE_TENSION_LEVER,
     STATE_TENSION_OFFSET,
     STATE_TENSION_RECESS,
+    STATE_TIE,
+    STATE_TIE_LOW,
     WIDE_CABLE_COLUMN,
     WIDE_DRIFT_COLUMN,
     WIDE_U,
@@ -112,12 +126,17 @@ def grip_at(laws, curves, k, q, sin_half, cos_half):
 
 
 @inner
-def fill_bends(joints, links, q, at_discs, bends):
+def fill_bends(joints, links, q, at_discs, spatial, bends):
     """What the cables need to know of each joint, once for all of them."""
+    if spatial is not None:
+        for row in range(bends.shape[0]):
+            bends[row, BEND_STIFFNESS] = 0.0
     for j in range(joints.shape[0]):
-        joint = joints[j]
-        sin_half, cos_half = math.sin(0.5 * q[j]), math.cos(0.5 * q[j])
-        s, s1, s2 = mirror_law(joint.kind, joint.size, q[j], sin_half, cos_half)
+        joint, angle = joints[j], q[row_of(joints, j, spatial)]
+        if spatial is not None and joint.freedoms > 1:
+            continue
+        sin_half, cos_half = math.sin(0.5 * angle), math.cos(0.5 * angle)
+        s, s1, s2 = mirror_law(joint.kind, joint.size, angle, sin_half, cos_half)
         bends[j, BEND_SIN_HALF], bends[j, BEND_COS_HALF] = sin_half, cos_half
         bends[j, BEND_HEIGHT], bends[j, BEND_HEIGHT1], bends[j, BEND_HEIGHT2] = s, s1, s2
         bends[j, BEND_STRAIGHT] = (
@@ -126,11 +145,12 @@ def fill_bends(joints, links, q, at_discs, bends):
         # From the centre of the disc before the joint to its face; the base's centre is the world's origin. Below zero:
         # by virtual work.
         bends[j, BEND_REACH] = (links[j].reach if j == 0 else 0.5 * links[j].reach) if at_discs else -1.0
-        bends[j, BEND_STIFFNESS] = 0.0
+        if spatial is None:
+            bends[j, BEND_STIFFNESS] = 0.0
 
 
 @inner
-def slip_along(cable, segments, laws, history, k, softness, bends, grip):
+def slip_along(joints, links, cable, segments, laws, history, k, softness, spatial, bends, grip):
     """From the end of cable k to the base: D and s of every disc, l' and lever arm of every segment.
 
     Returns the change of its length from the straight robot, and the length of its gaps there, m.
@@ -138,22 +158,67 @@ def slip_along(cable, segments, laws, history, k, softness, bends, grip):
     drawn = straight = 0.0
     stiff = 1.0 / (laws[k, LAW_PRESLIDING] * softness)
     for j in range(cable.last_link - 1, -1, -1):
-        segment = segments[k, j]
-        sin_half, cos_half = bends[j, BEND_SIN_HALF], bends[j, BEND_COS_HALF]
-        height, s1, s2 = bends[j, BEND_HEIGHT] + segment.recess, bends[j, BEND_HEIGHT1], bends[j, BEND_HEIGHT2]
-        length, first, _ = across_mirror(1.0, height, s1, s2, segment.offset, sin_half, cos_half)
-        gap = 2.0 * (bends[j, BEND_STRAIGHT] + segment.recess)
+        segment, row = segments[k, j], row_of(joints, j, spatial)
+        if spatial is not None and joints[j].freedoms > 1:
+            length, gap = spatial.spans[k, j, SPAN_LENGTH], joints[j].size + links[j].reach + segment.entry - segment.exit
+            for i in range(joints[j].freedoms):
+                grip[GRIP_DRAW, k, row + i] = grip[GRIP_ARM, k, row + i] = spatial.spans[k, j, SPAN_FIRST + i]
+        else:
+            sin_half, cos_half = bends[j, BEND_SIN_HALF], bends[j, BEND_COS_HALF]
+            height, s1, s2 = bends[j, BEND_HEIGHT] + segment.recess, bends[j, BEND_HEIGHT1], bends[j, BEND_HEIGHT2]
+            length, first, _ = across_mirror(1.0, height, s1, s2, segment.offset, sin_half, cos_half)
+            gap = 2.0 * (bends[j, BEND_STRAIGHT] + segment.recess)
+            arm = bends[j, BEND_REACH]
+            grip[GRIP_DRAW, k, row] = first
+            grip[GRIP_ARM, k, row] = (
+                first if arm < 0.0 else (arm - segment.recess) * sin_half - segment.offset * cos_half
+            )
         drawn, straight = drawn + (length - gap), straight + gap
         slip = history[HISTORY_SLIP, k, j] + (drawn - history[HISTORY_DRAWN, k, j]) * stiff
         grip[GRIP_DRAWN, k, j], grip[GRIP_SLIP, k, j] = drawn, min(max(slip, -1.0), 1.0)
-        grip[GRIP_DRAW, k, j] = first
-        arm = bends[j, BEND_REACH]
-        grip[GRIP_ARM, k, j] = first if arm < 0.0 else (arm - segment.recess) * sin_half - segment.offset * cos_half
     return drawn, straight
 
 
 @inner
-def grip_along(cable, laws, curves, k, softness, q, bends, grip):
+def grip_span(freedoms, cable, segment, laws, curves, k, j, row, spatial, grip):
+    """u of cable k at either end of its straight piece across a joint with several freedoms: the piece meets the
+    channels of both links at angles of its own (theory 9). Returns whether the cable is locked there."""
+    blocks, span = spatial.blocks, spatial.spans[k, j]
+    length = span[SPAN_LENGTH]
+    share = 1.0 / length if length > 0.0 else 0.0
+    rho = from_origin(blocks, j, cable.x, cable.y, segment.entry)
+    line = moved(added(read(blocks, j, BLOCK_ORIGIN), rho), -1.0, (cable.x, cable.y, segment.exit))
+    u = scaled(share, line)
+    x, y, z = read(blocks, j, BLOCK_FRAME), read(blocks, j, BLOCK_FRAME + 3), read(blocks, j, BLOCK_FRAME + 6)
+    v = (dot(u, x), dot(u, y), dot(u, z))
+    out, out_slope, out_locked = grip_of_angle(laws, curves, k, u)
+    into, into_slope, into_locked = grip_of_angle(laws, curves, k, v)
+    grip[GRIP_OUT, k, j], grip[GRIP_IN, k, j] = out, into
+    for i in range(freedoms):
+        spin = read(blocks, j, BLOCK_SPIN + 3 * i)
+        change = scaled(share, moved(point_change(blocks, j, i, rho), -span[SPAN_FIRST + i], u))
+        turned = moved(change, -1.0, cross_product(spin, u))  # as the link beyond sees it
+        grip[GRIP_OUT1, k, row + i] = out_slope * (u[0] * change[0] + u[1] * change[1])
+        grip[GRIP_IN1, k, row + i] = into_slope * (v[0] * dot(turned, x) + v[1] * dot(turned, y))
+    return out_locked or into_locked
+
+
+@inner
+def grip_of_angle(laws, curves, k, v):
+    """u = mu sin(theta) where a cable of direction v leaves a channel along z; its derivative in theta over sin(theta)
+    cos(theta), which v_x dv_x + v_y dv_y is to be multiplied by; and whether the cable is locked."""
+    sine = math.sqrt(v[0] * v[0] + v[1] * v[1])
+    mu, slope = friction_at(laws, curves, k, math.atan2(sine, v[2]))
+    u = mu * sine
+    if u >= MOST_GRIP:
+        return MOST_GRIP, 0.0, True
+    if sine < STRAIGHTEST:
+        return u, 0.0, False
+    return u, (slope * sine + mu * v[2]) / (sine * v[2]), False
+
+
+@inner
+def grip_along(joints, cable, segments, laws, curves, k, softness, spatial, q, bends, grip):
     """From the base to the end of cable k: tension over that at the base, and the parts of its logarithmic
     derivative (theory 4.3).
 
@@ -162,14 +227,22 @@ def grip_along(cable, laws, curves, k, softness, q, bends, grip):
     """
     locked, touchy = NONE, 0.0
     if laws[k, LAW_ALIKE] == 0.0:
-        for j in range(q.shape[0]):
-            u, u1, stuck = grip_at(laws, curves, k, q[j], bends[j, BEND_SIN_HALF], bends[j, BEND_COS_HALF])
-            bends[j, BEND_GRIP], bends[j, BEND_GRIP1], bends[j, BEND_LOCKED] = u, u1, 1.0 if stuck else 0.0
+        for j in range(joints.shape[0]):
+            if spatial is None or joints[j].freedoms == 1:
+                angle = q[row_of(joints, j, spatial)]
+                u, u1, stuck = grip_at(laws, curves, k, angle, bends[j, BEND_SIN_HALF], bends[j, BEND_COS_HALF])
+                bends[j, BEND_GRIP], bends[j, BEND_GRIP1], bends[j, BEND_LOCKED] = u, u1, 1.0 if stuck else 0.0
     ratio, climb, before, before1 = 1.0, 0.0, 0.0, 0.0
     stiff = 1.0 / (laws[k, LAW_PRESLIDING] * softness)
     for j in range(cable.last_link):
-        u, u1 = bends[j, BEND_GRIP], bends[j, BEND_GRIP1]
-        if bends[j, BEND_LOCKED] != 0.0 and locked == NONE:
+        row = row_of(joints, j, spatial)
+        if spatial is not None and joints[j].freedoms > 1:
+            stuck = grip_span(joints[j].freedoms, cable, segments[k, j], laws, curves, k, j, row, spatial, grip)
+            u, u1, beyond = grip[GRIP_OUT, k, j], grip[GRIP_OUT1, k, row], grip[GRIP_IN, k, j]
+        else:
+            u, u1, stuck = bends[j, BEND_GRIP], bends[j, BEND_GRIP1], bends[j, BEND_LOCKED] != 0.0
+            beyond = u
+        if stuck and locked == NONE:
             locked = j
         s = grip[GRIP_SLIP, k, j]
         up = 1.0 + s * before
@@ -179,68 +252,109 @@ def grip_along(cable, laws, curves, k, softness, q, bends, grip):
         hold += ratio * u
         if -1.0 < s < 1.0:
             climb += (before * per_up + u * per_down) * stiff
-            touchy = max(touchy, hold * abs(grip[GRIP_ARM, k, j]))
-        if j > 0:
-            grip[GRIP_PAST, k, j - 1] = s * before1 * per_up
+            touchy = max(touchy, hold * abs(grip[GRIP_ARM, k, row]))
         grip[GRIP_HOLD, k, j], grip[GRIP_RATIO, k, j], grip[GRIP_CLIMB, k, j] = hold, ratio, climb
-        grip[GRIP_HERE, k, j], grip[GRIP_PAST, k, j] = s * u1 * per_down, 0.0
-        before, before1 = u, u1
+        if spatial is None:
+            if j > 0:
+                grip[GRIP_PAST, k, j - 1] = s * before1 * per_up
+            grip[GRIP_HERE, k, j], grip[GRIP_PAST, k, j] = s * u1 * per_down, 0.0
+        else:
+            if j > 0:
+                change_past(joints[j - 1], k, j - 1, s * per_up, bends, grip)
+            for i in range(joints[j].freedoms):
+                slope = grip[GRIP_OUT1, k, row + i] if joints[j].freedoms > 1 else u1
+                grip[GRIP_HERE, k, row + i], grip[GRIP_PAST, k, row + i] = s * slope * per_down, 0.0
+        before, before1 = beyond, u1
     return locked, touchy
 
 
 @inner
-def pull_along(cable, segments, k, column, tension, bends, grip, state, wide):
+def change_past(joint, k, j, factor, bends, grip):
+    """How log F beyond joint j changes with its freedoms, through the channel that the cable enters there."""
+    for i in range(joint.freedoms):
+        slope = grip[GRIP_IN1, k, joint.first + i] if joint.freedoms > 1 else bends[j, BEND_GRIP1]
+        grip[GRIP_PAST, k, joint.first + i] = factor * slope
+
+
+@inner
+def pull_along(joints, cable, segments, k, column, tension, spatial, bends, grip, state, wide):
     """Sums of tensions as `gather_tensions` makes them, and the two columns of cable k in the stiffness.
 
     dR_j / dq_m = F_j arm_j d log F_j / dq_m, with d log F_j / dq_m = l'_m climb_j for m > j (through s alone) and
     l'_m climb_m + here_m + past_m for m < j.
     """
     for j in range(cable.last_link):
-        segment = segments[k, j]
-        force = tension * grip[GRIP_RATIO, k, j]
-        state[j, STATE_TENSION] += force
-        state[j, STATE_TENSION_RECESS] += force * segment.recess
-        state[j, STATE_TENSION_OFFSET] += force * segment.offset
-        state[j, STATE_TENSION_LEVER] += force * abs(segment.offset)
-        torque, climb, draw = force * grip[GRIP_ARM, k, j], grip[GRIP_CLIMB, k, j], grip[GRIP_DRAW, k, j]
-        own = draw * climb + grip[GRIP_HERE, k, j]
-        bends[j, BEND_STIFFNESS] += torque * own
-        wide[WIDE_U, j, column], wide[WIDE_V, j, column] = torque * climb, draw
-        wide[WIDE_U_LOW, j, column], wide[WIDE_V_LOW, j, column] = own + grip[GRIP_PAST, k, j], torque
+        segment, row = segments[k, j], row_of(joints, j, spatial)
+        force, climb = tension * grip[GRIP_RATIO, k, j], grip[GRIP_CLIMB, k, j]
+        state[row, STATE_TENSION] += force
+        if spatial is not None and joints[j].freedoms > 1:
+            pull_span(joints[j], cable, k, j, column, force, climb, spatial, bends, grip, state, wide)
+            continue
+        state[row, STATE_TENSION_RECESS] += force * segment.recess
+        state[row, STATE_TENSION_OFFSET] += force * segment.offset
+        state[row, STATE_TENSION_LEVER] += force * abs(segment.offset)
+        torque, draw = force * grip[GRIP_ARM, k, row], grip[GRIP_DRAW, k, row]
+        own = draw * climb + grip[GRIP_HERE, k, row]
+        bends[row, BEND_STIFFNESS] += torque * own
+        wide[WIDE_U, row, column], wide[WIDE_V, row, column] = torque * climb, draw
+        wide[WIDE_U_LOW, row, column], wide[WIDE_V_LOW, row, column] = own + grip[GRIP_PAST, k, row], torque
 
 
 @inner
-def stretch_along(cable, k, column, rest, rate, length, bends, grip, wide):
+def pull_span(joint, cable, k, j, column, force, climb, spatial, bends, grip, state, wide):
+    """`pull_along` at a joint with several freedoms, whose ties it begins."""
+    for each in range(SPAN_WIDTH):
+        spatial.blocks[j, BLOCK_PULL + each] += force * spatial.spans[k, j, each]
+    for i in range(joint.freedoms):
+        row = joint.first + i
+        torque, draw, here = force * grip[GRIP_ARM, k, row], grip[GRIP_DRAW, k, row], grip[GRIP_HERE, k, row]
+        own = draw * climb + here
+        state[row, STATE_TENSION_LEVER] += force * (abs(cable.x) + abs(cable.y))
+        bends[row, BEND_STIFFNESS] += torque * own
+        wide[WIDE_U, row, column], wide[WIDE_V, row, column] = torque * climb, draw
+        wide[WIDE_U_LOW, row, column], wide[WIDE_V_LOW, row, column] = own + grip[GRIP_PAST, k, row], torque
+        for m in range(i):
+            before = joint.first + m
+            state[row, STATE_TIE + m] += force * grip[GRIP_ARM, k, before] * here
+            state[row, STATE_TIE_LOW + m] -= grip[GRIP_PAST, k, before] * torque
+
+
+@inner
+def stretch_along(joints, cable, k, column, rest, rate, length, spatial, bends, grip, wide):
     """Tension at the base of an elastic cable of given length, whose mean tension stretches it; its column in the
     stiffness. Returns the tension in N, the energy stored in J, and the round-off of joint torques in N*m."""
     last = cable.last_link
     ratios = climbed = longest = 0.0
     for j in range(last):
         ratios += grip[GRIP_RATIO, k, j]
-        longest = max(longest, abs(grip[GRIP_DRAW, k, j]))
+        longest = max(longest, abs(grip[GRIP_DRAW, k, row_of(joints, j, spatial)]))
     mean, excess = ratios / last, max(length - rest, 0.0)
     tension = rate * excess / mean
     stiff = rate if length - rest >= -1e-13 * rest else 0.0
     for j in range(last):
-        ratio, draw, climb = grip[GRIP_RATIO, k, j], grip[GRIP_DRAW, k, j], grip[GRIP_CLIMB, k, j]
-        # d(mean)/dq_j: joints before j feel it through s, joint j and those beyond through s and u.
-        change = (
-            draw * (climbed + climb * ratios)
-            + grip[GRIP_HERE, k, j] * ratios
-            + grip[GRIP_PAST, k, j] * (ratios - ratio)
-        )
-        gain = (stiff * draw - tension * change / last) / mean
+        ratio, climb, first = grip[GRIP_RATIO, k, j], grip[GRIP_CLIMB, k, j], row_of(joints, j, spatial)
+        for row in range(first, first + (1 if spatial is None else joints[j].freedoms)):
+            draw = grip[GRIP_DRAW, k, row]
+            # d(mean)/dq_j: joints before j feel it through s, joint j and those beyond through s and u.
+            change = (
+                draw * (climbed + climb * ratios)
+                + grip[GRIP_HERE, k, row] * ratios
+                + grip[GRIP_PAST, k, row] * (ratios - ratio)
+            )
+            gain = (stiff * draw - tension * change / last) / mean
+            turn = ratio * grip[GRIP_ARM, k, row]
+            bends[row, BEND_STIFFNESS] += turn * gain
+            wide[WIDE_U, row, column], wide[WIDE_V, row, column] = turn, gain
+            wide[WIDE_U_LOW, row, column], wide[WIDE_V_LOW, row, column] = gain, turn
         climbed += ratio * climb
         ratios -= ratio
-        turn = ratio * grip[GRIP_ARM, k, j]
-        bends[j, BEND_STIFFNESS] += turn * gain
-        wide[WIDE_U, j, column], wide[WIDE_V, j, column] = turn, gain
-        wide[WIDE_U_LOW, j, column], wide[WIDE_V_LOW, j, column] = gain, turn
     return tension, 0.5 * tension * excess, 1e-15 * rate * length * longest / mean
 
 
 @inner
-def pull_with_friction(joints, links, cables, segments, rest, rate, friction, softness, tensions, q, state, wide):
+def pull_with_friction(
+    joints, links, cables, segments, rest, rate, friction, spatial, softness, tensions, q, state, wide
+):
     """Tensions along all cables at a pose, into `grip` and the sums of `state`; their columns into `wide`.
 
     Where cables have given lengths, `tensions` receives the outcome. Returns the energy of the cables in J (of the
@@ -248,8 +362,10 @@ def pull_with_friction(joints, links, cables, segments, rest, rate, friction, so
     that stiff cables make in N*m, and the joint where a cable is locked, or NONE.
     """
     laws, curves, at_discs, history, grip, bends = friction  # `CableFriction` of mechanics.problem
-    fill_bends(joints, links, q, at_discs, bends)
-    n, c = joints.shape[0], cables.shape[0]
+    fill_bends(joints, links, q, at_discs, spatial, bends)
+    n, c = state.shape[0], cables.shape[0]
+    if spatial is not None:
+        clear_pull(joints, spatial, state)
     for j in range(n):
         state[j, STATE_TENSION] = state[j, STATE_TENSION_RECESS] = 0.0
         state[j, STATE_TENSION_OFFSET] = state[j, STATE_TENSION_LEVER] = 0.0
@@ -257,26 +373,43 @@ def pull_with_friction(joints, links, cables, segments, rest, rate, friction, so
     locked = NONE
     for k in range(c):
         last, column = cables[k].last_link, WIDE_CABLE_COLUMN + c - 1 - k
+        if spatial is not None:
+            last = joints[last].first if last < joints.shape[0] else n
         for there in range(column, wide.shape[2], c):
             for j in range(last, n):
                 wide[WIDE_U, j, there] = wide[WIDE_V, j, there] = 0.0
                 wide[WIDE_U_LOW, j, there] = wide[WIDE_V_LOW, j, there] = 0.0
-        drawn, straight = slip_along(cables[k], segments, laws, history, k, softness, bends, grip)
-        first_locked, touchy = grip_along(cables[k], laws, curves, k, softness, q, bends, grip)
+        drawn, straight = slip_along(
+            joints, links, cables[k], segments, laws, history, k, softness, spatial, bends, grip
+        )
+        first_locked, touchy = grip_along(
+            joints, cables[k], segments, laws, curves, k, softness, spatial, q, bends, grip
+        )
         if first_locked != NONE and (locked == NONE or first_locked < locked):
             locked = first_locked
         if rest.shape[0] > 0:
             length = cables[k].inside + straight + drawn
             tensions[k], stored, loss = stretch_along(
-                cables[k], k, column + c, rest[k], rate[k], length, bends, grip, wide
+                joints, cables[k], k, column + c, rest[k], rate[k], length, spatial, bends, grip, wide
             )
             energy, noise = energy + stored, noise + loss
         else:
             energy += tensions[k] * (straight + drawn)
         # Where a cable sticks, the round-off of its length counts relative to the presliding.
         noise += 1e-16 * straight / (laws[k, LAW_PRESLIDING] * softness) * tensions[k] * touchy
-        pull_along(cables[k], segments, k, column, tensions[k], bends, grip, state, wide)
+        pull_along(joints, cables[k], segments, k, column, tensions[k], spatial, bends, grip, state, wide)
     return energy, noise, locked
+
+
+@inner
+def clear_pull(joints, spatial, state):
+    """Sums and ties that `pull_span` adds to."""
+    for j in range(joints.shape[0]):
+        for column in range(SPAN_WIDTH):
+            spatial.blocks[j, BLOCK_PULL + column] = 0.0
+        for row in range(joints[j].first, joints[j].first + joints[j].freedoms):
+            for m in range(2):
+                state[row, STATE_TIE + m] = state[row, STATE_TIE_LOW + m] = 0.0
 
 
 @kernel

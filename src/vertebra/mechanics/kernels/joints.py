@@ -8,21 +8,33 @@ import math
 from typing import NamedTuple
 
 from vertebra.mechanics.compiled import inner, kernel
-from vertebra.robot.tables import BALL, FLEXURE, PIN, ROLLING
+from vertebra.mechanics.kernels.algebra import (
+    added,
+    combined,
+    cross_product,
+    dot,
+    mixed,
+    moved,
+    rotation_coefficients,
+    scaled,
+    turned_by,
+)
+from vertebra.robot.tables import BACKBONE, BALL, FLEXURE, PIN, ROLLING
 
 Vector = tuple[float, float, float]
 
 # Below these, the closed forms lose digits and the series keeps all of them.
 _SMALL_HALF_ANGLE = 0.1
-_SMALL_SQUARE = 0.06
+_SMALL_SQUARE = 0.04
 
 
 @inner
 def within_half_turn(joint, q):
     """Whether the joint law is defined: every angle a number within +-180 degrees (false for NaN)."""
     first = joint.first
-    if joint.kind == BALL:
-        return q[first] * q[first] + q[first + 1] * q[first + 1] < math.pi * math.pi
+    if joint.kind >= BALL:
+        within = q[first] * q[first] + q[first + 1] * q[first + 1] < math.pi * math.pi
+        return within and abs(q[first + joint.freedoms - 1]) < math.pi
     return abs(q[first]) < math.pi and abs(q[first + joint.freedoms - 1]) < math.pi
 
 
@@ -59,6 +71,94 @@ class BentJoint(NamedTuple):
     """Axis of the link before the joint."""
     tangent: Vector
     normal: Vector
+
+
+class BentRod(NamedTuple):
+    """A backbone joint at a pose: half of its bend as a rotation, its twist, and where that takes the link beyond."""
+
+    w: Vector
+    """Half of the bend as a rotation vector."""
+    coefficients: tuple[float, float, float, float]
+    """`rotation_coefficients` of w."""
+    sin_twist: float
+    cos_twist: float
+    height: tuple[float, float, float]
+    """s of theory 2.1 and its derivatives in |w|^2, m."""
+    normal: Vector
+    """Of the bisector plane, in the axes of the link before, as all below."""
+    x: Vector
+    """Axes of the link beyond."""
+    y: Vector
+    z: Vector
+    origin: Vector
+    """Of the link beyond, m."""
+
+
+@inner
+def bend_rod(joint, reach, q):
+    """T = Tz(s) E Rz(twist) E Tz(s) with E = exp(w), w = (-b_y, b_x, 0) / 2, s = L tan(t/2) / t (theory 9)."""
+    w = (-0.5 * q[joint.first + 1], 0.5 * q[joint.first], 0.0)
+    twist = q[joint.first + 2] if joint.freedoms == 3 else 0.0
+    c, a, b, d = rotation_coefficients(dot(w, w))
+    f, f1, f2 = tangent_ratio_of_square(dot(w, w))
+    height = (0.5 * joint.size * f, 0.5 * joint.size * f1, 0.5 * joint.size * f2)
+    sin_t, cos_t = math.sin(twist), math.cos(twist)
+    normal = turned_by(c, a, b, w, (0.0, 0.0, 1.0))
+    x = twisted_and_turned(c, a, b, w, sin_t, cos_t, turned_by(c, a, b, w, (1.0, 0.0, 0.0)))
+    y = twisted_and_turned(c, a, b, w, sin_t, cos_t, turned_by(c, a, b, w, (0.0, 1.0, 0.0)))
+    z = twisted_and_turned(c, a, b, w, sin_t, cos_t, normal)
+    origin = moved((0.0, 0.0, reach + height[0]), height[0], z)
+    return BentRod(w, (c, a, b, d), sin_t, cos_t, height, normal, x, y, z, origin)
+
+
+@inner
+def rod_change(rod, k):
+    """With freedom k of a backbone joint: om_k, o_k, and the part of om_k that the second half of the rod turns by."""
+    if k == 2:
+        return rod.normal, scaled(rod.height[0], cross_product(rod.normal, rod.z)), rod.normal
+    c, a, b, d = rod.coefficients
+    w, e = rod.w, rod_direction(k)
+    half = combined(a, e, b, cross_product(w, e), d * dot(w, e), w)
+    far = twisted_and_turned(c, a, b, w, rod.sin_twist, rod.cos_twist, half)
+    spin = added(half, far)
+    slope = 2.0 * rod.height[1] * dot(w, e)
+    axis = (rod.z[0], rod.z[1], 1.0 + rod.z[2])
+    return spin, mixed(slope, axis, rod.height[0], cross_product(spin, rod.z)), far
+
+
+@inner
+def rod_direction(k):
+    """dw / d b_x or dw / d b_y."""
+    if k == 0:
+        return (0.0, 0.5, 0.0)
+    return (-0.5, 0.0, 0.0)
+
+
+@inner
+def twisted_and_turned(c, a, b, w, sin_t, cos_t, v):
+    """exp(w) Rz(twist) v."""
+    return turned_by(c, a, b, w, (cos_t * v[0] - sin_t * v[1], sin_t * v[0] + cos_t * v[1], v[2]))
+
+
+@inner
+def tangent_ratio_of_square(y):
+    """F(y) = tan(h) / h with y = h^2, and its first two derivatives in y."""
+    if y < _SMALL_SQUARE:
+        c1, c2, c3, c4, c5 = 1 / 3, 2 / 15, 17 / 315, 62 / 2835, 1382 / 155925
+        c6, c7, c8 = 21844 / 6081075, 929569 / 638512875, 6404582 / 10854718875
+        c9 = 443861162 / 1856156927625
+        f = 1 + y * (c1 + y * (c2 + y * (c3 + y * (c4 + y * (c5 + y * (c6 + y * (c7 + y * (c8 + y * c9))))))))
+        rest = 6 * c6 + y * (7 * c7 + y * (8 * c8 + y * 9 * c9))
+        f1 = c1 + y * (2 * c2 + y * (3 * c3 + y * (4 * c4 + y * (5 * c5 + y * rest))))
+        rest = 30 * c6 + y * (42 * c7 + y * (56 * c8 + y * 72 * c9))
+        f2 = 2 * c2 + y * (6 * c3 + y * (12 * c4 + y * (20 * c5 + y * rest)))
+        return f, f1, f2
+    h = math.sqrt(y)
+    t = math.tan(h)
+    f, secant = t / h, 1.0 + t * t
+    f1 = 0.5 * (secant - f) / y
+    f2 = 0.5 * (secant * f - 3.0 * f1) / y
+    return f, f1, f2
 
 
 @inner
@@ -119,35 +219,6 @@ def arc_centroid_derivatives(h, sin_h, cos_h):
     return f, f1, f2
 
 
-@kernel
-def rotation_coefficients(y):
-    """Of a rotation by phi, y = phi^2: cos(phi), A = sin(phi)/phi, B = (1-cos(phi))/phi^2, D = (phi-sin(phi))/phi^3."""
-    if y < _SMALL_SQUARE:
-        a = 1 - y / 6 * (1 - y / 20 * (1 - y / 42 * (1 - y / 72 * (1 - y / 110 * (1 - y / 156)))))
-        b = 0.5 * (1 - y / 12 * (1 - y / 30 * (1 - y / 56 * (1 - y / 90 * (1 - y / 132 * (1 - y / 182))))))
-        d = (1 - y / 20 * (1 - y / 42 * (1 - y / 72 * (1 - y / 110 * (1 - y / 156 * (1 - y / 210)))))) / 6
-        return 1 - y * b, a, b, d
-    phi = math.sqrt(y)
-    sin_phi, cos_phi, sin_half = math.sin(phi), math.cos(phi), math.sin(0.5 * phi)
-    return cos_phi, sin_phi / phi, 2.0 * sin_half * sin_half / y, (phi - sin_phi) / (phi * y)
-
-
-@kernel
-def rotation_coefficient_derivatives(y, c, a, b):
-    """dA/dy, d2A/dy2, dB/dy, d2B/dy2 of `rotation_coefficients` (dcos/dy = -A/2)."""
-    if y < _SMALL_SQUARE:
-        a1 = -1 / 6 * (1 - y / 10 * (1 - y / 28 * (1 - y / 54 * (1 - y / 88 * (1 - y / 130)))))
-        a2 = 1 / 60 * (1 - y / 14 * (1 - y / 36 * (1 - y / 66 * (1 - y / 104 * (1 - y / 150)))))
-        b1 = -1 / 24 * (1 - y / 15 * (1 - y * 3 / 112 * (1 - y * 2 / 135 * (1 - y * 5 / 528 * (1 - y * 3 / 455)))))
-        b2 = 1 / 360 * (1 - y * 3 / 56 * (1 - y / 45 * (1 - y * 5 / 396 * (1 - y * 3 / 364))))
-        return a1, a2, b1, b2
-    a1 = 0.5 * (c - a) / y
-    b1 = (0.5 * a - b) / y
-    a2 = (-0.25 * a - 1.5 * a1) / y
-    b2 = (0.5 * a1 - 2.0 * b1) / y
-    return a1, a2, b1, b2
-
-
 # The chain recursion: frames of all links and the twist of every freedom, from base to tip in one pass.
 
 DONE = -1
@@ -156,7 +227,8 @@ DONE = -1
 
 @kernel
 def walk_chain(joints, links, origin, q, frames, twists):
-    """Write frames (n+1, 4, 4), and for each freedom its rotation axis and instantaneous centre: twists (freedoms, 6).
+    """Write frames (n+1, 4, 4), and for each freedom its screw: twists (freedoms, 7) are rotation axis, a point on it,
+    and how far along it a turn goes, which is nothing but for a backbone that is bent and twisted.
 
     World axes, m. Returns DONE, or the row of the first joint that is not `within_half_turn`.
     """
@@ -170,6 +242,8 @@ def walk_chain(joints, links, origin, q, frames, twists):
             place_mirror(joint, links[j].reach, q[first], j, frames, twists)
         elif joint.kind == BALL:
             place_ball(joint, links[j].reach, q[first], q[first + 1], j, frames, twists)
+        elif joint.kind == BACKBONE:
+            place_backbone(joint, links[j].reach, q, j, frames, twists)
         else:
             place_universal(joint, links[j].reach, q[first], q[first + 1], j, frames, twists)
     return DONE
@@ -210,6 +284,7 @@ def place_mirror(joint, reach, q, j, frames, twists):
         frames[j + 1, row, 3] = crossing + s * turned_z
         twists[first, row] = a
         twists[first, 3 + row] = crossing + lever * tangent
+    twists[first, 6] = 0.0
 
 
 @inner
@@ -234,6 +309,29 @@ def place_universal(joint, reach, q1, q2, j, frames, twists):
         frames[j + 1, row, 3] = centre
         twists[first, row], twists[first + 1, row] = axis_1, axis_2
         twists[first, 3 + row] = twists[first + 1, 3 + row] = centre
+    twists[first, 6] = twists[first + 1, 6] = 0.0
+
+
+@inner
+def place_backbone(joint, reach, q, j, frames, twists):
+    """A rod bent to a circle, and twisted."""
+    rod = bend_rod(joint, reach, q)
+    for row in range(3):
+        u, v, w = frames[j, row, 0], frames[j, row, 1], frames[j, row, 2]
+        for column in range(3):
+            axis = rod.x if column == 0 else rod.y if column == 1 else rod.z
+            frames[j + 1, row, column] = u * axis[0] + v * axis[1] + w * axis[2]
+        frames[j + 1, row, 3] = frames[j, row, 3] + u * rod.origin[0] + v * rod.origin[1] + w * rod.origin[2]
+    for k in range(joint.freedoms):
+        spin, shift, _ = rod_change(rod, k)
+        square = dot(spin, spin)
+        point = moved(rod.origin, 1.0 / square, cross_product(spin, shift))
+        for row in range(3):
+            u, v, w = frames[j, row, 0], frames[j, row, 1], frames[j, row, 2]
+            twists[joint.first + k, row] = u * spin[0] + v * spin[1] + w * spin[2]
+            place = frames[j, row, 3] + u * point[0] + v * point[1] + w * point[2]
+            twists[joint.first + k, 3 + row] = place
+        twists[joint.first + k, 6] = dot(spin, shift) / square
 
 
 @inner
@@ -257,6 +355,7 @@ def place_ball(joint, reach, bx, by, j, frames, twists):
         twists[first, row] = d * wx * wy * x + (1.0 - d * wx * wx) * y + b * wx * z
         twists[first + 1, row] = -((1.0 - d * wy * wy) * x + d * wx * wy * y - b * wy * z)
         twists[first, 3 + row] = twists[first + 1, 3 + row] = centre
+    twists[first, 6] = twists[first + 1, 6] = 0.0
 
 
 @inner
@@ -275,9 +374,10 @@ def point_jacobian(joints, frames, twists, link, point, jacobian):
     for f in range(moving):
         ax, ay, az = twists[f, 0], twists[f, 1], twists[f, 2]
         rx, ry, rz = x - twists[f, 3], y - twists[f, 4], z - twists[f, 5]
-        jacobian[0, f] = ay * rz - az * ry
-        jacobian[1, f] = az * rx - ax * rz
-        jacobian[2, f] = ax * ry - ay * rx
+        lead = twists[f, 6]
+        jacobian[0, f] = ay * rz - az * ry + lead * ax
+        jacobian[1, f] = az * rx - ax * rz + lead * ay
+        jacobian[2, f] = ax * ry - ay * rx + lead * az
         jacobian[3, f] = ax
         jacobian[4, f] = ay
         jacobian[5, f] = az

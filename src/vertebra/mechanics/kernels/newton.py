@@ -20,11 +20,10 @@ from vertebra.mechanics.kernels.equilibrium import (
     gather_tensions,
     gather_weights,
     place_chain,
-    row_of,
 )
 from vertebra.mechanics.kernels.friction import balance_at_discs, point_ahead, pull_with_friction
 from vertebra.mechanics.kernels.joints import mirror_law
-from vertebra.mechanics.kernels.spatial import turn_joints
+from vertebra.mechanics.kernels.spatial import row_of, turn_joints
 from vertebra.mechanics.kernels.sweep import (
     NONE,
     bend_from,
@@ -193,7 +192,7 @@ def linearise(problem, friction, spatial, tensions, q, work):
     if friction is not None:
         stored, noise, locked = pull_with_friction(
             problem.joints, problem.links, problem.cables, problem.segments, problem.rest, problem.rate, friction,
-            report[REPORT_SOFTNESS], tensions, q, state, wide,
+            spatial, report[REPORT_SOFTNESS], tensions, q, state, wide,
         )  # fmt: skip
         report[REPORT_LOCKED] = locked
     elif by_length:
@@ -506,13 +505,10 @@ SAVE, RESTORE = range(2)
 def in_range(joints, cables, segments, q, j):
     """Whether joint j is within its limit and its faces have not passed through each other at a cable.
 
-    Holes of rolling joints lie inside their arcs, so there the second never happens, and a universal joint has no faces.
+    Holes of rolling joints lie inside their arcs, so there the second never happens; a universal joint has no faces.
     """
     joint = joints[j]
-    if joint.freedoms > 1:
-        bend = bend_of(joint, q)
-    else:
-        bend = abs(q[joint.first])
+    bend = bend_of(joint, q)
     if bend > joint.limit * (1.0 + 1e-12):
         return False
     if joint.kind != ROLLING and joint.kind != UNIVERSAL:

@@ -11,8 +11,20 @@ import math
 from typing import NamedTuple
 
 from vertebra.mechanics.compiled import inner, kernel
-from vertebra.mechanics.kernels.algebra import added, combined, cross_product, dot, mixed, moved, read, scaled, write
-from vertebra.mechanics.kernels.joints import rotation_coefficient_derivatives, rotation_coefficients
+from vertebra.mechanics.kernels.algebra import (
+    added,
+    combined,
+    cross_product,
+    dot,
+    mixed,
+    moved,
+    read,
+    rotation_coefficient_derivatives,
+    scaled,
+    spin_coefficient_derivative,
+    write,
+)
+from vertebra.mechanics.kernels.joints import bend_rod, rod_change, rod_direction, twisted_and_turned
 from vertebra.mechanics.layout import (
     BLOCK_FRAME,
     BLOCK_ORIGIN,
@@ -26,8 +38,7 @@ from vertebra.mechanics.layout import (
 )
 from vertebra.robot.tables import UNIVERSAL, Floats
 
-_SMALL_SQUARE = 0.04
-X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+X, Y = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
 
 
 class Spatial(NamedTuple):
@@ -37,6 +48,14 @@ class Spatial(NamedTuple):
     """(n, BLOCK_WIDTH); rows of joints with one freedom are not used."""
     spans: Floats
     """(cables, n, SPAN_WIDTH)."""
+
+
+@inner
+def row_of(joints, j, spatial):
+    """Row of the first freedom of joint j."""
+    if spatial is None:
+        return j
+    return joints[j].first
 
 
 @inner
@@ -91,113 +110,58 @@ def write_frame(blocks, j, x, y, z, origin):
 
 @inner
 def bend_backbone(joint, reach, q, j, blocks):
-    """A rod bent to a circle: T = Tz(s) E Rz(twist) E Tz(s) with E = exp(w/2), w = (-b_y, b_x, 0), s = L tan(t/2) / t.
+    """A rod bent to a circle, and twisted about the bisector's normal where it has a third freedom."""
+    rod = bend_rod(joint, reach, q)
+    write_frame(blocks, j, rod.x, rod.y, rod.z, rod.origin)
+    axis, height = (rod.z[0], rod.z[1], 1.0 + rod.z[2]), rod.height[0]
+    for k in range(joint.freedoms):
+        spin, shift, far = rod_change(rod, k)
+        write(blocks, j, BLOCK_SPIN + 3 * k, spin)
+        write(blocks, j, BLOCK_SHIFT + 3 * k, shift)
+        slope = rod_slope(rod, k)
+        for i in range(k, joint.freedoms):
+            other, _, _ = rod_change(rod, i)
+            turn = rod_turn(rod, i, k, far)
+            # o = s (Z + z), so o_ik = s_ik (Z + z) + s_k z_i + s_i z_k + s z_ik.
+            swung = mixed(slope, cross_product(other, rod.z), rod_slope(rod, i), cross_product(spin, rod.z))
+            bent = added(cross_product(turn, rod.z), cross_product(spin, cross_product(other, rod.z)))
+            write(blocks, j, BLOCK_SPIN2 + 3 * pair_row(i, k), turn)
+            curve = combined(rod_curve(rod, i, k), axis, 1.0, swung, height, bent)
+            write(blocks, j, BLOCK_SHIFT2 + 3 * pair_row(i, k), curve)
 
-    Bend vector b of length t; the twist about the bisector's normal n = E z is a third freedom where there is one.
-    """
-    first, freedoms = joint.first, joint.freedoms
-    bx, by = q[first], q[first + 1]
-    twist = q[first + 2] if freedoms == 3 else 0.0
-    w = (-0.5 * by, 0.5 * bx, 0.0)
-    square = dot(w, w)
-    c, a, b, d = rotation_coefficients(square)
+
+@inner
+def rod_slope(rod, k):
+    """ds / dq_k."""
+    return 2.0 * rod.height[1] * dot(rod.w, rod_direction(k)) if k < 2 else 0.0
+
+
+@inner
+def rod_curve(rod, i, k):
+    """d2s / dq_i dq_k, i >= k."""
+    if i == 2:
+        return 0.0
+    along = dot(rod.w, rod_direction(i)) * dot(rod.w, rod_direction(k))
+    return 4.0 * rod.height[2] * along + 2.0 * rod.height[1] * dot(rod_direction(i), rod_direction(k))
+
+
+@inner
+def rod_turn(rod, i, k, far):
+    """d om_k / dq_i, i >= k; `far` is the part of om_k by which the second half of the rod turns."""
+    if k == 2:
+        return (0.0, 0.0, 0.0)
+    if i == 2:
+        return cross_product(rod.normal, far)
+    c, a, b, d = rod.coefficients
+    w, ei, ek = rod.w, rod_direction(i), rod_direction(k)
+    square, rise, along = dot(w, w), 2.0 * dot(w, ei), dot(w, ek)
     a1, _, b1, _ = rotation_coefficient_derivatives(square, c, a, b)
     d1 = spin_coefficient_derivative(square, b, d)
-    f, f1, f2 = tangent_ratio_of_square(square)
-    height, height1, height2 = 0.5 * joint.size * f, 0.5 * joint.size * f1, 0.5 * joint.size * f2
-    e = ((0.0, 0.5, 0.0), (-0.5, 0.0, 0.0))  # dw / d b_x, dw / d b_y
-    normal = turned_by(c, a, b, w, Z)
-    sin_t, cos_t = math.sin(twist), math.cos(twist)
-    x = twisted_and_turned(c, a, b, w, sin_t, cos_t, turned_by(c, a, b, w, X))
-    y = twisted_and_turned(c, a, b, w, sin_t, cos_t, turned_by(c, a, b, w, Y))
-    z = twisted_and_turned(c, a, b, w, sin_t, cos_t, normal)
-    axis = added(Z, z)
-    write_frame(blocks, j, x, y, z, moved((0.0, 0.0, reach), height, axis))
-    for k in range(2):
-        # Of the first half: h_k = J_l(w) e_k; the second half turns with h_k seen through E Rz.
-        half = combined(a, e[k], b, cross_product(w, e[k]), d * dot(w, e[k]), w)
-        far = twisted_and_turned(c, a, b, w, sin_t, cos_t, half)
-        spin = added(half, far)
-        slope = 2.0 * height1 * dot(w, e[k])
-        write(blocks, j, BLOCK_SPIN + 3 * k, spin)
-        write(blocks, j, BLOCK_SHIFT + 3 * k, mixed(slope, axis, height, cross_product(spin, z)))
-        for i in range(k, 2):
-            rise = 2.0 * dot(w, e[i])
-            along = dot(w, e[k])
-            change = combined(rise * a1, e[k], rise * b1, cross_product(w, e[k]), rise * d1 * along, w)
-            change = combined(1.0, change, b, cross_product(e[i], e[k]), d * along, e[i])
-            change = moved(change, d * dot(e[i], e[k]), w)
-            before = combined(a, e[i], b, cross_product(w, e[i]), d * dot(w, e[i]), w)
-            turned = combined(
-                1.0, change, 1.0, cross_product(before, far), 1.0,
-                twisted_and_turned(c, a, b, w, sin_t, cos_t, change),
-            )  # fmt: skip
-            write(blocks, j, BLOCK_SPIN2 + 3 * pair_row(i, k), turned)
-            curve = 4.0 * height2 * dot(w, e[k]) * dot(w, e[i]) + 2.0 * height1 * dot(e[i], e[k])
-            write(blocks, j, BLOCK_SHIFT2 + 3 * pair_row(i, k), scaled(curve, axis))
-        if freedoms == 3:
-            write(blocks, j, BLOCK_SPIN2 + 3 * pair_row(2, k), cross_product(normal, far))
-            write(blocks, j, BLOCK_SHIFT2 + 3 * pair_row(2, k), (0.0, 0.0, 0.0))
-    if freedoms == 3:
-        write(blocks, j, BLOCK_SPIN + 6, normal)
-        write(blocks, j, BLOCK_SHIFT + 6, scaled(height, cross_product(normal, z)))
-        write(blocks, j, BLOCK_SPIN2 + 15, (0.0, 0.0, 0.0))
-        write(blocks, j, BLOCK_SHIFT2 + 15, (0.0, 0.0, 0.0))
-    # o_ik with o = s (Z + z): the part above is that of s alone.
-    for k in range(freedoms):
-        spin_k = read(blocks, j, BLOCK_SPIN + 3 * k)
-        slope_k = 2.0 * height1 * dot(w, e[k]) if k < 2 else 0.0
-        for i in range(k, freedoms):
-            spin_i = read(blocks, j, BLOCK_SPIN + 3 * i)
-            slope_i = 2.0 * height1 * dot(w, e[i]) if i < 2 else 0.0
-            row = 3 * pair_row(i, k)
-            swung = mixed(slope_k, cross_product(spin_i, z), slope_i, cross_product(spin_k, z))
-            turned = added(
-                cross_product(read(blocks, j, BLOCK_SPIN2 + row), z), cross_product(spin_k, cross_product(spin_i, z))
-            )
-            now = read(blocks, j, BLOCK_SHIFT2 + row)
-            write(blocks, j, BLOCK_SHIFT2 + row, combined(1.0, now, 1.0, swung, height, turned))
-
-
-@inner
-def turned_by(c, a, b, w, v):
-    """exp(w) v from the coefficients of the rotation."""
-    return combined(c, v, a, cross_product(w, v), b * dot(w, v), w)
-
-
-@inner
-def twisted_and_turned(c, a, b, w, sin_t, cos_t, v):
-    """exp(w) Rz(twist) v."""
-    return turned_by(c, a, b, w, (cos_t * v[0] - sin_t * v[1], sin_t * v[0] + cos_t * v[1], v[2]))
-
-
-@inner
-def spin_coefficient_derivative(y, b, d):
-    """dD/dy of `rotation_coefficients`, D = (phi - sin phi) / phi^3 with y = phi^2."""
-    if y < _SMALL_SQUARE:
-        return -1 / 120 * (1 - y / 21 * (1 - y / 48 * (1 - y * 2 / 165 * (1 - y * 5 / 624))))
-    return 0.5 * (b - 3.0 * d) / y
-
-
-@inner
-def tangent_ratio_of_square(y):
-    """F(y) = tan(h) / h with y = h^2, and its first two derivatives in y."""
-    if y < _SMALL_SQUARE:
-        c1, c2, c3, c4, c5 = 1 / 3, 2 / 15, 17 / 315, 62 / 2835, 1382 / 155925
-        c6, c7, c8 = 21844 / 6081075, 929569 / 638512875, 6404582 / 10854718875
-        c9 = 443861162 / 1856156927625
-        f = 1 + y * (c1 + y * (c2 + y * (c3 + y * (c4 + y * (c5 + y * (c6 + y * (c7 + y * (c8 + y * c9))))))))
-        rest = 6 * c6 + y * (7 * c7 + y * (8 * c8 + y * 9 * c9))
-        f1 = c1 + y * (2 * c2 + y * (3 * c3 + y * (4 * c4 + y * (5 * c5 + y * rest))))
-        rest = 30 * c6 + y * (42 * c7 + y * (56 * c8 + y * 72 * c9))
-        f2 = 2 * c2 + y * (6 * c3 + y * (12 * c4 + y * (20 * c5 + y * rest)))
-        return f, f1, f2
-    h = math.sqrt(y)
-    t = math.tan(h)
-    f, secant = t / h, 1.0 + t * t
-    f1 = 0.5 * (secant - f) / y
-    f2 = 0.5 * (secant * f - 3.0 * f1) / y
-    return f, f1, f2
+    change = combined(rise * a1, ek, rise * b1, cross_product(w, ek), rise * d1 * along + d * dot(ei, ek), w)
+    change = combined(1.0, change, b, cross_product(ei, ek), d * along, ei)
+    before = combined(a, ei, b, cross_product(w, ei), d * dot(w, ei), w)
+    beyond = twisted_and_turned(c, a, b, w, rod.sin_twist, rod.cos_twist, change)
+    return combined(1.0, change, 1.0, cross_product(before, far), 1.0, beyond)
 
 
 @inner
