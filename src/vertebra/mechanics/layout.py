@@ -68,6 +68,11 @@ BLOCK_WIDTH = 85
 SPAN_LENGTH, SPAN_FIRST, SPAN_SECOND = 0, 1, 4
 SPAN_WIDTH = 10
 
+# `fillings`: (n, cables + 1): the masses in the gap of such a joint, cables and then the rod, in the axes of the link
+# before it: mass in kg, its derivatives in each freedom, place in m, derivatives of that in each freedom and in pairs.
+FILLING_MASS, FILLING_DRIFT, FILLING_PLACE, FILLING_SLOPE, FILLING_CURVE = 0, 1, 4, 7, 16
+FILLING_WIDTH = 34
+
 # `wide`: planes (n, columns), the factors of either triangle of the stiffness and what the wide sweep leaves
 # (theory 3.3); U_LOW and V_LOW are u' and v'.
 WIDE_U, WIDE_V, WIDE_U_LOW, WIDE_V_LOW, WIDE_R, WIDE_L = range(6)

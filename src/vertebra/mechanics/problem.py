@@ -15,6 +15,7 @@ from vertebra.mechanics.kernels.spatial import Spatial
 from vertebra.mechanics.layout import (
     BEND_WIDTH,
     BLOCK_WIDTH,
+    FILLING_WIDTH,
     GRIP_ARM,
     GRIP_PLANES,
     GRIP_RATIO,
@@ -234,7 +235,9 @@ class Problem:
         n, c = len(self.robot.joints), len(self.robot.cables)
         if self.robot.freedoms == n:
             return None
-        return Spatial(np.zeros((n, BLOCK_WIDTH)), np.zeros((c, n, SPAN_WIDTH)))
+        return Spatial(
+            np.zeros((n, BLOCK_WIDTH)), np.zeros((c, n, SPAN_WIDTH)), np.zeros((n, c + 1, FILLING_WIDTH))
+        )
 
     def workspace(self, by_length: bool = False, history: Floats | None = None) -> Workspace:
         n, c, spatial = self.robot.freedoms, len(self.robot.cables), self.spatial()

@@ -95,11 +95,14 @@ def rotation_coefficient_derivatives(y, c, a, b):
 
 
 @inner
-def spin_coefficient_derivative(y, b, d):
-    """dD/dy of `rotation_coefficients`."""
+def spin_coefficient_derivatives(y, b, d, b1):
+    """dD/dy and d2D/dy2 of `rotation_coefficients`; `b1` is dB/dy."""
     if y < _SMALL_SQUARE:
-        return -1 / 120 * (1 - y / 21 * (1 - y / 48 * (1 - y * 2 / 165 * (1 - y * 5 / 624 * (1 - y * 3 / 525)))))
-    return 0.5 * (b - 3.0 * d) / y
+        d1 = -1 / 120 * (1 - y / 21 * (1 - y / 48 * (1 - y * 2 / 165 * (1 - y * 5 / 624 * (1 - y / 175)))))
+        d2 = 1 / 2520 * (1 - y / 24 * (1 - y / 55 * (1 - y * 5 / 468 * (1 - y / 140))))
+        return d1, d2
+    d1 = 0.5 * (b - 3.0 * d) / y
+    return d1, 0.5 * (b1 - 5.0 * d1) / y
 
 
 @inner

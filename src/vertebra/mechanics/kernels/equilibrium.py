@@ -24,6 +24,11 @@ from vertebra.mechanics.layout import (
     BLOCK_SHIFT2,
     BLOCK_SPIN,
     BLOCK_SPIN2,
+    FILLING_CURVE,
+    FILLING_DRIFT,
+    FILLING_MASS,
+    FILLING_PLACE,
+    FILLING_SLOPE,
     SPAN_FIRST,
     SPAN_LENGTH,
     SPAN_SECOND,
@@ -178,6 +183,8 @@ def place_chain(problem, spatial, q, work):
     for j in range(joints.shape[0]):
         joint, row = joints[j], row_of(joints, j, spatial)
         if spatial is not None and joint.freedoms > 1:
+            if problem.heavy_gaps:
+                weigh_filling(joint, spatial.fillings, j, g, x, y, z, origin, state)
             pulled, stored, x, y, z, origin = place_spatial(joint, spatial.blocks, q, j, x, y, z, origin, state)
             cable_energy, elastic_energy = cable_energy + pulled, elastic_energy + stored
             first = read(state, row, STATE_FIRST)
@@ -262,6 +269,46 @@ def place_spatial(joint, blocks, q, j, x, y, z, origin, state):
         blocks[j, BLOCK_PULL + SPAN_LENGTH], stored, in_world(u, x, y, z), in_world(v, x, y, z), in_world(w, x, y, z),
         beyond,
     )  # fmt: skip
+
+
+@inner
+def weigh_filling(joint, fillings, j, g, x, y, z, origin, state):
+    """`weigh_gap` for a joint with several freedoms, from what `fill_gaps` left; begins its ties.
+
+    dtau_k / dq_i = -g . sum (m p_ik + m_i p_k): the change of mass counts in the stiffness, as in `weigh_gap`.
+    """
+    down = in_axes(g, x, y, z)
+    mass, first = 0.0, (0.0, 0.0, 0.0)
+    for m in range(fillings.shape[1]):
+        heft = fillings[j, m, FILLING_MASS]
+        if heft > 0.0:
+            mass, first = mass + heft, moved(first, heft, read(fillings[j], m, FILLING_PLACE))
+    row = joint.first
+    state[row, STATE_GAP] = mass
+    write(state, row, STATE_GAP_FIRST, moved(in_world(first, x, y, z), mass, origin))
+    for k in range(joint.freedoms):
+        slope = drift_first = (0.0, 0.0, 0.0)
+        drift = curve = drift_slope = 0.0
+        for m in range(fillings.shape[1]):
+            heft = fillings[j, m, FILLING_MASS]
+            if heft > 0.0:
+                change, change_k = fillings[j, m, FILLING_DRIFT + k], read(fillings[j], m, FILLING_SLOPE + 3 * k)
+                slope, drift = moved(slope, heft, change_k), drift + change
+                drift_first = moved(drift_first, change, read(fillings[j], m, FILLING_PLACE))
+                drift_slope += change * dot(down, change_k)
+                for i in range(k, joint.freedoms):
+                    bent = heft * dot(down, read(fillings[j], m, FILLING_CURVE + 3 * pair_row(i, k)))
+                    if i == k:
+                        curve += bent
+                    else:
+                        change_i = read(fillings[j], m, FILLING_SLOPE + 3 * i)
+                        other = fillings[j, m, FILLING_DRIFT + i]
+                        state[row + i, STATE_TIE + k] -= bent + other * dot(down, change_k)
+                        state[row + i, STATE_TIE_LOW + k] -= bent + change * dot(down, change_i)
+        state[row + k, STATE_DRIFT], state[row + k, STATE_GAP_CURVE] = drift, curve
+        state[row + k, STATE_DRIFT_SLOPE] = drift_slope
+        write(state, row + k, STATE_GAP_SLOPE, in_world(slope, x, y, z))
+        write(state, row + k, STATE_DRIFT_FIRST, moved(in_world(drift_first, x, y, z), drift, origin))
 
 
 @inner
@@ -353,6 +400,9 @@ def balance_chain(problem, spatial, q, work):
                 problem, spatial.blocks, beyond, q, j, pull, state, memory, weak
             )
             residual, scale = max(residual, worst), max(scale, largest)
+            if problem.heavy_gaps:
+                mass += state[row, STATE_GAP]
+                first = added(first, read(state, row, STATE_GAP_FIRST))
             continue
         a, centre, swing = read(state, row, STATE_AXIS), read(state, row, STATE_CENTRE), read(state, row, STATE_SWING)
         d = moved(first, -mass, centre)
@@ -437,9 +487,25 @@ def balance_spatial(problem, blocks, beyond, q, j, pull, state, memory, weak):
                 state[joint.first + i, STATE_TIE_LOW + k] += tie
         stiffness = joint.stiffness if k < 2 else joint.torsion
         size = state[row, STATE_TENSION_LEVER] + abs(stiffness * q[row]) + loaded + spread(shift) * spread(force)
+        lower = moved(b, -1.0, cross_product(a, beyond.moment))
+        if problem.heavy_gaps:
+            slope = read(state, row, STATE_GAP_SLOPE)
+            tau -= dot(g, slope)
+            size += pull * spread(slope)
+            own -= state[row, STATE_GAP_CURVE] + state[row, STATE_DRIFT_SLOPE]
+            turned = cross_product(slope, g)
+            lower = moved(lower, -1.0, turned)
+            b = moved(moved(b, -1.0, turned), -1.0, cross_product(read(state, row, STATE_DRIFT_FIRST), g))
+            press = dot(a, cross_product(centre, g)) - dot(shift, g)
+            for i in range(row + 1, joint.first + joint.freedoms):
+                # What b of a later freedom says of the gap holds for the joints before this one alone.
+                hangs = dot(a, cross_product(read(state, i, STATE_GAP_SLOPE), g))
+                drawn = dot(a, cross_product(read(state, i, STATE_DRIFT_FIRST), g)) - press * state[i, STATE_DRIFT]
+                state[i, STATE_TIE + k] += hangs + drawn
+                state[i, STATE_TIE_LOW + k] += hangs
         state[row, STATE_TAU], state[row, STATE_OWN], state[row, STATE_SIZE] = tau, own, size
         write(state, row, STATE_UPPER, b)
-        write(state, row, STATE_LOWER, moved(b, -1.0, cross_product(a, beyond.moment)))
+        write(state, row, STATE_LOWER, lower)
         residual, scale = max(residual, abs(tau)), max(scale, size)
         if problem.narrow:
             b, tau, own = tied_row(state, row, a, b, tau, own)

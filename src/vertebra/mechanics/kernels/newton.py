@@ -23,7 +23,7 @@ from vertebra.mechanics.kernels.equilibrium import (
 )
 from vertebra.mechanics.kernels.friction import balance_at_discs, point_ahead, pull_with_friction
 from vertebra.mechanics.kernels.joints import mirror_law
-from vertebra.mechanics.kernels.spatial import row_of, turn_joints
+from vertebra.mechanics.kernels.spatial import fill_gaps, row_of, turn_joints
 from vertebra.mechanics.kernels.sweep import (
     NONE,
     bend_from,
@@ -189,6 +189,8 @@ def linearise(problem, friction, spatial, tensions, q, work):
     stored = noise = 0.0
     if spatial is not None:
         turn_joints(problem.joints, problem.links, problem.cables, problem.segments, q, spatial)
+        if problem.heavy_gaps:
+            fill_gaps(problem.joints, problem.links, problem.cables, problem.segments, q, spatial)
     if friction is not None:
         stored, noise, locked = pull_with_friction(
             problem.joints, problem.links, problem.cables, problem.segments, problem.rest, problem.rate, friction,

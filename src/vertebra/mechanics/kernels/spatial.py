@@ -21,7 +21,7 @@ from vertebra.mechanics.kernels.algebra import (
     read,
     rotation_coefficient_derivatives,
     scaled,
-    spin_coefficient_derivative,
+    spin_coefficient_derivatives,
     write,
 )
 from vertebra.mechanics.kernels.joints import bend_rod, rod_change, rod_direction, twisted_and_turned
@@ -32,11 +32,16 @@ from vertebra.mechanics.layout import (
     BLOCK_SHIFT2,
     BLOCK_SPIN,
     BLOCK_SPIN2,
+    FILLING_CURVE,
+    FILLING_DRIFT,
+    FILLING_MASS,
+    FILLING_PLACE,
+    FILLING_SLOPE,
     SPAN_FIRST,
     SPAN_LENGTH,
     SPAN_SECOND,
 )
-from vertebra.robot.tables import UNIVERSAL, Floats
+from vertebra.robot.tables import BACKBONE, UNIVERSAL, Floats
 
 X, Y = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
 
@@ -48,6 +53,8 @@ class Spatial(NamedTuple):
     """(n, BLOCK_WIDTH); rows of joints with one freedom are not used."""
     spans: Floats
     """(cables, n, SPAN_WIDTH)."""
+    fillings: Floats
+    """(n, cables + 1, FILLING_WIDTH); of no use where gaps have no mass."""
 
 
 @inner
@@ -156,7 +163,7 @@ def rod_turn(rod, i, k, far):
     w, ei, ek = rod.w, rod_direction(i), rod_direction(k)
     square, rise, along = dot(w, w), 2.0 * dot(w, ei), dot(w, ek)
     a1, _, b1, _ = rotation_coefficient_derivatives(square, c, a, b)
-    d1 = spin_coefficient_derivative(square, b, d)
+    d1, _ = spin_coefficient_derivatives(square, b, d, b1)
     change = combined(rise * a1, ek, rise * b1, cross_product(w, ek), rise * d1 * along + d * dot(ei, ek), w)
     change = combined(1.0, change, b, cross_product(ei, ek), d * along, ei)
     before = combined(a, ei, b, cross_product(w, ei), d * dot(w, ei), w)
@@ -207,7 +214,116 @@ def span_gap(freedoms, cable, segment, j, blocks, span):
             span[SPAN_SECOND + pair_row(i, k)] = across + dot(unit, point_change_twice(blocks, j, i, k, rho))
 
 
+# Masses in the gaps: cables at the middle of their piece, a rod at the centroid of its arc (theory 4.6).
+
+
+@inner
+def fill_gaps(joints, links, cables, segments, q, spatial):
+    """Write `fillings` of all joints with several freedoms, after `turn_joints`."""
+    for j in range(joints.shape[0]):
+        joint = joints[j]
+        if joint.freedoms > 1:
+            for k in range(cables.shape[0]):
+                fill_with_cable(joint.freedoms, cables[k], segments[k, j], k, j, spatial)
+            fill_with_rod(joint, links[j].reach, q, j, spatial.blocks, spatial.fillings[j, cables.shape[0]])
+
+
+@inner
+def fill_with_cable(freedoms, cable, segment, k, j, spatial):
+    """The middle between a hole of the link before and one of the link beyond moves half as much as the latter."""
+    blocks, filling, span = spatial.blocks, spatial.fillings, spatial.spans
+    density = cable.linear_density if j < cable.last_link else 0.0
+    filling[j, k, FILLING_MASS] = density * span[k, j, SPAN_LENGTH]
+    if density == 0.0:
+        filling[j, k, FILLING_MASS] = 0.0
+        return
+    rho = from_origin(blocks, j, cable.x, cable.y, segment.entry)
+    middle = added(read(blocks, j, BLOCK_ORIGIN), added(rho, (cable.x, cable.y, segment.exit)))
+    write(filling[j], k, FILLING_PLACE, scaled(0.5, middle))
+    for m in range(freedoms):
+        filling[j, k, FILLING_DRIFT + m] = density * span[k, j, SPAN_FIRST + m]
+        write(filling[j], k, FILLING_SLOPE + 3 * m, scaled(0.5, point_change(blocks, j, m, rho)))
+        for i in range(m, freedoms):
+            curve = scaled(0.5, point_change_twice(blocks, j, i, m, rho))
+            write(filling[j], k, FILLING_CURVE + 3 * pair_row(i, m), curve)
+
+
+@inner
+def fill_with_rod(joint, reach, q, j, blocks, filling):
+    """Half of the rod's mass is seen from either link alike: at c = (L/2) (D h + B Z) beyond the face of the link
+    before, h half of the bend vector, and at its mirror image c' before the link beyond."""
+    mass = joint.mass if joint.kind == BACKBONE else 0.0
+    filling[FILLING_MASS] = mass
+    if mass == 0.0:
+        return
+    rod = bend_rod(joint, reach, q)
+    near, far = rod_half(rod, joint.size, reach)
+    rho = from_origin(blocks, j, far[0], far[1], far[2])
+    place = added(near, added(rod.origin, rho))
+    for row in range(3):
+        filling[FILLING_PLACE + row] = 0.5 * place[row]
+    for k in range(joint.freedoms):
+        filling[FILLING_DRIFT + k] = 0.0
+        near_k, far_k = rod_half_change(rod, joint.size, k)
+        seen_k = from_origin(blocks, j, far_k[0], far_k[1], far_k[2])
+        slope = added(near_k, added(seen_k, point_change(blocks, j, k, rho)))
+        spin_k = read(blocks, j, BLOCK_SPIN + 3 * k)
+        for row in range(3):
+            filling[FILLING_SLOPE + 3 * k + row] = 0.5 * slope[row]
+        for i in range(k, joint.freedoms):
+            _, far_i = rod_half_change(rod, joint.size, i)
+            seen_i = from_origin(blocks, j, far_i[0], far_i[1], far_i[2])
+            near_ik, far_ik = rod_half_change_twice(rod, joint.size, i, k)
+            seen_ik = from_origin(blocks, j, far_ik[0], far_ik[1], far_ik[2])
+            swung = added(cross_product(read(blocks, j, BLOCK_SPIN + 3 * i), seen_k), cross_product(spin_k, seen_i))
+            curve = combined(1.0, near_ik, 1.0, seen_ik, 1.0, swung)
+            curve = added(curve, point_change_twice(blocks, j, i, k, rho))
+            for row in range(3):
+                filling[FILLING_CURVE + 3 * pair_row(i, k) + row] = 0.5 * curve[row]
+
+
+@inner
+def rod_half(rod, length, reach):
+    """c and c'."""
+    _, _, b, d = rod.coefficients
+    x, y, z = 0.5 * length * d * rod.w[1], -0.5 * length * d * rod.w[0], 0.5 * length * b
+    return (x, y, reach + z), (x, y, -z)
+
+
+@inner
+def rod_half_change(rod, length, k):
+    """Derivatives of c and c' in freedom k."""
+    if k == 2:
+        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    c, a, b, d = rod.coefficients
+    square, e = dot(rod.w, rod.w), rod_direction(k)
+    _, _, b1, _ = rotation_coefficient_derivatives(square, c, a, b)
+    d1, _ = spin_coefficient_derivatives(square, b, d, b1)
+    rise, half = 2.0 * dot(rod.w, e), 0.5 * length
+    x, y = half * (d1 * rise * rod.w[1] + d * e[1]), -half * (d1 * rise * rod.w[0] + d * e[0])
+    return (x, y, half * b1 * rise), (x, y, -half * b1 * rise)
+
+
+@inner
+def rod_half_change_twice(rod, length, i, k):
+    """Second derivatives of c and c', i >= k."""
+    if i == 2:
+        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    c, a, b, d = rod.coefficients
+    w, ei, ek, half = rod.w, rod_direction(i), rod_direction(k), 0.5 * length
+    square = dot(w, w)
+    _, _, b1, b2 = rotation_coefficient_derivatives(square, c, a, b)
+    d1, d2 = spin_coefficient_derivatives(square, b, d, b1)
+    rise_i, rise_k, bend = 2.0 * dot(w, ei), 2.0 * dot(w, ek), 2.0 * dot(ei, ek)
+    whole = d2 * rise_i * rise_k + d1 * bend
+    x = half * (whole * w[1] + d1 * (rise_k * ei[1] + rise_i * ek[1]))
+    y = -half * (whole * w[0] + d1 * (rise_k * ei[0] + rise_i * ek[0]))
+    z = half * (b2 * rise_i * rise_k + b1 * bend)
+    return (x, y, z), (x, y, -z)
+
+
 @kernel
-def measure_spans(joints, links, cables, segments, q, blocks, spans):
-    """`turn_joints` for Python."""
-    turn_joints(joints, links, cables, segments, q, Spatial(blocks, spans))
+def measure_spans(joints, links, cables, segments, q, spatial):
+    """`turn_joints` and `fill_gaps` for Python."""
+    turn_joints(joints, links, cables, segments, q, spatial)
+    fill_gaps(joints, links, cables, segments, q, spatial)
