@@ -70,7 +70,8 @@ def inverse_dynamics(
 def required_torques(moving: Moving, motion: States, wrenches: bool) -> tuple[Floats, Floats]:
     """tau and, if asked for, the wrenches of states that were checked, shaped as the caller's."""
     count, n = motion.q.shape
-    tau, all_wrenches = np.empty((count, n)), np.empty((count if wrenches else 0, n, 6))
+    joints = len(moving.robot.joints)
+    tau, all_wrenches = np.empty((count, n)), np.empty((count if wrenches else 0, joints, 6))
     inverse_motion(*moving.system, motion.q, motion.qd, motion.qdd, *moving.scratch(), tau, all_wrenches)
     return motion.shaped(tau), motion.shaped(all_wrenches) if wrenches else all_wrenches
 

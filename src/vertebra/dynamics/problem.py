@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError, OutOfRange
-from vertebra.mechanics.layout import BODY_WIDTH, MOTION_WIDTH, PARTICLE_WIDTH
+from vertebra.mechanics.kernels.spatial import Spatial
+from vertebra.mechanics.layout import (
+    BODY_WIDTH,
+    MOTION_SPATIAL_WIDTH,
+    MOTION_WIDTH,
+    PARTICLE_SPATIAL_WIDTH,
+    PARTICLE_WIDTH,
+)
 from vertebra.mechanics.problem import Load, Problem, require_pull
 from vertebra.robot.arguments import numbers
 from vertebra.robot.robot import Robot
@@ -45,13 +52,15 @@ class Moving:
         """First arguments of the kernels: tables, gravity, loads, scratch for the bodies, whether gaps have mass."""
         return *self.statics.system, np.empty((len(self.robot.joints), BODY_WIDTH)), self.heavy_gaps
 
-    def scratch(self) -> tuple[Floats, Floats, Floats]:
-        """Fields of `MotionWork`, what the passes along the chain write; a thread has its own."""
-        n, c = len(self.robot.joints), len(self.robot.cables)
+    def scratch(self) -> tuple[Floats, Floats, Floats, Spatial | None]:
+        """Fields of `MotionWork`, what the passes along the chain write, and what joints with several freedoms need; a
+        thread has its own."""
+        n, c, spatial = len(self.robot.joints), len(self.robot.cables), self.statics.spatial()
         return (
-            np.empty((n, MOTION_WIDTH)),
-            np.empty((n * (c + 1), PARTICLE_WIDTH)),
+            np.empty((self.robot.freedoms, MOTION_WIDTH if spatial is None else MOTION_SPATIAL_WIDTH)),
+            np.empty((n * (c + 1), PARTICLE_WIDTH if spatial is None else PARTICLE_SPATIAL_WIDTH)),
             np.empty((len(self.statics.table), 3)),
+            spatial,
         )
 
 

@@ -42,7 +42,7 @@ from vertebra.robot.arguments import (
 )
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot, RobotLike
-from vertebra.robot.tables import Floats
+from vertebra.robot.tables import Floats, twist_table
 
 if TYPE_CHECKING:
     import xarray
@@ -304,7 +304,7 @@ def trajectory(
     n, c = len(robot.joints), len(robot.cables)
     steps, q, qd, qdd, tensions, energies = (table[:rows] for table in records)
     tip, lengths = np.empty((rows, 3)), np.empty((rows, c))
-    frames, twists = np.empty((n + 1, 4, 4)), np.empty((n, 6))
+    frames, twists = np.empty((n + 1, 4, 4)), twist_table(robot.joints)
     trace_tips(
         robot.joints, robot.links, robot.cables, robot.segments, robot.origin, q, robot.tip_point, frames, twists, tip,
         lengths,

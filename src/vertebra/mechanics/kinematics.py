@@ -18,7 +18,7 @@ from vertebra.mechanics.kernels.describe import locate_masses
 from vertebra.mechanics.kernels.joints import DONE, frames_and_jacobian, walk_chain
 from vertebra.robot.arguments import as_robot, coordinates, link_index, link_point
 from vertebra.robot.robot import Robot, RobotLike
-from vertebra.robot.tables import Floats
+from vertebra.robot.tables import Floats, twist_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,16 +101,17 @@ class Pose:
     """Rotation axis and a point on it for every freedom, both (freedoms, 3) in the world, rad/rad and m.
 
     Distal links turn about the axis through that point, the instantaneous centre. Axes are unit vectors, except for
-    ball joints away from straight, whose coordinates are the components of the bend."""
+    ball and backbone joints away from straight, whose coordinates are the components of the bend. A backbone joint that
+    is bent and twisted moves along its axes as well; `jacobian` counts that."""
 
     def __init__(self, robot: RobotLike, angles: ArrayLike) -> None:
         robot = as_robot(robot)
         q = coordinates(robot, angles).copy()
-        links, axes = np.empty((len(robot.links), 4, 4)), np.empty((robot.freedoms, 6))
+        links, axes = np.empty((len(robot.links), 4, 4)), twist_table(robot.joints)
         status = walk_chain(robot.joints, robot.links, robot.origin, q, links, axes)
         if status != DONE:
             _refuse(robot, q, status)
-        for name, value in (("robot", robot), ("angles", q), ("frames", links), ("twists", (axes[:, :3], axes[:, 3:]))):
+        for name, value in (("robot", robot), ("angles", q), ("frames", links), ("twists", (axes[:, :3], axes[:, 3:6]))):
             object.__setattr__(self, name, value)
 
     @property
@@ -133,7 +134,7 @@ class Pose:
         robot = self.robot
         index = link_index(robot, link)
         at = link_point(robot, index, point)
-        links, axes, out = np.empty_like(self.frames), np.empty((robot.freedoms, 6)), np.empty((6, robot.freedoms))
+        links, axes, out = np.empty_like(self.frames), twist_table(robot.joints), np.empty((6, robot.freedoms))
         frames_and_jacobian(robot.joints, robot.links, robot.origin, self.angles, index, at, links, axes, out)
         return out
 

@@ -135,8 +135,11 @@ BODY_WIDTH = 10
 # that in the joint's own angle, mass in kg, what must push it in N (mass times acceleration, gravity included).
 PARTICLE_PLACE, PARTICLE_SLOPE, PARTICLE_MASS, PARTICLE_PUSH = 0, 3, 6, 7
 PARTICLE_WIDTH = 10
+# Of robots that have joints with several freedoms only: derivatives of the place in a second and a third freedom.
+PARTICLE_SLOPE2 = 10
+PARTICLE_SPATIAL_WIDTH = 16
 
-# `motion`: a row per joint (theory 6.1).
+# `motion`: a row per freedom (theory 6.1). What belongs to a joint is in the row of its first freedom.
 MOTION_AXIS = 0  # a
 MOTION_CENTRE = 3  # C, m
 MOTION_NORMAL = 6  # n
@@ -153,6 +156,10 @@ MOTION_REST = 38
 MOTION_SIN_HALF, MOTION_COS_HALF = 39, 40
 MOTION_HEIGHT, MOTION_HEIGHT1, MOTION_HEIGHT2 = 41, 42, 43  # s, s', s''
 MOTION_WIDTH = 44
+# Of robots that have joints with several freedoms only (theory 9): o_k, m/rad; how the mass matrix couples a freedom to
+# those of its joint before it, as the elimination leaves it, kg*m^2.
+MOTION_SHIFT, MOTION_TIE = 44, 47
+MOTION_SPATIAL_WIDTH = 49
 
 # `energies`: a row per recorded time step, or one instant of a motion (theory 6.4). Energies in J, then
 # powers in W, whose integrals in J are recorded: of the actuators, of the cables on the joints, lost in damping, of

@@ -129,6 +129,10 @@ class Robot:
         cables = (self.cables["linear_density"][:, None] * gaps).sum() + self.cables["lock_mass"].sum()
         return float(self.links["mass"].sum() + self.joints["mass"].sum() + cables)
 
+    def joint_of(self, freedom: int) -> int:
+        """The joint, from 1, that a freedom belongs to, from 0."""
+        return int(np.searchsorted(self.joints["first"], freedom, side="right"))
+
     @property
     def section_ends(self) -> tuple[int, ...]:
         """Last link of each section."""

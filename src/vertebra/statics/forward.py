@@ -27,7 +27,7 @@ from vertebra.mechanics.problem import NO_CABLES, Closure, Load, Problem, requir
 from vertebra.robot.arguments import as_robot, axial_stiffness, flag, function, numbers, whole
 from vertebra.robot.friction import Friction, FrictionLaw
 from vertebra.robot.robot import Robot, RobotLike
-from vertebra.robot.tables import Floats
+from vertebra.robot.tables import Floats, twist_table
 from vertebra.statics.shape import Shape, Status, build_shape
 
 CHUNK = 256
@@ -165,7 +165,7 @@ def shapes_from_tensions(
 
     def solve(first: int) -> int:
         last = min(first + CHUNK, count)
-        scratch = np.empty((n + 1, 4, 4)), np.empty((n, 6)), np.empty((c, n)), np.empty((n, 3)), np.empty(n)
+        scratch = np.empty((n + 1, 4, 4)), twist_table(robot.joints), np.empty((c, n)), np.empty((n, 3)), np.empty(n)
         work = problem.workspace()
         find_shapes(
             *problem.system, robot.origin, robot.tip_point, pull, NO_CABLES, NO_CABLES, work.friction,

@@ -28,7 +28,7 @@ from vertebra.mechanics.problem import (
 from vertebra.robot.arguments import as_robot, flag, gravity_vector, positive_count
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot, RobotLike
-from vertebra.robot.tables import Floats
+from vertebra.robot.tables import Floats, twist_table
 from vertebra.statics.forward import cable_rates, rest_lengths, tension_rows
 from vertebra.statics.shape import Shape, Status, build_shape
 
@@ -298,7 +298,7 @@ class ShapePath:
         angles, works, report = np.empty((count, n)), np.zeros(count), np.empty((count, REPORT_WIDTH))
         angles[0] = before.angles
         tip, lengths = np.empty((count, 3)), np.empty((count, c))
-        scratch = np.empty((n + 1, 4, 4)), np.empty((n, 6)), np.empty((c, n)), np.empty((n, 3)), np.empty(n)
+        scratch = np.empty((n + 1, 4, 4)), twist_table(robot.joints), np.empty((c, n)), np.empty((n, 3)), np.empty(n)
         work = self._workspace(problem, False)
         self._history[:] = before.history
         done = find_shapes(

@@ -30,7 +30,7 @@ from vertebra.mechanics.problem import CableFriction, Closure, Load, Problem, Wo
 from vertebra.robot.arguments import vector
 from vertebra.robot.friction import FrictionLaw
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import ROLLING, Floats
+from vertebra.robot.tables import ROLLING, Floats, twist_table
 
 RIGID = 1e-12
 """A principal compliance below this fraction of the largest is zero: the tip cannot move that way to first order."""
@@ -229,23 +229,23 @@ def build_shape(problem: Problem, status: int, tensions: Floats, q: Floats, work
     """The result object of a pose, from what `find_shape` or `inspect_pose` left in `work`."""
     robot = problem.robot
     n, c = len(robot.joints), len(robot.cables)
-    frames, twists, tip = np.empty((n + 1, 4, 4)), np.empty((n, 6)), np.empty(3)
+    frames, twists, tip = np.empty((n + 1, 4, 4)), twist_table(robot.joints), np.empty(3)
     along, lengths = np.empty((c, n)), np.empty(c)
     forces, normal_forces, compliance = np.empty((n, 3)), np.empty(n), np.empty((6, 6))
     describe_shape(
         *problem.system, robot.origin, robot.tip_point, by_length, work.friction, tensions, q, work.state, work.wide,
-        work.memory, work.report, frames, twists, tip, along, lengths, forces, normal_forces, compliance,
+        work.memory, work.report, work.spatial, frames, twists, tip, along, lengths, forces, normal_forces, compliance,
     )  # fmt: skip
     report: list[float] = work.report.tolist()
-    slip = work.friction.grip[GRIP_SLIP].copy() if problem.laws and work.friction else np.zeros((c, n))
+    slip = work.friction.grip[GRIP_SLIP, :, :n].copy() if problem.laws and work.friction else np.zeros((c, n))
     locked = _locked_joints(work.friction, robot, q) if report[REPORT_LOCKED] != NONE else ()
     weak = int(report[REPORT_WEAK])
     converged = status == SETTLED
     stable = converged and weak == NONE
     if converged:
-        weakest = weak + 1
+        weakest = robot.joint_of(weak) if weak != NONE else 0
     else:
-        weakest = int(np.argmax(np.abs(work.state[:, STATE_TAU]))) + 1
+        weakest = robot.joint_of(int(np.argmax(np.abs(work.state[:, STATE_TAU]))))
         compliance[:] = math.inf
     return Shape(
         robot, problem.gravity, problem.loads, problem.laws, problem.closure, q, frames, tip, along, tensions.copy(),

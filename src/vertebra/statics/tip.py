@@ -22,7 +22,7 @@ from vertebra.mechanics.problem import NO_CABLES, Closure, Load, Problem
 from vertebra.robot.arguments import as_robot, flag, positive, tension_bounds, vector
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot, RobotLike
-from vertebra.robot.tables import Floats
+from vertebra.robot.tables import Floats, twist_table
 from vertebra.statics.forward import shape_from_tensions, shapes_from_tensions
 from vertebra.statics.path import ShapePath
 from vertebra.statics.shape import Shape, Status
@@ -99,7 +99,7 @@ class _Tip:
         self.begin = first.copy() if self.use_start else first
         n, c = len(problem.robot.joints), len(problem.robot.cables)
         self.q, self.work = first, problem.workspace(history=history)
-        self.scratch = np.empty((n + 1, 4, 4)), np.empty((n, 6)), np.empty((n, c))
+        self.scratch = np.empty((n + 1, 4, 4)), twist_table(problem.robot.joints), np.empty((problem.robot.freedoms, c))
         self.tip, self.by_tension, self.compliance = np.empty(3), np.empty((6, c)), np.empty((6, 6))
 
     def residual(self, tensions: Floats) -> Floats | None:

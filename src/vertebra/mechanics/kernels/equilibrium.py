@@ -13,7 +13,7 @@ from vertebra.mechanics.compiled import inlined, inner
 from vertebra.mechanics.kernels.algebra import added, combined, cross_product, dot, mixed, moved, read, spread, write
 from vertebra.mechanics.kernels.cables import across_mirror
 from vertebra.mechanics.kernels.joints import BentJoint, Vector, arc_centroid_derivatives, mirror_law
-from vertebra.mechanics.kernels.spatial import pair_row, row_of
+from vertebra.mechanics.kernels.spatial import in_world, pair_row, row_of
 from vertebra.mechanics.kernels.sweep import NO_MEMORY, NONE, absorb_joint, tied_row
 from vertebra.mechanics.layout import (
     BLOCK_AXES,
@@ -209,7 +209,8 @@ def place_chain(problem, spatial, q, work):
         # a x C' with C' = s' z + lam' t - (lam/2) n, and a x z = b, a x t = -n, a x n = t.
         write(state, row, STATE_SWING, combined(s1, b, -lam1, normal, -0.5 * lam, tangent))
 
-        total, recess, offset = state[row, STATE_TENSION], state[row, STATE_TENSION_RECESS], state[row, STATE_TENSION_OFFSET]
+        total, recess = state[row, STATE_TENSION], state[row, STATE_TENSION_RECESS]
+        offset = state[row, STATE_TENSION_OFFSET]
         k = joint.stiffness
         pulled, tau, own = across_mirror(total, s * total + recess, s1, s2, offset, sin_half, cos_half)
         cable_energy += pulled
@@ -309,12 +310,6 @@ def weigh_filling(joint, fillings, j, g, x, y, z, origin, state):
         state[row + k, STATE_DRIFT_SLOPE] = drift_slope
         write(state, row + k, STATE_GAP_SLOPE, in_world(slope, x, y, z))
         write(state, row + k, STATE_DRIFT_FIRST, moved(in_world(drift_first, x, y, z), drift, origin))
-
-
-@inner
-def in_world(u, x, y, z):
-    """A vector given in the axes x, y, z."""
-    return combined(u[0], x, u[1], y, u[2], z)
 
 
 @inner

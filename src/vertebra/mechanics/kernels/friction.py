@@ -160,7 +160,8 @@ def slip_along(joints, links, cable, segments, laws, history, k, softness, spati
     for j in range(cable.last_link - 1, -1, -1):
         segment, row = segments[k, j], row_of(joints, j, spatial)
         if spatial is not None and joints[j].freedoms > 1:
-            length, gap = spatial.spans[k, j, SPAN_LENGTH], joints[j].size + links[j].reach + segment.entry - segment.exit
+            length = spatial.spans[k, j, SPAN_LENGTH]
+            gap = joints[j].size + links[j].reach + segment.entry - segment.exit
             for i in range(joints[j].freedoms):
                 grip[GRIP_DRAW, k, row + i] = grip[GRIP_ARM, k, row + i] = spatial.spans[k, j, SPAN_FIRST + i]
         else:

@@ -227,9 +227,9 @@ DONE = -1
 
 @kernel
 def walk_chain(joints, links, origin, q, frames, twists):
-    """Write frames (n+1, 4, 4), and for each freedom its screw: twists (freedoms, 7) are rotation axis, a point on it,
-    and how far along it a turn goes, which is nothing but for a backbone that is bent and twisted.
+    """Write frames (n+1, 4, 4), and for each freedom its rotation axis and instantaneous centre: twists (freedoms, 6).
 
+    A backbone that is bent and twisted moves along its axis as well: a seventh column of zeros receives how far, m/rad.
     World axes, m. Returns DONE, or the row of the first joint that is not `within_half_turn`.
     """
     place_base(origin, frames)
@@ -284,7 +284,6 @@ def place_mirror(joint, reach, q, j, frames, twists):
         frames[j + 1, row, 3] = crossing + s * turned_z
         twists[first, row] = a
         twists[first, 3 + row] = crossing + lever * tangent
-    twists[first, 6] = 0.0
 
 
 @inner
@@ -309,7 +308,6 @@ def place_universal(joint, reach, q1, q2, j, frames, twists):
         frames[j + 1, row, 3] = centre
         twists[first, row], twists[first + 1, row] = axis_1, axis_2
         twists[first, 3 + row] = twists[first + 1, 3 + row] = centre
-    twists[first, 6] = twists[first + 1, 6] = 0.0
 
 
 @inner
@@ -331,7 +329,8 @@ def place_backbone(joint, reach, q, j, frames, twists):
             twists[joint.first + k, row] = u * spin[0] + v * spin[1] + w * spin[2]
             place = frames[j, row, 3] + u * point[0] + v * point[1] + w * point[2]
             twists[joint.first + k, 3 + row] = place
-        twists[joint.first + k, 6] = dot(spin, shift) / square
+        if twists.shape[1] > 6:
+            twists[joint.first + k, 6] = dot(spin, shift) / square
 
 
 @inner
@@ -355,7 +354,6 @@ def place_ball(joint, reach, bx, by, j, frames, twists):
         twists[first, row] = d * wx * wy * x + (1.0 - d * wx * wx) * y + b * wx * z
         twists[first + 1, row] = -((1.0 - d * wy * wy) * x + d * wx * wy * y - b * wy * z)
         twists[first, 3 + row] = twists[first + 1, 3 + row] = centre
-    twists[first, 6] = twists[first + 1, 6] = 0.0
 
 
 @inner
@@ -374,10 +372,12 @@ def point_jacobian(joints, frames, twists, link, point, jacobian):
     for f in range(moving):
         ax, ay, az = twists[f, 0], twists[f, 1], twists[f, 2]
         rx, ry, rz = x - twists[f, 3], y - twists[f, 4], z - twists[f, 5]
-        lead = twists[f, 6]
-        jacobian[0, f] = ay * rz - az * ry + lead * ax
-        jacobian[1, f] = az * rx - ax * rz + lead * ay
-        jacobian[2, f] = ax * ry - ay * rx + lead * az
+        jacobian[0, f] = ay * rz - az * ry
+        jacobian[1, f] = az * rx - ax * rz
+        jacobian[2, f] = ax * ry - ay * rx
+        if twists.shape[1] > 6:
+            for row in range(3):
+                jacobian[row, f] += twists[f, 6] * twists[f, row]
         jacobian[3, f] = ax
         jacobian[4, f] = ay
         jacobian[5, f] = az

@@ -66,6 +66,12 @@ def row_of(joints, j, spatial):
 
 
 @inner
+def in_world(u, x, y, z):
+    """A vector given in the axes x, y, z."""
+    return combined(u[0], x, u[1], y, u[2], z)
+
+
+@inner
 def pair_row(i, k):
     """Where the pair of freedoms i >= k of a joint is kept."""
     return i * (i + 1) // 2 + k

@@ -330,13 +330,14 @@ def substitute_wide(state, spatial, wide, memory, weak):
 
 @kernel
 def tip_response(state, spatial, wide, tip, narrow, right, memory, response):
-    """Write J H^-1 B (6, m), J the Jacobian at a point `tip` (world) of the last link, B = `right` (n, m) (theory 3.7).
+    """Write J H^-1 B (6, m), J the Jacobian at a point `tip` (world) of the last link, B the first m columns of `right`
+    (theory 3.7).
 
     One pass from tip to base after a sweep: with z_j the column of J and y_j the row of B as they are seen past the
     elimination, the answer is the sum of z_j y_j^T / pivot_j. `memory`: (2 d + 6, >= max(6, m)) scratch.
     """
     d = 3 if narrow else wide.shape[2]
-    m = right.shape[1]
+    m = response.shape[1]
     clear_table(memory)
     clear_table(response)
     point = (tip[0], tip[1], tip[2])
