@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from vertebra.dynamics.problem import Moving, joint_damping
 from vertebra.errors import Diverged, InputError, OutOfRange
+from vertebra.mechanics.kernels.spatial import spatial_tables
 from vertebra.mechanics.kernels.stepping import AT_LIMIT, RUNNING, Records, run_steps, trace_tips
 from vertebra.mechanics.kinematics import crossed_joints, measure
 from vertebra.mechanics.layout import (
@@ -136,8 +137,17 @@ class Bumper:
 
 
 def joint_ranges(robot: Robot) -> tuple[Floats, Floats]:
-    """Least and most angle of each joint, rad: its limit, or less where its faces would meet at a cable."""
-    return _until_faces_meet(robot, -robot.joints["limit"]), _until_faces_meet(robot, +robot.joints["limit"])
+    """Least and most value of each freedom, rad: the joint's limit, or less where its faces would meet at a cable. The
+    limit of a backbone holds for its bend in any direction, and a twist has none."""
+    limits, freedoms = robot.joints["limit"], robot.joints["freedoms"]
+    least, most = -np.repeat(limits, freedoms), np.repeat(limits, freedoms)
+    twists = robot.joints["first"][freedoms == 3] + 2
+    least[twists], most[twists] = -np.inf, np.inf
+    mirror = freedoms == 1
+    rows = robot.joints["first"][mirror]
+    least[rows] = _until_faces_meet(robot, np.where(mirror, -limits, 0.0))[mirror]
+    most[rows] = _until_faces_meet(robot, np.where(mirror, limits, 0.0))[mirror]
+    return least, most
 
 
 def _until_faces_meet(robot: Robot, ends: Floats) -> Floats:
@@ -152,9 +162,9 @@ def _until_faces_meet(robot: Robot, ends: Floats) -> Floats:
     return np.where(_faces_crossed(robot, ends), free, 1.0) * ends
 
 
-def _faces_crossed(robot: Robot, q: Floats) -> NDArray[np.bool_]:
+def _faces_crossed(robot: Robot, angles: Floats) -> NDArray[np.bool_]:
     """Which joints have the ends of a cable segment past each other; once they have, more bend makes it worse."""
-    return crossed_joints(robot, measure(robot, q))
+    return crossed_joints(robot, measure(robot, np.repeat(angles, robot.joints["freedoms"])))
 
 
 # A simulation laid out for the kernel.
@@ -192,7 +202,7 @@ class Run:
         limits: Literal["end"] | Bumper, steps: int, dt: float, every: int, implicit: bool, q: Floats, qd: Floats,
     ) -> Run:  # fmt: skip
         robot = moving.robot
-        n, c = len(robot.joints), len(robot.cables)
+        n, c = robot.freedoms, len(robot.cables)
         least, most = joint_ranges(robot)
         outside = (q < least) | (q > most)
         if limits == "end" and outside.any():
@@ -208,15 +218,16 @@ class Run:
         springs = np.empty(c if by_length else 0), np.empty(c if by_length else 0)
         size = n if implicit else 0
         records, filled = empty_records(steps // every + 3, n, c), np.zeros(1, np.int64)
-        before = moving.system, drive, work.friction or CableFriction.nothing(), heavy_cables, implicit, dt
+        friction = work.friction or CableFriction.nothing()
+        before = moving.system, drive, friction, work.spatial, heavy_cables, implicit, dt
         room = (  # the fields of `StepWork` after the first two
             *springs, np.empty(n), np.zeros(n), np.zeros(c), np.empty((STAGE_ROWS, n)), np.empty((3, c)),
             np.empty((3, c)), np.empty((size, size)), np.empty((size, size)), np.empty((size, size)),
             np.empty(n, np.int64),
         )  # fmt: skip
         after = (
-            moving.scratch(), work.scratch[1:], room, np.zeros((2, POWER_WIDTH)), q, qd, np.empty(n), tuple(records),
-            filled,
+            moving.scratch()[:3], work.scratch[1:6], room, np.zeros((2, POWER_WIDTH)), q, qd, np.empty(n),
+            tuple(records), filled,
         )  # fmt: skip
         return cls(
             inputs, by_length, steps, dt, before, after, every, q, qd, least, most, has_friction, records, filled
@@ -306,8 +317,8 @@ def trajectory(
     tip, lengths = np.empty((rows, 3)), np.empty((rows, c))
     frames, twists = np.empty((n + 1, 4, 4)), twist_table(robot.joints)
     trace_tips(
-        robot.joints, robot.links, robot.cables, robot.segments, robot.origin, q, robot.tip_point, frames, twists, tip,
-        lengths,
+        robot.joints, robot.links, robot.cables, robot.segments, robot.origin, q, robot.tip_point,
+        spatial_tables(robot.joints, robot.cables), frames, twists, tip, lengths,
     )  # fmt: skip
     stored = energies[:, ENERGY_STORED]
     dissipated = energies[:, ENERGY_DAMPED]
@@ -339,7 +350,7 @@ def trajectory(
         variables,
         coords={
             "time": ("time", steps * dt, {"units": "s", "long_name": "time"}),
-            "joint": np.arange(1, n + 1),
+            "joint": np.arange(1, n + 1) if robot.freedoms == n else robot.freedom_names,
             "cable": np.arange(1, c + 1),
             "axis": ["x", "y", "z"],
         },

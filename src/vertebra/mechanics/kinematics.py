@@ -16,9 +16,11 @@ from vertebra.errors import InputError, OutOfRange
 from vertebra.mechanics.kernels.cables import TOUCH, measure_segments
 from vertebra.mechanics.kernels.describe import locate_masses
 from vertebra.mechanics.kernels.joints import DONE, frames_and_jacobian, walk_chain
+from vertebra.mechanics.kernels.spatial import measure_spans, spatial_tables
+from vertebra.mechanics.layout import SPAN_FIRST, SPAN_LENGTH, SPAN_SECOND
 from vertebra.robot.arguments import as_robot, coordinates, link_index, link_point
 from vertebra.robot.robot import Robot, RobotLike
-from vertebra.robot.tables import Floats, twist_table
+from vertebra.robot.tables import BACKBONE, Floats, twist_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +34,7 @@ class CableSegments:
     second: Floats
     """(cables, freedoms) d2l/dq2, m/rad^2."""
     cross: Floats
-    """(cables, joints) mixed derivative of the two coordinates of universal and ball joints, m/rad^2."""
+    """(cables, joints) mixed derivative of the first two coordinates of joints that have several, m/rad^2."""
 
     def __repr__(self) -> str:
         cables, joints = self.lengths.shape
@@ -111,7 +113,8 @@ class Pose:
         status = walk_chain(robot.joints, robot.links, robot.origin, q, links, axes)
         if status != DONE:
             _refuse(robot, q, status)
-        for name, value in (("robot", robot), ("angles", q), ("frames", links), ("twists", (axes[:, :3], axes[:, 3:6]))):
+        twists = axes[:, :3], axes[:, 3:6]
+        for name, value in (("robot", robot), ("angles", q), ("frames", links), ("twists", twists)):
             object.__setattr__(self, name, value)
 
     @property
@@ -188,7 +191,22 @@ def measure(robot: Robot, q: Floats) -> CableSegments:
     status = measure_segments(*tables, q, lengths, first, second, cross)
     if status != DONE:
         _refuse(robot, q, status)
+    if (robot.joints["kind"] == BACKBONE).any():
+        _measure_backbones(robot, q, lengths, first, second, cross)
     return CableSegments(lengths, first, second, cross)
+
+
+def _measure_backbones(robot: Robot, q: Floats, lengths: Floats, first: Floats, second: Floats, cross: Floats) -> None:
+    spatial = spatial_tables(robot.joints, robot.cables)
+    assert spatial is not None
+    measure_spans(robot.joints, robot.links, robot.cables, robot.segments, q, spatial)
+    spans = spatial.spans
+    for row in np.flatnonzero(robot.joints["kind"] == BACKBONE):
+        start, freedoms = robot.joints["first"][row], robot.joints["freedoms"][row]
+        lengths[:, row], cross[:, row] = spans[:, row, SPAN_LENGTH], spans[:, row, SPAN_SECOND + 1]
+        for k in range(freedoms):
+            first[:, start + k] = spans[:, row, SPAN_FIRST + k]
+            second[:, start + k] = spans[:, row, SPAN_SECOND + k * (k + 3) // 2]
 
 
 def crossed_joints(robot: Robot, segments: CableSegments) -> NDArray[np.bool_]:

@@ -11,11 +11,9 @@ from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError, shown
 from vertebra.mechanics.kernels.newton import is_conservative
-from vertebra.mechanics.kernels.spatial import Spatial
+from vertebra.mechanics.kernels.spatial import Spatial, spatial_tables
 from vertebra.mechanics.layout import (
     BEND_WIDTH,
-    BLOCK_WIDTH,
-    FILLING_WIDTH,
     GRIP_ARM,
     GRIP_PLANES,
     GRIP_RATIO,
@@ -24,7 +22,6 @@ from vertebra.mechanics.layout import (
     LAW_WIDTH,
     LOAD,
     REPORT_WIDTH,
-    SPAN_WIDTH,
     STATE_AXIS,
     STATE_LOWER,
     STATE_OWN,
@@ -232,12 +229,7 @@ class Problem:
 
     def spatial(self) -> Spatial | None:
         """Scratch for joints with several freedoms, where the robot has any."""
-        n, c = len(self.robot.joints), len(self.robot.cables)
-        if self.robot.freedoms == n:
-            return None
-        return Spatial(
-            np.zeros((n, BLOCK_WIDTH)), np.zeros((c, n, SPAN_WIDTH)), np.zeros((n, c + 1, FILLING_WIDTH))
-        )
+        return spatial_tables(self.robot.joints, self.robot.cables)
 
     def workspace(self, by_length: bool = False, history: Floats | None = None) -> Workspace:
         n, c, spatial = self.robot.freedoms, len(self.robot.cables), self.spatial()

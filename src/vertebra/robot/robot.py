@@ -134,6 +134,15 @@ class Robot:
         return int(np.searchsorted(self.joints["first"], freedom, side="right"))
 
     @property
+    def freedom_names(self) -> list[str]:
+        """Of each freedom, the number of its joint; with a, b and c behind it where that has several."""
+        return [
+            f"{row + 1}{'abc'[place] if joint['freedoms'] > 1 else ''}"
+            for row, joint in enumerate(self.joints)
+            for place in range(joint["freedoms"])
+        ]
+
+    @property
     def section_ends(self) -> tuple[int, ...]:
         """Last link of each section."""
         return tuple(int(end) for end in np.cumsum([section.joints for section in self.description.sections]))

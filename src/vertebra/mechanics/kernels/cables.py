@@ -14,7 +14,7 @@ from vertebra.mechanics.kernels.algebra import (
     scaled,
 )
 from vertebra.mechanics.kernels.joints import DONE, mirror_law, within_half_turn
-from vertebra.robot.tables import BALL, PIN
+from vertebra.robot.tables import BACKBONE, BALL, PIN
 
 TOUCH = 1e-10
 """Round-off allowed below a segment length of zero, as a part of the joint's size and of where the hole is."""
@@ -25,8 +25,8 @@ def measure_segments(joints, links, cables, segments, q, lengths, first, second,
     """Write lengths (cables, n) in m, first and second derivatives (cables, freedoms), cross derivatives (cables, n).
 
     `cross` is the mixed derivative of the two coordinates of a universal or ball joint, zero for mirror joints.
-    Entries beyond the link where a cable ends are zero. Returns DONE, or the row of the first joint that is not
-    `within_half_turn`.
+    Entries beyond the link where a cable ends are zero, and so are those of backbones, which `measure_spans` measures.
+    Returns DONE, or the row of the first joint that is not `within_half_turn`.
     """
     for j in range(joints.shape[0]):
         if not within_half_turn(joints[j], q):
@@ -36,7 +36,7 @@ def measure_segments(joints, links, cables, segments, q, lengths, first, second,
             joint = joints[j]
             f = joint.first
             cross[k, j] = 0.0
-            if j >= cables[k].last_link:
+            if j >= cables[k].last_link or joint.kind == BACKBONE:
                 lengths[k, j] = 0.0
                 for freedom in range(f, f + joint.freedoms):
                     first[k, freedom] = second[k, freedom] = 0.0

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.kernels.algebra import (
     added,
@@ -32,16 +34,19 @@ from vertebra.mechanics.layout import (
     BLOCK_SHIFT2,
     BLOCK_SPIN,
     BLOCK_SPIN2,
+    BLOCK_WIDTH,
     FILLING_CURVE,
     FILLING_DRIFT,
     FILLING_MASS,
     FILLING_PLACE,
     FILLING_SLOPE,
+    FILLING_WIDTH,
     SPAN_FIRST,
     SPAN_LENGTH,
     SPAN_SECOND,
+    SPAN_WIDTH,
 )
-from vertebra.robot.tables import BACKBONE, UNIVERSAL, Floats
+from vertebra.robot.tables import BACKBONE, UNIVERSAL, Floats, Table
 
 X, Y = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
 
@@ -55,6 +60,14 @@ class Spatial(NamedTuple):
     """(cables, n, SPAN_WIDTH)."""
     fillings: Floats
     """(n, cables + 1, FILLING_WIDTH); of no use where gaps have no mass."""
+
+
+def spatial_tables(joints: Table, cables: Table) -> Spatial | None:
+    """Scratch for joints with several freedoms, where there are any; a thread has its own."""
+    n, c = len(joints), len(cables)
+    if not (joints["freedoms"] > 1).any():
+        return None
+    return Spatial(np.zeros((n, BLOCK_WIDTH)), np.zeros((c, n, SPAN_WIDTH)), np.zeros((n, c + 1, FILLING_WIDTH)))
 
 
 @inner
@@ -90,7 +103,8 @@ def turn_joints(joints, links, cables, segments, q, spatial):
             bend_backbone(joint, links[j].reach, q, j, spatial.blocks)
         for k in range(cables.shape[0]):
             if j < cables[k].last_link:
-                span_gap(joint.freedoms, cables[k], segments[k, j], j, spatial.blocks, spatial.spans[k, j])
+                span = spatial.spans[k, j]
+                span_gap(joint.freedoms, joint.kind == BACKBONE, cables[k], segments[k, j], j, spatial.blocks, span)
 
 
 @inner
@@ -202,13 +216,15 @@ def from_origin(blocks, j, x, y, z):
 
 
 @inner
-def span_gap(freedoms, cable, segment, j, blocks, span):
+def span_gap(freedoms, is_rod, cable, segment, j, blocks, span):
     """Length of the straight piece of a cable across joint j, and its derivatives."""
     rho = from_origin(blocks, j, cable.x, cable.y, segment.entry)
     line = moved(added(read(blocks, j, BLOCK_ORIGIN), rho), -1.0, (cable.x, cable.y, segment.exit))
     length = math.sqrt(dot(line, line))
+    if is_rod and line[2] + dot(line, read(blocks, j, BLOCK_FRAME + 6)) < 0.0:
+        length = -length  # discs that have passed through each other, as the cable law of mirror joints has it
     span[SPAN_LENGTH] = length
-    share = 1.0 / length if length > 0.0 else 0.0
+    share = 1.0 / length if length != 0.0 else 0.0
     unit = scaled(share, line)
     for k in range(freedoms):
         change = point_change(blocks, j, k, rho)

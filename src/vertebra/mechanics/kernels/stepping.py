@@ -14,10 +14,10 @@ from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.kernels.algebra import factor_dense, solve_dense
 from vertebra.mechanics.kernels.articulated import pull_joints, solve_motion
 from vertebra.mechanics.kernels.cables import across_mirror, mirror_segment
-from vertebra.mechanics.kernels.equilibrium import Statics, StaticsWork, gather_tensions, gather_weights
+from vertebra.mechanics.kernels.equilibrium import Statics, StaticsWork, gather_spans, gather_tensions, gather_weights
 from vertebra.mechanics.kernels.friction import commit_slip, pull_with_friction
 from vertebra.mechanics.kernels.joints import walk_chain, world
-from vertebra.mechanics.kernels.newton import linearise
+from vertebra.mechanics.kernels.newton import bend_of, linearise
 from vertebra.mechanics.kernels.newton_euler import (
     MotionWork,
     MovingChain,
@@ -25,7 +25,9 @@ from vertebra.mechanics.kernels.newton_euler import (
     gather_bodies,
     inward_pass,
     outward_pass,
+    turn_chain,
 )
+from vertebra.mechanics.kernels.spatial import row_of, turn_joints
 from vertebra.mechanics.layout import (
     ENERGY_FIRST_POWER,
     ENERGY_WIDTH,
@@ -36,6 +38,7 @@ from vertebra.mechanics.layout import (
     MOTION_HEIGHT2,
     MOTION_SIN_HALF,
     POWER_WIDTH,
+    SPAN_LENGTH,
     STAGE_AT_Q,
     STAGE_AT_QD,
     STAGE_FIRST_Q,
@@ -49,12 +52,15 @@ from vertebra.mechanics.layout import (
     STAGE_SUM_Q,
     STAGE_SUM_QD,
     STATE_OWN,
+    STATE_PLACE,
+    STATE_TIE,
+    STATE_TIE_LOW,
     WIDE_U,
     WIDE_U_LOW,
     WIDE_V,
     WIDE_V_LOW,
 )
-from vertebra.robot.tables import Floats
+from vertebra.robot.tables import BACKBONE, Floats
 
 
 class Drive(NamedTuple):
@@ -114,15 +120,19 @@ class Records(NamedTuple):
 
 
 @inner
-def pull_by_unstretched_lengths(chain, pull, axial, motion, tensions):
+def pull_by_unstretched_lengths(chain, spatial, pull, axial, motion, tensions):
     """Tensions T = EA (l - L0) / L0 of elastic cables, 0 where slack; returns the energy stored in them, J."""
     stored = 0.0
     for k in range(chain.cables.shape[0]):
         length = chain.cables[k].inside
         for j in range(chain.cables[k].last_link):
-            segment, s1, s2 = chain.segments[k, j], motion[j, MOTION_HEIGHT1], motion[j, MOTION_HEIGHT2]
-            height = motion[j, MOTION_HEIGHT] + segment.recess
-            sin_half, cos_half = motion[j, MOTION_SIN_HALF], motion[j, MOTION_COS_HALF]
+            row = row_of(chain.joints, j, spatial)
+            if spatial is not None and chain.joints[j].freedoms > 1:
+                length += spatial.spans[k, j, SPAN_LENGTH]
+                continue
+            segment, s1, s2 = chain.segments[k, j], motion[row, MOTION_HEIGHT1], motion[row, MOTION_HEIGHT2]
+            height = motion[row, MOTION_HEIGHT] + segment.recess
+            sin_half, cos_half = motion[row, MOTION_SIN_HALF], motion[row, MOTION_COS_HALF]
             length += across_mirror(1.0, height, s1, s2, segment.offset, sin_half, cos_half)[0]
         excess = max(length - pull[k], 0.0)
         tensions[k] = axial[k] * excess / pull[k]
@@ -131,7 +141,7 @@ def pull_by_unstretched_lengths(chain, pull, axial, motion, tensions):
 
 
 @inner
-def pull_cables(chain, drive, friction, pull, winding, q, qd, work):
+def pull_cables(chain, drive, friction, spatial, pull, winding, q, qd, work):
     """Tensions and their sums at every joint. `pull`: tensions, or rest lengths that change by `winding` m/s.
 
     Returns the energy stored in elastic cables in J, and the power of the actuators in W (of cables with given
@@ -151,21 +161,24 @@ def pull_cables(chain, drive, friction, pull, winding, q, qd, work):
             rest[k] = pull[k]
         # `rest` is empty where tensions are given.
         stored, _, _ = pull_with_friction(
-            chain.joints, chain.links, cables, chain.segments, rest, rate, friction, 1.0, tensions, q, state,
+            chain.joints, chain.links, cables, chain.segments, rest, rate, friction, spatial, 1.0, tensions, q, state,
             work.resting.wide,
         )  # fmt: skip
         if not by_length:
             stored = 0.0
             for k in range(cables.shape[0]):
                 drawn = 0.0
-                for j in range(cables[k].last_link):
-                    drawn += friction.grip[GRIP_DRAW, k, j] * qd[j]
+                last = cables[k].last_link - 1
+                for row in range(row_of(chain.joints, last, spatial) + chain.joints[last].freedoms):
+                    drawn += friction.grip[GRIP_DRAW, k, row] * qd[row]
                 power -= tensions[k] * drawn
     else:
         if by_length:
-            stored = pull_by_unstretched_lengths(chain, pull, axial, work.moving.motion, tensions)
+            stored = pull_by_unstretched_lengths(chain, spatial, pull, axial, work.moving.motion, tensions)
         if changed:
             gather_tensions(chain.joints, cables, chain.segments, tensions, state)
+        if spatial is not None:
+            gather_spans(chain.joints, cables, tensions, state, spatial)
     if by_length:
         for k in range(cables.shape[0]):
             # d/dL0 of EA (l - L0)^2 / (2 L0): what is wound in leaves with its strain.
@@ -174,30 +187,48 @@ def pull_cables(chain, drive, friction, pull, winding, q, qd, work):
 
 
 @inner
-def drive_joints(chain, drive, friction, pull, winding, q, qd, work, qdd):
+def drive_joints(chain, drive, friction, spatial, pull, winding, q, qd, work, qdd):
     """Write `qdd` and the tensions at one instant; returns energies and powers (columns of `energies`; theory 6.4)."""
-    joints, torques, least, most, bumper = chain.joints, work.torques, drive.least, drive.most, drive.bumper
-    kinetic, potential, load_power, drawn = outward_pass(chain, q, qd, work.still, work.moving)
-    stored, actuator = pull_cables(chain, drive, friction, pull, winding, q, qd, work)
-    pull_joints(work.moving.motion, work.resting.state, torques)
-    inward_pass(joints, chain.loads, chain.heavy_gaps, work.moving, qdd)
+    joints, torques, bumper = chain.joints, work.torques, drive.bumper
+    turn_chain(chain, spatial, q)
+    kinetic, potential, load_power, drawn = outward_pass(chain, spatial, q, qd, work.still, work.moving)
+    stored, actuator = pull_cables(chain, drive, friction, spatial, pull, winding, q, qd, work)
+    pull_joints(joints, work.moving.motion, work.resting.state, spatial, torques)
+    inward_pass(joints, chain.loads, chain.heavy_gaps, spatial, work.moving, qdd)
     by_joints = damped = 0.0
     for j in range(joints.shape[0]):
-        k, loss = joints[j].stiffness, drive.damping[j]
-        potential += 0.5 * k * q[j] * q[j]
-        torque = torques[j] - k * q[j]
-        beyond = q[j] - most[j] if q[j] > most[j] else q[j] - least[j] if q[j] < least[j] else 0.0
-        if bumper > 0.0 and beyond != 0.0:
-            potential += 0.5 * bumper * beyond * beyond
-            torque -= bumper * beyond
-            loss += drive.bump
-        by_joints += torques[j] * qd[j]
-        damped += loss * qd[j] * qd[j]
-        qdd[j] = torque - loss * qd[j] - qdd[j]
-    solve_motion(chain.heavy_gaps, qdd, work.moving, qdd)
+        first = row_of(joints, j, spatial)
+        for row in range(first, first + (1 if spatial is None else joints[j].freedoms)):
+            k, loss = joints[j].stiffness, drive.damping[row]
+            if spatial is not None and row - first == 2:
+                k = joints[j].torsion
+            potential += 0.5 * k * q[row] * q[row]
+            torque = torques[row] - k * q[row]
+            beyond = beyond_range(joints[j], drive, spatial, q, row)
+            if bumper > 0.0 and beyond != 0.0:
+                potential += 0.5 * bumper * beyond * beyond
+                torque -= bumper * beyond
+                loss += drive.bump
+            by_joints += torques[row] * qd[row]
+            damped += loss * qd[row] * qd[row]
+            qdd[row] = torque - loss * qd[row] - qdd[row]
+    solve_motion(joints, chain.heavy_gaps, spatial, qdd, work.moving, qdd)
     if not drive.by_length and not drive.has_friction:
         actuator = by_joints
     return kinetic, potential, stored, actuator, by_joints, damped, load_power, drawn
+
+
+@inner
+def beyond_range(joint, drive, spatial, q, row):
+    """How far a freedom is past the end of its range, rad. What the bend of a backbone is past its limit, whatever its
+    direction, is shared among its components."""
+    if spatial is not None and joint.kind == BACKBONE:
+        bend = bend_of(joint, q)
+        if row - joint.first == 2 or bend <= drive.most[row]:
+            return 0.0
+        return q[row] * (1.0 - drive.most[row] / bend)
+    least, most = drive.least[row], drive.most[row]
+    return q[row] - most if q[row] > most else q[row] - least if q[row] < least else 0.0
 
 
 # Time steps of a moving robot: Runge-Kutta of order 4, and linearly implicit steps for stiff cables (theory 6.5).
@@ -236,7 +267,7 @@ def add_work(works, weight, powers):
 
 
 @inner
-def rk4_step(chain, drive, friction, dt, work, works, q, qd, qdd, powers):
+def rk4_step(chain, drive, friction, spatial, dt, work, works, q, qd, qdd, powers):
     """One step of the classical method; `qdd` and `powers` belong to its start."""
     pulls, windings, stages = work.pulls, work.windings, work.stages
     n = q.shape[0]
@@ -253,7 +284,7 @@ def rk4_step(chain, drive, friction, dt, work, works, q, qd, qdd, powers):
             stages[STAGE_AT_QD, j] = stages[STAGE_START_QD, j] + ahead * dt * stages[STAGE_RISE, j]
         at = 1 if i < 3 else 2
         found = drive_joints(
-            chain, drive, friction, pulls[at], windings[at], stages[STAGE_AT_Q], stages[STAGE_AT_QD], work,
+            chain, drive, friction, spatial, pulls[at], windings[at], stages[STAGE_AT_Q], stages[STAGE_AT_QD], work,
             stages[STAGE_RISE],
         )  # fmt: skip
         add_work(works, weight * dt / 6.0, found)
@@ -266,9 +297,9 @@ def rk4_step(chain, drive, friction, dt, work, works, q, qd, qdd, powers):
 
 
 @inner
-def fill_stiffness(chain, drive, friction, heavy_cables, q, work):
+def fill_stiffness(chain, drive, friction, spatial, heavy_cables, q, work):
     """Write K (n, n), the derivative of the joint torques at rest, bumpers included."""
-    rest, K, least, most = work.rest, work.K, drive.least, drive.most
+    rest, K = work.rest, work.K
     state, wide = work.resting.state, work.resting.wide
     for k in range(rest.shape[0]):
         rest[k] = work.pulls[0, k]
@@ -277,37 +308,61 @@ def fill_stiffness(chain, drive, friction, heavy_cables, q, work):
         chain.heavy_gaps, heavy_cables, False, False,
     )  # fmt: skip
     if drive.has_friction:
-        linearise(at_rest, friction, work.tensions, q, work.resting)
+        linearise(at_rest, friction, spatial, work.tensions, q, work.resting)
     else:
-        linearise(at_rest, None, work.tensions, q, work.resting)
+        linearise(at_rest, None, spatial, work.tensions, q, work.resting)
     n = q.shape[0]
     for j in range(n):
         K[j, j] = state[j, STATE_OWN]
-        if drive.bumper > 0.0 and (q[j] > most[j] or q[j] < least[j]):
-            K[j, j] += drive.bumper
         for i in range(j):
             upper = lower = 0.0
             for m in range(wide.shape[2]):
                 upper += wide[WIDE_U, i, m] * wide[WIDE_V, j, m]
                 lower += wide[WIDE_U_LOW, i, m] * wide[WIDE_V_LOW, j, m]
+            if spatial is not None:
+                place = int(state[j, STATE_PLACE])
+                if i >= j - place:
+                    upper += state[j, STATE_TIE + i - (j - place)]
+                    lower += state[j, STATE_TIE_LOW + i - (j - place)]
             K[i, j], K[j, i] = upper, lower
+    if drive.bumper > 0.0:
+        for j in range(chain.joints.shape[0]):
+            stiffen_at_limit(chain.joints[j], drive, spatial, q, row_of(chain.joints, j, spatial), K)
 
 
 @inner
-def implicit_step(chain, drive, friction, heavy_cables, dt, work, works, q, qd, qdd, powers):
+def stiffen_at_limit(joint, drive, spatial, q, first, K):
+    """What bumpers add to the stiffness; a backbone is not stiffer across its bend than the bumper's force makes it."""
+    for row in range(first, first + (1 if spatial is None else joint.freedoms)):
+        if beyond_range(joint, drive, spatial, q, row) != 0.0:
+            K[row, row] += drive.bumper
+            if spatial is not None and joint.kind == BACKBONE:
+                bend = bend_of(joint, q)
+                share = drive.bumper * drive.most[row] / (bend * bend * bend)
+                K[row, row] -= share * (bend * bend - q[row] * q[row])
+                other = 2 * first + 1 - row
+                K[row, other] += share * q[row] * q[other]
+
+
+@inner
+def implicit_step(chain, drive, friction, spatial, heavy_cables, dt, work, works, q, qd, qdd, powers):
     """One step of the two-stage Rosenbrock method; each stage solves (M + h C + h^2 K) with h = gamma dt.
 
     `qdd` and `powers` belong to its start, and so does `work`. Returns whether the matrix was regular.
     """
     M, K, matrix, stages = work.M, work.K, work.matrix, work.stages
-    least, most = drive.least, drive.most
+    joints = chain.joints
     n, h = q.shape[0], GAMMA * dt
-    fill_mass_matrix(chain.heavy_gaps, work.moving, M)
-    fill_stiffness(chain, drive, friction, heavy_cables, q, work)
+    fill_mass_matrix(joints, chain.heavy_gaps, spatial, work.moving, M)
+    fill_stiffness(chain, drive, friction, spatial, heavy_cables, q, work)
     for j in range(n):
         for i in range(n):
             matrix[i, j] = M[i, j] + h * h * K[i, j]
-        matrix[j, j] += h * (drive.damping[j] + (drive.bump if q[j] > most[j] or q[j] < least[j] else 0.0))
+    for j in range(joints.shape[0]):
+        first = row_of(joints, j, spatial)
+        for row in range(first, first + (1 if spatial is None else joints[j].freedoms)):
+            past = beyond_range(joints[j], drive, spatial, q, row) != 0.0
+            matrix[row, row] += h * (drive.damping[row] + (drive.bump if past else 0.0))
     if not factor_dense(matrix, work.order):
         return False
     for j in range(n):
@@ -318,8 +373,8 @@ def implicit_step(chain, drive, friction, heavy_cables, dt, work, works, q, qd, 
         stages[STAGE_FIRST_Q, j], stages[STAGE_FIRST_QD, j] = rate, rise
         stages[STAGE_START_Q, j], stages[STAGE_START_QD, j] = q[j] + dt * rate, qd[j] + dt * rise
     found = drive_joints(
-        chain, drive, friction, work.pulls[2], work.windings[2], stages[STAGE_START_Q], stages[STAGE_START_QD], work,
-        stages[STAGE_RISE],
+        chain, drive, friction, spatial, work.pulls[2], work.windings[2], stages[STAGE_START_Q], stages[STAGE_START_QD],
+        work, stages[STAGE_RISE],
     )  # fmt: skip
     add_work(works, 0.5 * dt, powers)
     add_work(works, 0.5 * dt, found)
@@ -366,8 +421,8 @@ def record_step(step, q, qd, qdd, tensions, powers, works, records, filled):
 
 
 @inner
-def first_to_leave(drive, dt, kept, q, qd):
-    """How a step ended, the joint to blame, and the fraction of the step after which it reached its limit."""
+def first_to_leave(joints, drive, spatial, dt, kept, q, qd):
+    """How a step ended, the freedom to blame, and the fraction of the step after which it reached its limit."""
     least, most = drive.least, drive.most
     for j in range(q.shape[0]):
         if not (abs(q[j]) < HALF_TURN and abs(q[j] - kept[j]) < FARTHEST_STEP and abs(dt * qd[j]) < FASTEST):
@@ -379,13 +434,22 @@ def first_to_leave(drive, dt, kept, q, qd):
             way = (limit - kept[j]) / (q[j] - kept[j])
             if way < soonest:
                 ended, joint, soonest = AT_LIMIT, j, max(way, 0.0)
+    if spatial is not None and drive.bumper == 0.0:
+        for j in range(joints.shape[0]):
+            if joints[j].kind == BACKBONE:
+                first = joints[j].first
+                bend, before = bend_of(joints[j], q), bend_of(joints[j], kept)
+                if bend > most[first]:
+                    way = (most[first] - before) / (bend - before)
+                    if way < soonest:
+                        ended, joint, soonest = AT_LIMIT, first, max(way, 0.0)
     return ended, joint, soonest
 
 
 @kernel
 def run_steps(
-    chain, drive, friction, heavy_cables, implicit, dt, first, last, steps, every, samples, moving, resting, room,
-    works, q, qd, qdd, records, filled,
+    chain, drive, friction, spatial, heavy_cables, implicit, dt, first, last, steps, every, samples, moving, resting,
+    room, works, q, qd, qdd, records, filled,
 ):  # fmt: skip
     """Steps `first` to `last` of a run of so many `steps`, from the state in `q`, `qd`; `every` so many are recorded,
     and the last of all.
@@ -406,7 +470,7 @@ def run_steps(
     for step in range(first, last + 1):
         sample_inputs(samples, min(step, (samples.shape[0] - 3) // 2), dt, pulls, windings)
         at = 0 if samples.shape[0] == 1 or 2 * step < samples.shape[0] - 1 else 2
-        powers = drive_joints(chain, drive, friction, pulls[at], windings[at], q, qd, work, qdd)
+        powers = drive_joints(chain, drive, friction, spatial, pulls[at], windings[at], q, qd, work, qdd)
         if drive.has_friction:
             commit_slip(cables, friction.laws, tensions, friction.grip, friction.history)
         if step == steps or step % every == 0:
@@ -419,10 +483,12 @@ def run_steps(
             works[1, i] = works[0, i]
         regular = True
         if implicit:
-            regular = implicit_step(chain, drive, friction, heavy_cables, dt, work, works[0], q, qd, qdd, powers)
+            regular = implicit_step(
+                chain, drive, friction, spatial, heavy_cables, dt, work, works[0], q, qd, qdd, powers
+            )
         else:
-            rk4_step(chain, drive, friction, dt, work, works[0], q, qd, qdd, powers)
-        ended, joint, way = first_to_leave(drive, dt, stages[STAGE_KEPT_Q], q, qd)
+            rk4_step(chain, drive, friction, spatial, dt, work, works[0], q, qd, qdd, powers)
+        ended, joint, way = first_to_leave(joints, drive, spatial, dt, stages[STAGE_KEPT_Q], q, qd)
         if not regular:
             ended, way = DIVERGED, 0.0
         if ended != RUNNING:
@@ -431,22 +497,28 @@ def run_steps(
                 q[j], qd[j] = stages[STAGE_KEPT_Q, j], stages[STAGE_KEPT_QD, j]
             for i in range(POWER_WIDTH):
                 works[0, i] = works[1, i]
-            powers = drive_joints(chain, drive, friction, pulls[at], windings[at], q, qd, work, qdd)
+            powers = drive_joints(chain, drive, friction, spatial, pulls[at], windings[at], q, qd, work, qdd)
             record_step(step, q, qd, qdd, tensions, powers, works[0], records, filled)
             return ended, step, joint, way, angle
     return ended, last, joint, way, angle
 
 
 @kernel
-def trace_tips(joints, links, cables, segments, origin, angles, tip_point, frames, twists, tips, lengths):
+def trace_tips(joints, links, cables, segments, origin, angles, tip_point, spatial, frames, twists, tips, lengths):
     """Tips (N, 3) and cable lengths (N, cables) of N poses, m."""
     x, y, z = tip_point[0], tip_point[1], tip_point[2]
     for i in range(angles.shape[0]):
         walk_chain(joints, links, origin, angles[i], frames, twists)
         for row in range(3):
             tips[i, row] = world(frames, frames.shape[0] - 1, row, x, y, z)
+        if spatial is not None:
+            turn_joints(joints, links, cables, segments, angles[i], spatial)
         for k in range(cables.shape[0]):
             total = cables[k].inside
             for j in range(cables[k].last_link):
-                total += mirror_segment(joints[j], segments[k, j], angles[i, j])[0]
+                if spatial is not None and joints[j].freedoms > 1:
+                    total += spatial.spans[k, j, SPAN_LENGTH]
+                else:
+                    angle = angles[i, row_of(joints, j, spatial)]
+                    total += mirror_segment(joints[j], segments[k, j], angle)[0]
             lengths[i, k] = total
