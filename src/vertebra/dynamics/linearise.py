@@ -129,7 +129,7 @@ def linearise(
     mean = np.ones(len(pull))
     if work.friction is not None:
         _require_sticking(robot, pull, work)
-        arms = work.friction.arms.T
+        arms = work.friction.arms(robot.joints).T
         mean = work.friction.grip[GRIP_RATIO].sum(axis=1) / robot.cables["last_link"]
     per_input = np.ones(len(pull))
     if stiffness_EA is not None:
@@ -186,7 +186,7 @@ def _stiffness(
 def _require_sticking(robot: Robot, tensions: Floats, work: Workspace) -> None:
     """Refuse a state in which a cable slips through a hole that grips it: its friction has no derivative there."""
     assert work.friction is not None
-    grip = work.friction.grip
+    grip = work.friction.grip[:, :, : len(robot.joints)]
     slips = (np.abs(grip[GRIP_SLIP]) >= 1.0) & (grip[GRIP_HOLD] > 0.0) & (tensions[:, None] > 0.0)
     slips &= np.arange(len(robot.joints)) < robot.cables["last_link"][:, None]
     if slips.any():

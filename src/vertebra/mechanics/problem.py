@@ -131,10 +131,10 @@ class CableFriction(NamedTuple):
         none = np.zeros((HISTORY_PLANES, 0, 0)), np.zeros((GRIP_PLANES, 0, 0)), np.empty((0, BEND_WIDTH))
         return cls(np.empty((0, LAW_WIDTH)), np.empty((0, 2, 2)), False, *none)
 
-    @property
-    def arms(self) -> Floats:
-        """(cables, n) torque on each joint per tension at the base of each cable, m, at the last pose."""
-        arms: Floats = self.grip[GRIP_RATIO] * self.grip[GRIP_ARM]
+    def arms(self, joints: Table) -> Floats:
+        """(cables, freedoms) torque on each freedom per tension at the base of each cable, m, at the last pose."""
+        ratios = np.repeat(self.grip[GRIP_RATIO, :, : len(joints)], joints["freedoms"], axis=1)
+        arms: Floats = ratios * self.grip[GRIP_ARM]
         return arms
 
 

@@ -18,6 +18,7 @@ from vertebra.robot.description import Description, Sensors
 from vertebra.robot.friction import FrictionLaw
 from vertebra.robot.reading import preset_names, read_description
 from vertebra.robot.tables import (
+    BACKBONE,
     BALL,
     Floats,
     Table,
@@ -132,6 +133,15 @@ class Robot:
     def joint_of(self, freedom: int) -> int:
         """The joint, from 1, that a freedom belongs to, from 0."""
         return int(np.searchsorted(self.joints["first"], freedom, side="right"))
+
+    def bend_of(self, angles: Floats, row: int) -> float:
+        """What the limit of a joint (row from 0) holds for, rad: its angle, the larger one of a universal joint, the
+        bend of a backbone joint in whatever direction."""
+        joint = self.joints[row]
+        own = angles[joint["first"] : joint["first"] + min(int(joint["freedoms"]), 2)]
+        if joint["kind"] in (BALL, BACKBONE):
+            return float(np.hypot(*own))
+        return float(own[np.abs(own).argmax()])
 
     @property
     def freedom_names(self) -> list[str]:

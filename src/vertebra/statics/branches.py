@@ -16,9 +16,13 @@ from vertebra.mechanics.kinematics import measure
 from vertebra.mechanics.layout import (
     REPORT_RESIDUAL,
     REPORT_SCALE,
+    SPAN_SECOND,
     STATE_AXIS,
     STATE_OWN,
+    STATE_PLACE,
     STATE_STEP,
+    STATE_TIE,
+    STATE_TIE_LOW,
     STATE_UPPER,
     WIDE_U,
     WIDE_V,
@@ -114,13 +118,18 @@ def equilibria(
 
 def _starting_poses(robot: Robot, count: int, rng: np.random.Generator) -> Floats:
     """The straight pose, bends and S-bends toward eight sides, then random mixtures of them and random poses."""
-    limit = np.minimum(robot.joints["limit"], 2.9)
-    azimuth, n = robot.joints["azimuth"], len(robot.joints)
-    along = (np.arange(n) + 0.5) / n
+    joints, freedoms = robot.joints, robot.joints["freedoms"]
+    limit, azimuth = np.repeat(np.minimum(joints["limit"], 2.9), freedoms), np.repeat(joints["azimuth"], freedoms)
+    along = np.repeat((np.arange(len(joints)) + 0.5) / len(joints), freedoms)
+    several, n = joints["first"][freedoms > 1], robot.freedoms
+    azimuth[several + 1] = 0.5 * np.pi  # freedoms of one joint turn to perpendicular sides
+    limit[several] *= np.sqrt(0.5)
+    limit[several + 1] *= np.sqrt(0.5)
+    limit[joints["first"][freedoms == 3] + 2] = 0.0
     poses = [np.zeros(n)]
     for waves in (0, 1, 2):
         profile = np.cos(np.pi * waves * along)
-        bend = 0.6 * min(1.0, 6.0 / n) * limit * profile
+        bend = 0.6 * min(1.0, 6.0 / len(joints)) * limit * profile
         poses += [bend * np.cos(azimuth - side) for side in np.arange(8) * np.pi / 4]
     while len(poses) < count:
         if len(poses) % 2:
@@ -166,7 +175,7 @@ def stable_tensions(
     """
     robot = as_robot(robot)
     problem = Problem.of(robot, gravity, loads, friction=0.0)  # in a straight robot no cable is bent: no friction
-    straight = np.zeros(len(robot.joints))
+    straight = np.zeros(robot.freedoms)
     arms = measure(robot, straight).first
     pulled = PulledStiffness.of(problem, straight, np.ones(len(robot.cables)))
     uneven = np.abs(arms.sum(axis=0)).max() > EVEN * np.abs(arms).sum(axis=0).max()
@@ -181,8 +190,8 @@ class PulledStiffness:
     """The stiffness K(f) = S + f D of a pose whose cables pull f times as hard, weight and loads the same.
 
     Kept by the factors of the sweep along the chain, so every question takes time in proportion to the joints. A
-    cable's length is a sum over joints, each of its own angle: D is diagonal at any pose. Of a stiffness that is not
-    symmetric, the symmetric part.
+    cable's length is a sum over joints, each of its own angles: D is diagonal at any pose, but for the freedoms of one
+    joint. Of a stiffness that is not symmetric, the symmetric part.
     """
 
     work: Workspace
@@ -192,6 +201,10 @@ class PulledStiffness:
     """(n,) diagonal of S, N*m/rad."""
     per_unit: Floats
     """(n,) diagonal of D, N*m/rad."""
+    slack_ties: Floats
+    """(n, 2) of S, between each freedom and those of its joint before it, N*m/rad; empty where no joint has several."""
+    ties_per_unit: Floats
+    """(n, 2) of D."""
     unbalanced: float
     """Largest torque out of balance with slack cables, over the torque scale."""
 
@@ -204,32 +217,51 @@ class PulledStiffness:
         unbalanced = float(work.report[REPORT_RESIDUAL]) / scale if scale else 0.0
         heavy = bool((problem.robot.cables["linear_density"] > 0.0).any())
         narrow = bool(is_conservative(problem.gravity, problem.table, heavy))
-        per_unit = tensions @ measure(problem.robot, angles).second
-        return cls(work, narrow, work.state[:, STATE_OWN].copy(), per_unit, unbalanced)
+        state, per_unit = work.state, tensions @ measure(problem.robot, angles).second
+        slack = state[:, STATE_OWN].copy()
+        if work.spatial is None:
+            return cls(work, narrow, slack, per_unit, np.empty((0, 2)), np.empty((0, 2)), unbalanced)
+        slack_ties = 0.5 * (state[:, STATE_TIE : STATE_TIE + 2] + state[:, STATE_TIE_LOW : STATE_TIE_LOW + 2])
+        pulled = np.einsum("k,kjs->js", tensions, work.spatial.spans)
+        ties = np.zeros((len(slack), 2))
+        for row, joint in enumerate(problem.robot.joints):
+            for i in range(1, joint["freedoms"]):
+                pair = SPAN_SECOND + i * (i + 1) // 2
+                ties[joint["first"] + i, :i] = pulled[row, pair : pair + i]
+        return cls(work, narrow, slack, per_unit, slack_ties, ties, unbalanced)
 
     def weakest(self, factor: float) -> int:
         """Row of the joint nearest the tip whose pivot is not positive, or NONE where K is positive definite."""
-        state = self.work.state
+        state, spatial = self.work.state, self.work.spatial
         state[:, STATE_OWN] = self.slack + factor * self.per_unit
+        if spatial is not None:
+            ties = self.slack_ties + factor * self.ties_per_unit
+            state[:, STATE_TIE : STATE_TIE + 2] = state[:, STATE_TIE_LOW : STATE_TIE_LOW + 2] = ties
         if self.narrow:
-            return int(eliminate_narrow(state, 0.0))
-        return int(eliminate_wide(state, self.work.wide, self.work.memory, 0.0, True))
+            return int(eliminate_narrow(state, spatial, 0.0))
+        return int(eliminate_wide(state, spatial, self.work.wide, self.work.memory, 0.0, True))
 
     def zero(self, weak: int) -> tuple[float, float]:
         """v S v and v D v of the direction v in which the joints from `weak` on give way at the factor asked for last,
         N*m: v K(f) v, which is not positive there, is linear in f."""
-        state, wide = self.work.state, self.work.wide
+        state, wide, spatial = self.work.state, self.work.wide, self.work.spatial
         if self.narrow:
-            bend_from(state, weak)
+            bend_from(state, spatial, weak)
             u, w = (state[:, first : first + 3] for first in (STATE_AXIS, STATE_UPPER))
         else:
-            substitute_wide(state, wide, self.work.memory, weak)
+            substitute_wide(state, spatial, wide, self.work.memory, weak)
             u, w = wide[WIDE_U], 0.5 * (wide[WIDE_V] + wide[WIDE_V_LOW])
         v = state[:, STATE_STEP]
         turned = u * v[:, None]
         before = np.cumsum(turned, axis=0) - turned
-        off = (v[:, None] * w * before).sum()
-        return float(self.slack @ v**2 + 2.0 * off), float(self.per_unit @ v**2)
+        off, tied = (v[:, None] * w * before).sum(), 0.0
+        if spatial is not None:
+            place = state[:, STATE_PLACE].astype(int)
+            for k in range(2):
+                later = np.flatnonzero(place > k)
+                both = v[later] * v[later - place[later] + k]
+                off, tied = off + both @ self.slack_ties[later, k], tied + both @ self.ties_per_unit[later, k]
+        return float(self.slack @ v**2 + 2.0 * off), float(self.per_unit @ v**2 + 2.0 * tied)
 
 
 def stable_interval(pulled: PulledStiffness) -> tuple[float, float]:

@@ -190,7 +190,7 @@ def tension_rows(robot: Robot, tensions: ArrayLike) -> Floats:
 
 
 def _starts(problem: Problem, start: ArrayLike | None, count: int) -> Floats:
-    n = len(problem.robot.joints)
+    n = problem.robot.freedoms
     if start is None:
         return np.empty((count, n))
     array = numbers("start", start, "rad")

@@ -79,8 +79,9 @@ def tensions_for_shape(
     tolerance = positive("tolerance", tolerance)
     word("minimise", minimise, ("norm", "sum"))
     if not (np.abs(q) < np.pi).all():
-        row = int(np.argmin(np.abs(q) < np.pi))
-        raise InputError("angles", f"joint {row + 1} is at {q[row]:.6g} rad; must be finite and within +-pi")
+        freedom = int(np.argmin(np.abs(q) < np.pi))
+        where = f"joint {robot.joint_of(freedom)} is at {q[freedom]:.6g} rad"
+        raise InputError("angles", f"{where}; must be finite and within +-pi")
     work = problem.workspace()
 
     def torques(tensions: Floats) -> Floats:
@@ -89,14 +90,14 @@ def tensions_for_shape(
 
     slack = torques(np.zeros(len(low)))
     # (n, cables): torque on each joint per newton of each cable, negated.
-    pulls = measure(robot, q).first.T if work.friction is None else work.friction.arms.T
+    pulls = measure(robot, q).first.T if work.friction is None else work.friction.arms(robot.joints).T
     tensions = least_squares(pulls, -slack, low, high, minimise)
     residual = torques(tensions)
     held = np.abs(residual) <= tolerance * work.report[REPORT_SCALE]
     feasible = bool(held.all())
     shape = build_shape(problem, SETTLED if feasible else STALLED, tensions, q, work, by_length=False)
     stable = not np.isinf(shape.compliance).any() if feasible else False
-    joints = tuple((np.flatnonzero(~held) + 1).tolist())
+    joints = tuple(sorted({robot.joint_of(int(freedom)) for freedom in np.flatnonzero(~held)}))
     result = HoldingTensions(tensions, residual, joints, feasible, stable, shape)
     if check:
         _require(result, q)
@@ -107,13 +108,14 @@ def _require(result: HoldingTensions, q: Floats) -> None:
     if result.shape.out_of_range:
         row = result.shape.out_of_range[0] - 1
         limit, reason = limit_passed(result.shape, row, "ask for an angle within the limit of the joint")
-        raise OutOfRange(row + 1, float(q[row]), limit, reason, result)
+        raise OutOfRange(row + 1, result.shape.robot.bend_of(q, row), limit, reason, result)
     if not result.feasible:
-        joint = int(np.argmax(np.abs(result.residual))) + 1
-        amount = float(result.residual[joint - 1])
+        freedom = int(np.argmax(np.abs(result.residual)))
+        joint, amount = result.shape.robot.joint_of(freedom), float(result.residual[freedom])
         raise Infeasible(
             joint, "moment balance", amount,
-            f"no tensions within the bounds hold this shape: {len(result.infeasible)} of {len(q)} joints are out of "
+            f"no tensions within the bounds hold this shape: {len(result.infeasible)} of "
+            f"{len(result.shape.robot.joints)} joints are out of "
             f"balance, most of all joint {joint} by {amount:.3g} N*m; ask for a shape closer to one that cables give, "
             "or widen the bounds", result,
         )  # fmt: skip

@@ -202,8 +202,8 @@ class ShapePath:
 
     def _straight(self) -> PathState:
         n, c, problem = len(self.robot.joints), len(self.robot.cables), self._problem
-        history = np.zeros((HISTORY_PLANES, c, n))
-        return PathState(np.zeros(n), history, np.zeros(c), False, problem.gravity, problem.loads, 0.0, 0)
+        history, straight = np.zeros((HISTORY_PLANES, c, n)), np.zeros(self.robot.freedoms)
+        return PathState(straight, history, np.zeros(c), False, problem.gravity, problem.loads, 0.0, 0)
 
     def _adopt(self, state: PathState) -> None:
         self._problem = self._under(state)
@@ -295,7 +295,8 @@ class ShapePath:
         substeps = positive_count("substeps", substeps, MOST_STEPS // len(rows))
         pull = self._commands(rows, False, substeps)
         count, before = len(pull), self._state
-        angles, works, report = np.empty((count, n)), np.zeros(count), np.empty((count, REPORT_WIDTH))
+        angles, works = np.empty((count, robot.freedoms)), np.zeros(count)
+        report = np.empty((count, REPORT_WIDTH))
         angles[0] = before.angles
         tip, lengths = np.empty((count, 3)), np.empty((count, c))
         scratch = np.empty((n + 1, 4, 4)), twist_table(robot.joints), np.empty((c, n)), np.empty((n, 3)), np.empty(n)

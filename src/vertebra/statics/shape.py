@@ -17,6 +17,8 @@ from vertebra.mechanics.kernels.newton import SETTLED, all_in_range, in_range
 from vertebra.mechanics.kernels.sweep import NONE
 from vertebra.mechanics.kinematics import crossed_faces
 from vertebra.mechanics.layout import (
+    GRIP_IN,
+    GRIP_OUT,
     GRIP_SLIP,
     REPORT_ENERGY,
     REPORT_ITERATIONS,
@@ -153,7 +155,7 @@ class Shape:
             row = self.out_of_range[0] - 1
             what = "the equilibrium lies there" if self.converged else "the search went there and found no equilibrium"
             limit, reason = limit_passed(self, row, f"{what}; {_SENTENCES[status].split('; ')[1]}")
-            raise OutOfRange(row + 1, float(self.angles[row]), limit, reason, self)
+            raise OutOfRange(row + 1, self.robot.bend_of(self.angles, row), limit, reason, self)
         if status == Status.NO_EQUILIBRIUM:
             raise NoEquilibrium(self.weakest, self.residual, _SENTENCES[status].split("; ")[1], self)
         if status == Status.UNSTABLE:
@@ -204,7 +206,7 @@ def limit_passed(shape: Shape, row: int, remedy: str) -> tuple[float, str]:
     """The limit that a joint is past, rad, with `remedy`; or, where it is within the limit of the robot file, the
     narrower one that its cables or faces set, and why."""
     limit = float(shape.robot.joints["limit"][row])
-    if abs(shape.angles[row]) > limit:
+    if abs(shape.robot.bend_of(shape.angles, row)) > limit:
         return limit, remedy
     if row + 1 in shape.locked:
         return _locking_angle(shape, row), _LOCKED
@@ -214,7 +216,9 @@ def limit_passed(shape: Shape, row: int, remedy: str) -> tuple[float, str]:
 def _locking_angle(shape: Shape, row: int) -> float:
     """Bend of a joint at which friction locks a cable that crosses it, rad."""
     crossing = np.flatnonzero(shape.robot.cables["last_link"] > row)
-    bends = np.linspace(0.0, abs(float(shape.angles[row])), 2001)
+    bends = np.linspace(0.0, abs(shape.robot.bend_of(shape.angles, row)), 2001)
+    if shape.robot.joints["freedoms"][row] > 1:
+        return float(bends[-1])  # where a cable meets its channels at angles of its own, the pose itself must do
     grips = np.max([shape.friction[k](0.5 * bends) for k in crossing], axis=0) * np.sin(0.5 * bends)
     return float(bends[int(np.argmax(grips >= MOST_GRIP))])
 
@@ -259,10 +263,14 @@ def build_shape(problem: Problem, status: int, tensions: Floats, q: Floats, work
 def _locked_joints(friction: CableFriction | None, robot: Robot, q: Floats) -> tuple[int, ...]:
     if friction is None:
         return ()
-    locked = np.zeros(len(q), dtype=bool)
+    locked = np.zeros(len(robot.joints), dtype=bool)
     for k, last in enumerate(robot.cables["last_link"].tolist()):
         for j in range(last):
-            locked[j] |= grip_at(friction.laws, friction.curves, k, q[j], np.sin(0.5 * q[j]), np.cos(0.5 * q[j]))[2]
+            if robot.joints["freedoms"][j] > 1:
+                locked[j] |= bool((friction.grip[[GRIP_OUT, GRIP_IN], k, j] >= MOST_GRIP).any())
+            else:
+                half = 0.5 * q[robot.joints["first"][j]]
+                locked[j] |= grip_at(friction.laws, friction.curves, k, 2.0 * half, np.sin(half), np.cos(half))[2]
     return rows_where(locked)
 
 

@@ -99,7 +99,8 @@ class _Tip:
         self.begin = first.copy() if self.use_start else first
         n, c = len(problem.robot.joints), len(problem.robot.cables)
         self.q, self.work = first, problem.workspace(history=history)
-        self.scratch = np.empty((n + 1, 4, 4)), twist_table(problem.robot.joints), np.empty((problem.robot.freedoms, c))
+        twists = twist_table(problem.robot.joints)
+        self.scratch = np.empty((n + 1, 4, 4)), twists, np.empty((len(twists), c))
         self.tip, self.by_tension, self.compliance = np.empty(3), np.empty((6, c)), np.empty((6, 6))
 
     def residual(self, tensions: Floats) -> Floats | None:
