@@ -27,14 +27,14 @@ WORDS = f"standing and hanging, {SETS} sets of tensions about {PULL:g} x topplin
 @kernel
 def find_shape_repeatedly(
     times, joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, use_start,
-    q, start, state, load_at, wide, memory, report,
+    q, start, state, load_at, wide, memory, report, spatial,
 ):  # fmt: skip
     """The same solve so many times, so that the cost of a call from Python does not count; returns its status."""
     status = SETTLED
     for _ in range(times):
         status = find_shape(
             joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, use_start,
-            q, start, state, load_at, wide, memory, report,
+            q, start, state, load_at, wide, memory, report, spatial,
         )  # fmt: skip
     return status
 

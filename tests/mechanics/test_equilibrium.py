@@ -71,7 +71,7 @@ POSES = {
 def inspected(problem, q, tensions):
     """Torques (n,) and the report at a pose."""
     work = problem.workspace()
-    for array in work.scratch:
+    for array in work.scratch[:6]:
         array[...] = np.nan
     inspect_pose(*problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
     return work.state[:, STATE_TAU].copy(), work.report.copy()

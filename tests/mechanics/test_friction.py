@@ -197,7 +197,7 @@ def test_the_sweep_solves_the_dense_system(name, closure):
         asked = question(name, closure, "dead moments", by_length, 5)
         work = asked.inspected(asked.q)
         H = asked.problem.dense_stiffness(work, by_length)
-        substitute_wide(work.state, work.wide, work.memory, NONE)
+        substitute_wide(work.state, work.spatial, work.wide, work.memory, NONE)
         step = work.state[:, STATE_STEP]
         # Pivots that are not positive are replaced, so only where all are the step is Newton's.
         if work.report[REPORT_WEAK] == NONE:

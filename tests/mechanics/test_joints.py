@@ -7,13 +7,8 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 
-from vertebra.mechanics.kernels.joints import (
-    arc_centroid,
-    arc_centroid_derivatives,
-    mirror_law,
-    rotation_coefficient_derivatives,
-    rotation_coefficients,
-)
+from vertebra.mechanics.kernels.algebra import rotation_coefficient_derivatives, rotation_coefficients
+from vertebra.mechanics.kernels.joints import arc_centroid, arc_centroid_derivatives, mirror_law
 from vertebra.robot.tables import FLEXURE, PIN, ROLLING
 
 ANGLES = np.concatenate([np.linspace(-2.8, 2.8, 57), [-1e-3, 0.19, 0.1999, 0.2, 0.2001, -0.21]])

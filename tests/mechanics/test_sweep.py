@@ -89,8 +89,8 @@ def close(found, expected, tolerance=1e-10):
 @pytest.mark.parametrize("n", SIZES)
 def test_narrow_step_is_that_of_a_dense_solve(n, seed):
     state, H = narrow_problem(n, seed, definite=True)
-    assert eliminate_narrow(state, 0.0) == NONE
-    substitute_narrow(state)
+    assert eliminate_narrow(state, None, 0.0) == NONE
+    substitute_narrow(state, None)
     close(state[:, columns.STATE_STEP], -np.linalg.solve(H, state[:, columns.STATE_TAU]))
     if n < 100:
         close(state[:, columns.STATE_PIVOT], dense_pivots(H))
@@ -100,7 +100,7 @@ def test_narrow_step_is_that_of_a_dense_solve(n, seed):
 @pytest.mark.parametrize("n", [1, 2, 5, 12])
 def test_narrow_sweep_finds_the_joint_that_gives_way(n, seed):
     state, H = narrow_problem(n, seed, definite=False)
-    weak = eliminate_narrow(state, 0.0)
+    weak = eliminate_narrow(state, None, 0.0)
     assert weak == first_weak(H)
     beyond = slice(weak + 1, n)
     if weak + 1 < n:
@@ -112,8 +112,8 @@ def test_narrow_sweep_finds_the_joint_that_gives_way(n, seed):
 def test_modified_step_is_a_dense_step_with_a_larger_diagonal(seed):
     # Every stand-in pivot must be one number added to the diagonal, or the step would not go downhill.
     state, H = narrow_problem(12, seed, definite=False)
-    eliminate_narrow(state, 0.0)
-    substitute_narrow(state)
+    eliminate_narrow(state, None, 0.0)
+    substitute_narrow(state, None)
     modified = H.copy()
     for j in range(11, -1, -1):
         raw = dense_pivots(modified[j:, j:])[0]
@@ -131,14 +131,14 @@ def test_modified_step_is_a_dense_step_with_a_larger_diagonal(seed):
 @pytest.mark.parametrize("shift", [0.5, 7.0])
 def test_a_shift_is_a_spring_on_every_joint(shift):
     state, H = narrow_problem(12, 3, definite=True)
-    eliminate_narrow(state, shift)
-    substitute_narrow(state)
+    eliminate_narrow(state, None, shift)
+    substitute_narrow(state, None)
     close(state[:, columns.STATE_STEP], -np.linalg.solve(H + shift * np.eye(12), state[:, columns.STATE_TAU]))
     state, wide, H = wide_problem(12, 5, 3, definite=True, alike=True)
     memory = scratch(5)
     for symmetric_part, matrix in ((False, H), (True, 0.5 * (H + H.T))):
-        eliminate_wide(state, wide, memory, shift, symmetric_part)
-        substitute_wide(state, wide, memory, NONE)
+        eliminate_wide(state, None, wide, memory, shift, symmetric_part)
+        substitute_wide(state, None, wide, memory, NONE)
         close(state[:, columns.STATE_STEP], -np.linalg.solve(matrix + shift * np.eye(12), state[:, columns.STATE_TAU]))
 
 
@@ -147,8 +147,8 @@ def test_a_shift_beyond_the_softest_eigenvalue_leaves_no_weak_joint(seed):
     state, H = narrow_problem(9, seed, definite=False)
     softest = np.linalg.eigvalsh(H)[0]
     assert softest < 0.0
-    assert eliminate_narrow(state, -1.001 * softest) == NONE
-    assert eliminate_narrow(state, -0.999 * softest) != NONE
+    assert eliminate_narrow(state, None, -1.001 * softest) == NONE
+    assert eliminate_narrow(state, None, -0.999 * softest) != NONE
 
 
 def indefinite(n, seeds, make):
@@ -162,8 +162,8 @@ def indefinite(n, seeds, make):
 def test_bend_from_has_the_curvature_of_the_weak_pivot():
     tried = 0
     for state, H in indefinite(9, range(60), lambda n, seed: narrow_problem(n, seed, definite=False)):
-        weak = eliminate_narrow(state, 0.0)
-        bend_from(state, weak)
+        weak = eliminate_narrow(state, None, 0.0)
+        bend_from(state, None, weak)
         x = state[:, columns.STATE_STEP]
         assert (x[:weak] == 0.0).all()
         assert x[weak] == 1.0
@@ -180,10 +180,10 @@ def test_a_flat_direction_counts_as_weak():
         state[:, columns.STATE_AXIS : columns.STATE_AXIS + 3] = (0.0, 1.0, 0.0)
         state[:, columns.STATE_UPPER : columns.STATE_UPPER + 3] = (0.0, -2.0, 0.0)
         state[:, columns.STATE_OWN], state[:, columns.STATE_TAU] = (2.0 + error, 2.0), (0.0, 0.0)
-        assert eliminate_narrow(state, 0.0) == 0
+        assert eliminate_narrow(state, None, 0.0) == 0
         assert (state[:, columns.STATE_PIVOT] > 0.0).all()
     state[0, columns.STATE_OWN] = 2.0 + 1e-9
-    assert eliminate_narrow(state, 0.0) == NONE
+    assert eliminate_narrow(state, None, 0.0) == NONE
 
 
 @pytest.mark.parametrize("d", [4, 5, 8, 16])
@@ -192,8 +192,8 @@ def test_wide_step_is_that_of_a_dense_solve(n, d):
     for seed in range(2):
         state, wide, H = wide_problem(n, d, seed, definite=True)
         memory = scratch(d)
-        assert eliminate_wide(state, wide, memory, 0.0, False) == NONE
-        substitute_wide(state, wide, memory, NONE)
+        assert eliminate_wide(state, None, wide, memory, 0.0, False) == NONE
+        substitute_wide(state, None, wide, memory, NONE)
         close(state[:, columns.STATE_STEP], -np.linalg.solve(H, state[:, columns.STATE_TAU]))
         if n < 100:
             close(state[:, columns.STATE_PIVOT], dense_pivots(H))
@@ -203,8 +203,8 @@ def test_wide_step_is_that_of_a_dense_solve(n, d):
 def test_wide_sweep_of_the_symmetric_part(n):
     state, wide, H = wide_problem(n, 5, 0, definite=True, alike=True)
     memory = scratch(5)
-    assert eliminate_wide(state, wide, memory, 0.0, True) == NONE
-    substitute_wide(state, wide, memory, NONE)
+    assert eliminate_wide(state, None, wide, memory, 0.0, True) == NONE
+    substitute_wide(state, None, wide, memory, NONE)
     symmetric = 0.5 * (H + H.T)
     assert n == 1 or np.abs(H - symmetric).max() > 0.1
     close(state[:, columns.STATE_STEP], -np.linalg.solve(symmetric, state[:, columns.STATE_TAU]))
@@ -215,7 +215,7 @@ def test_wide_sweep_of_the_symmetric_part_tells_what_resists(seed):
     state, wide, H = wide_problem(8, 4, seed, definite=False, alike=True)
     state[:, columns.STATE_OWN] += 2.0 + 0.2 * seed
     np.fill_diagonal(H, state[:, columns.STATE_OWN])
-    assert eliminate_wide(state, wide, scratch(4), 0.0, True) == first_weak(H)
+    assert eliminate_wide(state, None, wide, scratch(4), 0.0, True) == first_weak(H)
 
 
 def test_wide_bend_has_the_curvature_of_the_weak_pivot():
@@ -229,10 +229,10 @@ def test_wide_bend_has_the_curvature_of_the_weak_pivot():
 
     for state, wide, H in indefinite(9, range(100), make):
         memory = scratch(4)
-        weak = eliminate_wide(state, wide, memory, 0.0, False)
+        weak = eliminate_wide(state, None, wide, memory, 0.0, False)
         if weak == NONE:
             continue
-        substitute_wide(state, wide, memory, weak)
+        substitute_wide(state, None, wide, memory, weak)
         x = state[:, columns.STATE_STEP]
         assert (x[:weak] == 0.0).all()
         assert x[weak] == 1.0
@@ -257,8 +257,8 @@ def test_tip_response_after_the_narrow_sweep(n, m):
     state, H = narrow_problem(n, m, definite=True)
     state[:, columns.STATE_CENTRE : columns.STATE_CENTRE + 3] = rng.normal(size=(n, 3))
     tip, right, response = rng.normal(size=3), rng.normal(size=(n, m)), np.full((6, m), np.nan)
-    eliminate_narrow(state, 0.0)
-    tip_response(state, np.full((5, n, 4), np.nan), tip, True, right, scratch(4, m), response)
+    eliminate_narrow(state, None, 0.0)
+    tip_response(state, None, np.full((5, n, 4), np.nan), tip, True, right, scratch(4, m), response)
     close(response, tip_jacobian(state, tip) @ np.linalg.solve(H, right))
 
 
@@ -270,6 +270,6 @@ def test_tip_response_after_the_wide_sweep(n, d, m):
     state[:, columns.STATE_AXIS : columns.STATE_AXIS + 3] = rng.normal(size=(n, 3))
     state[:, columns.STATE_CENTRE : columns.STATE_CENTRE + 3] = rng.normal(size=(n, 3))
     tip, right, response, memory = rng.normal(size=3), rng.normal(size=(n, m)), np.full((6, m), np.nan), scratch(d, m)
-    eliminate_wide(state, wide, memory, 0.0, False)
-    tip_response(state, wide, tip, False, right, memory, response)
+    eliminate_wide(state, None, wide, memory, 0.0, False)
+    tip_response(state, None, wide, tip, False, right, memory, response)
     close(response, tip_jacobian(state, tip) @ np.linalg.solve(H, right))

@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from vertebra.dynamics.problem import Moving, joint_damping
 from vertebra.errors import Diverged, InputError, OutOfRange
-from vertebra.mechanics.kernels.spatial import spatial_tables
 from vertebra.mechanics.kernels.stepping import AT_LIMIT, RUNNING, Records, run_steps, trace_tips
-from vertebra.mechanics.kinematics import crossed_joints, measure
+from vertebra.mechanics.kinematics import crossed_joints, measure, spatial_tables
 from vertebra.mechanics.layout import (
     ENERGY_ACTUATOR,
     ENERGY_DAMPED,

@@ -16,11 +16,18 @@ from vertebra.errors import InputError, OutOfRange
 from vertebra.mechanics.kernels.cables import TOUCH, measure_segments
 from vertebra.mechanics.kernels.describe import locate_masses
 from vertebra.mechanics.kernels.joints import DONE, frames_and_jacobian, walk_chain
-from vertebra.mechanics.kernels.spatial import measure_spans, spatial_tables
-from vertebra.mechanics.layout import SPAN_FIRST, SPAN_LENGTH, SPAN_SECOND
+from vertebra.mechanics.kernels.spatial import Spatial, measure_spans
+from vertebra.mechanics.layout import (
+    BLOCK_WIDTH,
+    FILLING_WIDTH,
+    SPAN_FIRST,
+    SPAN_LENGTH,
+    SPAN_SECOND,
+    SPAN_WIDTH,
+)
 from vertebra.robot.arguments import as_robot, coordinates, link_index, link_point
 from vertebra.robot.robot import Robot, RobotLike
-from vertebra.robot.tables import BACKBONE, Floats, twist_table
+from vertebra.robot.tables import BACKBONE, Floats, Table, twist_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,6 +201,14 @@ def measure(robot: Robot, q: Floats) -> CableSegments:
     if (robot.joints["kind"] == BACKBONE).any():
         _measure_backbones(robot, q, lengths, first, second, cross)
     return CableSegments(lengths, first, second, cross)
+
+
+def spatial_tables(joints: Table, cables: Table) -> Spatial | None:
+    """Scratch for joints with several freedoms, where there are any; a thread has its own."""
+    n, c = len(joints), len(cables)
+    if not (joints["freedoms"] > 1).any():
+        return None
+    return Spatial(np.zeros((n, BLOCK_WIDTH)), np.zeros((c, n, SPAN_WIDTH)), np.zeros((n, c + 1, FILLING_WIDTH)))
 
 
 def _measure_backbones(robot: Robot, q: Floats, lengths: Floats, first: Floats, second: Floats, cross: Floats) -> None:

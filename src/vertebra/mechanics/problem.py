@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError, shown
 from vertebra.mechanics.kernels.newton import is_conservative
-from vertebra.mechanics.kernels.spatial import Spatial, spatial_tables
+from vertebra.mechanics.kernels.spatial import Spatial
+from vertebra.mechanics.kinematics import spatial_tables
 from vertebra.mechanics.layout import (
     BEND_WIDTH,
     GRIP_ARM,

@@ -25,7 +25,7 @@ Vector = tuple[float, float, float]
 
 # Below these, the closed forms lose digits and the series keeps all of them.
 _SMALL_HALF_ANGLE = 0.1
-_SMALL_SQUARE = 0.04
+_SMALL_HALF_SQUARE = 0.04
 
 
 @inner
@@ -143,7 +143,7 @@ def twisted_and_turned(c, a, b, w, sin_t, cos_t, v):
 @inner
 def tangent_ratio_of_square(y):
     """F(y) = tan(h) / h with y = h^2, and its first two derivatives in y."""
-    if y < _SMALL_SQUARE:
+    if y < _SMALL_HALF_SQUARE:
         c1, c2, c3, c4, c5 = 1 / 3, 2 / 15, 17 / 315, 62 / 2835, 1382 / 155925
         c6, c7, c8 = 21844 / 6081075, 929569 / 638512875, 6404582 / 10854718875
         c9 = 443861162 / 1856156927625

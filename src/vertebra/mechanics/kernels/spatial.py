@@ -10,8 +10,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.kernels.algebra import (
     added,
@@ -34,19 +32,16 @@ from vertebra.mechanics.layout import (
     BLOCK_SHIFT2,
     BLOCK_SPIN,
     BLOCK_SPIN2,
-    BLOCK_WIDTH,
     FILLING_CURVE,
     FILLING_DRIFT,
     FILLING_MASS,
     FILLING_PLACE,
     FILLING_SLOPE,
-    FILLING_WIDTH,
     SPAN_FIRST,
     SPAN_LENGTH,
     SPAN_SECOND,
-    SPAN_WIDTH,
 )
-from vertebra.robot.tables import BACKBONE, UNIVERSAL, Floats, Table
+from vertebra.robot.tables import BACKBONE, UNIVERSAL, Floats
 
 X, Y = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
 
@@ -60,14 +55,6 @@ class Spatial(NamedTuple):
     """(cables, n, SPAN_WIDTH)."""
     fillings: Floats
     """(n, cables + 1, FILLING_WIDTH); of no use where gaps have no mass."""
-
-
-def spatial_tables(joints: Table, cables: Table) -> Spatial | None:
-    """Scratch for joints with several freedoms, where there are any; a thread has its own."""
-    n, c = len(joints), len(cables)
-    if not (joints["freedoms"] > 1).any():
-        return None
-    return Spatial(np.zeros((n, BLOCK_WIDTH)), np.zeros((c, n, SPAN_WIDTH)), np.zeros((n, c + 1, FILLING_WIDTH)))
 
 
 @inner
