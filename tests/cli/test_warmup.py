@@ -15,7 +15,7 @@ from vertebra.warmup import GROUPS
 COMMAND = [sys.executable, "-m", "vertebra.cli.main", "warmup"]
 NOT_COMPILED = {"grip_at", "in_range"}
 """Small ones, for a message that names a joint."""
-POSE = ["frames_and_jacobian", "locate_masses", "measure_segments", "walk_chain"]
+POSE = ["locate_masses", "measure_segments", "point_jacobian", "walk_chain"]
 
 
 def test_one_group_in_two_processes_at_once(tmp_path: Path) -> None:

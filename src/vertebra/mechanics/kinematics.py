@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from vertebra.errors import InputError, OutOfRange
 from vertebra.mechanics.kernels.cables import TOUCH, measure_segments
 from vertebra.mechanics.kernels.describe import locate_masses
-from vertebra.mechanics.kernels.joints import DONE, frames_and_jacobian, walk_chain
+from vertebra.mechanics.kernels.joints import DONE, point_jacobian, walk_chain
 from vertebra.robot.arguments import as_robot, coordinates, link_index, link_point
 from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import Floats
@@ -103,6 +103,9 @@ class Pose:
     Distal links turn about the axis through that point, the instantaneous centre. Axes are unit vectors, except for
     ball joints away from straight, whose coordinates are the components of the bend."""
 
+    _axes: Floats = field(init=False)
+    """`twists` as kernels read them."""
+
     def __init__(self, robot: RobotLike, angles: ArrayLike) -> None:
         robot = as_robot(robot)
         q = coordinates(robot, angles).copy()
@@ -110,7 +113,8 @@ class Pose:
         status = walk_chain(robot.joints, robot.links, robot.origin, q, links, axes)
         if status != DONE:
             _refuse(robot, q, status)
-        for name, value in (("robot", robot), ("angles", q), ("frames", links), ("twists", (axes[:, :3], axes[:, 3:]))):
+        twists = axes[:, :3], axes[:, 3:]
+        for name, value in (("robot", robot), ("angles", q), ("frames", links), ("twists", twists), ("_axes", axes)):
             object.__setattr__(self, name, value)
 
     @property
@@ -133,8 +137,8 @@ class Pose:
         robot = self.robot
         index = link_index(robot, link)
         at = link_point(robot, index, point)
-        links, axes, out = np.empty_like(self.frames), np.empty((robot.freedoms, 6)), np.empty((6, robot.freedoms))
-        frames_and_jacobian(robot.joints, robot.links, robot.origin, self.angles, index, at, links, axes, out)
+        out = np.empty((6, robot.freedoms))
+        point_jacobian(robot.joints, self.frames, self._axes, index, at, out)
         return out
 
     @property
