@@ -200,7 +200,17 @@ def test_folders_of_old_versions_are_dropped(tmp_path):
     new = tmp_path / sources_stamp()
     kernel_cache._write_whole(new, "some.kernel", b"code")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([new.name, *(path.name for path in old[:3])])
-    assert stat.S_IMODE((new / "some.kernel").stat().st_mode) == 0o644
+
+
+def test_everybody_may_read_kernels_and_only_their_owner_write_them(tmp_path):
+    """Root may compile them into an image whose services run as other users."""
+    before = os.umask(0)
+    try:
+        kernel_cache._write_whole(tmp_path / "kernels" / sources_stamp(), "some.kernel", b"code")
+    finally:
+        os.umask(before)
+    made = [tmp_path / "kernels", *(tmp_path / "kernels").rglob("*")]
+    assert [stat.S_IMODE(path.stat().st_mode) for path in made] == [0o755, 0o755, 0o644]
 
 
 def test_the_name_says_all_that_a_kernel_depends_on():

@@ -97,14 +97,8 @@ class Pose:
     """(freedoms,) rad."""
     frames: Floats = field(init=False)
     """(n+1, 4, 4) frames of the links in the world, m: 0 is the base, -1 the last link."""
-    twists: tuple[Floats, Floats] = field(init=False)
-    """Rotation axis and a point on it for every freedom, both (freedoms, 3) in the world, rad/rad and m.
-
-    Distal links turn about the axis through that point, the instantaneous centre. Axes are unit vectors, except for
-    ball joints away from straight, whose coordinates are the components of the bend."""
-
     _axes: Floats = field(init=False)
-    """`twists` as kernels read them."""
+    """(freedoms, 6) `twists` as kernels read them."""
 
     def __init__(self, robot: RobotLike, angles: ArrayLike) -> None:
         robot = as_robot(robot)
@@ -113,9 +107,16 @@ class Pose:
         status = walk_chain(robot.joints, robot.links, robot.origin, q, links, axes)
         if status != DONE:
             _refuse(robot, q, status)
-        twists = axes[:, :3], axes[:, 3:]
-        for name, value in (("robot", robot), ("angles", q), ("frames", links), ("twists", twists), ("_axes", axes)):
+        for name, value in (("robot", robot), ("angles", q), ("frames", links), ("_axes", axes)):
             object.__setattr__(self, name, value)
+
+    @property
+    def twists(self) -> tuple[Floats, Floats]:
+        """Rotation axis and a point on it for every freedom, both (freedoms, 3) in the world, rad/rad and m.
+
+        Distal links turn about the axis through that point, the instantaneous centre. Axes are unit vectors, except for
+        ball joints away from straight, whose coordinates are the components of the bend."""
+        return self._axes[:, :3], self._axes[:, 3:]
 
     @property
     def tip(self) -> Floats:
