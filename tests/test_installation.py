@@ -93,13 +93,18 @@ print(vb.shape_from_orientations(modules, np.tile(np.eye(3), (5, 1, 1))).angles)
 """
 
 
+def said(ran: subprocess.CompletedProcess[str]) -> str:
+    """What a process says, but for kernels that nobody has compiled before."""
+    return "".join(line for line in ran.stderr.splitlines(keepends=True) if not line.startswith("compiling "))
+
+
 def test_all_questions_are_answered_without_the_extras(plain):
     ran = plain(FIVE_QUESTIONS)
-    assert (ran.returncode, ran.stderr) == (0, "")
+    assert (ran.returncode, said(ran)) == (0, "")
     here = subprocess.run(
         [sys.executable, "-c", FIVE_QUESTIONS.replace("assert not", "assert")], capture_output=True, text=True
     )
-    assert (here.returncode, here.stderr) == (0, "")
+    assert (here.returncode, said(here)) == (0, "")
     assert ran.stdout == here.stdout
     assert "tip (0.00, -106.43, 41.70) mm" in ran.stdout
 
@@ -108,7 +113,7 @@ def test_all_questions_are_answered_without_the_extras(plain):
 def test_a_command_answers_without_the_extras(plain, more):
     ran = plain(COMMAND, "shape", "hu2023-prototype", "-t", "0.98,0.98,0.98,3.92", *more)
     assert ran.returncode == 0, ran.stderr
-    assert ran.stderr == ("wrote shape.csv\n" if "--out" in more else "")
+    assert said(ran) == ("wrote shape.csv\n" if "--out" in more else "")
 
 
 def test_the_studio_names_its_extra(plain):
@@ -308,7 +313,7 @@ def test_another_numba_compiles_for_itself(site, tmp_path):
     other.mkdir(), cache.mkdir()
     (other / "sitecustomize.py").write_text("import numba\nnumba.__version__ += '.post1'\n")
     assert installed(POSE, [other, site], cache)[0] == installed(POSE, [site], cache)[0]
-    assert kernels_in(cache) == ["frames_and_jacobian", "measure_segments", "walk_chain"]
+    assert kernels_in(cache) == ["measure_segments", "point_jacobian", "walk_chain"]
 
 
 def contents(wheel: Path) -> tuple[dict[str, bytes], Any]:

@@ -50,10 +50,10 @@ TOO_MUCH: dict[str, tuple[str, str, Callable[[], Any]]] = {
     "substeps of a walk": ("substeps", "from 1 to 500,000,", lambda: path().follow([[5.0] * 4] * 2, substeps=BILLION)),
     "steps": ("dt", "longer step", lambda: vb.simulate(ARM, [20.0] * 4, duration=1e6, dt=1e-6)),
     "steps beyond count": ("dt", "longer step", lambda: vb.simulate(ARM, [20.0] * 4, duration=1e12, dt=1e-50)),
-    "rows": ("every", "keep every 2th", lambda: vb.simulate(ARM, [20.0] * 4, duration=1e4, dt=1e-3)),
+    "rows": ("every", "keep one in 2", lambda: vb.simulate(ARM, [20.0] * 4, duration=1e4, dt=1e-3)),
     "numbers": (
         "every",
-        "of 900 joints are too many to keep; keep every",
+        "of 900 joints are too many to keep; keep one in",
         lambda: vb.simulate(long_arm(900), [20.0] * 4, duration=1e3, dt=1e-3),
     ),
     "gaps": (

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import psutil
+
 DEADLINE = 120.0
 """s; far more than anything takes, so that only what never happens fails."""
 
@@ -15,6 +17,14 @@ def wait_until(condition: Callable[[], object], what: str = "the condition") -> 
     while not condition():
         assert time.monotonic() < end, f"waited {DEADLINE:g} s in vain for {what}"
         time.sleep(0.01)
+
+
+def runs(process: int) -> bool:
+    """Whether a process runs; a zombie does not."""
+    try:
+        return bool(psutil.Process(process).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
 
 
 class SetClock:

@@ -19,17 +19,17 @@ Every command has `--help`. Numbers without a unit are SI; quantities may carry 
 answer for programs, with SI units; `--out` writes what its ending says. Answers go to standard output, warnings and
 errors to standard error.
 
-A file that a command writes is the old one until the new one is whole: a full disk or a kill leaves the old file. No
-command writes over a file that it reads, under whatever name, but for `--save-state`, which may replace the state that
-`--from-state` goes on from.
+A command replaces a file only when the new one is complete: a full disk or a kill leaves the old file. Recordings are
+apart: they grow in whole blocks. No command writes over a file that it reads, even through a link, except that
+`--save-state` may replace the file of `--from-state`.
 
 | exit code | meaning |
 |---|---|
 | 0 | The answer is there. |
-| 1 | Nobody reads the answer (`vertebra ... \\| head`); nothing is said. |
+| 1 | Nobody reads the answer (`vertebra ... \\| head`); no message. |
 | 2 | Something in the input is wrong, or the answer is not what was asked for; the message says what. |
-| 3 | A fault in Vertebra; `VERTEBRA_TRACEBACK=1` in the environment shows where. |
-| 130 | Ctrl-C. |
+| 3 | A bug in Vertebra; `VERTEBRA_TRACEBACK=1` in the environment shows where. |
+| 130 | Interrupted by Ctrl-C; commands that run until Ctrl-C end with 0. |
 
 With `--json`, every failure also prints one object, a wrong command line included. `error` is the type of the error,
 `field` the option, field, column, file or joint that it is about, or empty:
@@ -45,7 +45,7 @@ With `--json`, every failure also prints one object, a wrong command line includ
 
 Errors add what they carry: `joint`, `angle` and `limit`, `row` and `column`, or all `problems` of a robot file. Where
 there is an answer but not the wanted one (`Unmet`: a tip that is not reached, a motion that is not feasible), its
-fields are in the same object; one that is called like a field above is found as `answer_error`, and a list as `answer`.
+fields are in the same object. A field whose name is taken gets the prefix `answer_`; a list is under `answer`.
 """
 
 

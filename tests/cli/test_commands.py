@@ -27,6 +27,11 @@ def test_every_command_checks_its_files_and_knows_which_it_writes(names: tuple[s
     assert isinstance(command, Command)
     paths = {one.name for one in command.params if one.type_descriptor.annotation is Path}
     assert paths <= {*OUTPUTS, *INPUTS, *FOLDERS}, "say whether it is read or written"
+
+
+def test_the_names_of_files_are_those_of_commands() -> None:
+    found = {one.name for each in COMMANDS.values() for one in each.params if one.type_descriptor.annotation is Path}
+    assert found == {*OUTPUTS, *INPUTS, *FOLDERS}
     assert not set(OUTPUTS) & INPUTS
 
 

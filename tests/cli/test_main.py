@@ -218,7 +218,7 @@ FAILING = {
     "sense record": (["a.blf", "--bus", "nowhere://"], "InputError", "bus"),
     "sense replay": (["gone.blf", "--robot", "lapusan2022"], "RecordingError", "gone.blf"),
     "sense convert": (["gone.blf", "a.log"], "CommandError", "IN"),
-    "sense dbc": (["--sensors", "9999"], "InputError", "sensors"),
+    "sense dbc": (["--sensors", "9999"], "BadParameter", "--sensors"),
 }
 
 
@@ -241,8 +241,9 @@ def test_every_failure_is_one_object(vertebra, name: str, tmp_path: Path, monkey
         assert (found["error"], found["field"]) == (error, field)
     else:
         assert (found["error"], found["field"]) == ("NoSuchOption", "--json")
-        assert error in ("StudioError", "CommandError", "BadParameter", "InputError")
-        assert vertebra(*name.split(), *arguments).code == 2
+        plain = vertebra(*name.split(), *arguments)
+        assert plain.code == 2
+        assert field in plain.err
 
 
 @pytest.mark.parametrize(
@@ -307,10 +308,12 @@ def test_a_state_file_that_cannot_be_read(vertebra, tmp_path: Path, name: str) -
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith(f"error: --from-state {path}: ")
     assert message in ran.err
-    assert vertebra("studio", "--state", str(path)).code == 2
+    ran = vertebra("studio", "--state", str(path))
+    assert ran.code == 2
+    assert ran.err.startswith("error: state: ")
 
 
-def test_a_file_without_an_end(vertebra) -> None:
+def test_an_endless_file_is_refused(vertebra) -> None:
     for arguments in (("shape", "yang2023-b", "--path"), ("shape", "yang2023-b", "-t", "5", "--from-state")):
         ran = vertebra(*arguments, "/dev/zero")
         assert ran.code == 2

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
-from tests.waiting import wait_until
+from tests.waiting import runs, wait_until
 
 import vertebra as vb
 
@@ -115,7 +115,7 @@ class Process:
 
     def ended(self) -> tuple[int, str]:
         """Its exit code and what it said; it ends within seconds."""
-        _, err = self.process.communicate(timeout=20)
+        _, err = self.process.communicate(timeout=PATIENCE)
         return self.process.returncode, err
 
 
@@ -126,14 +126,6 @@ def processes() -> Iterator[list[Process]]:
     for one in started:
         one.process.kill()
         one.process.communicate(timeout=PATIENCE)
-
-
-def gone(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    return False
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -148,7 +140,7 @@ def test_it_serves_until_ctrl_c_and_leaves_no_process(processes: list[Process]) 
     (child,) = studio.children()
     os.killpg(studio.process.pid, signal.SIGINT)
     assert studio.ended() == (0, "")
-    wait_until(lambda: gone(child), "the end of the process it started")
+    wait_until(lambda: not runs(child), "the end of the process it started")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -169,7 +161,10 @@ BUSY = """
 import os, sys, time
 from pathlib import Path
 from vertebra.cli.main import run
+from vertebra.cli import studio
 from vertebra.studio.shape import tab
+
+studio.PATIENCE = 3600.0  # so that it does not wait for its own thread, only the limit can tell
 
 def endless(*_):
     Path(os.environ["BEGUN"]).touch()
@@ -179,8 +174,6 @@ def endless(*_):
 tab.solve = endless
 run()
 """
-LONGEST_ENDING = 9.0
-"""s on a busy machine; it takes 1 s, and took 10 s while the studio waited for its own thread."""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -201,8 +194,7 @@ def test_it_ends_at_once_whatever_it_is_computing(
     assert studio.ended() == (0, "")
     took = time.monotonic() - asked
     print(f"ended after {took:.2f} s")
-    assert took < LONGEST_ENDING
-    wait_until(lambda: all(map(gone, children)), "the end of the processes it started")
+    wait_until(lambda: not any(map(runs, children)), "the end of the processes it started")
 
 
 ELSEWHERE = """

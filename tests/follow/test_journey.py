@@ -149,8 +149,9 @@ def test_the_rigid_snake_stands_still(there_and_back: Journey) -> None:
 
 def test_one_snapshot_per_step(there_and_back: Journey) -> None:
     assert len(there_and_back.frames(1)) == 1 + len(there_and_back.steps)
-    with pytest.raises(vb.InputError, match="samples_per_step"):
-        there_and_back.frames(0)
+    for count in (0, 1001):
+        with pytest.raises(vb.InputError, match="samples_per_step: must be a whole number from 1 to 1,000"):
+            there_and_back.frames(count)
 
 
 def test_steps_are_played_again(there_and_back: Journey) -> None:

@@ -84,15 +84,18 @@ def test_all_that_kernels_import_counts():
 def test_a_damaged_file_is_compiled_anew(warm, tmp_path, damage):
     folder, answer = warm
     shutil.copytree(folder, tmp_path / "cache")
-    for file in (tmp_path / "cache").rglob("*.kernel"):
+    damaged = {}
+    for file in (tmp_path / "cache" / "vertebra" / sources_stamp()).glob("*.kernel"):
         data = bytearray(file.read_bytes())
         data[len(data) // 2] ^= 1
-        file.write_bytes(bytes(data) if damage is None else damage)
+        damaged[file] = bytes(data) if damage is None else damage
+        file.write_bytes(damaged[file])
+    assert damaged
     assert run(ANSWER, cache=tmp_path / "cache")[0] == answer
-    assert all(len(file.read_bytes()) > 1000 for file in (tmp_path / "cache" / "vertebra" / sources_stamp()).iterdir())
+    assert all(file.read_bytes() != bad for file, bad in damaged.items())
 
 
-def test_processes_at_once_agree(tmp_path, warm):
+def test_two_processes_compile_at_the_same_time(tmp_path, warm):
     code = [sys.executable, "-c", ANSWER]
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     both = [subprocess.Popen(code, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)]
@@ -100,7 +103,7 @@ def test_processes_at_once_agree(tmp_path, warm):
     assert not list(tmp_path.rglob("*.part"))
 
 
-def test_a_folder_that_cannot_be_written_is_read_all_the_same(warm, tmp_path):
+def test_kernels_beside_the_sources_are_read(warm, tmp_path):
     folder, answer = warm
     site = copy_of_the_package(tmp_path / "site")
     beside = site / "vertebra" / "mechanics" / "__pycache__" / "kernels"
@@ -113,7 +116,7 @@ def test_a_folder_that_cannot_be_written_is_read_all_the_same(warm, tmp_path):
 
 
 def test_without_any_place_kernels_are_compiled_with_one_note(warm, tmp_path):
-    """A file where a folder belongs is in nobody's way, not even root's."""
+    """A file where a folder belongs stops everybody, even root."""
     blocked = tmp_path / "blocked"
     blocked.write_text("")
     output, said = run(ANSWER, cache=blocked)
@@ -200,7 +203,17 @@ def test_folders_of_old_versions_are_dropped(tmp_path):
     new = tmp_path / sources_stamp()
     kernel_cache._write_whole(new, "some.kernel", b"code")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([new.name, *(path.name for path in old[:3])])
-    assert stat.S_IMODE((new / "some.kernel").stat().st_mode) == 0o644
+
+
+def test_everybody_may_read_kernels_and_only_their_owner_write_them(tmp_path):
+    """Root may compile them into an image whose services run as other users."""
+    before = os.umask(0)
+    try:
+        kernel_cache._write_whole(tmp_path / "kernels" / sources_stamp(), "some.kernel", b"code")
+    finally:
+        os.umask(before)
+    made = [tmp_path / "kernels", *(tmp_path / "kernels").rglob("*")]
+    assert [stat.S_IMODE(path.stat().st_mode) for path in made] == [0o755, 0o755, 0o644]
 
 
 def test_the_name_says_all_that_a_kernel_depends_on():

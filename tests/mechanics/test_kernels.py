@@ -18,7 +18,7 @@ from vertebra.locked import payload as limit
 from vertebra.mechanics.compiled import kernel
 from vertebra.mechanics.kernels.cables import measure_segments
 from vertebra.mechanics.kernels.describe import describe_shape, find_shapes, find_tip, locate_masses
-from vertebra.mechanics.kernels.joints import frames_and_jacobian
+from vertebra.mechanics.kernels.joints import point_jacobian, walk_chain
 from vertebra.mechanics.kernels.newton import find_shape, inspect_pose
 from vertebra.mechanics.problem import Problem
 from vertebra.robot.tables import PIN
@@ -59,10 +59,8 @@ def test_kernels_allocate_nothing(robot):
     lengths, first, second, cross = np.empty((c, n)), np.empty((c, f)), np.empty((c, f)), np.empty((c, n))
     places = np.empty((n + 1, 3)), np.empty((n, 3)), np.empty((c, n)), np.empty((c, n, 3)), np.empty((c, 3))
     calls = [
-        (
-            frames_and_jacobian,
-            (robot.joints, robot.links, robot.origin, q, n, robot.tip_point, frames, twists, jacobian),
-        ),
+        (walk_chain, (robot.joints, robot.links, robot.origin, q, frames, twists)),
+        (point_jacobian, (robot.joints, frames, twists, n, robot.tip_point, jacobian)),
         (measure_segments, (*tables, lengths, first, second, cross)),
         (locate_masses, (*tables, frames, lengths, *places)),
     ]
@@ -149,7 +147,7 @@ def test_one_compiled_version_of_each_kernel_serves_all_robots():
         frozen = q.copy()
         frozen.flags.writeable = False
         vb.Pose(robot, frozen).jacobian()
-    for function in (frames_and_jacobian, measure_segments, locate_masses):
+    for function in (walk_chain, point_jacobian, measure_segments, locate_masses):
         assert len(function.signatures) == 1
 
 

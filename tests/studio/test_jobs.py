@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from tests.studio import job_samples as samples
-from tests.waiting import wait_until
+from tests.waiting import runs, wait_until
 
 from vertebra.errors import InputError, StudioError
 from vertebra.studio.jobs import Jobs, Latest, Loop
@@ -473,16 +473,10 @@ def test_the_process_ends_with_a_studio_that_was_killed_while_it_computes(tmp_pa
         wait_for(tmp_path / "begun")
         studio.kill()
     try:
-        wait_until(lambda: not _runs(child), "the end of the process")
+        wait_until(lambda: not runs(child), "the end of the process")
     finally:
-        if _runs(child):
+        if runs(child):
             os.kill(child, signal.SIGKILL)
-
-
-def _runs(pid: int) -> bool:
-    """Whether a process is there, and not only its exit code."""
-    found = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True).stdout.strip()
-    return bool(found) and not found.startswith("Z")
 
 
 INTERRUPTED = """

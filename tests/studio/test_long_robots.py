@@ -26,7 +26,7 @@ import zstandard
 from tests.studio.visitors import CAMERA, get, packed, window
 from tests.studio.whole_studio import Running, running
 from tests.studio.windows import StudioProcess, soak, studio
-from tests.waiting import wait_until
+from tests.waiting import DEADLINE, runs, wait_until
 from websockets.exceptions import ConnectionClosed
 
 import vertebra as vb
@@ -173,8 +173,8 @@ def test_a_motion_of_a_long_robot_begins_in_its_shape(page: Running) -> None:
     page.good(lambda: page.studio.restore(State(robot=source, mode="motion", tabs=tabs)))
     motion, shape = page.studio.tabs["motion"], page.studio.tabs["shape"]
     page.until(lambda: motion.motion is not None or "vb-error" in page.status)
-    start = np.zeros(70) if shape.shape is None else shape.shape.angles
-    assert np.array_equal(motion.motion.angles[0], start)
+    assert shape.shape is not None
+    assert np.array_equal(motion.motion.angles[0], shape.shape.angles)
     page.good(lambda: page.studio.choose_mode("shape"))
     page.until(lambda: "Ready." in page.status)
 
@@ -220,9 +220,9 @@ def test_nothing_of_a_robot_that_was_left_arrives_later(page: Running) -> None:
     with held(page):
         page.good(lambda: page.studio.act(page.studio.tabs["shape"].shown))
         page.good(lambda: page.studio.restore(State(robot=PLANAR)))
+    page.until(lambda: not page.studio.jobs.busy)
     page.settle()
     assert page.studio.tabs["shape"].answer.shape.robot == vb.load("hu2023-planar")
-    assert isinstance(page.do(lambda: page.studio.restore(State(robot=LONG, mode="nope"))), StudioError)
 
 
 # The command itself, and robots at random: few here, fifty in a soak.
@@ -346,7 +346,7 @@ def test_random_long_robots_one_after_the_other(tmp_path: Path) -> None:
     chance, numbers = random.Random(seed), range(-10, COUNT) if soak() else range(2)
     with studio(tmp_path / "files") as process:
         visitor = Visitor(process)
-        held: list[int] = []
+        memory: list[int] = []
         for number in numbers:  # those below 0 fill what is remembered of the last few robots
             source = random_robot(chance)
             (computing,) = children(process)
@@ -357,13 +357,15 @@ def test_random_long_robots_one_after_the_other(tmp_path: Path) -> None:
             assert not visitor.rests(source)
             computing.resume()
             visitor.opened(source)
-            if number in (-1, numbers[-1]):
+            if soak() and number in (-1, numbers[-1]):
                 visitor.open(RESTING.robot, by_link=True)
                 visitor.opened(RESTING.robot)
-                held.append(process.memory())
+                memory.append(process.memory())
         print(f"{visitor.asked} answers, the slowest after {visitor.slowest:.2f} s")
-        print(f"memory {', '.join(f'{size / 1e6:.1f}' for size in held)} MB")
-        assert held[-1] < 1.05 * held[0]
+        if soak():
+            print(f"memory {', '.join(f'{size / 1e6:.1f}' for size in memory)} MB")
+            first, last = memory
+            assert last < 1.05 * first
         assert process.errors() == ""
         visitor.close()
 
@@ -381,23 +383,17 @@ def test_ctrl_c_while_a_random_long_robot_is_computed(tmp_path: Path) -> None:
                 time.sleep(chance.random())
             started, began = children(process), time.monotonic()
             process.process.send_signal(signal.SIGINT)
-            assert process.process.wait(timeout=SLOWEST) == 0
+            assert process.process.wait(DEADLINE) == 0
             slowest = max(slowest, time.monotonic() - began)
-            wait_until(lambda: not any(map(_runs, started)), "the end of its processes")  # noqa: B023 - waits here
+            wait_until(lambda: not any(runs(one.pid) for one in started), "the end of its processes")  # noqa: B023 - waits here
             assert process.errors() == ""
             visitor.close()
         finally:
             process.close()
     print(f"ended after {slowest:.2f} s at most")
-    assert slowest < LONGEST_ENDING
+    assert slowest < LONGEST_ENDING or not soak(), "whether it ends at all is tested on any machine, how fast in a soak"
 
 
 def _made(folder: Path) -> Path:
     folder.mkdir()
     return folder
-
-
-def _runs(process: psutil.Process) -> bool:
-    with contextlib.suppress(psutil.NoSuchProcess):
-        return process.status() != psutil.STATUS_ZOMBIE
-    return False

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec.msgpack
 import viser
 import zstandard
-from tests.waiting import wait_until
+from tests.waiting import DEADLINE, wait_until
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
@@ -82,7 +82,7 @@ def window(
 def heard(line: ClientConnection, kind: str) -> dict[str, Any]:
     """The next message of a kind that a window gets."""
     while True:
-        data = line.recv(timeout=10)
+        data = line.recv(timeout=DEADLINE)
         assert isinstance(data, bytes)
         size = int.from_bytes(data[8:16], "little")
         batch = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(data[16 : 16 + size]))
@@ -97,7 +97,7 @@ def code_at_end(line: ClientConnection, sent: Sequence[bytes | str] = ()) -> int
         for message in sent:
             line.send(message)
         while True:
-            line.recv(timeout=10)
+            line.recv(timeout=DEADLINE)
     except ConnectionClosed:
         return line.protocol.close_code
 

@@ -178,9 +178,9 @@ def _allocate(robot: Robot, motion: Any, gravity: Any, loads: Any, asked: dict[s
         if error.argument in BOUNDS:
             raise CommandError(f"{BOUNDS[error.argument]}: {error.message}") from None
         if error.argument == "friction":
-            remedy = "--method capstan, or --friction none to leave it out"
-            message = error.message.replace("the method capstan, or pass friction=0 to leave it out", remedy)
-            raise CommandError(f"--friction: {message}") from None
+            reason, _, _ = error.message.partition("; take ")
+            remedy = "take --method capstan, or --friction none to leave it out"
+            raise CommandError(f"--friction: {reason}; {remedy}") from None
         raise
 
 

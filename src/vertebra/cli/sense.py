@@ -26,7 +26,9 @@ app.command("convert")(convert)
 
 @app.command()
 def dbc(
-    sensors: Annotated[int, typer.Option("--sensors", help="For sensors 0 to this number less one, at most 128.")] = 32,
+    sensors: Annotated[
+        int, typer.Option("--sensors", min=1, max=128, help="For sensors 0 to this number less one.")
+    ] = 32,
     out: Annotated[Path | None, typer.Option("--out", help="Write a .dbc file instead of printing.")] = None,
 ) -> None:
     """The DBC file of the network, for cantools, SavvyCAN, CANalyzer and other tools.

@@ -35,7 +35,7 @@ def studio(
         typer.Option("--token", help="Secret that a window must show, 16 characters or more; default: a random one."),
     ] = None,
     no_token: Annotated[
-        bool, typer.Option("--no-token", help="Let in whoever reaches the port: for a studio behind your own gate.")
+        bool, typer.Option("--no-token", help="Let in whoever reaches the port: for a studio behind your own proxy.")
     ] = False,
     folder: Annotated[
         Path, typer.Option("--folder", help="The only folder whose files the page may read and write.")

@@ -61,7 +61,8 @@ def tensions(
     tolerance: Annotated[
         str | None,
         typer.Option(
-            "--tolerance", help="With --tip: distance that counts as reached; default: 5 millionths of its length."
+            "--tolerance",
+            help="With --tip: distance that counts as reached; default: 5 millionths of the robot's length.",
         ),
     ] = None,
     minimise: Annotated[

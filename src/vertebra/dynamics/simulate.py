@@ -418,11 +418,11 @@ def simulate(
     if steps < 1:
         raise InputError("duration", f"{duration:g} s are less than a millionth of a step of {dt:g} s")
     if steps // every > MOST_ROWS:
-        raise InputError("every", f"{steps} steps are too many to keep; keep every {-(-steps // MOST_ROWS)}th or fewer")
+        raise InputError("every", f"{steps} steps are too many to keep; keep one in {-(-steps // MOST_ROWS)} or fewer")
     moving = Moving.of(robot, gravity, loads, friction)
     kept = MOST_NUMBERS // (3 * len(robot.joints) + 2 * len(robot.cables) + len(VARIABLES))
     if steps // every > kept:
-        fewer = f"keep every {-(-steps // kept)}th or fewer"
+        fewer = f"keep one in {-(-steps // kept)} or fewer"
         raise InputError("every", f"{steps} steps of {len(robot.joints)} joints are too many to keep; {fewer}")
     if steps > MOST_ROWS and (callable(tensions) or callable(lengths)):
         raise InputError("dt", f"{steps} steps are too many for an input that changes; the most are {MOST_ROWS}")

@@ -146,7 +146,7 @@ class SlipFit:
         if index is None or not 0 <= index < len(self.settings):
             raise InputError("place", f"must be from 0 to {len(self.settings) - 1}, not {shown(place)}")
         item, found = self.settings[index], self.solution
-        error = found.noise * float(found.sizes[place]) / (math.sqrt(item.tests) * item.slope)
+        error = found.noise * float(found.sizes[index]) / (math.sqrt(item.tests) * item.slope)
         half = found.factor(self.level) * error
         if found.rounding.any():
             half += 0.5 * float(self.data.step[item.row]) / item.slope

@@ -206,8 +206,9 @@ def _store(name: str, data: bytes) -> None:
 
 def _write_whole(folder: Path, name: str, data: bytes) -> None:
     if not folder.is_dir():
-        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder.mkdir(exist_ok=True)
+        # Everybody may read, such as the users of an image that root has warmed up; nobody else may write.
+        folder.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o755, exist_ok=True)
         _drop_old_versions(folder)
     handle, beside = tempfile.mkstemp(dir=folder, suffix=".part")
     try:

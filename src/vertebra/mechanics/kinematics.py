@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from vertebra.errors import InputError, OutOfRange
 from vertebra.mechanics.kernels.cables import TOUCH, measure_segments
 from vertebra.mechanics.kernels.describe import locate_masses
-from vertebra.mechanics.kernels.joints import DONE, frames_and_jacobian, walk_chain
+from vertebra.mechanics.kernels.joints import DONE, point_jacobian, walk_chain
 from vertebra.mechanics.kernels.spatial import Spatial, measure_spans
 from vertebra.mechanics.layout import (
     BLOCK_WIDTH,
@@ -106,12 +106,8 @@ class Pose:
     """(freedoms,) rad."""
     frames: Floats = field(init=False)
     """(n+1, 4, 4) frames of the links in the world, m: 0 is the base, -1 the last link."""
-    twists: tuple[Floats, Floats] = field(init=False)
-    """Rotation axis and a point on it for every freedom, both (freedoms, 3) in the world, rad/rad and m.
-
-    Distal links turn about the axis through that point, the instantaneous centre. Axes are unit vectors, except for
-    ball and backbone joints away from straight, whose coordinates are the components of the bend. A backbone joint that
-    is bent and twisted moves along its axes as well; `jacobian` counts that."""
+    _axes: Floats = field(init=False)
+    """(freedoms, 6 or 7) `twists` as kernels read them, with the lead of backbones that twist."""
 
     def __init__(self, robot: RobotLike, angles: ArrayLike) -> None:
         robot = as_robot(robot)
@@ -120,9 +116,17 @@ class Pose:
         status = walk_chain(robot.joints, robot.links, robot.origin, q, links, axes)
         if status != DONE:
             _refuse(robot, q, status)
-        twists = axes[:, :3], axes[:, 3:6]
-        for name, value in (("robot", robot), ("angles", q), ("frames", links), ("twists", twists)):
+        for name, value in (("robot", robot), ("angles", q), ("frames", links), ("_axes", axes)):
             object.__setattr__(self, name, value)
+
+    @property
+    def twists(self) -> tuple[Floats, Floats]:
+        """Rotation axis and a point on it for every freedom, both (freedoms, 3) in the world, rad/rad and m.
+
+        Distal links turn about the axis through that point, the instantaneous centre. Axes are unit vectors, except for
+        ball and backbone joints away from straight, whose coordinates are the components of the bend. A backbone joint
+        that is bent and twisted moves along its axes as well; `jacobian` counts that."""
+        return self._axes[:, :3], self._axes[:, 3:6]
 
     @property
     def tip(self) -> Floats:
@@ -144,8 +148,8 @@ class Pose:
         robot = self.robot
         index = link_index(robot, link)
         at = link_point(robot, index, point)
-        links, axes, out = np.empty_like(self.frames), twist_table(robot.joints), np.empty((6, robot.freedoms))
-        frames_and_jacobian(robot.joints, robot.links, robot.origin, self.angles, index, at, links, axes, out)
+        out = np.empty((6, robot.freedoms))
+        point_jacobian(robot.joints, self.frames, self._axes, index, at, out)
         return out
 
     @property

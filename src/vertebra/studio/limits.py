@@ -5,6 +5,7 @@ a robot of thousands of joints. All limits are checked before any work starts.
 from __future__ import annotations
 
 import math
+from typing import NoReturn
 
 from vertebra.errors import StudioError
 from vertebra.robot.description import Description
@@ -20,7 +21,11 @@ MOST_PLANNING = 1.2e11
 """Operations of a planned motion, which take two minutes."""
 MOST_SENSED = 10_000
 """Sensors times links of the virtual robot, which are simulated a hundred times a second."""
-NO_LIMIT = "the command line has no such limit"
+
+
+def _refuse(where: str, reason: str, remedy: str, command: str) -> NoReturn:
+    words = f"{reason}. {remedy}, or use `vertebra {command}`: the command line has no such limit"
+    raise StudioError(where, words)
 
 
 def check_size(description: Description, name: str) -> None:
@@ -33,11 +38,7 @@ def check_size(description: Description, name: str) -> None:
         (joints * cables, MOST_HOLES, "joints times cables"),
     ):
         if found > most:
-            raise StudioError(
-                name,
-                f"has {found} {what}; the studio takes robots of up to {most}. Open a smaller one, or use a command "
-                f"such as `vertebra shape`: {NO_LIMIT}",
-            )
+            _refuse(name, f"has {found} {what}; the studio takes robots of up to {most}", "Open a smaller one", "shape")
 
 
 def is_small(robot: Robot) -> bool:
@@ -56,12 +57,11 @@ def checked_steps(robot: Robot, duration: float, dt: float, where: str) -> int:
     that takes too long."""
     steps, most = math.ceil(duration / dt - 1e-6), most_steps(robot)
     if steps > most:
-        raise StudioError(
-            where,
+        reason = (
             f"{steps} steps of {1e3 * dt:.3g} ms are too many; the studio simulates up to {most} for "
-            f"{len(robot.joints)} joints and {len(robot.cables)} cables. Simulate a shorter time, take longer steps, "
-            f"or use `vertebra simulate`: {NO_LIMIT}",
+            f"{len(robot.joints)} joints and {len(robot.cables)} cables"
         )
+        _refuse(where, reason, "Simulate a shorter time, take longer steps", "simulate")
     return steps
 
 
@@ -70,20 +70,19 @@ def check_samples(robot: Robot, samples: int, where: str) -> None:
     joints, cables = len(robot.joints), len(robot.cables)
     most = int(MOST_PLANNING / (joints**3 + 3 * joints * cables**3))  # a programme for all joints, or one for each
     if samples > most:
-        raise StudioError(
-            where,
+        reason = (
             f"{samples} instants are too many; the studio finds tensions for up to {most} with {joints} joints and "
-            f"{cables} cables. Choose a shorter motion, or use `vertebra dynamics`: {NO_LIMIT}",
+            f"{cables} cables"
         )
+        _refuse(where, reason, "Choose a shorter motion", "dynamics")
 
 
 def check_sensed(robot: Robot) -> None:
     """StudioError for a robot with more sensors than can be simulated in real time."""
     found = len(robot.sensor_links) * len(robot.links)
     if found > MOST_SENSED:
-        raise StudioError(
-            "sensors",
+        reason = (
             f"{len(robot.sensor_links)} sensors on {len(robot.links)} links are too many for a virtual robot in the "
-            f"studio: it simulates up to {MOST_SENSED} sensors times links. List fewer links under `sensors` in the "
-            f"robot file, or use `vertebra sense hil`: {NO_LIMIT}",
+            f"studio: it simulates up to {MOST_SENSED} sensors times links"
         )
+        _refuse("sensors", reason, "List fewer links under `sensors` in the robot file", "sense hil")

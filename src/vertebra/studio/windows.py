@@ -73,7 +73,7 @@ class Windows:
         self._lock = threading.Lock()
         self._closed = False
         self._first: Studio | None = self._open(start)
-        """Made before a window asks for it, which then has not to wait, and what is wrong shows at once."""
+        """Made before the first window asks, so that it need not wait, and so that an error shows at once."""
         server.viser.gui.add_html(notes([FULL]))
         server.serve.rooms = self._room
 
@@ -100,7 +100,7 @@ class Windows:
             thread.join()
         return all(ended)
 
-    # Windows come and go --------------------------------------------------------------------------------------------
+    # Windows come and go.
 
     @asynccontextmanager
     async def _room(self, visit: Visit) -> AsyncIterator[RoomServe | None]:

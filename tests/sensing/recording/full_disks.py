@@ -73,7 +73,7 @@ class Given:
         assert [(f.id, f.data) for f in found] == [(f.id, f.data) for f in self.frames[:frames]]
         assert np.array_equal(recorded.times, self.times[:shapes])
         assert recorded.complete == complete
-        assert reader.complete or not complete
+        assert reader.complete
 
 
 def fill_and_empty(

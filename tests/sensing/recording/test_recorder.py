@@ -22,7 +22,7 @@ from tests.sensing.recording.full_disks import (
 )
 from tests.sensing.recording.test_shape_log import count_with_the_mcap_library
 from tests.sensing.wire.bench import child, free_group
-from tests.waiting import DEADLINE, wait_until
+from tests.waiting import DEADLINE, runs, wait_until
 
 import vertebra as vb
 from vertebra.errors import InputError, RecordingError
@@ -100,17 +100,10 @@ def test_the_file_is_finished_when_the_sensing_process_dies(how, tmp_path):
         number = int(process.stdout.readline())
         process.send_signal(how)
         process.wait(DEADLINE)
-        wait_until(lambda: has_ended(number), "the end of the recording process")
+        wait_until(lambda: not runs(number), "the end of the recording process")
     reader = LogReader(tmp_path / "a.blf")
     assert [int.from_bytes(frame.data, "little") for frame in reader] == list(range(500))
     assert reader.complete
-
-
-def has_ended(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
 
 
 def test_ctrl_c_in_the_terminal_does_not_reach_the_recording_process(tmp_path):
@@ -175,7 +168,7 @@ def test_a_real_disk_that_is_full_for_a_while_costs_nothing(tmp_path):
     assert ran.stdout == "nothing is lost\n", ran.stderr
 
 
-def test_faults_are_told_by_the_clock_and_within_a_second():
+def test_the_periods_until_a_fault_is_reported_add_up_to_less_than_a_second():
     assert FEED_EVERY + FLUSH_EVERY < 0.5
     assert FEED_EVERY + FLUSH_EVERY + TELL_EVERY < 1.0
 
@@ -210,7 +203,7 @@ def test_a_kill_while_the_disk_is_full_costs_nothing_that_was_reported_as_writte
         given.give()
         wait_until(lambda recorder=recorder: recorder.counters.fault)
         os.kill(recorder.process, signal.SIGKILL)
-        with pytest.raises(RecordingError):
+        with pytest.raises(RecordingError, match="File too large"):
             recorder.close()
         given.require_files(FRAMES, SHAPES, complete=False)
 
@@ -243,9 +236,8 @@ def test_what_waits_for_the_recording_process_is_bounded_and_counted(tmp_path, m
     wait_until(give, "more frames than may wait")
     assert "is too slow" in recorder.counters.fault
     os.kill(recorder.process, signal.SIGCONT)
-    wait_until(lambda: recorder.counters.waiting == 0)
+    wait_until(lambda: (recorder.counters.waiting, recorder.counters.fault) == (0, ""))
     counters = recorder.counters
-    assert counters.fault == ""
     with pytest.raises(RecordingError, match=f"{counters.lost} of {count} frames and shapes are not in the file"):
         recorder.close()
     found = [int.from_bytes(frame.data, "little") for frame in read_frames(tmp_path / "a.csv")]
@@ -253,7 +245,7 @@ def test_what_waits_for_the_recording_process_is_bounded_and_counted(tmp_path, m
     assert found == sorted(set(found))
 
 
-def test_a_frame_that_no_bus_carries_is_refused_and_told_and_the_others_are_kept(tmp_path):
+def test_an_invalid_frame_is_refused_and_reported_and_the_others_are_kept(tmp_path):
     recorder, frames = Recorder(tmp_path / "a.log"), some_frames(20)
     for frame in [frames[0], Frame(0x12345, b"", 1.7e9), Frame(1, bytes(9), 1.7e9), *frames[1:]]:
         recorder.frame(frame)

@@ -362,7 +362,7 @@ def world(frames, link, row, x, y, z):
     return frames[link, row, 3] + frames[link, row, 0] * x + frames[link, row, 1] * y + frames[link, row, 2] * z
 
 
-@inner
+@kernel
 def point_jacobian(joints, frames, twists, link, point, jacobian):
     """Write the 6 x freedoms Jacobian at `point` of a link (link frame, m): linear rows, then angular; world axes."""
     px, py, pz = point[0], point[1], point[2]
@@ -384,12 +384,3 @@ def point_jacobian(joints, frames, twists, link, point, jacobian):
     for f in range(moving, jacobian.shape[1]):
         for row in range(6):
             jacobian[row, f] = 0.0
-
-
-@kernel
-def frames_and_jacobian(joints, links, origin, q, link, point, frames, twists, jacobian):
-    """`walk_chain` and `point_jacobian` in one compiled call."""
-    status = walk_chain(joints, links, origin, q, frames, twists)
-    if status == DONE:
-        point_jacobian(joints, frames, twists, link, point, jacobian)
-    return status

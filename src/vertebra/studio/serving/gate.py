@@ -191,7 +191,7 @@ class GateSettings:
     token: str | None
     """Needed by every window; None: they need nothing."""
     any_host: bool
-    """Whether the machine is reached by names not known here; then the token, or a gate of one's own, protects."""
+    """Whether the machine is reached by names not known here; then the token, or the user's own proxy, protects."""
     page: Page
     on_state: Callable[[str], None] | None
     """Gets the states that are opened by address; None: each waits for the window that opened it."""

@@ -106,7 +106,7 @@ class Access:
     token: str | None = None
     """What windows have to show; None: a random one."""
     needs_token: bool = True
-    """False for a studio behind a gate of one's own: whoever reaches its port may drive it."""
+    """False for a studio behind the user's own proxy: whoever reaches its port may drive it."""
 
 
 class Room:

@@ -12,8 +12,8 @@
   window.fetch = (resource, ...options) =>
     String(resource).startsWith("data:application/wasm") ? new Promise(() => {}) : fetchAnything(resource, ...options);
 
-  // Each window has a studio of its own, and finds it again by this name when it is reloaded. A copy of a window gets
-  // the name too, but sees that the name is in use; a window that is left gives it free.
+  // Each window has a studio of its own, and finds it again by this name when it is reloaded. A duplicated window gets
+  // the name too, but sees that it is in use; a window that is closed releases it.
   const NAME = "vertebra-window";
   const USED = "vertebra-window-used";
   const visit = document.currentScript.nonce;
@@ -29,10 +29,10 @@
     addEventListener("pageshow", use);
     addEventListener("pagehide", () => sessionStorage.removeItem(USED));
   } catch {
-    // Browsers may forbid to store anything: then a reload begins anew.
+    // Browsers may forbid storage: then a reload starts afresh.
   }
 
-  // Viser's socket runs in a worker, which is told the address: the name goes there, and by which page it was opened.
+  // Viser's socket runs in a worker, which is told the address: the name goes there, and which page opened it.
   const post = Worker.prototype.postMessage;
   Worker.prototype.postMessage = function (message, ...options) {
     if (message?.type === "set_server")
