@@ -178,7 +178,7 @@ def _stiffness(
     left, friction of the cables included. With `rest` and `rate` (cables,), m and N/m, cables are elastic."""
     problem, by_length = moving.statics, len(rest) > 0
     work = problem.workspace(by_length)
-    inspect_pose(*problem.system, tensions, rest, rate, work.friction, q, *work.scratch[1:])
+    inspect_pose(*problem.system, tensions, rest, rate, work.friction, False, q, *work.scratch[1:])
     stiffness = problem.dense_stiffness(work, by_length)
     return stiffness, work.state[:, STATE_TAU].copy(), float(work.report[REPORT_SCALE]), work
 

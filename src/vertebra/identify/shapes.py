@@ -353,7 +353,7 @@ class ShapeModel:
 
 def balance_at(problem: Problem, work: Workspace, pull: Floats, q: Floats) -> Floats:
     """(n,) joint torques out of balance at a pose, N*m; `work` then belongs to it."""
-    inspect_pose(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
+    inspect_pose(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, False, q, *work.scratch[1:])
     tau: Floats = work.state[:, STATE_TAU].copy()
     return tau
 

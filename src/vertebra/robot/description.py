@@ -129,6 +129,9 @@ def _wrong(field: str, message: str) -> PydanticCustomError:
     return PydanticCustomError("rule", "{message}", {"field": field, "message": message})
 
 
+Stops = Literal["none", "rigid"]
+
+
 class RollingJoint(Model):
     """Two equal arcs that roll on each other without slipping."""
 
@@ -137,6 +140,8 @@ class RollingJoint(Model):
     """Radius of both arcs."""
     limit: Limit = RIGHT_ANGLE
     """Largest bend to either side."""
+    stops: Stops = "none"
+    """rigid: the joint rests on its limit. none: beyond the limit there is no answer."""
     contact_offset: Distance | None = None
     """Each of the two contact points from the middle, along the joint axis."""
     friction: Coefficient | None = None
@@ -166,6 +171,8 @@ class FlexureJoint(Model):
     damping: Damping = 0.0
     """Torque per rate of bend."""
     limit: Limit = RIGHT_ANGLE
+    stops: Stops = "none"
+    """rigid: the joint rests on its limit. none: beyond the limit there is no answer."""
 
     @model_validator(mode="after")
     def _rods_or_stiffness(self) -> FlexureJoint:
@@ -195,6 +202,8 @@ class PinJoint(Model):
     damping: Damping = 0.0
     """Torque per rate of bend."""
     limit: Limit = RIGHT_ANGLE
+    stops: Stops = "none"
+    """rigid: the joint rests on its limit. none: beyond the limit there is no answer."""
 
 
 class BackboneJoint(Model):
@@ -219,6 +228,8 @@ class BackboneJoint(Model):
     """Torque per rate of bend."""
     limit: Limit = RIGHT_ANGLE
     """Largest bend in any direction."""
+    stops: Stops = "none"
+    """rigid: the joint rests on its limit. none: beyond the limit there is no answer."""
 
     @model_validator(mode="after")
     def _rod_or_stiffness(self) -> BackboneJoint:
@@ -257,6 +268,8 @@ class UniversalJoint(Model):
     damping: Damping = 0.0
     """Torque per rate, of each axis."""
     limit: Limit = RIGHT_ANGLE
+    stops: Stops = "none"
+    """rigid: the joint rests on its limit. none: beyond the limit there is no answer."""
 
 
 class BallJoint(Model):

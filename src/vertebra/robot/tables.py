@@ -40,6 +40,7 @@ JOINT = np.dtype(
         ("first", np.int64),  # coordinates of this joint: q[first : first + freedoms]
         ("freedoms", np.int64),  # 1 for mirror joints, 2 for universal and ball joints
         ("limit", np.float64),  # rad
+        ("stops", np.int64),  # 1 where the joint rests on its limit, 0 where the limit must not be passed
         ("stiffness", np.float64),  # N*m/rad
         ("torsion", np.float64),  # of the third freedom, N*m/rad
         ("damping", np.float64),  # N*m*s/rad
@@ -117,6 +118,7 @@ def joint_table(description: Description) -> Table:
         part["freedoms"] = 1
         if not isinstance(joint, BallJoint):
             part["damping"], part["stiffness"] = joint.damping, joint.stiffness or 0.0
+            part["stops"] = joint.stops == "rigid"
         if section.azimuth is not None:
             part["azimuth"] = np.resize(section.azimuth, section.joints)
             cos, sin = unit_vectors(part["azimuth"].copy())

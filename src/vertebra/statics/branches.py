@@ -145,7 +145,7 @@ def _starting_poses(robot: Robot, count: int, rng: np.random.Generator) -> Float
 def joint_stiffness(problem: Problem, angles: Floats, tensions: Floats) -> tuple[Floats, float]:
     """Dense stiffness H (n, n) in N*m/rad at a pose, and the largest torque out of balance over the torque scale."""
     work = problem.workspace()
-    inspect_pose(*problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, angles, *work.scratch[1:])
+    inspect_pose(*problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, False, angles, *work.scratch[1:])
     scale = float(work.report[REPORT_SCALE])
     return problem.dense_stiffness(work), float(work.report[REPORT_RESIDUAL]) / scale if scale else 0.0
 
@@ -209,16 +209,16 @@ class PulledStiffness:
     """Largest torque out of balance with slack cables, over the torque scale."""
 
     @classmethod
-    def of(cls, problem: Problem, angles: Floats, tensions: Floats) -> PulledStiffness:
-        """D is what these tensions (cables,), N, add."""
-        work, none = problem.workspace(), np.zeros(len(tensions))
-        inspect_pose(*problem.system, none, NO_CABLES, NO_CABLES, work.friction, angles, *work.scratch[1:])
+    def of(cls, problem: Problem, angles: Floats, tensions: Floats, stops: bool = False) -> PulledStiffness:
+        """D is what these tensions (cables,), N, add. With `stops`, joints that they press on a stop rest there."""
+        work, pull = problem.workspace(), tensions if stops else np.zeros(len(tensions))
+        inspect_pose(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, stops, angles, *work.scratch[1:])
         scale = float(work.report[REPORT_SCALE])
         unbalanced = float(work.report[REPORT_RESIDUAL]) / scale if scale else 0.0
         heavy = bool((problem.robot.cables["linear_density"] > 0.0).any())
         narrow = bool(is_conservative(problem.gravity, problem.table, heavy))
         state, per_unit = work.state, tensions @ measure(problem.robot, angles).second
-        slack = state[:, STATE_OWN].copy()
+        slack = state[:, STATE_OWN] - (per_unit if stops else 0.0)
         if work.spatial is None:
             return cls(work, narrow, slack, per_unit, np.empty((0, 2)), np.empty((0, 2)), unbalanced)
         slack_ties = 0.5 * (state[:, STATE_TIE : STATE_TIE + 2] + state[:, STATE_TIE_LOW : STATE_TIE_LOW + 2])
@@ -228,7 +228,7 @@ class PulledStiffness:
             for i in range(1, joint["freedoms"]):
                 pair = SPAN_SECOND + i * (i + 1) // 2
                 ties[joint["first"] + i, :i] = pulled[row, pair : pair + i]
-        return cls(work, narrow, slack, per_unit, slack_ties, ties, unbalanced)
+        return cls(work, narrow, slack, per_unit, slack_ties - (ties if stops else 0.0), ties, unbalanced)
 
     def weakest(self, factor: float) -> int:
         """Row of the joint nearest the tip whose pivot is not positive, or NONE where K is positive definite."""
@@ -331,4 +331,5 @@ def _end_between(pulled: PulledStiffness, outside: float, inside: float) -> floa
 def tension_margin(shape: Shape) -> tuple[float, float]:
     """See `Shape.tension_margin`."""
     problem = Problem.of(shape.robot, shape.gravity, shape.loads, friction=0.0)
-    return stable_interval(PulledStiffness.of(problem, shape.angles, shape.tensions_at_base))
+    stops = bool(shape.stop_torques.any())
+    return stable_interval(PulledStiffness.of(problem, shape.angles, shape.tensions_at_base, stops))

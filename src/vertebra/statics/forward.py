@@ -121,7 +121,7 @@ class Shapes:
         row = index
         problem = Problem.of(self.robot, self.gravity, self.loads, self.friction or 0.0, self.closure)
         pull, q, work = self.tensions[row].copy(), self.angles[row].copy(), problem.workspace()
-        inspect_pose(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
+        inspect_pose(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, True, q, *work.scratch[1:])
         work.report[REPORT_ITERATIONS] = self.iterations[row]
         return build_shape(problem, SETTLED if self.converged[row] else STALLED, pull, q, work, by_length=False)
 

@@ -18,7 +18,7 @@ from vertebra.robot.arguments import as_robot, coordinates, flag, positive, tens
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import RobotLike
 from vertebra.robot.tables import Floats
-from vertebra.statics.shape import Shape, build_shape, limit_passed
+from vertebra.statics.shape import Shape, build_shape, directions_at_stops, limit_passed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,7 +66,7 @@ def tensions_for_shape(
     several tensions do equally well, `minimise` their "norm" or their "sum". A few cables cannot hold any shape of
     many joints: a joint counts as held when its torque is balanced to `tolerance` of the torque scale. Cables with
     friction (`friction`, `closure` as in `shape_from_tensions`) are assumed to have been pulled from the straight
-    robot.
+    robot. Joints with rigid stops may rest on them.
 
     With `check`, raises `Infeasible` naming the joint farthest from balance, `Unstable`, or `OutOfRange` for an angle
     past its limit, each with the `result`.
@@ -84,15 +84,23 @@ def tensions_for_shape(
         raise InputError("angles", f"{where}; must be finite and within +-pi")
     work = problem.workspace()
 
-    def torques(tensions: Floats) -> Floats:
-        inspect_pose(*problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
+    def torques(tensions: Floats, stops: bool) -> Floats:
+        inspect_pose(*problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, stops, q, *work.scratch[1:])
         return work.state[:, STATE_TAU].copy()
 
-    slack = torques(np.zeros(len(low)))
+    slack = torques(np.zeros(len(low)), stops=False)
     # (n, cables): torque on each joint per newton of each cable, negated.
     pulls = measure(robot, q).first.T if work.friction is None else work.friction.arms(robot.joints).T
-    tensions = least_squares(pulls, -slack, low, high, minimise)
-    residual = torques(tensions)
+    stops = directions_at_stops(robot, q)
+    while True:
+        # A stop takes whatever presses on it, so cables need not balance that; but a stop cannot pull.
+        rest = stops @ stops.T
+        tensions = least_squares(pulls - rest @ pulls, rest @ slack - slack, low, high, minimise)
+        press = stops.T @ (slack + pulls @ tensions)
+        if not (press > 0.0).any():
+            break
+        stops = np.delete(stops, int(np.argmax(press)), axis=1)
+    residual = torques(tensions, stops=True)
     held = np.abs(residual) <= tolerance * work.report[REPORT_SCALE]
     feasible = bool(held.all())
     shape = build_shape(problem, SETTLED if feasible else STALLED, tensions, q, work, by_length=False)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from vertebra.errors import InputError, NoEquilibrium, OutOfRange, Unstable
 from vertebra.mechanics.kernels.describe import describe_shape
 from vertebra.mechanics.kernels.friction import MOST_GRIP, grip_at
-from vertebra.mechanics.kernels.newton import SETTLED, all_in_range, in_range
+from vertebra.mechanics.kernels.newton import AT_LIMIT, SETTLED, all_in_range, in_range
 from vertebra.mechanics.kernels.sweep import NONE
 from vertebra.mechanics.kinematics import crossed_faces
 from vertebra.mechanics.layout import (
@@ -26,13 +26,14 @@ from vertebra.mechanics.layout import (
     REPORT_RESIDUAL,
     REPORT_SCALE,
     REPORT_WEAK,
+    STATE_STOP,
     STATE_TAU,
 )
 from vertebra.mechanics.problem import CableFriction, Closure, Load, Problem, Workspace
 from vertebra.robot.arguments import vector
 from vertebra.robot.friction import FrictionLaw
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import ROLLING, Floats, twist_table
+from vertebra.robot.tables import BACKBONE, ROLLING, Floats, twist_table
 
 RIGID = 1e-12
 """A principal compliance below this fraction of the largest is zero: the tip cannot move that way to first order."""
@@ -138,6 +139,13 @@ class Shape:
     """Rolling joints whose contact would have to pull, counted from 1: there the links of a real robot come apart."""
     weakest: int
     """Joint from which an unstable robot gives way, or that is farthest from balance, counted from 1; 0 for none."""
+    stop_torques: Floats
+    """(n,) torque of the rigid stop that each joint rests on, N*m; 0 where none does."""
+
+    @property
+    def at_stops(self) -> tuple[int, ...]:
+        """Joints that rest on their rigid stops, counted from 1."""
+        return tuple(sorted({self.robot.joint_of(int(row)) for row in np.flatnonzero(self.stop_torques)}))
 
     @property
     def status(self) -> Status:
@@ -257,6 +265,7 @@ def build_shape(problem: Problem, status: int, tensions: Floats, q: Floats, work
         report[REPORT_ENERGY], report[REPORT_RESIDUAL], report[REPORT_SCALE], int(report[REPORT_ITERATIONS]),
         converged, stable, tuple(sorted({*joints_out_of_range(robot, q), *locked})), locked,
         rows_where((normal_forces < 0.0) & (robot.joints["kind"] == ROLLING)), weakest,
+        work.state[:, STATE_STOP].copy() if robot.joints["stops"].any() else np.zeros(len(q)),
     )  # fmt: skip
 
 
@@ -280,6 +289,22 @@ def joints_out_of_range(robot: Robot, q: Floats) -> tuple[int, ...]:
     if all_in_range(joints, cables, segments, q):
         return ()
     return tuple(j + 1 for j in range(len(joints)) if not in_range(joints, cables, segments, q, j))
+
+
+def directions_at_stops(robot: Robot, q: Floats) -> Floats:
+    """(freedoms, stops) unit vectors toward the rigid stops that joints touch."""
+    directions: list[Floats] = []
+    for joint in robot.joints[robot.joints["stops"] == 1]:
+        own = np.arange(joint["first"], joint["first"] + min(int(joint["freedoms"]), 2))
+        touch = AT_LIMIT * joint["limit"]
+        if joint["kind"] == BACKBONE:
+            groups = [own] if np.hypot(*q[own]) >= touch else []
+        else:
+            groups = [own[[place]] for place in np.flatnonzero(np.abs(q[own]) >= touch)]
+        for rows in groups:
+            directions.append(np.zeros(len(q)))
+            directions[-1][rows] = q[rows] / np.linalg.norm(q[rows])
+    return np.array(directions).reshape(-1, len(q)).T
 
 
 def rows_where(mask: Any) -> tuple[int, ...]:

@@ -82,6 +82,8 @@ class Statics(NamedTuple):
     """Whether there is an energy: no friction, no dead moments, no heavy cables."""
     narrow: bool
     """Whether the narrow sweep is enough."""
+    stops: bool
+    """Whether joints may rest on their limits."""
 
 
 class Beyond(NamedTuple):

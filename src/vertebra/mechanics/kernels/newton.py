@@ -1,9 +1,10 @@
 """Equilibrium of a chain of mirror joints: Newton's method on the energy, made safe (theory 3.4 to 3.6).
 
 Steps are exact Newton steps. Where the energy curves down, equal springs stiffen all joints; steps are capped and
-shortened until the energy falls; on a saddle the search leaves along negative curvature. Without an energy (dead
-moments, heavy cables) the work along the step, by the trapezoidal rule, takes its place; with friction the norm of the
-torques does (theory 4.5).
+shortened until the energy falls; on a saddle the search leaves along negative curvature. Joints with rigid stops stay
+within their limits; one that presses on its stop is held there until it turns back (theory 3.10). Without an energy
+(dead moments, heavy cables) the work along the step, by the trapezoidal rule, takes its place; with friction the norm
+of the torques does (theory 4.5).
 """
 
 from __future__ import annotations
@@ -49,11 +50,15 @@ from vertebra.mechanics.layout import (
     STATE_OWN,
     STATE_PIVOT,
     STATE_SAFE,
+    STATE_SIZE,
     STATE_STEP,
+    STATE_STOP,
     STATE_TAU,
     STATE_TENSION,
     STATE_TENSION_OFFSET,
     STATE_TENSION_RECESS,
+    STATE_TIE,
+    STATE_TIE_LOW,
     WIDE_CABLE_COLUMN,
     WIDE_U,
     WIDE_U_LOW,
@@ -84,6 +89,12 @@ GOOD = 1e-10
 MOST_ROUGH_ITERATIONS = 50
 LEAVING_STEP = 0.3
 """rad; first try along negative curvature."""
+HELD = 1e300
+"""Stiffness of a freedom that rests on a stop, N*m/rad: the sweep passes over it to the last bit."""
+HELD_BEND = 1e8
+"""The same of a backbone against bending further, relative to its own: it may still turn to another side."""
+AT_LIMIT = 1.0 - 1e-14
+"""Fraction of its limit at which a joint touches its stop: round-off of a bend vector."""
 
 
 @inner
@@ -210,6 +221,8 @@ def linearise(problem, friction, spatial, tensions, q, work):
     report[REPORT_RESIDUAL], report[REPORT_SCALE], report[REPORT_GOOD_ENOUGH] = residual, scale, GOOD * scale + noise
     report[REPORT_WEAK] = weak
     if problem.narrow:
+        if problem.stops and rest_on_stops(problem.joints, spatial, q, work):
+            report[REPORT_WEAK] = eliminate_narrow(state, spatial, 0.0)
         return
     widen(problem.gravity, problem.heavy_cables, spatial, state, wide)
     if friction is not None:
@@ -222,8 +235,73 @@ def linearise(problem, friction, spatial, tensions, q, work):
     for k in range(problem.rest.shape[0] if friction is None else 0):
         for j in range(state.shape[0]):
             state[j, STATE_OWN] += wide[WIDE_U, j, WIDE_CABLE_COLUMN + k] * wide[WIDE_V, j, WIDE_CABLE_COLUMN + k]
+    if problem.stops:
+        rest_on_stops(problem.joints, spatial, q, work)
     symmetric_part = problem.narrow  # false here; the sweep would be compiled once more for a literal
     report[REPORT_WEAK] = eliminate_wide(state, spatial, wide, work.memory, 0.0, symmetric_part)
+
+
+@inner
+def rest_on_stops(joints, spatial, q, work):
+    """Hold the joints that press on their stops: what presses goes from tau to `STATE_STOP`, and the stiffness there
+    becomes that of the stop. Returns whether there are any; writes the residual anew."""
+    state, residual, any_held = work.state, 0.0, False
+    for j in range(joints.shape[0]):
+        joint = joints[j]
+        if joint.stops == 1 and joint.kind == BACKBONE:
+            any_held = (spatial is not None and hold_bend(joint, q, state)) or any_held
+            continue
+        for row in range(joint.first, joint.first + joint.freedoms):
+            state[row, STATE_STOP] = 0.0
+            if joint.stops == 1 and abs(q[row]) >= AT_LIMIT * joint.limit and q[row] * state[row, STATE_TAU] < 0.0:
+                state[row, STATE_STOP], state[row, STATE_TAU], state[row, STATE_OWN] = state[row, STATE_TAU], 0.0, HELD
+                any_held = True
+    for row in range(state.shape[0]):
+        residual = max(residual, abs(state[row, STATE_TAU]))
+    work.report[REPORT_RESIDUAL] = residual
+    return any_held
+
+
+@inner
+def hold_bend(joint, q, state):
+    """`rest_on_stops` of a backbone: its bend cannot grow, but it can turn to another side, which costs the more the
+    harder it presses. Returns whether it is held."""
+    first, second = joint.first, joint.first + 1
+    for row in range(first, first + joint.freedoms):
+        state[row, STATE_STOP] = 0.0
+    bend = bend_of(joint, q)
+    if bend < AT_LIMIT * joint.limit:
+        return False
+    x, y = q[first] / bend, q[second] / bend
+    press = x * state[first, STATE_TAU] + y * state[second, STATE_TAU]
+    if press >= 0.0:
+        return False
+    state[first, STATE_STOP], state[second, STATE_STOP] = press * x, press * y
+    state[first, STATE_TAU] -= press * x
+    state[second, STATE_TAU] -= press * y
+    tie, size = state[second, STATE_TIE], state[first, STATE_SIZE]
+    hold = HELD_BEND * (abs(state[first, STATE_OWN]) + abs(state[second, STATE_OWN]) + abs(tie) + size)
+    turn = -press / bend
+    state[first, STATE_OWN] += hold * x * x + turn * y * y
+    state[second, STATE_OWN] += hold * y * y + turn * x * x
+    state[second, STATE_TIE] += (hold - turn) * x * y
+    state[second, STATE_TIE_LOW] += (hold - turn) * x * y
+    return True
+
+
+@inner
+def keep_within_stops(joints, q):
+    """Bring joints with rigid stops back to their limits."""
+    for j in range(joints.shape[0]):
+        joint = joints[j]
+        if joint.stops == 1 and joint.kind == BACKBONE:
+            bend = bend_of(joint, q)
+            if bend > joint.limit:
+                q[joint.first] *= joint.limit / bend
+                q[joint.first + 1] *= joint.limit / bend
+        elif joint.stops == 1:
+            for row in range(joint.first, joint.first + joint.freedoms):
+                q[row] = min(max(q[row], -joint.limit), joint.limit)
 
 
 @inner
@@ -257,29 +335,39 @@ def torque_norm(state):
 
 
 @inner
-def longest_step(state):
-    """Largest turn of a joint in the step, rad."""
+def longest_step(joints, stops, q, state):
+    """Largest turn of a joint in the step, rad; where a rigid stop ends it, no more than that."""
     longest = 0.0
+    if stops:
+        for j in range(joints.shape[0]):
+            joint = joints[j]
+            for row in range(joint.first, joint.first + joint.freedoms):
+                turn = abs(state[row, STATE_STEP])
+                if joint.stops == 1 and row - joint.first < 2:
+                    toward = q[row] if state[row, STATE_STEP] > 0.0 else -q[row]
+                    turn = min(turn, joint.limit - toward)
+                longest = max(longest, turn)
+        return longest
     for j in range(state.shape[0]):
         longest = max(longest, abs(state[j, STATE_STEP]))
     return longest
 
 
 @inner
-def downhill_step(leaving, state):
+def downhill_step(joints, stops, leaving, q, state):
     """Make the step one downhill of at most `STEP_CAP` rad per joint; returns tau . step.
 
     A direction that leaves a saddle has no slope to decide its sign: there the joint that gives way bends to its
     positive side.
     """
-    slope, longest = slope_along_step(state), longest_step(state)
+    slope, longest = slope_along_step(state), longest_step(joints, stops, q, state)
     sign = 1.0
     if leaving:
         sign = -1.0 if slope > 0.0 else 1.0
     elif not slope < 0.0:
         for j in range(state.shape[0]):
             state[j, STATE_STEP] = -state[j, STATE_TAU] / state[j, STATE_PIVOT]
-        slope, longest = slope_along_step(state), longest_step(state)
+        slope, longest = slope_along_step(state), longest_step(joints, stops, q, state)
     if leaving:
         sign *= LEAVING_STEP / longest
     elif longest > STEP_CAP:
@@ -291,11 +379,15 @@ def downhill_step(leaving, state):
 
 
 @inner
-def try_step(joints, spatial, start, fraction, state, q):
-    """q = start + fraction * step, within the half turn; returns whether a joint was held back."""
+def try_step(joints, stops, spatial, start, fraction, state, q):
+    """q = start + fraction * step, within stops and the half turn; returns whether the latter held a joint back."""
     clamped = False
     for j in range(q.shape[0]):
-        angle = start[j] + fraction * state[j, STATE_STEP]
+        q[j] = start[j] + fraction * state[j, STATE_STEP]
+    if stops:
+        keep_within_stops(joints, q)
+    for j in range(q.shape[0]):
+        angle = q[j]
         q[j] = min(max(angle, -FARTHEST), FARTHEST)
         clamped = clamped or q[j] != angle
     if spatial is not None:
@@ -324,7 +416,8 @@ def stiffen_joints(narrow, spatial, shift, work):
     state, wide, memory = work.state, work.wide, work.memory
     largest = 0.0
     for j in range(state.shape[0]):
-        largest = max(largest, abs(state[j, STATE_OWN]))
+        if state[j, STATE_OWN] != HELD:
+            largest = max(largest, abs(state[j, STATE_OWN]))
     shift = max(0.1 * shift, 1e-3 * largest)
     for _ in range(MOST_HALVINGS):
         symmetric_part = narrow  # false where it matters, and not a literal, as in `linearise`
@@ -349,14 +442,23 @@ def is_conservative(gravity, loads, heavy_cables):
 
 
 @inner
-def statics_problem(joints, links, cables, segments, gravity, loads, rest, rate, friction, state):
+def any_stops(joints):
+    """Whether a joint has rigid stops."""
+    found = False
+    for j in range(joints.shape[0]):
+        found = found or joints[j].stops == 1
+    return found
+
+
+@inner
+def statics_problem(joints, links, cables, segments, gravity, loads, rest, rate, friction, stops, state):
     """The problem that entry kernels receive as flat arguments, since groups made in Python cost more than a solve;
     writes the masses of the links into `state`."""
     heavy_gaps, heavy_cables = gather_weights(joints, links, cables, state)
     conservative = friction is None and is_conservative(gravity, loads, heavy_cables)
     return Statics(
         joints, links, cables, segments, gravity, loads, rest, rate, heavy_gaps, heavy_cables, conservative,
-        conservative and rest.shape[0] == 0,
+        conservative and rest.shape[0] == 0, stops and any_stops(joints),
     )  # fmt: skip
 
 
@@ -375,7 +477,7 @@ def search_along_step(problem, friction, spatial, exact, leaving, slope, tension
     copy_pose(q, start)
     fraction, clamped = 1.0, False
     for _ in range(MOST_HALVINGS):
-        clamped = try_step(problem.joints, spatial, start, fraction, state, q)
+        clamped = try_step(problem.joints, problem.stops, spatial, start, fraction, state, q)
         linearise(problem, friction, spatial, tensions, q, work)
         end_slope = slope_along_step(state)
         change = report[REPORT_ENERGY] - energy if problem.conservative else 0.5 * fraction * (slope + end_slope)
@@ -418,6 +520,8 @@ def find_equilibrium(problem, friction, spatial, tensions, by_norm, use_start, q
             straighten(q)
         else:
             load_free_pose(problem.joints, problem.cables, problem.segments, tensions, spatial, state, q)
+    if problem.stops:
+        keep_within_stops(problem.joints, q)
     linearise(problem, friction, spatial, tensions, q, work)
     status, iteration, escapes, clamps, slow, before, shift = STALLED, 0, 0, 0, 0, math.inf, 0.0
     most, enough = MOST_ITERATIONS, ROUND_OFF
@@ -442,7 +546,7 @@ def find_equilibrium(problem, friction, spatial, tensions, by_norm, use_start, q
             bend_from(state, spatial, weak)
         else:
             substitute_narrow(state, spatial)
-        slope = downhill_step(leaving, state)
+        slope = downhill_step(problem.joints, problem.stops and not leaving, leaving, q, state)
         moved_on, clamped = search_along_step(
             problem, friction, spatial, exact, leaving, slope, tensions, q, start, work
         )
@@ -479,11 +583,12 @@ def judge_stability(by_pivots, spatial, work):
 
 @kernel
 def inspect_pose(
-    joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction,
+    joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, stops,
     q, state, load_at, wide, memory, report, spatial,
 ):  # fmt: skip
-    """Torques and stiffness at a given pose, into `state` and `report`; the pose need not be an equilibrium."""
-    problem = statics_problem(joints, links, cables, segments, gravity, loads, rest, rate, friction, state)
+    """Torques and stiffness at a given pose, into `state` and `report`; the pose need not be an equilibrium. Joints
+    at their limits rest there only with `stops`."""
+    problem = statics_problem(joints, links, cables, segments, gravity, loads, rest, rate, friction, stops, state)
     work = StaticsWork(state, load_at, wide, memory, report)
     if rest.shape[0] == 0:
         gather_tensions(joints, cables, segments, tensions, state)
@@ -551,7 +656,7 @@ def find_shape(
     status, spent, from_q, phase = STALLED, 0.0, use_start, USUAL
     only_start = use_start or rest.shape[0] > 0
     softness, held, firmer = 1.0, math.inf, BOLDEST
-    problem = statics_problem(joints, links, cables, segments, gravity, loads, rest, rate, friction, state)
+    problem = statics_problem(joints, links, cables, segments, gravity, loads, rest, rate, friction, True, state)
     work = StaticsWork(state, load_at, wide, memory, report)
     if friction is not None:
         exchange_pose(q, state, STATE_GIVEN, SAVE)

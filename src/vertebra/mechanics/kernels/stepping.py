@@ -305,7 +305,7 @@ def fill_stiffness(chain, drive, friction, spatial, heavy_cables, q, work):
         rest[k] = work.pulls[0, k]
     at_rest = Statics(
         chain.joints, chain.links, chain.cables, chain.segments, chain.gravity, chain.loads, rest, work.rate,
-        chain.heavy_gaps, heavy_cables, False, False,
+        chain.heavy_gaps, heavy_cables, False, False, False,
     )  # fmt: skip
     if drive.has_friction:
         linearise(at_rest, friction, spatial, work.tensions, q, work.resting)
