@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from vertebra.mechanics.compiled import run_pieces, thread_count
 from vertebra.mechanics.kernels.describe import find_shapes
 from vertebra.mechanics.kernels.newton import SETTLED, STALLED, find_shape, inspect_pose
 from vertebra.mechanics.kernels.sweep import NONE
-from vertebra.mechanics.kinematics import Pose
+from vertebra.mechanics.kinematics import Pose, measure
 from vertebra.mechanics.layout import (
     REPORT_ENERGY,
     REPORT_ITERATIONS,
@@ -27,7 +28,7 @@ from vertebra.mechanics.problem import NO_CABLES, Closure, Load, Problem, requir
 from vertebra.robot.arguments import as_robot, axial_stiffness, flag, function, numbers, whole
 from vertebra.robot.friction import Friction, FrictionLaw
 from vertebra.robot.robot import Robot, RobotLike
-from vertebra.robot.tables import Floats, twist_table
+from vertebra.robot.tables import PIN, UNIVERSAL, Floats, twist_table
 from vertebra.statics.shape import Shape, Status, build_shape
 
 CHUNK = 256
@@ -45,7 +46,7 @@ def shape_from_tensions(
     start: ArrayLike | None = None,
     check: bool = True,
 ) -> Shape:
-    """The stable shape of a robot with rolling, flexure and pin joints under cables, gravity and loads.
+    """The stable shape of a robot under cables, gravity and loads: of any joints but ball joints, which friction locks.
 
     `tensions`: one per cable, N, where it enters the base. `gravity`: the robot's own, a mount (ground, ceiling, wall)
     or a vector, m/s^2. `friction` of the cables in their holes: the robot's own, a `FrictionLaw` or a coefficient, or
@@ -62,10 +63,96 @@ def shape_from_tensions(
     problem = Problem.of(robot, gravity, loads, friction, closure)
     pull = problem.tensions(tensions)
     use_start, q = problem.start(start)
+    if check:
+        require_support(problem, pull)
     work = problem.workspace()
     status = find_shape(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, use_start, q, *work.scratch)
     shape = build_shape(problem, status, pull, q, work, by_length=False)
-    return shape.require_solved() if check else shape
+    if check and shape.status != Status.SOLVED:
+        shape.require_solved(hint_for(problem, pull))
+    return shape
+
+
+LENGTHS_OR_SPRINGS = (
+    "give cable lengths instead (shape_from_lengths with lengths or shortenings), or the joint a spring (`stiffness` "
+    "in the robot file) or `stops: rigid`"
+)
+
+
+def require_support(problem: Problem, tensions: Floats) -> None:
+    """Refuse tensions that no pose of a pin or universal joint could bear, without searching for one.
+
+    Such a joint shortens its cables whichever way it bends: their part of the stiffness, the sum of T d2l/dq2, is
+    negative (theory 3.6). Where that is more than springs, weights and loads could make up for in any pose, nothing
+    holds it. Friction could, and so could rigid stops.
+    """
+    robot, joints = problem.robot, problem.robot.joints
+    rows = np.empty(0, np.int64) if problem.has_friction else joints_pushed_over(robot, tensions)
+    if not rows.size:
+        return
+    springs, stiffness = joints["stiffness"][rows] + _most_help(problem)[rows], np.full(len(rows), -np.inf)
+    for pose in product((-1.0, 0.0, 1.0), repeat=2):
+        stiffness = np.maximum(stiffness, _least_stiffness(robot, rows, tensions, pose))
+    worst = int(np.argmin(stiffness + springs))
+    if stiffness[worst] + springs[worst] < 0.0:
+        reason = f"{pushed_over(robot, rows[worst])}: {stiffness[worst]:.3g} N*m/rad at best, and springs, weights and "
+        reason += f"loads add {springs[worst]:.3g} at most; {LENGTHS_OR_SPRINGS}"
+        raise Unstable(int(rows[worst]) + 1, reason)
+
+
+def joints_pushed_over(robot: Robot, tensions: Floats) -> NDArray[np.int64]:
+    """Rows of the pin and universal joints that the cables push out of the straight pose against their springs, unless
+    rigid stops end that."""
+    joints = robot.joints
+    rows = np.flatnonzero(((joints["kind"] == PIN) | (joints["kind"] == UNIVERSAL)) & (joints["stops"] == 0))
+    if not rows.size or not tensions.any():
+        return rows[:0]
+    falls: NDArray[np.bool_] = _least_stiffness(robot, rows, tensions, (0.0, 0.0)) + joints["stiffness"][rows] < 0.0
+    return rows[falls]
+
+
+def pushed_over(robot: Robot, row: int) -> str:
+    """Why tensions do not hold a pin or universal joint."""
+    kind = "pin" if robot.joints["kind"][row] == PIN else "universal"
+    return f"cables get shorter whichever way a {kind} joint bends, so tension pushes it over"
+
+
+def hint_for(problem: Problem, tensions: Floats) -> str:
+    """What to say to tensions that gave no shape, where a joint is of a kind that tensions push over."""
+    rows = joints_pushed_over(problem.robot, tensions)
+    return f"{pushed_over(problem.robot, rows[0])}: {LENGTHS_OR_SPRINGS}" if rows.size else ""
+
+
+def _least_stiffness(robot: Robot, rows: Any, tensions: Floats, bends: tuple[float, ...]) -> Floats:
+    """(rows,) the least stiffness that cables alone give to joints in any direction, N*m/rad, each joint bent by these
+    fractions of its limit."""
+    q = np.zeros(robot.freedoms)
+    for place, bend in enumerate(bends):
+        several = robot.joints["freedoms"][rows] > place
+        q[robot.joints["first"][rows][several] + place] = bend * robot.joints["limit"][rows][several]
+    segments = measure(robot, q)
+    first, last = robot.joints["first"][rows], robot.joints["first"][rows] + robot.joints["freedoms"][rows] - 1
+    own, cross = tensions @ segments.second, np.where(last > first, (tensions @ segments.cross)[rows], 0.0)
+    least: Floats = 0.5 * (own[first] + own[last]) - np.hypot(0.5 * (own[first] - own[last]), cross)
+    return least
+
+
+def _most_help(problem: Problem) -> Floats:
+    """(n,) most stiffness that weights and loads beyond each joint can give it in any pose, N*m/rad."""
+    robot = problem.robot
+    pose = Pose(robot, np.zeros(robot.freedoms))
+    masses, pull = pose.masses, float(np.linalg.norm(problem.gravity))
+    at = [*masses.links_at, *masses.rods_at, *masses.cables_at.reshape(-1, 3), *masses.locks_at]
+    size = [*masses.links, *masses.rods, *masses.cables.ravel(), *masses.locks]
+    height, force = np.array(at)[:, 2], pull * np.array(size)
+    for load in problem.table:
+        frame = pose.frames[load["link"]]
+        place = frame[:3, 3] + frame[:3, :3] @ load["point"]
+        height, force = np.append(height, place[2]), np.append(force, np.linalg.norm(load["force"]))
+    away = np.maximum(height[:, None] - pose.frames[:-1, 2, 3] + robot.links["diameter"].max(initial=0.0), 0.0)
+    moments = sum(float(np.linalg.norm(load["moment"])) for load in problem.table)
+    help_: Floats = force @ away + moments
+    return help_
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,7 +263,8 @@ def shapes_from_tensions(
     run_pieces(solve, range(0, count, CHUNK), thread_count(threads), count, progress)
     shapes = _collect(problem, pull, angles, *results)
     if check and not shapes.solved.all():
-        shapes.shape(int(np.argmin(shapes.solved))).require_solved()
+        row = int(np.argmin(shapes.solved))
+        shapes.shape(row).require_solved(hint_for(problem, pull[row]))
     return shapes
 
 

@@ -156,18 +156,19 @@ class Shape:
             return Status.NO_EQUILIBRIUM
         return Status.SOLVED if self.stable else Status.UNSTABLE
 
-    def require_solved(self) -> Shape:
-        """This shape, or the typed error that says what is wrong with it."""
+    def require_solved(self, hint: str = "") -> Shape:
+        """This shape, or the typed error that says what is wrong with it, with a `hint` at what else may help."""
         status = self.status
+        remedy = _SENTENCES[status].split("; ")[-1] + (f"; {hint}" if hint else "")
         if status == Status.OUT_OF_RANGE:
             row = self.out_of_range[0] - 1
             what = "the equilibrium lies there" if self.converged else "the search went there and found no equilibrium"
-            limit, reason = limit_passed(self, row, f"{what}; {_SENTENCES[status].split('; ')[1]}")
+            limit, reason = limit_passed(self, row, f"{what}; {remedy}")
             raise OutOfRange(row + 1, self.robot.bend_of(self.angles, row), limit, reason, self)
         if status == Status.NO_EQUILIBRIUM:
-            raise NoEquilibrium(self.weakest, self.residual, _SENTENCES[status].split("; ")[1], self)
+            raise NoEquilibrium(self.weakest, self.residual, remedy, self)
         if status == Status.UNSTABLE:
-            raise Unstable(self.weakest, _SENTENCES[status].split("; ")[1], self)
+            raise Unstable(self.weakest, remedy, self)
         return self
 
     def stiffness(self) -> TipStiffness:
