@@ -60,21 +60,48 @@ def answer_path(path: ShapePath, walked: Walked, state: Path | None, out: Path |
 
 
 def walk_rows(path: ShapePath, rows: Sequence[dict[str, Any]], names: Sequence[str], substeps: int) -> Walked:
-    """Step through arguments of `ShapePath.step`; a row without a shape is named."""
-    from vertebra.report.path import Walked
+    """Step through arguments of `ShapePath.step`.
 
-    before, tensions, shapes, works = path.friction_work, [], [], []
+    A row without a shape is named, and the next one goes on from the last shape; but where slip has a history the path
+    ends there. Raises `RowError` where that leaves no shape at all.
+    """
+    from vertebra.report.path import FailedRow, Walked
+    from vertebra.statics.shape import Shape
+
+    before, tensions, works, numbers = path.friction_work, [], [], []
+    shapes: list[Shape] = []
+    failed: list[FailedRow] = []
+    first: RowError | None = None
     for number, (row, name) in enumerate(zip(rows, names, strict=True), 1):
         try:
-            shapes.append(path.step(**row, substeps=substeps))
+            shape = path.step(**row, substeps=substeps)
         except VertebraError as error:
-            raise RowError(name, number, error) from error
+            first = first or RowError(name, number, error)
+            result = getattr(error, "result", None)
+            if not isinstance(result, Shape) or (path.problem.has_friction and not shapes):
+                raise RowError(name, number, error) from error
+            failed.append(FailedRow(number, name, result.tensions_at_base, result.status, str(error)))
+            if path.problem.has_friction:
+                break
+            continue
+        shapes.append(shape)
         works.append(path.friction_work)
-        tensions.append(row.get("tensions", shapes[-1].tensions_at_base))
-    return Walked(collect(path.robot, tensions, shapes, works), shapes[-1], before, substeps)
+        tensions.append(row.get("tensions", shape.tensions_at_base))
+        numbers.append(number)
+    if first is not None and not shapes:
+        raise first
+    walk = collect(path.robot, tensions, shapes, works, numbers if failed else None)
+    untried = len(rows) - len(shapes) - len(failed)
+    return Walked(walk, shapes[-1], before, substeps, failed=tuple(failed), untried=untried)
 
 
-def collect(robot: Robot, tensions: Sequence[Any], shapes: Sequence[Shape], works: Sequence[float]) -> Walk:
+def collect(
+    robot: Robot,
+    tensions: Sequence[Any],
+    shapes: Sequence[Shape],
+    works: Sequence[float],
+    numbers: Sequence[int] | None = None,
+) -> Walk:
     """Shapes as one walk; `tensions` at the base, N."""
     import numpy as np
 
@@ -88,6 +115,7 @@ def collect(robot: Robot, tensions: Sequence[Any], shapes: Sequence[Shape], work
         np.array([shape.lengths for shape in shapes]),
         np.array(works),
         np.array([shape.iterations for shape in shapes], dtype=np.float64),
+        None if numbers is None else np.array(numbers),
     )
 
 

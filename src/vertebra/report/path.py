@@ -27,7 +27,7 @@ from vertebra.report.shape import alike_cables, all_tables, shape_record, shape_
 from vertebra.robot.table_file import TIP, angle_columns, column_names, length_columns, tension_columns
 from vertebra.robot.tables import Floats
 from vertebra.statics.path import Walk
-from vertebra.statics.shape import Shape
+from vertebra.statics.shape import Shape, Status
 
 MM, MJ = 1e3, 1e3
 MOST_ROWS = 400
@@ -57,7 +57,8 @@ def widest_gap(walk: Walk) -> Gap | None:
             # A closed loop repeats its gaps but for round-off: the first pair of rows is reported.
             if widest is None or apart[j] > widest.distance * (1.0 + 1e-9):
                 other = int(kept[j]) if kept[j] != i else int(rows[-1])
-                widest = Gap(float(apart[j]), (min(int(i), other) + 1, max(int(i), other) + 1))
+                low, high = walk.row_numbers[[min(int(i), other), max(int(i), other)]].tolist()
+                widest = Gap(float(apart[j]), (low, high))
     return widest
 
 
@@ -106,7 +107,7 @@ def row_table(walk: Walk, names: Sequence[str] = (), extra: Sequence[Sequence[st
     headers = ("row", *(f"t{k} [N]" for k in range(1, cables + 1)), "x [mm]", "y [mm]", "z [mm]", "work [mJ]", *names)
     rows = [
         (
-            str(i + 1),
+            str(walk.row_numbers[i]),
             *(number(round(value, 6)) for value in walk.tensions[i].tolist()),
             *(signless_zero(value * MM, ".3f") for value in walk.tip[i].tolist()),
             f"{walk.friction_work[i] * MJ:.4f}",
@@ -116,6 +117,12 @@ def row_table(walk: Walk, names: Sequence[str] = (), extra: Sequence[Sequence[st
     ]
     title = "Rows" if len(shown) == len(walk) else f"Rows, {len(shown)} of {len(walk)}"
     return Facts(title, headers, tuple(rows))
+
+
+def failed_table(walked: Walked) -> Facts:
+    """Rows without a shape, and why."""
+    rows = [(str(row.number), row.status.name.lower().replace("_", " "), row.message) for row in walked.failed]
+    return Facts("Rows without a shape", ("row", "status", "why"), tuple(rows[:MOST_ROWS]))
 
 
 def shown_rows(count: int, most: int = MOST_ROWS) -> list[int]:
@@ -204,7 +211,8 @@ def _series(walk: Walk, name: str, values: Floats, colour: str, dash: str) -> Se
 
 def _rows(walk: Walk) -> Floats:
     """Counted from 1."""
-    return np.arange(1.0, len(walk) + 1.0)
+    numbers: Floats = walk.row_numbers.astype(np.float64)
+    return numbers
 
 
 def _symbol(walk: Walk) -> str:
@@ -222,7 +230,7 @@ def tip_lines(walk: Walk, wanted: Wanted | None = None) -> Iterator[Ghost]:
 def tip_marks(walk: Walk, wanted: Wanted | None = None) -> Iterator[Mark]:
     """First row, and in a walk of one the wanted tip."""
     if len(walk) > 1:
-        yield Mark(walk.tip[0] * MM, PATH_COLOUR, "tip in row 1")
+        yield Mark(walk.tip[0] * MM, PATH_COLOUR, f"tip in row {walk.row_numbers[0]}")
     elif wanted is not None:
         yield Mark(wanted.tips[0] * MM, WANTED_COLOUR, "wanted tip")
 
@@ -246,6 +254,19 @@ MOST_NAMED = 8
 """Rows out of reach beyond this number are only counted."""
 
 
+class FailedRow(NamedTuple):
+    """A row that has no shape."""
+
+    number: int
+    """Counted from 1."""
+    name: str
+    """Where it stands."""
+    tensions: Floats
+    """(cables,) N."""
+    status: Status
+    message: str
+
+
 @dataclass(frozen=True, eq=False)
 class Walked:
     """A path after its rows."""
@@ -258,16 +279,23 @@ class Walked:
     wanted: Wanted | None = None
     names: Sequence[str] = ()
     """Of the rows, for messages."""
+    failed: Sequence[FailedRow] = ()
+    """Rows without a shape."""
+    untried: int = 0
+    """Rows after the one where a path with a history had to end."""
 
     @property
     def title(self) -> str:
         """For a heading."""
-        count = len(self.walk)
+        count = len(self.walk) + len(self.failed) + self.untried
         return f"{self.walk.robot.name} along {count} row{'' if count == 1 else 's'}"
 
     def summary(self) -> Facts:
         """The walk as a whole and, where tips were wanted, how many were reached."""
         facts = walk_summary(self.walk, self.title, self.before, self.substeps)
+        if self.failed:
+            count = f"{len(self.walk)} of {len(self.walk) + len(self.failed) + self.untried}"
+            facts = facts._replace(rows=(("solved", count), *facts.rows[1:]))
         if self.wanted is None:
             return facts
         reached, farthest = sum(self.wanted.reached), float(self.wanted.errors(self.walk).max())
@@ -298,6 +326,8 @@ def path_sections(walked: Walked) -> Iterator[Section]:
     yield Figures("work", [work, other], "25rem", "Friction", WORK if wanted is None else MISS)
     yield walked.summary()._replace(title="Path")
     yield from all_tables(last, "Shape after the last row")
+    if walked.failed:
+        yield failed_table(walked)
     if wanted is None:
         yield row_table(walk)
     else:
@@ -315,7 +345,14 @@ def path_scene(walk: Walk, last: Shape, wanted: Wanted | None = None) -> Scene:
 
 
 def _missed(walked: Walked) -> Iterator[str]:
-    """Rows that were not reached."""
+    """Rows that have no shape, or whose tip was not reached."""
+    for row in walked.failed[:MOST_NAMED]:
+        yield f"no shape: {row.name}: {row.message}"
+    if len(walked.failed) > MOST_NAMED:
+        yield f"no shape: {len(walked.failed) - MOST_NAMED} more rows"
+    if walked.untried:
+        after = "the row" if walked.untried == 1 else f"the {walked.untried} rows"
+        yield f"not tried: {after} after it, since slip depends on every row before"
     if walked.wanted is None:
         return
     errors = walked.wanted.errors(walked.walk)
@@ -331,6 +368,11 @@ def path_record(walked: Walked) -> dict[str, Any]:
     """Every row as JSON, SI, and the last shape."""
     walk, gap = walked.walk, widest_gap(walked.walk)
     found: dict[str, Any] = {"robot": walk.robot.name, "rows": len(walk), "substeps": walked.substeps}
+    found["row"] = walk.row_numbers.tolist()
+    found["failed"] = [
+        {"row": row.number, "status": row.status.name.lower(), "message": row.message} for row in walked.failed
+    ]
+    found["untried"] = walked.untried
     found |= plain_fields(walk, ("tensions", "tip", "angles", "lengths", "friction_work", "iterations"))
     found["friction_work_before"] = walked.before
     found["hysteresis"] = None if gap is None else {"distance": gap.distance, "rows": list(gap.rows)}
@@ -347,15 +389,22 @@ def _columns(walked: Walked) -> Iterator[str]:
     if walked.wanted is not None:
         yield from (*(f"wanted_{name}" for name in TIP.names), "error_mm", "reached")
     yield from column_names(angle_columns(joints), length_columns(cables))
-    yield "friction_work_mJ"
+    yield from ("friction_work_mJ", "status")
 
 
 def _rows_of(walked: Walked) -> Iterator[list[Any]]:
     walk, wanted = walked.walk, walked.wanted
     angles, errors = np.degrees(walk.angles), None if wanted is None else wanted.errors(walk)
+    found: list[list[Any]] = []
     for i in range(len(walk)):
-        row = [i + 1, *walk.tensions[i].tolist(), *(MM * walk.tip[i]).tolist()]
+        row = [int(walk.row_numbers[i]), *walk.tensions[i].tolist(), *(MM * walk.tip[i]).tolist()]
         if wanted is not None and errors is not None:
             row += [*(MM * wanted.tips[i]).tolist(), MM * float(errors[i]), wanted.reached[i]]
-        row += [*angles[i].tolist(), *(MM * walk.lengths[i]).tolist(), MJ * float(walk.friction_work[i])]
-        yield row
+        row += [*angles[i].tolist(), *(MM * walk.lengths[i]).tolist(), MJ * float(walk.friction_work[i]), "solved"]
+        found.append(row)
+    blank = len(list(_columns(walked))) - walk.tensions.shape[1] - 2
+    found += [
+        [failed.number, *failed.tensions.tolist(), *[""] * blank, failed.status.name.lower()]
+        for failed in walked.failed
+    ]
+    yield from sorted(found, key=lambda row: int(row[0]))

@@ -74,8 +74,8 @@ def shape_from_tensions(
 
 
 LENGTHS_OR_SPRINGS = (
-    "give cable lengths instead (shape_from_lengths with lengths or shortenings), or the joint a spring (`stiffness` "
-    "in the robot file) or `stops: rigid`"
+    "give lengths of enough cables instead (shape_from_lengths with lengths or shortenings), or the joint a spring "
+    "(`stiffness` in the robot file) or `stops: rigid`"
 )
 
 

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from vertebra.errors import InputError, NoEquilibrium, VertebraError
 from vertebra.mechanics.kernels.describe import find_shapes
@@ -29,7 +29,7 @@ from vertebra.robot.arguments import as_robot, flag, gravity_vector, positive_co
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import Floats, twist_table
-from vertebra.statics.forward import cable_rates, rest_lengths, tension_rows
+from vertebra.statics.forward import cable_rates, hint_for, rest_lengths, tension_rows
 from vertebra.statics.shape import Shape, Status, build_shape
 
 MOST_STEPS = 1_000_000
@@ -107,6 +107,13 @@ class Walk:
     """(N,) done against cable friction since the path began, J."""
     iterations: Floats
     """(N,) Newton steps."""
+    numbers: NDArray[np.int64] | None = None
+    """(N,) of the rows, counted from 1, where some that were asked for have no shape; None for 1, 2, 3, ..."""
+
+    @property
+    def row_numbers(self) -> NDArray[np.int64]:
+        """(N,) counted from 1."""
+        return np.arange(1, len(self) + 1) if self.numbers is None else self.numbers
 
     def __len__(self) -> int:
         return len(self.tensions)
@@ -271,7 +278,8 @@ class ShapePath:
         for command in self._commands(target[None], by_length, positive_count("substeps", substeps, MOST_STEPS)):
             state, shape = self._solve(state, command, by_length, stiffness_EA)
             if shape.status != Status.SOLVED:
-                return shape.require_solved() if check else shape
+                hint = "" if by_length else hint_for(self._problem, command)
+                return shape.require_solved(hint) if check else shape
         self._adopt(state)
         return shape
 

@@ -37,6 +37,8 @@ from vertebra.robot.tables import BACKBONE, ROLLING, Floats, twist_table
 
 RIGID = 1e-12
 """A principal compliance below this fraction of the largest is zero: the tip cannot move that way to first order."""
+NO_GIVE = 1e-200
+"""m/N; less is left where every joint that could move the tip rests on a stop."""
 
 
 class Status(IntEnum):
@@ -79,7 +81,7 @@ class TipStiffness:
             raise InputError("direction", "must not be all zero")
         unit /= np.linalg.norm(unit)
         give = float(unit @ self.compliance @ unit)
-        return 1.0 / give if give > RIGID * float(np.abs(self.compliance).max()) else np.inf
+        return 1.0 / give if give > RIGID * float(np.abs(self.compliance).max()) + NO_GIVE else np.inf
 
     def __repr__(self) -> str:
         values = ", ".join(f"{value:.4g}" for value in self.stiffness)
@@ -205,7 +207,7 @@ class Shape:
 
 def principal_stiffnesses(compliances: NDArray[np.floating]) -> Floats:
     """1 / c along the last axis, N/m; infinite where c is round-off."""
-    floor = RIGID * np.abs(compliances).max(axis=-1, keepdims=True)
+    floor = RIGID * np.abs(compliances).max(axis=-1, keepdims=True) + NO_GIVE
     moves = compliances > floor
     result: Floats = np.where(moves, 1.0 / np.where(moves, compliances, 1.0), np.inf)
     return result

@@ -1,0 +1,276 @@
+"""Joints that rest on rigid stops: what presses is what the stop returns, and nothing else changes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.oracles import statics
+
+import vertebra as vb
+from vertebra.robot.tables import BACKBONE
+from vertebra.statics import Shape
+from vertebra.statics.shape import Status
+
+KINDS = {
+    "rolling": {"radius": 0.02},
+    "flexure": {"length": 0.01, "stiffness": 0.03},
+    "pin": {"length": 0.01, "stiffness": 0.3},
+    "universal": {"lower": 0.005, "stiffness": 0.3},
+    "backbone": {"length": 0.01, "stiffness": 0.15},
+    "twisting backbone": {"length": 0.01, "stiffness": 0.15, "torsion": 0.2},
+}
+MIRROR = ("rolling", "flexure", "pin")
+
+
+def section(rng: np.random.Generator, kind: str, stops: str) -> dict:
+    joint = {"kind": kind.split()[-1], "limit": float(rng.uniform(0.03, 0.3)), "stops": stops, **KINDS[kind]}
+    made = {"joints": int(rng.integers(1, 5)), "joint": joint, "link": {"length": 0.02, "mass": rng.uniform(0.01, 0.1)}}
+    if kind in MIRROR:
+        made["azimuth"] = [float(rng.uniform(0, 3)), float(rng.uniform(0, 3))]
+    made["cables"] = {"radius": 0.008, "azimuth": ["0 deg", "90 deg", "180 deg", "270 deg"]}
+    return made
+
+
+def random_robot(rng: np.random.Generator, kinds=tuple(KINDS), stops: str = "rigid") -> vb.Robot:
+    parts = [section(rng, str(rng.choice(kinds)), stops) for _ in range(rng.integers(1, 4))]
+    gravity = (6 * rng.normal(size=3)).tolist()
+    return vb.load({"vertebra": 1, "name": "stopped", "gravity": gravity, "base": {"length": 0.01}, "sections": parts})
+
+
+def random_question(rng: np.random.Generator, robot: vb.Robot, moments: bool = True) -> dict:
+    moment = 0.02 * rng.normal(size=3) * (moments and rng.random() < 0.5)
+    return {"tensions": rng.uniform(0, 30, len(robot.cables)), "loads": [vb.Load(rng.normal(size=3), moment)]}
+
+
+def potential(robot: vb.Robot, q: np.ndarray, tensions: np.ndarray, loads: list[vb.Load]) -> float:
+    """From lengths, places and springs alone."""
+    pose = vb.Pose(robot, q)
+    masses = pose.masses
+    springs = np.repeat(robot.joints["stiffness"], robot.joints["freedoms"])
+    third = robot.joints["first"][robot.joints["freedoms"] == 3] + 2
+    springs[third] = robot.joints["torsion"][robot.joints["freedoms"] == 3]
+    hung = sum(np.dot(load.force, pose.tip) for load in loads)
+    return float(
+        pose.cable_lengths @ tensions + 0.5 * springs @ q**2 - masses.links @ masses.links_at @ robot.gravity - hung
+    )
+
+
+def slopes(robot: vb.Robot, q: np.ndarray, tensions: np.ndarray, loads: list[vb.Load]) -> np.ndarray:
+    steps = 1e-5 * np.eye(len(q))
+    ahead = [
+        potential(robot, q + step, tensions, loads) - potential(robot, q - step, tensions, loads) for step in steps
+    ]
+    return np.array(ahead) / 2e-5
+
+
+def check_complementarity(shape: Shape) -> None:
+    """Within the limits; where a stop pushes, it pushes back and the joint is at its limit."""
+    for joint in shape.robot.joints:
+        own = slice(joint["first"], joint["first"] + min(joint["freedoms"], 2))
+        q, torque, limit = shape.angles[own], shape.stop_torques[own], joint["limit"]
+        if joint["kind"] == BACKBONE:
+            q, torque = np.array([np.hypot(*q)]), np.array([torque @ q / max(np.hypot(*q), 1e-300)])
+            np.testing.assert_allclose(np.linalg.norm(shape.stop_torques[own]), abs(torque[0]), atol=1e-14)
+        assert (np.abs(q) <= limit * (1 + 1e-12)).all()
+        assert (torque * q <= 0.0).all()
+        assert (np.abs(torque * (limit - np.abs(q))) <= 1e-10 * shape.moment_scale).all()
+    assert shape.residual <= 1e-10 * shape.moment_scale
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "mixed"])
+def test_a_joint_rests_on_its_limit_with_the_torque_that_presses(kind: str) -> None:
+    rng = np.random.default_rng(3)
+    rested = 0
+    for _ in range(12):
+        robot = random_robot(rng, tuple(KINDS) if kind == "mixed" else (kind,))
+        asked = random_question(rng, robot, moments=False)
+        shape = vb.shape_from_tensions(robot, **asked)
+        check_complementarity(shape)
+        rested += len(shape.at_stops) > 0
+        by_energy = slopes(robot, shape.angles, asked["tensions"], asked["loads"])
+        np.testing.assert_allclose(shape.stop_torques, by_energy, rtol=0, atol=2e-8 * shape.moment_scale)
+    assert rested >= 6
+
+
+def test_torques_of_stops_by_the_complex_step() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        robot = random_robot(rng, MIRROR)
+        asked = random_question(rng, robot)
+        shape = vb.shape_from_tensions(robot, **asked, check=False)
+        if shape.status == Status.SOLVED:
+            tau = statics.residual(robot, shape.angles, asked["tensions"], robot.gravity, asked["loads"])
+            np.testing.assert_allclose(shape.stop_torques, tau, rtol=0, atol=1e-10 * shape.moment_scale)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_allowed_pose_nearby_has_less_energy(kind: str) -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(4):
+        robot = random_robot(rng, (kind,))
+        asked = random_question(rng, robot, moments=False)
+        shape = vb.shape_from_tensions(robot, **asked)
+        energy = potential(robot, shape.angles, **asked)
+        for _ in range(30):
+            q = shape.angles + rng.normal(size=robot.freedoms) * 10 ** rng.uniform(-4, -1.5)
+            for joint in robot.joints:
+                own = slice(joint["first"], joint["first"] + min(joint["freedoms"], 2))
+                if joint["kind"] == BACKBONE:
+                    q[own] *= min(1.0, joint["limit"] / np.hypot(*q[own]))
+                else:
+                    q[own] = np.clip(q[own], -joint["limit"], joint["limit"])
+            assert potential(robot, q, **asked) >= energy - 1e-12 * abs(energy)
+
+
+def test_stops_out_of_reach_change_nothing() -> None:
+    rng = np.random.default_rng(6)
+    robot = random_robot(rng)
+    mapping = robot.to_mapping()
+    for part in mapping["sections"]:
+        part["joint"]["limit"] = 1.5
+    rigid = vb.load(mapping)
+    for part in mapping["sections"]:
+        del part["joint"]["stops"]
+    free = vb.load(mapping)
+    tensions = rng.uniform(0.5, 1.5, len(robot.cables))
+    with_stops, without = (vb.shape_from_tensions(each, tensions) for each in (rigid, free))
+    assert with_stops.at_stops == ()
+    np.testing.assert_array_equal(with_stops.angles, without.angles)
+    np.testing.assert_array_equal(with_stops.compliance, without.compliance)
+
+
+def test_without_stops_the_same_question_is_refused() -> None:
+    rng = np.random.default_rng(7)
+    robot = random_robot(rng, MIRROR)
+    asked = random_question(rng, robot)
+    assert vb.shape_from_tensions(robot, **asked).at_stops
+    mapping = robot.to_mapping()
+    for part in mapping["sections"]:
+        part["joint"]["stops"] = "none"
+    with pytest.raises(vb.VertebraError):
+        vb.shape_from_tensions(vb.load(mapping), **asked)
+
+
+@pytest.mark.parametrize("kind", ["rolling", "universal", "backbone"])
+def test_a_joint_at_rest_on_its_stop_does_not_give(kind: str) -> None:
+    """The compliance is that of the robot with its stops, by a small force that leaves them pressed."""
+    rng = np.random.default_rng(8)
+    robot = random_robot(rng, (kind,))
+    asked = random_question(rng, robot, moments=False)
+    shape = vb.shape_from_tensions(robot, **asked)
+    assert shape.at_stops
+    force = 1e-4 * np.eye(3)
+    moved = [
+        vb.shape_from_tensions(robot, asked["tensions"], loads=[*asked["loads"], vb.Load(push)], start=shape.angles).tip
+        - vb.shape_from_tensions(
+            robot, asked["tensions"], loads=[*asked["loads"], vb.Load(-push)], start=shape.angles
+        ).tip
+        for push in force
+    ]
+    give = shape.compliance[:3, :3]
+    np.testing.assert_allclose(give, np.array(moved).T / 2e-4, rtol=0, atol=1e-6 * np.abs(give).max() + 1e-200)
+
+
+def test_a_robot_with_every_joint_on_its_stop_is_rigid() -> None:
+    shape = vb.shape_from_tensions(hinged("pin", stops="rigid"), [10.0, 7.0, 1.0, 2.0])
+    assert shape.at_stops == (1, 2, 3, 4)
+    assert np.isinf(shape.stiffness().stiffness).all()
+    assert shape.stiffness().along((1, 0, 0)) == np.inf
+
+
+def test_lengths_friction_and_batches_know_stops() -> None:
+    rng = np.random.default_rng(9)
+    solved = 0
+    for _ in range(10):
+        robot = random_robot(rng)
+        tensions = rng.uniform(0, 30, (3, len(robot.cables)))
+        batch = vb.shapes_from_tensions(robot, tensions)
+        for row, pull in enumerate(tensions):
+            alone = vb.shape_from_tensions(robot, pull, check=False)
+            np.testing.assert_array_equal(batch.angles[row], alone.angles)
+            np.testing.assert_array_equal(batch.shape(row).stop_torques, alone.stop_torques)
+        rough = vb.shape_from_tensions(robot, tensions[0], friction=0.1, check=False)
+        if rough.status == Status.SOLVED:
+            check_complementarity(rough)
+            solved += 1
+        by_length = vb.shape_from_lengths(robot, shortenings=rng.uniform(-0.005, 0.02, len(robot.cables)), check=False)
+        if by_length.status == Status.SOLVED:
+            check_complementarity(by_length)
+            solved += 1
+    assert solved >= 17
+
+
+def test_tensions_for_a_shape_on_its_stops_hold_it() -> None:
+    rng = np.random.default_rng(10)
+    held = 0
+    for _ in range(20):
+        robot = random_robot(rng)
+        asked = random_question(rng, robot, moments=False)
+        shape = vb.shape_from_tensions(robot, **asked)
+        found = vb.tensions_for_shape(robot, shape.angles, loads=asked["loads"], check=False)
+        assert np.linalg.norm(found.tensions) <= np.linalg.norm(asked["tensions"]) * (1 + 1e-9)
+        held += found.feasible
+        if found.feasible:
+            check_complementarity(found.shape) if found.stable else None
+    assert held >= 19
+
+
+def test_margin_of_tensions_leaves_joints_on_their_stops() -> None:
+    """A long column that would buckle: one joint on its stop stiffens it."""
+    rng = np.random.default_rng(11)
+    robot = random_robot(rng, ("flexure", "backbone"))
+    shape = vb.shape_from_tensions(robot, **random_question(rng, robot, moments=False))
+    low, high = shape.tension_margin()
+    assert low < 1.0 < high
+
+
+# Joints that tensions push over -------------------------------------------------------------------------------------
+
+
+def hinged(kind: str, stiffness: float = 0.0, stops: str = "none", gravity="ground", joints: int = 4) -> vb.Robot:
+    size = {"pin": {"length": 0.01}, "universal": {"lower": 0.005}}[kind]
+    part = {
+        "joints": joints,
+        "joint": {"kind": kind, "stiffness": stiffness, "stops": stops, "limit": "30 deg", **size},
+        "link": {"length": 0.01 if kind == "universal" else 0.02, "mass": "10 g"},
+        "cables": {"radius": 0.008, "azimuth": ["0 deg", "90 deg", "180 deg", "270 deg"]},
+    }
+    if kind == "pin":
+        part["azimuth"] = ["0 deg", "90 deg"]
+    return vb.load({"vertebra": 1, "name": "hinged", "gravity": gravity, "sections": [part]})
+
+
+@pytest.mark.parametrize("kind", ["pin", "universal"])
+def test_joints_that_equal_tensions_push_over_are_refused_without_a_search(kind: str, monkeypatch) -> None:
+    def search(*arguments):
+        raise AssertionError("searched")
+
+    monkeypatch.setattr("vertebra.statics.forward.find_shape", search)
+    with pytest.raises(
+        vb.Unstable, match=f"shorter whichever way a {kind} joint bends.*shortenings.*spring.*stops: rigid"
+    ):
+        vb.shape_from_tensions(hinged(kind), [10.0] * 4)
+
+
+@pytest.mark.parametrize("kind", ["pin", "universal"])
+def test_lengths_springs_stops_and_weights_hold_them(kind: str) -> None:
+    assert vb.shape_from_lengths(hinged(kind, joints=1), shortenings=[1e-5] * 4).stable
+    assert vb.shape_from_tensions(hinged(kind, stiffness=0.5), [10.0] * 4).stable
+    assert vb.shape_from_tensions(hinged(kind, stops="rigid"), [10.0, 9.0, 8.0, 9.0]).at_stops
+    assert vb.shape_from_tensions(hinged(kind, gravity="ceiling"), [0.02] * 4).stable
+
+
+@pytest.mark.parametrize("kind", ["pin", "universal"])
+def test_nothing_that_a_search_could_hold_is_refused(kind: str) -> None:
+    rng = np.random.default_rng(12)
+    for _ in range(40):
+        robot = hinged(kind, stiffness=10 ** rng.uniform(-4, 0), gravity=(9 * rng.normal(size=3)).tolist())
+        tensions = 10 ** rng.uniform(-2, 1.5) * rng.uniform(0.8, 1.2, 4)
+        if vb.shape_from_tensions(robot, tensions, check=False).status == Status.SOLVED:
+            vb.shape_from_tensions(robot, tensions)
+
+
+def test_a_search_that_fails_says_that_tensions_push_the_joint_over() -> None:
+    robot = hinged("pin", stiffness=0.001)
+    with pytest.raises(vb.VertebraError, match="whichever way a pin joint bends"):
+        vb.shape_from_tensions(robot, [0.5, 0.5, 0.5, 0.5])
