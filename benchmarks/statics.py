@@ -146,7 +146,7 @@ def plain_moments(case: Case) -> Callable[[Floats], Floats]:
 
 def compiled_moments(case: Case) -> Callable[[Floats], Floats]:
     work = case.problem.workspace()
-    given = (*case.problem.system, case.tensions, NO_CABLES, NO_CABLES, work.friction)
+    given = (*case.problem.system, case.tensions, NO_CABLES, NO_CABLES, work.friction, False)
 
     def residual(q: Floats) -> Floats:
         inspect_pose(*given, q, *work.scratch[1:])

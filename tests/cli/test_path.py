@@ -92,13 +92,13 @@ def test_csv_can_be_walked_again(vertebra, rows: Path, tmp_path: Path, expected:
     vertebra("shape", ROBOT, "--path", str(rows), "--out", str(path))
     table = list(csv.DictReader(path.read_text().splitlines()))
     names = ["row", *(f"t{k}_N" for k in range(1, 5)), "x_mm", "y_mm", "z_mm", *(f"q{j}_deg" for j in range(1, 13))]
-    assert list(table[0]) == [*names, *(f"length{k}_mm" for k in range(1, 5)), "friction_work_mJ"]
+    assert list(table[0]) == [*names, *(f"length{k}_mm" for k in range(1, 5)), "friction_work_mJ", "status"]
     column = {name: np.array([float(row[name]) for row in table]) for name in table[0]}
     np.testing.assert_array_equal(column["t1_N"], LOOP)
     np.testing.assert_allclose(column["x_mm"], expected.tip[:, 0] * 1e3, rtol=1e-9)
     np.testing.assert_allclose(column["q3_deg"], np.degrees(expected.angles[:, 2]), rtol=1e-9)
     np.testing.assert_allclose(column["length4_mm"], expected.lengths[:, 3] * 1e3, rtol=1e-9)
-    np.testing.assert_allclose(column["friction_work_mJ"], expected.friction_work * 1e3, rtol=1e-9)
+    np.testing.assert_allclose(column["friction_work_mJ", "status"], expected.friction_work * 1e3, rtol=1e-9)
     again = vertebra("shape", ROBOT, "--path", str(path), "--json")
     np.testing.assert_allclose(again.json["tip"], expected.tip, rtol=1e-9, atol=1e-12)
     assert "note: columns not used: row, x_mm" in again.err
@@ -148,20 +148,54 @@ def test_another_law_than_that_of_the_state_is_noted(vertebra, tmp_path: Path) -
     assert "another friction law" in vertebra(*go_on, "--friction", "0.1").err
 
 
-def test_a_row_without_a_shape_is_named(vertebra, tmp_path: Path) -> None:
-    """Nothing is written: half a path would look like a whole one."""
+def test_a_row_without_a_shape_is_named_and_the_next_one_goes_on(vertebra, tmp_path: Path) -> None:
     rows = np.array([[4.0, 4, 4, 4], [1, 1, 1, 3], [0, 0, 0, 0.9], [4, 4, 4, 4]])
     path = write_rows(tmp_path / "rows.csv", "# a comment\nt1,t2,t3,t4", rows)
     out, state = tmp_path / "a.csv", tmp_path / "s.json"
     files = ("--path", str(path), "--out", str(out), "--save-state", str(state))
     ran = vertebra("shape", "hu2023-prototype", *files, "--json")
     assert ran.code == 2
-    assert f"{path}, row 3 (line 5): joint " in ran.err
+    assert f"no shape: {path}, row 3 (line 5): joint " in ran.err
+    record = ran.json
+    assert (record["error"], record["row"], record["untried"]) == ("Unmet", [1, 2, 4], 0)
+    (failed,) = record["failed"]
+    assert (failed["row"], failed["status"]) == (3, "out_of_range")
+    np.testing.assert_allclose(record["angles"][2], 0.0, atol=1e-12)
+    lines = list(csv.DictReader(out.read_text().splitlines()))
+    assert [line["status"] for line in lines] == ["solved", "solved", "out_of_range", "solved"]
+    assert [line["row"] for line in lines] == ["1", "2", "3", "4"]
+    assert lines[2]["t4_N"] == "0.9"
+    assert {lines[2][name] for name in lines[2] if name.endswith(("_mm", "_deg", "_mJ"))} == {""}
+    assert state.exists()
+
+
+def test_a_path_with_slip_ends_at_a_row_without_a_shape_and_keeps_the_rest(vertebra, tmp_path: Path) -> None:
+    rows = np.array([[4.0, 4, 4, 4], [1, 1, 1, 3], [0, 0, 0, 0.9], [4, 4, 4, 4], [4, 4, 4, 4]])
+    path = write_rows(tmp_path / "rows.csv", "t1,t2,t3,t4", rows)
+    out, page = tmp_path / "a.csv", tmp_path / "a.html"
+    options = ("shape", "hu2023-prototype", "--path", str(path), "--friction", "0.1")
+    ran = vertebra(*options, "--out", str(out), "--json")
+    assert ran.code == 2
+    assert "not tried: the 2 rows after it" in ran.err
+    assert (ran.json["row"], ran.json["untried"]) == ([1, 2], 2)
+    assert [line["status"] for line in csv.DictReader(out.read_text().splitlines())] == [
+        "solved",
+        "solved",
+        "out_of_range",
+    ]
+    assert vertebra(*options, "--out", str(page)).code == 2
+    assert "Rows without a shape" in page.read_text()
+
+
+def test_a_path_without_any_shape_names_its_first_row(vertebra, tmp_path: Path) -> None:
+    """Nothing is written."""
+    path = write_rows(tmp_path / "rows.csv", "t1,t2,t3,t4", np.array([[0, 0, 0, 0.9], [0, 0, 0, 0.8]]))
+    out = tmp_path / "a.csv"
+    ran = vertebra("shape", "hu2023-prototype", "--path", str(path), "--out", str(out), "--json")
     error = ran.json
-    assert (error["error"], error["row"], error["cause"]) == ("RowError", 3, "OutOfRange")
+    assert (ran.code, error["error"], error["row"], error["cause"]) == (2, "RowError", 1, "OutOfRange")
     assert error["joint"] >= 1
     assert not out.exists()
-    assert not state.exists()
 
 
 WRONG_FILES = {

@@ -73,7 +73,7 @@ def inspected(problem, q, tensions):
     work = problem.workspace()
     for array in work.scratch[:6]:
         array[...] = np.nan
-    inspect_pose(*problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
+    inspect_pose(*problem.system, tensions, NO_CABLES, NO_CABLES, work.friction, False, q, *work.scratch[1:])
     return work.state[:, STATE_TAU].copy(), work.report.copy()
 
 

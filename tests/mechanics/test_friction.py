@@ -104,7 +104,7 @@ class Question:
     def inspected(self, q: np.ndarray) -> Workspace:
         work = self.problem.workspace(len(self.rest) > 0, self.history)
         pull = np.zeros(len(self.rest)) if len(self.rest) else np.array(self.asked.tensions)
-        inspect_pose(*self.problem.system, pull, self.rest, self.rate, work.friction, q, *work.scratch[1:])
+        inspect_pose(*self.problem.system, pull, self.rest, self.rate, work.friction, False, q, *work.scratch[1:])
         return work
 
     def torques(self, q: np.ndarray) -> np.ndarray:
@@ -255,7 +255,7 @@ def test_friction_at_the_base_disc_counts():
     for slip in (-1.0, 1.0):
         history[HISTORY_SLIP], history[HISTORY_DRAWN] = slip, oracle.way(robot, q)
         work = problem.workspace(history=history)
-        inspect_pose(*problem.system, np.ones(c), NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
+        inspect_pose(*problem.system, np.ones(c), NO_CABLES, NO_CABLES, work.friction, False, q, *work.scratch[1:])
         expected = ((1.0 + slip * u) / (1.0 - slip * u)) ** np.arange(n) / (1.0 - slip * u)
         np.testing.assert_allclose(work.friction.grip[GRIP_RATIO], np.tile(expected, (c, 1)), rtol=1e-12)
 
@@ -284,7 +284,7 @@ def test_grip_is_even_and_ends_where_a_cable_is_locked():
         q[0] = bend
         history[HISTORY_SLIP], history[HISTORY_DRAWN] = 1.0, oracle.way(robot, q) - 1e-3
         work = problem.workspace(history=history)
-        inspect_pose(*problem.system, np.ones(4), NO_CABLES, NO_CABLES, work.friction, q, *work.scratch[1:])
+        inspect_pose(*problem.system, np.ones(4), NO_CABLES, NO_CABLES, work.friction, False, q, *work.scratch[1:])
         return float(work.friction.grip[GRIP_RATIO, 0, 0]), int(work.report[REPORT_LOCKED])
 
     for bend in (0.0, 0.01, 0.2, 0.6):
@@ -314,7 +314,7 @@ def test_kernels_for_friction_agree_with_the_others_without_friction(name):
         by_length = len(lengths) > 0
         works = [problem.workspace(by_length) for problem in (plain, rough)]
         for problem, work in zip((plain, rough), works, strict=True):
-            inspect_pose(*problem.system, pull.copy(), lengths, rate, work.friction, q, *work.scratch[1:])
+            inspect_pose(*problem.system, pull.copy(), lengths, rate, work.friction, False, q, *work.scratch[1:])
         first, second = works
         np.testing.assert_allclose(
             second.state[:, STATE_TAU], first.state[:, STATE_TAU], rtol=0, atol=1e-11 * first.report[REPORT_SCALE]

@@ -104,7 +104,8 @@ def test_every_cable_is_either_slack_or_taut(seed: int) -> None:
 def elastic_stiffness(problem: Problem, cables: statics.Elastic, q: np.ndarray):
     """Torques (n,), dense stiffness (n, n), energy and torque scale at any pose with cables of given length."""
     work, pull = problem.workspace(by_length=True), np.empty(len(cables.rest))
-    inspect_pose(*problem.system, pull, cables.rest, cables.EA / cables.rest, work.friction, q, *work.scratch[1:])
+    rate = cables.EA / cables.rest
+    inspect_pose(*problem.system, pull, cables.rest, rate, work.friction, False, q, *work.scratch[1:])
     return (
         work.state[:, STATE_TAU].copy(),
         problem.dense_stiffness(work, by_length=True),

@@ -63,41 +63,49 @@ def shape_from_tensions(
     problem = Problem.of(robot, gravity, loads, friction, closure)
     pull = problem.tensions(tensions)
     use_start, q = problem.start(start)
-    if check:
-        require_support(problem, pull)
     work = problem.workspace()
     status = find_shape(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, use_start, q, *work.scratch)
     shape = build_shape(problem, status, pull, q, work, by_length=False)
-    if check and shape.status != Status.SOLVED:
-        shape.require_solved(hint_for(problem, pull))
-    return shape
+    return require_solved(problem, shape) if check else shape
 
 
+GRID = 4
+"""Poses of a joint to either side at which is looked whether it could rest there."""
 LENGTHS_OR_SPRINGS = (
     "give lengths of enough cables instead (shape_from_lengths with lengths or shortenings), or the joint a spring "
     "(`stiffness` in the robot file) or `stops: rigid`"
 )
 
 
-def require_support(problem: Problem, tensions: Floats) -> None:
-    """Refuse tensions that no pose of a pin or universal joint could bear, without searching for one.
+def require_solved(problem: Problem, shape: Shape) -> Shape:
+    """A shape of given tensions, or the typed error that says what is wrong with it.
 
-    Such a joint shortens its cables whichever way it bends: their part of the stiffness, the sum of T d2l/dq2, is
-    negative (theory 3.6). Where that is more than springs, weights and loads could make up for in any pose, nothing
-    holds it. Friction could, and so could rigid stops.
+    A pin or universal joint shortens its cables whichever way it bends: their part of the stiffness, the sum of
+    T d2l/dq2, is negative (theory 3.6). Where that is more than springs, weights and loads could make up for in any
+    pose in which they could balance the torque, that is what the error says, wherever the search has ended. Friction
+    could hold it, and so could rigid stops.
     """
+    if shape.status == Status.SOLVED:
+        return shape
+    tensions = shape.tensions_at_base
     robot, joints = problem.robot, problem.robot.joints
-    rows = np.empty(0, np.int64) if problem.has_friction else joints_pushed_over(robot, tensions)
+    rows = joints_pushed_over(robot, tensions)
     if not rows.size:
-        return
-    springs, stiffness = joints["stiffness"][rows] + _most_help(problem)[rows], np.full(len(rows), -np.inf)
-    for pose in product((-1.0, 0.0, 1.0), repeat=2):
-        stiffness = np.maximum(stiffness, _least_stiffness(robot, rows, tensions, pose))
-    worst = int(np.argmin(stiffness + springs))
-    if stiffness[worst] + springs[worst] < 0.0:
-        reason = f"{pushed_over(robot, rows[worst])}: {stiffness[worst]:.3g} N*m/rad at best, and springs, weights and "
-        reason += f"loads add {springs[worst]:.3g} at most; {LENGTHS_OR_SPRINGS}"
-        raise Unstable(int(rows[worst]) + 1, reason)
+        return shape.require_solved()
+    springs, weights, spacing = joints["stiffness"][rows], _most_help(problem)[rows], 1.0 / GRID
+    bearable = np.zeros(len(rows), np.bool_)
+    several = bool((joints["kind"][rows] == UNIVERSAL).any())
+    for pose in product(np.linspace(-1.0, 1.0, 2 * GRID + 1), repeat=2 if several else 1):
+        torque, stiffness, most = _cables_alone(robot, rows, tensions, pose)
+        limit = joints["limit"][rows]
+        carried = weights + springs * limit * np.linalg.norm(pose) + most * limit * spacing
+        bearable |= (torque <= carried) & (stiffness + springs + weights >= 0.0)
+    if not bearable.all() and not problem.has_friction:
+        worst = int(np.argmin(bearable))
+        reason = f"{pushed_over(robot, rows[worst])}, and its spring, weights and loads could make up for "
+        reason += f"{springs[worst] + weights[worst]:.3g} N*m/rad at most; {LENGTHS_OR_SPRINGS}"
+        raise Unstable(int(rows[worst]) + 1, reason, shape)
+    return shape.require_solved(f"{pushed_over(robot, rows[0])}: {LENGTHS_OR_SPRINGS}")
 
 
 def joints_pushed_over(robot: Robot, tensions: Floats) -> NDArray[np.int64]:
@@ -107,7 +115,7 @@ def joints_pushed_over(robot: Robot, tensions: Floats) -> NDArray[np.int64]:
     rows = np.flatnonzero(((joints["kind"] == PIN) | (joints["kind"] == UNIVERSAL)) & (joints["stops"] == 0))
     if not rows.size or not tensions.any():
         return rows[:0]
-    falls: NDArray[np.bool_] = _least_stiffness(robot, rows, tensions, (0.0, 0.0)) + joints["stiffness"][rows] < 0.0
+    falls: NDArray[np.bool_] = _cables_alone(robot, rows, tensions, (0.0, 0.0))[1] + joints["stiffness"][rows] < 0.0
     return rows[falls]
 
 
@@ -117,24 +125,19 @@ def pushed_over(robot: Robot, row: int) -> str:
     return f"cables get shorter whichever way a {kind} joint bends, so tension pushes it over"
 
 
-def hint_for(problem: Problem, tensions: Floats) -> str:
-    """What to say to tensions that gave no shape, where a joint is of a kind that tensions push over."""
-    rows = joints_pushed_over(problem.robot, tensions)
-    return f"{pushed_over(problem.robot, rows[0])}: {LENGTHS_OR_SPRINGS}" if rows.size else ""
-
-
-def _least_stiffness(robot: Robot, rows: Any, tensions: Floats, bends: tuple[float, ...]) -> Floats:
-    """(rows,) the least stiffness that cables alone give to joints in any direction, N*m/rad, each joint bent by these
-    fractions of its limit."""
-    q = np.zeros(robot.freedoms)
-    for place, bend in enumerate(bends):
-        several = robot.joints["freedoms"][rows] > place
-        q[robot.joints["first"][rows][several] + place] = bend * robot.joints["limit"][rows][several]
+def _cables_alone(robot: Robot, rows: Any, tensions: Floats, bends: tuple[float, ...]) -> tuple[Floats, Floats, Floats]:
+    """What cables alone do to joints bent by these fractions of their limits, each (rows,): torque in N*m, least and
+    largest stiffness in any direction in N*m/rad."""
+    joints = robot.joints[rows]
+    q, first, last = np.zeros(robot.freedoms), joints["first"], joints["first"] + joints["freedoms"] - 1
+    for rows_of, bend in zip((first, last), bends, strict=False):
+        q[rows_of] = bend * joints["limit"]
     segments = measure(robot, q)
-    first, last = robot.joints["first"][rows], robot.joints["first"][rows] + robot.joints["freedoms"][rows] - 1
-    own, cross = tensions @ segments.second, np.where(last > first, (tensions @ segments.cross)[rows], 0.0)
-    least: Floats = 0.5 * (own[first] + own[last]) - np.hypot(0.5 * (own[first] - own[last]), cross)
-    return least
+    torque, own = tensions @ segments.first, tensions @ segments.second
+    cross = np.where(last > first, (tensions @ segments.cross)[rows], 0.0)
+    middle, spread = 0.5 * (own[first] + own[last]), np.hypot(0.5 * (own[first] - own[last]), cross)
+    across = np.where(last > first, torque[last], 0.0)
+    return np.hypot(torque[first], across), middle - spread, np.abs(middle) + spread
 
 
 def _most_help(problem: Problem) -> Floats:
@@ -264,7 +267,7 @@ def shapes_from_tensions(
     shapes = _collect(problem, pull, angles, *results)
     if check and not shapes.solved.all():
         row = int(np.argmin(shapes.solved))
-        shapes.shape(row).require_solved(hint_for(problem, pull[row]))
+        require_solved(problem, shapes.shape(row))
     return shapes
 
 

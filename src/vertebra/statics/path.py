@@ -29,7 +29,7 @@ from vertebra.robot.arguments import as_robot, flag, gravity_vector, positive_co
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import Floats, twist_table
-from vertebra.statics.forward import cable_rates, hint_for, rest_lengths, tension_rows
+from vertebra.statics.forward import cable_rates, require_solved, rest_lengths, tension_rows
 from vertebra.statics.shape import Shape, Status, build_shape
 
 MOST_STEPS = 1_000_000
@@ -278,8 +278,9 @@ class ShapePath:
         for command in self._commands(target[None], by_length, positive_count("substeps", substeps, MOST_STEPS)):
             state, shape = self._solve(state, command, by_length, stiffness_EA)
             if shape.status != Status.SOLVED:
-                hint = "" if by_length else hint_for(self._problem, command)
-                return shape.require_solved(hint) if check else shape
+                if check:
+                    return shape.require_solved() if by_length else require_solved(self._problem, shape)
+                return shape
         self._adopt(state)
         return shape
 
