@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tools import command_page, house_map, papers_table, ratio_tables
+from tools import command_page, house_map, joint_questions, papers_table, ratio_tables
 from tools import robot_file_page as reference
 
 ROOT = Path(__file__).parents[1]
@@ -20,7 +20,12 @@ PAGES: dict[str, Callable[[], str]] = {
 """Files that are written as a whole."""
 
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
-    "README.md": {"reproduced": papers_table.in_readme, "ratios": ratio_tables.short_table},
+    "README.md": {
+        "joints": joint_questions.table,
+        "reproduced": papers_table.in_readme,
+        "ratios": ratio_tables.short_table,
+    },
+    "docs/index.md": {"joints": joint_questions.table},
     "docs/architecture.md": house_map.TABLES,
     "docs/papers.md": {"reproduced": papers_table.in_docs, "reasons": papers_table.reasons},
     "docs/speed.md": {"all ratios": ratio_tables.whole_table},
