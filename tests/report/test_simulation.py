@@ -10,8 +10,10 @@ import pytest
 from tests.report.looking import Reader, page_of
 from tests.report.runs import made_up_case
 from tests.report.test_follow import title_after_playing
+from tests.robots import continuum
 
 import vertebra as vb
+from vertebra.report.meshes import Rods
 from vertebra.report.panels import MOST_POINTS, spread, thin_curve
 from vertebra.report.plotly import MOST_FRAMES, Motion, light_link, motion_picture
 from vertebra.report.simulation import (
@@ -169,6 +171,18 @@ def test_a_long_robot_still_fits() -> None:
     assert "24 of 40 joints" in text
 
 
+def test_rods_move_with_the_animation() -> None:
+    robot = continuum(3)
+    q = np.linspace(0.0, 0.3, 4)[:, None] * np.ones(6)
+    figure, _ = motion_picture(robot, np.arange(4.0), q, np.zeros((4, 3)), robot.gravity)
+    for row in (0, 3):
+        rods = figure.frames[row].data[2]
+        points = np.column_stack([rods.x, rods.y, rods.z]).reshape(3, -1, 3)
+        wanted = Rods(robot, count=points.shape[1] - 1).centre_lines(vb.Pose(robot, q[row]).frames) * 1e3
+        np.testing.assert_allclose(points[:, :-1], wanted, atol=1e-4)
+        assert np.isnan(points[:, -1]).all(), "no line from one rod to the next"
+
+
 @pytest.mark.parametrize("name", ["hu2023-prototype", "yang2023-c", "dantuono2023"])
 def test_frames_of_the_animation_are_the_poses(name: str) -> None:
     robot = vb.load(name)
@@ -185,7 +199,8 @@ def test_frames_of_the_animation_are_the_poses(name: str) -> None:
             np.testing.assert_allclose(found, np.vstack(wanted) * 1e3, atol=1e-3)
         tip = drawn[-1]
         np.testing.assert_allclose([tip.x[0], tip.y[0], tip.z[0]], case.array("tip")[row] * 1e3, atol=1e-9)
-        ends = np.array([[line.x[-1], line.y[-1], line.z[-1]] for line in drawn[2:-1]])
+        first = 2 + Rods.serves(robot)
+        ends = np.array([[line.x[-1], line.y[-1], line.z[-1]] for line in drawn[first:-1]])
         assert len(ends) == len(robot.cables)
         for k, end in enumerate(ends):
             last = frames[robot.cables["last_link"][k]]

@@ -324,6 +324,11 @@ class Rods:
         angle = np.linspace(0.0, 2 * np.pi, ROD_SECTORS, endpoint=False)
         self._circle = np.stack([np.cos(angle), np.sin(angle)])
 
+    @property
+    def count(self) -> int:
+        """How many rods there are."""
+        return len(self._rows)
+
     @staticmethod
     def serves(robot: Robot) -> bool:
         """Whether all joints have rods."""
