@@ -139,9 +139,11 @@ class DynamicsCase:
         return self.worst(off) if off.any() else None
 
     def worst(self, values: Floats) -> Worst:
-        """The largest of (N, n) values."""
-        row, joint = (int(i) for i in np.unravel_index(values.argmax(), values.shape))
-        return Worst(float(values[row, joint]), float(self.time[row]), joint + 1)
+        """The largest of (N, n) values, one for each joint or each freedom."""
+        row, column = (int(i) for i in np.unravel_index(values.argmax(), values.shape))
+        by_freedom = values.shape[1] == self.robot.freedoms
+        joint = self.robot.joint_of(column) if by_freedom else column + 1
+        return Worst(float(values[row, column]), float(self.time[row]), joint)
 
     def with_contacts(self) -> NDArray[np.bool_]:
         """(n,) which joints have two contact points with friction."""
