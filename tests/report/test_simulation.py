@@ -10,7 +10,7 @@ import pytest
 from tests.report.looking import Reader, page_of
 from tests.report.runs import made_up_case
 from tests.report.test_follow import title_after_playing
-from tests.robots import continuum
+from tests.robots import bending_mix, continuum
 
 import vertebra as vb
 from vertebra.report.meshes import Rods
@@ -117,6 +117,19 @@ def test_tables_have_a_row_a_joint_and_a_cable(case: SimulationCase) -> None:
     assert [row[2:6] for row in cables.rows][1] == ("11", "11.5", "11", "11.5")
     lengths = case.array("lengths") * 1e3
     assert cables.rows[0][7] == f"{lengths[0, 0] - lengths[-1, 0]:.3f}"
+
+
+def test_every_freedom_has_a_row_a_line_and_its_joint() -> None:
+    robot = bending_mix()
+    case = made_up_case(robot)
+    q, names = np.degrees(case.array("q")), robot.freedom_names
+    rows = joint_table(case).rows
+    assert [row[0] for row in rows] == names
+    assert rows[0][5] == rows[1][5] == f"{100 * np.hypot(q[:, 0], q[:, 1]).max() / 90:.0f} %"
+    assert [row[0] for row in rows if row[5] == "-"] == ["7c", "8c"], "a twist has no limit"
+    angles = simulation_panels(case)[0]
+    assert [line.name for line in angles.series] == [f"joint {name}" for name in names]
+    assert "joint 9 at" in " ".join(Reader(page_of(simulation_report(case))).shown), "the last freedom is the fastest"
 
 
 def test_plots_show_the_run(case: SimulationCase) -> None:
