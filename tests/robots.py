@@ -12,6 +12,13 @@ ROLLING = {"kind": "rolling", "radius": "9 mm"}
 FLEXURE = {"kind": "flexure", "length": "7 mm", "stiffness": 0.3, "mass": "0.4 g"}
 PIN = {"kind": "pin", "length": "11 mm"}
 UNIVERSAL = {"kind": "universal", "order": "xy", "lower": "14 mm"}
+BACKBONE = {
+    "kind": "backbone",
+    "length": "12 mm",
+    "rod_diameter": "0.9 mm",
+    "youngs_modulus": "60 GPa",
+    "mass": "0.1 g",
+}
 BALL = {"kind": "ball", "radius": "6 mm", "ring_radius": "5 mm", "friction": 0.5}
 FLAT_LINK = {"length": "10 mm", "mass": "2 g"}
 BALL_LINK = {"length": "9 mm", "channel": "3 mm", "mass": "1 g"}
@@ -58,6 +65,27 @@ def ball_first():
         "ball-first",
         section(3, BALL, BALL_LINK, cables=cables("4 mm", "0 deg", "120 deg", "240 deg")),
         section(2, FLEXURE, azimuth=["33 deg", "-12 deg"], cables=cables("3 mm", "60 deg")),
+    )
+
+
+def continuum(joints=6, torsion=None, gravity="ground"):
+    """A rod through thin discs, pulled by three cables."""
+    joint = BACKBONE if torsion is None else BACKBONE | {"torsion": torsion}
+    disc = {"length": "2 mm", "mass": "1 g", "diameter": "14 mm"}
+    one = section(joints, joint, disc, cables=cables("5 mm", "0 deg", "120 deg", "240 deg"))
+    return vb.load(robot("continuum", one).to_mapping() | {"gravity": gravity})
+
+
+def bending_mix():
+    """Every joint that cables bend: rolling, backbone with and without torsion, universal with springs, flexure."""
+    spring = {"stiffness": 0.2, "damping": 1e-4}
+    return robot(
+        "bending-mix",
+        section(2, BACKBONE, cables=cables("5 mm", "10 deg", "130 deg", "250 deg")),
+        section(2, UNIVERSAL | spring, cables=cables("4 mm", "45 deg", "165 deg", "285 deg")),
+        section(2, ROLLING | spring, azimuth=["0 deg", "90 deg"]),
+        section(2, BACKBONE | {"torsion": 0.15}, cables=cables("4.5 mm", "80 deg", "200 deg", "320 deg")),
+        section(1, FLEXURE, azimuth=["20 deg"]),
     )
 
 

@@ -6,6 +6,7 @@ import platform
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import plotly
@@ -13,6 +14,7 @@ import plotly.graph_objects as go
 import pytest
 from tests.report.browser import visit
 from tests.report.looking import Reader
+from tests.robots import continuum
 
 import vertebra as vb
 from vertebra.report import html
@@ -27,9 +29,12 @@ from vertebra.report.document import (
     Report,
     Section,
     Sentences,
+    big_picture,
 )
 from vertebra.report.html import DARK, LIGHT, alt_text, report_page, section_html, versions
 from vertebra.report.panels import Panel, Series
+from vertebra.report.plotly import animation, motion_picture
+from vertebra.report.scene import robot_scene
 
 PANEL = Panel("A", "time [s]", "force [N]", (Series("cable 1", [0, 1], [1, 2], "#000000", "solid"),))
 TABLE = Facts("Joints & more", ("joint", "angle [deg]", ""), (("1", "2.5", "<ok>"), ("2", "-", "")))
@@ -202,4 +207,47 @@ def test_only_so_many_3d_views_are_alive(monkeypatch: pytest.MonkeyPatch, tmp_pa
             seen.show(name)
             assert seen.page.evaluate(lost, name) is False
             assert seen.page.evaluate(alive) <= 2
+        assert (seen.errors, seen.outside) == ([], [])
+
+
+UPRIGHT = """([name, up]) => {
+  const camera = document.getElementById(name)._fullLayout.scene._scene.camera;
+  const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+  const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+  const across = cross([0, 1, 2].map(i => camera.eye[i] - camera.center[i]), up);
+  return dot(camera.up, up) > 0 && Math.abs(dot(camera.up, across)) < 1e-6 * Math.hypot(...across);
+}"""
+"""Whether `up` points up in the picture, neither tilted to a side nor upside down."""
+
+
+@pytest.mark.parametrize(
+    ("gravity", "up"),
+    [("ground", (0, 0, 1)), ("ceiling", (0, 0, -1)), ("wall", (1, 0, 0)), ([0, 3, 9], (0, 0, -1))],
+    ids=["ground", "ceiling", "wall", "tilted"],
+)
+def test_what_hangs_is_seen_hanging_and_stays_so_while_dragged(
+    gravity: Any, up: tuple[int, ...], tmp_path: Path
+) -> None:
+    robot = continuum(4, gravity=gravity)
+    q = np.tile([0.2, 0.1], (3, 4))
+    scene = robot_scene(robot, vb.Pose(robot, q[0]).frames)
+    moving, _ = motion_picture(robot, np.arange(3.0), q, np.zeros((3, 3)), robot.gravity)
+    sections = [big_picture(scene), animation(moving, "motion", "")]
+    file = tmp_path / "page.html"
+    file.write_text(report_page(Report("views", dict, page=lambda: sections)), encoding="utf-8")
+    with visit(file, "light") as seen:
+        for name in ("picture", "motion"):
+            seen.show(name)
+            seen.page.wait_for_function(UPRIGHT, arg=[name, up])
+            box = seen.page.locator(f"#{name} canvas").first.bounding_box()
+            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+            eye = "name => [...document.getElementById(name)._fullLayout.scene._scene.camera.eye]"
+            before = seen.page.evaluate(eye, name)
+            seen.page.mouse.move(x, y)
+            seen.page.mouse.down()
+            for step in range(1, 9):
+                seen.page.mouse.move(x - 12 * step, y + 5 * step)
+            seen.page.mouse.up()
+            seen.page.wait_for_function(UPRIGHT, arg=[name, up])
+            assert np.linalg.norm(np.subtract(seen.page.evaluate(eye, name), before)) > 0.1
         assert (seen.errors, seen.outside) == ([], [])

@@ -7,11 +7,12 @@ import math
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from tests.robots import bending_mix, continuum
 
 import vertebra as vb
 from vertebra.report.meshes import (
-    FlexureRods,
     Mesh,
+    Rods,
     face_depth,
     joined,
     joint_mesh,
@@ -52,11 +53,11 @@ FEW = {
         },
     ],
 }  # fmt: skip
-ROBOTS = [*vb.presets(), "mixed"]
+ROBOTS = [*vb.presets(), "mixed", "bending-mix"]
 
 
 def robot_named(name: str) -> vb.Robot:
-    return vb.load(FEW if name == "mixed" else name)
+    return bending_mix() if name == "bending-mix" else vb.load(FEW if name == "mixed" else name)
 
 
 def volume(mesh: Mesh) -> float:
@@ -158,7 +159,7 @@ def test_flexure_rods_run_from_face_to_face(bend: float) -> None:
     robot = vb.load("yang2023-c")
     frames = vb.Pose(robot, np.full(robot.freedoms, bend)).frames
     for row, joint in enumerate(robot.joints):
-        rods = FlexureRods(robot, [row], count=801).centre_lines(frames)
+        rods = Rods(robot, [row], count=801).centre_lines(frames)
         assert len(rods) == 2
         for rod in rods:
             steps = np.linalg.norm(np.diff(rod, axis=0), axis=1)
@@ -169,24 +170,48 @@ def test_flexure_rods_run_from_face_to_face(bend: float) -> None:
             assert (start[2], end[2]) == pytest.approx((robot.links["reach"][row], 0.0), abs=1e-12)
 
 
+@pytest.mark.parametrize("bend", [(0.0, 0.0), (1e-9, 0.0), (0.3, -0.5), (-1.1, 0.2)])
+@pytest.mark.parametrize("twist", [None, 0.0, 0.4, -0.4])
+def test_backbones_are_arcs_from_face_to_face(bend: tuple[float, float], twist: float | None) -> None:
+    robot = continuum(1, None if twist is None else 0.1)
+    angles = [*bend, *([] if twist is None else [twist])]
+    frames = vb.Pose(robot, angles).frames
+    (rod,) = Rods(robot, count=801).centre_lines(frames)
+    near, far = ((rod - frame[:3, 3]) @ frame[:3, :3] for frame in frames)
+    np.testing.assert_allclose(near[0], [0.0, 0.0, robot.links["reach"][0]], atol=1e-12)
+    np.testing.assert_allclose(far[-1], 0.0, atol=1e-12)
+    for local, step in ((near, near[1] - near[0]), (far, far[-1] - far[-2])):  # square to both faces
+        assert np.hypot(*step[:2]) < 2e-3 * np.linalg.norm(step), local
+    length = np.linalg.norm(np.diff(rod, axis=0), axis=1).sum()
+    size = float(robot.joints["size"][0])
+    if not twist:
+        assert length == pytest.approx(size, rel=1e-6)
+        # The middle of a circular arc is half a chord's rise away from its chord.
+        theta = math.hypot(*bend)
+        rise = np.linalg.norm(rod[400] - (rod[0] + rod[-1]) / 2)
+        assert rise == pytest.approx(size / theta * (1 - math.cos(theta / 2)) if theta else 0.0, abs=1e-9)
+    else:
+        assert length == pytest.approx(size, rel=0.01)
+
+
 @pytest.mark.parametrize("name", ROBOTS)
 def test_joint_parts(name: str) -> None:
     robot = robot_named(name)
     frames = vb.Pose(robot, np.full(robot.freedoms, 0.1)).frames
     for row, joint in enumerate(robot.joints):
         mesh = joint_mesh(robot, frames, row)
-        assert (len(mesh.triangles) > 0) == (joint["kind"] in (1, 2, 3))
+        assert (len(mesh.triangles) > 0) == (joint["kind"] in (1, 2, 3, 5))
         assert np.isfinite(mesh.vertices).all()
 
 
-@pytest.mark.parametrize("name", ["yang2023-a", "yang2023-c"])
+@pytest.mark.parametrize("name", ["yang2023-a", "yang2023-c", "continuum"])
 def test_all_rods_together_are_the_same_meshes(name: str) -> None:
-    robot = vb.load(name)
-    assert FlexureRods.serves(robot)
-    assert not FlexureRods.serves(vb.load("hu2023-prototype"))
+    robot = continuum(torsion=0.1) if name == "continuum" else vb.load(name)
+    assert Rods.serves(robot)
+    assert not Rods.serves(vb.load("hu2023-prototype"))
     frames = vb.Pose(robot, 0.1 * np.cos(np.arange(robot.freedoms))).frames
     meshes = [joint_mesh(robot, frames, row).vertices for row in range(len(robot.joints))]
-    np.testing.assert_allclose(FlexureRods(robot).vertices(frames), np.concatenate(meshes), atol=1e-12)
+    np.testing.assert_allclose(Rods(robot).vertices(frames), np.concatenate(meshes), atol=1e-12)
 
 
 def as_frames(rotations: Rotation) -> np.ndarray:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.report.looking import Reader, has_clean_border, page_of, picture_of
+from tests.robots import bending_mix, continuum
 
 import vertebra as vb
 from vertebra.report.robot import cables, joints_text, links, overview, robot_report, sections, short_source
@@ -29,6 +30,27 @@ def test_values() -> None:
     assert sections(robot).rows[2][:3] == ("3", "9-14", "flexure")
     assert cables(robot).rows[1][:5] == ("5-8", "5", "-45, 45, 135, 225", "8", "face")
     assert "169.106 mm" in dict(overview(robot).rows)["length"]
+
+
+def test_what_a_joint_is_made_of_is_told() -> None:
+    texts = [row[3] for row in sections(bending_mix()).rows]
+    assert texts[0] == "length 12 mm, rod of 0.9 mm, bending 0.161 N*m/rad, no torsion, 0.1 g, limit 90 deg"
+    assert "torsion 0.15 N*m/rad" in texts[3]
+    for row in (1, 2):
+        assert "spring 0.2 N*m/rad, damping 0.0001 N*m*s/rad" in texts[row]
+    assert sections(bending_mix()).rows[0][4] == "any direction"
+    stated = {"kind": "backbone", "length": "12 mm", "stiffness": 0.2, "damping": 0.01, "limit": "30 deg"}
+    robot = vb.load(
+        {"vertebra": 1, "name": "one", "sections": [{"joints": 1, "joint": stated, "link": {"length": 0.01}}]}
+    )
+    told = "length 12 mm, bending 0.2 N*m/rad, no torsion, damping 0.01 N*m*s/rad, limit 30 deg"
+    assert sections(robot).rows[0][3] == told
+
+
+def test_the_limit_of_a_backbone_holds_in_every_direction_and_not_for_its_twist() -> None:
+    robot = continuum(2, torsion=0.1)
+    assert not robot_report(robot, [1.1, 1.1, 3.0, 0.0, 0.0, 3.0]).notes
+    assert "joint 1 is bent beyond" in robot_report(robot, [1.2, 1.2, 0.0, 0.0, 0.0, 0.0]).notes[0]
 
 
 def test_sources_are_cut_short() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.report.looking import Reader, has_clean_border, page_of
+from tests.robots import bending_mix
 
 import vertebra as vb
 from vertebra.report.document import numeric_columns
@@ -380,3 +381,22 @@ def test_thin_lines_are_the_robot_without_weight_and_without_friction(with_frict
     assert smooth.name == "without friction"
     assert smooth.colour != light.colour
     assert list(friction_free(expected)) == []
+
+
+def test_joints_with_several_freedoms_have_all_their_angles_in_one_row() -> None:
+    robot = bending_mix()
+    shape = vb.shape_from_tensions(robot, [2.0, 6.0, *[2.0] * 7])
+    degrees = np.degrees(shape.angles)
+    rows = joint_table(shape).rows
+    assert [len(row[1].split(", ")) for row in rows] == robot.joints["freedoms"].tolist()
+    told = ", ".join(f"{angle:.3f}" for angle in degrees[:2])
+    assert rows[0][:3] == ("1", told, f"{100 * np.hypot(*degrees[:2]) / 90:.0f} %")
+    report = shape_report(shape)
+    assert told in " ".join(Reader(page_of(report)).shown)
+    table = report.rows()
+    assert table.columns[:4] == ("joint", "angle_a_deg", "angle_b_deg", "angle_c_deg")
+    written = list(table.rows)
+    assert len(written) == len(robot.joints)
+    assert [value for row in written for value in row[1:4] if value != ""] == pytest.approx(degrees.tolist())
+    assert written[0][4:7] == pytest.approx(shape.frames[1][:3, 3] * 1e3)
+    assert all(len(row) == len(table.columns) for row in written)

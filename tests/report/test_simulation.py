@@ -10,8 +10,10 @@ import pytest
 from tests.report.looking import Reader, page_of
 from tests.report.runs import made_up_case
 from tests.report.test_follow import title_after_playing
+from tests.robots import bending_mix, continuum
 
 import vertebra as vb
+from vertebra.report.meshes import Rods
 from vertebra.report.panels import MOST_POINTS, spread, thin_curve
 from vertebra.report.plotly import MOST_FRAMES, Motion, light_link, motion_picture
 from vertebra.report.simulation import (
@@ -117,6 +119,19 @@ def test_tables_have_a_row_a_joint_and_a_cable(case: SimulationCase) -> None:
     assert cables.rows[0][7] == f"{lengths[0, 0] - lengths[-1, 0]:.3f}"
 
 
+def test_every_freedom_has_a_row_a_line_and_its_joint() -> None:
+    robot = bending_mix()
+    case = made_up_case(robot)
+    q, names = np.degrees(case.array("q")), robot.freedom_names
+    rows = joint_table(case).rows
+    assert [row[0] for row in rows] == names
+    assert rows[0][5] == rows[1][5] == f"{100 * np.hypot(q[:, 0], q[:, 1]).max() / 90:.0f} %"
+    assert [row[0] for row in rows if row[5] == "-"] == ["7c", "8c"], "a twist has no limit"
+    angles = simulation_panels(case)[0]
+    assert [line.name for line in angles.series] == [f"joint {name}" for name in names]
+    assert "joint 9 at" in " ".join(Reader(page_of(simulation_report(case))).shown), "the last freedom is the fastest"
+
+
 def test_plots_show_the_run(case: SimulationCase) -> None:
     angles, tensions, tip, energy = simulation_panels(case)
     np.testing.assert_allclose(angles.series[3].y, np.degrees(case.array("q")[:, 3]))
@@ -169,6 +184,18 @@ def test_a_long_robot_still_fits() -> None:
     assert "24 of 40 joints" in text
 
 
+def test_rods_move_with_the_animation() -> None:
+    robot = continuum(3)
+    q = np.linspace(0.0, 0.3, 4)[:, None] * np.ones(6)
+    figure, _ = motion_picture(robot, np.arange(4.0), q, np.zeros((4, 3)), robot.gravity)
+    for row in (0, 3):
+        rods = figure.frames[row].data[2]
+        points = np.column_stack([rods.x, rods.y, rods.z]).reshape(3, -1, 3)
+        wanted = Rods(robot, count=points.shape[1] - 1).centre_lines(vb.Pose(robot, q[row]).frames) * 1e3
+        np.testing.assert_allclose(points[:, :-1], wanted, atol=1e-4)
+        assert np.isnan(points[:, -1]).all(), "no line from one rod to the next"
+
+
 @pytest.mark.parametrize("name", ["hu2023-prototype", "yang2023-c", "dantuono2023"])
 def test_frames_of_the_animation_are_the_poses(name: str) -> None:
     robot = vb.load(name)
@@ -185,7 +212,8 @@ def test_frames_of_the_animation_are_the_poses(name: str) -> None:
             np.testing.assert_allclose(found, np.vstack(wanted) * 1e3, atol=1e-3)
         tip = drawn[-1]
         np.testing.assert_allclose([tip.x[0], tip.y[0], tip.z[0]], case.array("tip")[row] * 1e3, atol=1e-9)
-        ends = np.array([[line.x[-1], line.y[-1], line.z[-1]] for line in drawn[2:-1]])
+        first = 2 + Rods.serves(robot)
+        ends = np.array([[line.x[-1], line.y[-1], line.z[-1]] for line in drawn[first:-1]])
         assert len(ends) == len(robot.cables)
         for k, end in enumerate(ends):
             last = frames[robot.cables["last_link"][k]]

@@ -16,15 +16,25 @@ from tests.oracles.mujoco_model import (
     mass_matrix_of_parts,
     random_poses,
 )
-from tests.robots import ball_first, turning_mix
+from tests.robots import ball_first, bending_mix, continuum, section, turning_mix
+from tests.robots import cables as pulled
+from tests.robots import robot as built
 
 import vertebra as vb
-from vertebra.robot.export.common import flexure_stretch, flexure_stretch_slope, mjcf_qpos, mjcf_velocity_map
+from vertebra.errors import OutOfRange
+from vertebra.robot.export.common import (
+    flexure_stretch,
+    flexure_stretch_slope,
+    mjcf_qpos,
+    mjcf_velocity_map,
+    reachable_bend,
+    reachable_range,
+)
 from vertebra.robot.export.mjcf import MAX_JOINTS, to_mjcf
-from vertebra.robot.tables import ROLLING
+from vertebra.robot.tables import BACKBONE, FLEXURE, PIN, ROLLING
 
-SOURCES = [*vb.presets(), MIXED_MIRROR, MIXED_PLATFORM, turning_mix(), ball_first()]
-NAMES = [*vb.presets(), "mixed-mirror", "mixed-platform", "turning-mix", "ball-first"]
+SOURCES = [*vb.presets(), MIXED_MIRROR, MIXED_PLATFORM, turning_mix(), ball_first(), continuum(), bending_mix()]
+NAMES = [*vb.presets(), "mixed-mirror", "mixed-platform", "turning-mix", "ball-first", "continuum", "bending-mix"]
 UNSAFE = "a<b> & \"c\" 'd' -- ---> ]]> é 蛇 -"
 
 
@@ -117,7 +127,9 @@ def test_joints_have_their_range(posed: MujocoModel) -> None:
     for row, joint in enumerate(robot.joints):
         for share, touches in ((0.999, False), (1.001, True)):
             angles = np.zeros(robot.freedoms)
-            angles[joint["first"]] = share * joint["limit"]
+            mirror = joint["kind"] in (ROLLING, FLEXURE, PIN)
+            end = reachable_range(robot, row)[1] if mirror else joint["limit"]
+            angles[joint["first"]] = share * end
             posed.data.qpos[:] = mjcf_qpos(robot, angles)
             mujoco.mj_fwdPosition(posed.model, posed.data)
             kinds = posed.data.efc_type[: posed.data.nefc]
@@ -171,6 +183,151 @@ def test_flexures_keep_their_arc_and_settle_in_equilibrium() -> None:
     assert worst < 1e-3 * 6.167e-3
     unbalanced = unbalanced_torque(posed, coordinates[:, 1], tensions)
     assert np.abs(unbalanced).max() < 1e-4 * 20 * 5e-3
+
+
+def random_robot(seed: int, *kinds: str) -> vb.Robot:
+    """Springs, three cables to the end of each section, no mass that an exported model leaves out or lumps."""
+    rng = np.random.default_rng(seed)
+    joints = {
+        "universal": {"kind": "universal", "order": str(rng.choice(["xy", "yx"])), "lower": rng.uniform(0.004, 0.01)},
+        "backbone": {"kind": "backbone", "length": rng.uniform(0.008, 0.016)},
+        "twisting": {"kind": "backbone", "length": rng.uniform(0.008, 0.016), "torsion": rng.uniform(0.05, 0.2)},
+        "rolling": {"kind": "rolling", "radius": 0.009},
+        "flexure": {"kind": "flexure", "length": rng.uniform(0.005, 0.01)},
+        "pin": {"kind": "pin", "length": rng.uniform(0.004, 0.01)},
+    }
+    sections = [
+        section(
+            2,
+            joints[kind] | {"stiffness": rng.uniform(0.15, 0.3)},
+            {"length": rng.uniform(0.006, 0.012), "mass": rng.uniform(1e-3, 4e-3)},
+            [rng.uniform(0, 3), rng.uniform(0, 3)] if kind in ("rolling", "flexure", "pin") else None,
+            pulled(0.005, 0.3, 2.4, 4.5, linear_density=0.0) | {"lock_mass": rng.uniform(0, 1e-3)},
+        )
+        for kind in kinds
+    ]
+    gravity = rng.normal(0, 6, 3).tolist()
+    return vb.load(built("random", *sections).to_mapping() | {"gravity": gravity})
+
+
+def rest_in_mujoco(posed: MujocoModel, tensions: np.ndarray, angles: np.ndarray) -> np.ndarray:
+    """(freedoms,) rad where the forces that MuJoCo computes balance, by Newton's method from `angles`."""
+
+    def unbalanced(q: np.ndarray) -> np.ndarray:
+        posed.data.ctrl[:] = tensions
+        posed.pose(q)
+        data = posed.data
+        return posed.rates.T @ (data.qfrc_passive + data.qfrc_actuator - data.qfrc_bias)
+
+    step = 1e-6
+    for _ in range(4):
+        columns = [(unbalanced(angles + d) - unbalanced(angles - d)) / (2 * step) for d in step * np.eye(len(angles))]
+        angles = angles - np.linalg.solve(np.transpose(columns), unbalanced(angles))
+    return angles
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    ("kinds", "tolerance"),
+    [
+        (["universal", "universal"], 1e-4),
+        (["universal", "rolling", "flexure", "pin", "universal"], 1e-4),
+        (["backbone", "backbone"], 1e-4),
+        (["rolling", "backbone", "universal", "backbone"], 1e-4),
+        (["twisting", "twisting"], 0.1),  # its spring is not exact, as the file says
+    ],
+)
+def test_rests_where_mujoco_rests(kinds: list[str], tolerance: float, seed: int) -> None:
+    robot = random_robot(seed, *kinds)
+    tensions = np.random.default_rng(seed).uniform(0.5, 3.0, len(robot.cables))
+    ours = vb.shape_from_tensions(robot, tensions).angles
+    assert np.abs(ours).max() > np.radians(1)
+    theirs = rest_in_mujoco(MujocoModel(robot), tensions, ours)
+    assert np.degrees(np.abs(theirs - ours).max()) < tolerance
+
+
+@pytest.mark.parametrize("torsion", [None, 0.12])
+def test_backbones_keep_their_arc_and_settle_in_equilibrium(torsion: float | None) -> None:
+    mapping = continuum(4, torsion).to_mapping()
+    mapping["sections"][0]["joint"] |= {"mass": 0.0, "damping": 2e-3}
+    mapping["sections"][0]["cables"]["linear_density"] = 0.0
+    robot, tensions = vb.load(mapping), [2.0, 9.0, 5.0]
+    posed = MujocoModel(robot)
+    hinges = posed.model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE
+    worst = settle(posed, tensions, posed.model.dof_damping[posed.model.jnt_dofadr[hinges]], seconds=0.5)
+    assert worst < 1e-3 * 12e-3
+    shape = vb.shape_from_tensions(robot, tensions)
+    # Coupled softly, and with a spring that is not exact where it twists.
+    assert np.linalg.norm(posed.tip() - shape.tip) < (1e-5 if torsion is None else 2e-3) * robot.length
+    bends = np.hypot(*shape.angles.reshape(4, -1).T[:2])
+    assert bends.min() > 0.05
+
+
+def test_damping_of_the_file_loses_what_it_should() -> None:
+    """Power lost at given rates is that of the robot file, whatever joints stand for a joint."""
+    joints = [
+        {"kind": "rolling", "radius": 0.009},
+        {"kind": "flexure", "length": 0.008, "stiffness": 0.1},
+        {"kind": "pin", "length": 0.008},
+        {"kind": "universal", "lower": 0.008},
+        {"kind": "backbone", "length": 0.01, "stiffness": 0.1},
+        {"kind": "backbone", "length": 0.01, "stiffness": 0.1, "torsion": 0.1},
+    ]
+    mirror = ("rolling", "flexure", "pin")
+    robot = built(
+        "damped",
+        *(section(1, joint | {"damping": 0.01 * (k + 1)}, azimuth=[0.3] if joint["kind"] in mirror else None)
+          for k, joint in enumerate(joints)),
+    )  # fmt: skip
+    posed = MujocoModel(robot)
+    straight = np.zeros(robot.freedoms)
+    rates = np.random.default_rng(0).normal(size=robot.freedoms)
+    posed.pose(straight)
+    moving = posed.rates @ rates
+    lost = moving @ (posed.model.dof_damping * moving)
+    assert lost == pytest.approx(np.repeat(robot.joints["damping"], robot.joints["freedoms"]) @ rates**2, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("joint", "meets"),
+    [
+        ({"kind": "rolling", "radius": 0.009}, False),  # holes on the arc touch as they roll past, and open again
+        ({"kind": "flexure", "length": 0.004, "stiffness": 0.1}, True),
+        ({"kind": "pin", "length": 0.004}, True),
+    ],
+    ids=lambda value: value["kind"] if isinstance(value, dict) else "",
+)
+def test_ranges_end_where_faces_meet(joint: dict[str, object], meets: bool) -> None:
+    """Just inside its range a joint can be bent, just outside its faces have passed through each other."""
+    part = section(3, joint | {"limit": 1.5}, azimuth=[0.2, 1.9], cables=pulled(0.005, 0.0, 2.0, 4.4))
+    robot = built("short gaps", part)
+    model, met = MujocoModel(robot).model, 0
+    for row in range(3):
+        ends = reachable_range(robot, row)
+        hinge = model.joint(f"joint{row + 1}" + ("_a" if joint["kind"] == "rolling" else ""))
+        np.testing.assert_allclose(hinge.range * (2 if joint["kind"] == "rolling" else 1), ends, rtol=1e-15)
+        for sign, end in zip((-1, 1), ends, strict=True):
+            assert 0 < sign * end <= 1.5
+            angles = np.zeros(3)
+            angles[row] = 0.9999 * end
+            assert vb.Pose(robot, angles).cable_lengths.all()
+            if sign * end < 1.5:
+                met += 1
+                angles[row] = 1.0001 * end
+                with pytest.raises(OutOfRange, match="passed through each other"):
+                    _ = vb.Pose(robot, angles).cable_lengths
+    assert bool(met) == meets
+
+
+def test_discs_of_a_backbone_meet_at_a_cable_first_and_between_cables_last() -> None:
+    mapping = continuum(2).to_mapping()
+    mapping["sections"][0]["joint"] |= {"limit": 2.9}
+    robot = vb.load(mapping)
+    assert reachable_bend(robot, 0, 0.0) == pytest.approx(12 / 5), "s(theta) = r tan(theta/2) at theta = L/r"
+    widest = reachable_bend(robot, 0)
+    assert widest == 2.9
+    assert MujocoModel(robot).model.joint("joint1").range[1] == widest
+    assert (robot.joints["kind"] == BACKBONE).all()
 
 
 def test_flexure_stretch_is_accurate_near_straight() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from tests.oracles.mujoco_model import MIXED_MIRROR, MIXED_PLATFORM, mass_matrix_of_parts, random_poses
-from tests.robots import turning_mix
+from tests.robots import bending_mix, continuum, turning_mix
 
 import vertebra as vb
 from vertebra.robot.export.common import bend_xyz_angles, urdf_coordinates
@@ -30,6 +30,7 @@ EXACT = {
     "turning-mix": turning_mix(),
 }
 FLEXURES = ["yang2023-a", "yang2023-b", "yang2023-c", MIXED_MIRROR]
+EVERY = [*EXACT.values(), *FLEXURES, continuum(), bending_mix()]
 
 
 class PinocchioModel:
@@ -85,6 +86,43 @@ def test_random_poses_are_inside_the_ranges_of_the_file(exact: PinocchioModel) -
         positions = urdf_coordinates(exact.robot, angles)
         assert (positions >= exact.model.lowerPositionLimit).all()
         assert (positions <= exact.model.upperPositionLimit).all()
+
+
+@pytest.mark.parametrize("source", EVERY, ids=lambda source: vb.load(source).name)
+def test_every_moving_link_has_an_inertial_and_together_they_weigh_what_the_robot_does(source: object) -> None:
+    robot = vb.load(source)
+    root = ElementTree.fromstring(to_urdf(robot))
+    without = [link.get("name") for link in root.iter("link") if link.find("inertial") is None]
+    assert without == ["world", "link0"], "which stand still"
+    for inertial in root.iter("inertial"):
+        assert float(inertial.find("mass").get("value")) > 0
+    placeholders = 1e-3 * (robot.links["mass"][1:] == 0).sum()
+    parts = robot.links["mass"].sum() + robot.joints["mass"].sum() + robot.cables["lock_mass"].sum() + placeholders
+    model = PinocchioModel(robot).model
+    assert sum(inertia.mass for inertia in model.inertias) == pytest.approx(parts, rel=1e-8)
+
+
+@pytest.mark.parametrize("robot", [continuum(), continuum(torsion=0.1), bending_mix()], ids=["rod", "twists", "mixed"])
+def test_backbones_turn_exactly_and_stand_exactly_when_straight(robot: vb.Robot) -> None:
+    posed = PinocchioModel(robot)
+    for angles in random_poses(robot, 20):
+        posed.pose(angles)
+        frames = vb.Pose(robot, angles).frames
+        np.testing.assert_allclose(posed.frames()[:, :3, :3], frames[:, :3, :3], rtol=0, atol=1e-13)
+        np.testing.assert_allclose(posed.frames()[:, :3, 3], frames[:, :3, 3], rtol=0, atol=0.03 * robot.length)
+    posed.pose(np.zeros(robot.freedoms))
+    np.testing.assert_allclose(posed.frames(), vb.Pose(robot, np.zeros(robot.freedoms)).frames, rtol=0, atol=1e-15)
+    comment = " ".join(to_urdf(robot).split("-->")[0].split())
+    assert "Approximate: backbones are revolute joints about x, y and x again" in comment
+
+
+def test_damping_is_that_of_the_file() -> None:
+    root = ElementTree.fromstring(to_urdf(bending_mix()))
+    damping = {joint.get("name"): joint.find("dynamics") for joint in root.iter("joint")}
+    assert damping["joint1_a"] is None
+    assert float(damping["joint3_a"].get("damping")) == float(damping["joint3_b"].get("damping")) == 1e-4
+    # Each of a rolling pair turns by half: twice the damping loses as much.
+    assert float(damping["joint5_a"].get("damping")) == float(damping["joint5_b"].get("damping")) == 2e-4
 
 
 def test_rolling_limit_is_shared_by_the_pair() -> None:

@@ -106,7 +106,10 @@ class DynamicsCase:
     @property
     def springs(self) -> Floats:
         """(N, n) torque of elastic joints that the cables must overcome, k q, N*m."""
-        torques: Floats = self.robot.joints["stiffness"] * self.allocation.q
+        stiffness = np.repeat(self.robot.joints["stiffness"], self.robot.joints["freedoms"])
+        twisting = self.robot.joints[self.robot.joints["freedoms"] == 3]
+        stiffness[twisting["first"] + 2] = twisting["torsion"]
+        torques: Floats = stiffness * self.allocation.q
         return torques
 
     @property
@@ -139,9 +142,11 @@ class DynamicsCase:
         return self.worst(off) if off.any() else None
 
     def worst(self, values: Floats) -> Worst:
-        """The largest of (N, n) values."""
-        row, joint = (int(i) for i in np.unravel_index(values.argmax(), values.shape))
-        return Worst(float(values[row, joint]), float(self.time[row]), joint + 1)
+        """The largest of (N, n) values, one for each joint or each freedom."""
+        row, column = (int(i) for i in np.unravel_index(values.argmax(), values.shape))
+        by_freedom = values.shape[1] == self.robot.freedoms
+        joint = self.robot.joint_of(column) if by_freedom else column + 1
+        return Worst(float(values[row, column]), float(self.time[row]), joint)
 
     def with_contacts(self) -> NDArray[np.bool_]:
         """(n,) which joints have two contact points with friction."""
@@ -315,7 +320,7 @@ def joint_table(case: DynamicsCase) -> Facts:
     headers += ["left over [N*m]"]
     rows = []
     for j in range(found.tau.shape[1]):
-        row = [str(j + 1), signless_zero(math.degrees(_peak(found.q[:, j])), ".2f")]
+        row = [case.robot.freedom_names[j], signless_zero(math.degrees(_peak(found.q[:, j])), ".2f")]
         row += [f"{math.degrees(abs(_peak(values[:, j]))):.4g}" for values in (found.qd, found.qdd)]
         row += [_torque(found.tau[:, j].min()), _torque(found.tau[:, j].max())]
         row += [_torque(_peak(springs[:, j])), _torque(_peak(case.needed[:, j]))] if elastic else []
@@ -380,10 +385,10 @@ def dynamics_panels(case: DynamicsCase) -> Iterator[Panel]:
     """Four plots, two more for joints with contact points, and one more where tension changes along the cables."""
     found, time = case.allocation, case.time
     yield _angle_panel(case)
-    yield joint_panel("Torques for the cables (tau + k q)", "torque [N*m]", time, case.needed)
+    yield joint_panel(case.robot, "Torques for the cables (tau + k q)", "torque [N*m]", time, case.needed)
     yield tension_panel(time, found.base_tensions)
     left = np.where(np.abs(found.residual) > ROUND_OFF, found.residual, 0.0)
-    yield joint_panel("Torque left over", "torque [N*m]", time, left)
+    yield joint_panel(case.robot, "Torque left over", "torque [N*m]", time, left)
     there = case.with_contacts()
     if found.contacts is not None and there.any():
         yield _contact_panel(case, "Contact force, the smaller of both points", "force [N]",
@@ -396,17 +401,17 @@ def dynamics_panels(case: DynamicsCase) -> Iterator[Panel]:
 
 def _angle_panel(case: DynamicsCase) -> Panel:
     """What is done and, where `project` has changed it, what was asked for."""
-    panel = joint_panel("Angles", "angle [deg]", case.time, np.degrees(case.allocation.q))
+    panel = joint_panel(case.robot, "Angles", "angle [deg]", case.time, np.degrees(case.allocation.q))
     if case.moved is None:
         return panel
-    wanted = joint_panel("", "", case.time, np.degrees(case.trajectory.q)).series
+    wanted = joint_panel(case.robot, "", "", case.time, np.degrees(case.trajectory.q)).series
     dotted = tuple(replace(line, name="as asked", dash="dot") for line in wanted)
     return replace(panel, series=(*panel.series, *dotted))
 
 
 def _contact_panel(case: DynamicsCase, title: str, axis: str, values: Floats, limit: float | None) -> Panel:
     """Joints with contact points only."""
-    panel = joint_panel(title, axis, case.time, values)
+    panel = joint_panel(case.robot, title, axis, case.time, values)
     numbers = {f"joint {j + 1}" for j in np.flatnonzero(case.with_contacts())}
     series = tuple(line for line in panel.series if line.name in numbers)
     if limit is not None:

@@ -175,9 +175,23 @@ _SCRIPT = """
     const layout = {...inked(figure.layout, map), template: templates[now ? "dark" : "light"]};
     return [inked(figure.data, map), {uirevision: "kept", ...layout}, figure.config];
   };
+  // Free rotation also rolls the horizon: it is set level again with every move, since what hangs must stay hanging.
+  const level = (plot, figure, moved) => {
+    for (const [name, camera] of Object.entries(moved)) {
+      const key = name.split(".")[0], up = figure.layout[key]?.camera?.up;
+      if (!up || !camera?.eye || figure.layout[key].dragmode !== "orbit") continue;
+      if (["x", "y", "z"].every(axis => Math.abs(camera.up[axis] - up[axis]) < 1e-6)) continue;
+      Plotly.relayout(plot, {[`${key}.camera`]: {...camera, up}});
+    }
+  };
   const draw = (id, figure) => {
     figure.alive = true;
-    return newPlot(id, ...dressed(figure));
+    return newPlot(id, ...dressed(figure)).then(plot => {
+      const keepLevel = moved => level(plot, figure, moved);
+      plot.on("plotly_relayouting", keepLevel);
+      plot.on("plotly_relayout", keepLevel);
+      return plot;
+    });
   };
   const isScene = figure => Object.keys(figure.layout).some(key => key.startsWith("scene"));
   const awake = () => [...figures].filter(([, figure]) => figure.alive && isScene(figure));

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vertebra.robot.description import FlexureJoint, Section
+from vertebra.robot.description import BackboneJoint, FlexureJoint, Section
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import BALL, FLEXURE, PIN, ROLLING, UNIVERSAL, Floats, Table
+from vertebra.robot.tables import BACKBONE, BALL, FLEXURE, PIN, ROLLING, UNIVERSAL, Floats, Table
 
 Ints = NDArray[np.int64]
 Height = Callable[[Floats, Floats], Floats]
@@ -223,7 +223,7 @@ def _less(level: float, depth: Height) -> Height:
     return lambda x, y: level - depth(x, y)
 
 
-# What is seen between two links: rods of flexure joints, pins, crosses of universal joints. World frame, m.
+# What is seen between two links: rods of flexures and backbones, pins, crosses of universal joints. World frame, m.
 
 THICKNESS = 0.03
 """Radius of drawn pins and struts, in link diameters."""
@@ -232,8 +232,8 @@ THICKNESS = 0.03
 def joint_mesh(robot: Robot, frames: Floats, row: int) -> Mesh:
     """The parts inside the joint at `row`, between link `row` and link `row` + 1; empty for rolling and ball joints."""
     kind = robot.joints["kind"][row]
-    if kind == FLEXURE:
-        return joined(tube(line, rod_radius(robot, row)) for line in FlexureRods(robot, [row]).centre_lines(frames))
+    if kind in (FLEXURE, BACKBONE):
+        return joined(tube(line, rod_radius(robot, row)) for line in Rods(robot, [row]).centre_lines(frames))
     if kind == PIN:
         return _hinge(robot, frames, row)
     if kind == UNIVERSAL:
@@ -242,16 +242,17 @@ def joint_mesh(robot: Robot, frames: Floats, row: int) -> Mesh:
 
 
 def rod_offsets(robot: Robot, row: int) -> Iterator[float]:
-    """Rods stand side by side along the joint's axis; the file does not say how far apart."""
+    """A backbone's rod stands in the middle, those of a flexure side by side along the joint's axis; the file does not
+    say how far apart."""
     joint = section_of(robot, row + 1).joint
-    count = (joint.rods if isinstance(joint, FlexureJoint) else None) or 2
+    count = joint.rods or 2 if isinstance(joint, FlexureJoint) else 1
     half = 0.3 * float(robot.links["diameter"][row + 1])
     yield from (float(offset) for offset in (np.linspace(-half, half, count) if count > 1 else [0.0]))
 
 
 def rod_radius(robot: Robot, row: int) -> float:
     joint = section_of(robot, row + 1).joint
-    stated = joint.rod_diameter if isinstance(joint, FlexureJoint) else None
+    stated = joint.rod_diameter if isinstance(joint, FlexureJoint | BackboneJoint) else None
     return stated / 2 if stated else THICKNESS * float(robot.links["diameter"][row + 1])
 
 
@@ -306,28 +307,32 @@ ROD_POINTS, ROD_SECTORS = 13, 10
 """Along a rod and around it."""
 
 
-class FlexureRods:
-    """The rods of flexure joints, all at once: fast enough for every frame of a motion. Corners stand in the order of
-    `joint_mesh`. `rows`: the joints, default all."""
+class Rods:
+    """The rods of flexure and backbone joints, all at once: fast enough for every frame of a motion. Corners stand in
+    the order of `joint_mesh`. `rows`: the joints, default all that have rods."""
 
     def __init__(self, robot: Robot, rows: Sequence[int] | None = None, count: int = ROD_POINTS) -> None:
         self._share = np.linspace(0.0, 1.0, count)
-        joints = range(len(robot.joints)) if rows is None else rows
+        joints = np.flatnonzero(_have_rods(robot)).tolist() if rows is None else rows
         rods = [(row, offset) for row in joints for offset in rod_offsets(robot, row)]
-        self._rows = np.array([row for row, _ in rods])
-        axes, bends = zip(*(directions(robot, row) for row, _ in rods), strict=True)
-        self._bend = np.array(bends)
-        self._foot = np.array([offset for _, offset in rods])[:, None] * np.array(axes)
-        self._foot[:, 2] += robot.links["reach"][self._rows]
+        self._rows = np.array([row for row, _ in rods], dtype=np.int64)
+        axes = np.array([directions(robot, row)[0] for row, _ in rods]).reshape(-1, 3)
+        self._foot = np.array([offset for _, offset in rods])[:, None] * axes
+        self._reach = robot.links["reach"][self._rows].astype(np.float64)
         self._length = robot.joints["size"][self._rows].astype(np.float64)
         self._radius = np.array([rod_radius(robot, row) for row, _ in rods])
         angle = np.linspace(0.0, 2 * np.pi, ROD_SECTORS, endpoint=False)
         self._circle = np.stack([np.cos(angle), np.sin(angle)])
 
+    @property
+    def count(self) -> int:
+        """How many rods there are."""
+        return len(self._rows)
+
     @staticmethod
     def serves(robot: Robot) -> bool:
-        """Whether all joints are flexures."""
-        return bool((robot.joints["kind"] == FLEXURE).all())
+        """Whether all joints have rods."""
+        return bool(_have_rods(robot).all())
 
     def vertices(self, frames: Floats) -> Floats:
         """(corners, 3) m; `frames` (n+1, 4, 4)."""
@@ -343,16 +348,36 @@ class FlexureRods:
         return np.concatenate([points[:, :1], skin, points[:, -1:]], axis=1).reshape(-1, 3)
 
     def centre_lines(self, frames: Floats) -> Floats:
-        """(rods, count, 3) m, circular arcs in the world."""
-        turn, place = frames[self._rows, :3, :3], frames[self._rows, :3, 3]
-        turned = np.einsum("rji,rj->ri", turn, frames[self._rows + 1, :3, 2])  # z of the next link, in this one
-        angle = np.arctan2((turned * self._bend).sum(axis=1), turned[:, 2])
-        half = 0.5 * angle[:, None] * self._share
+        """(rods, count, 3) m in the world: circular arcs from face to face. The arc that leaves the near face and the
+        one that arrives at the far face are one, unless the joint is twisted: then the first passes into the second."""
+        near, far = frames[self._rows], frames[self._rows + 1]
+        # The turn between the links is a bend about (x, y), and a twist, which z holds alone.
+        w, x, y, _ = quaternions(near.swapaxes(1, 2)[:, :3, :3] @ far[:, :3, :3]).T
+        size = np.hypot(x, y)
+        angle = 2 * np.arctan2(size, np.abs(w))
+        scale = np.copysign(1 / np.maximum(size, 1e-300), w)
+        toward = np.stack([scale * y, -scale * x, np.zeros_like(x)], axis=1)
+        leaving = self._arc(angle, toward, self._share, 1.0) + self._reach[:, None, None] * np.array([0.0, 0.0, 1.0])
+        arriving = self._arc(angle, toward, 1 - self._share, -1.0)
+        passed = (self._share**2 * (3 - 2 * self._share))[:, None]
+        return np.asarray((1 - passed) * self._placed(near, leaving) + passed * self._placed(far, arriving))
+
+    def _arc(self, angle: Floats, toward: Floats, share: Floats, sign: float) -> Floats:
+        """(rods, count, 3) from the face at z = 0 along `sign` z, in the frame of that face's link."""
+        half = 0.5 * angle[:, None] * share
         # (L/q) (1 - cos qt) and (L/q) sin qt, in the form that stays exact at q = 0.
-        chord = self._length[:, None] * self._share * np.sinc(half / np.pi)
-        local = (chord * np.sin(half))[:, :, None] * self._bend[:, None] + self._foot[:, None]
-        local[:, :, 2] += chord * np.cos(half)
-        return np.asarray(local @ turn.transpose(0, 2, 1) + place[:, None])
+        chord = self._length[:, None] * share * np.sinc(half / np.pi)
+        local = (chord * np.sin(half))[:, :, None] * toward[:, None] + self._foot[:, None]
+        local[:, :, 2] += sign * chord * np.cos(half)
+        return np.asarray(local)
+
+    @staticmethod
+    def _placed(frames: Floats, points: Floats) -> Floats:
+        return np.asarray(points @ frames[:, :3, :3].transpose(0, 2, 1) + frames[:, None, :3, 3])
+
+
+def _have_rods(robot: Robot) -> NDArray[np.bool_]:
+    return np.isin(robot.joints["kind"], (FLEXURE, BACKBONE))
 
 
 def quaternions(frames: Floats) -> Floats:

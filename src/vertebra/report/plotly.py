@@ -13,7 +13,7 @@ import numpy as np
 from vertebra.errors import MissingPackage
 from vertebra.mechanics.kinematics import Pose
 from vertebra.report.document import Figures
-from vertebra.report.meshes import Mesh, face_depth, joined, link_mesh, solid_between
+from vertebra.report.meshes import Mesh, Rods, face_depth, joined, link_mesh, solid_between
 from vertebra.report.panels import MOST_POINTS, spread
 from vertebra.report.scene import (
     ELLIPSOID_COLOUR,
@@ -104,14 +104,26 @@ def scene_figure(scene: Scene) -> Any:
         template="none",
         margin={"l": 0, "r": 0, "t": 0, "b": 0},
         legend={"x": 0.01, "y": 0.99, "itemsizing": "constant"},
+        modebar={"remove": _not_for(scene.view)},
         scene={
             "aspectmode": "data",
             "domain": {"x": [left, 1.0]},
+            "dragmode": _drag(scene.view),
             "camera": {"center": center, "eye": {"x": ex, "y": ey, "z": ez}, "up": {"x": ux, "y": uy, "z": uz}},
             **{f"{name}axis": {"title": {"text": f"{name} [mm]"}} for name in "xyz"},
         },
     )
     return figure
+
+
+def _drag(view: View) -> str:
+    """How a page lets the reader turn a picture: plotly's turntable has z up, whatever the camera's own up is."""
+    return "turntable" if view.up == (0.0, 0.0, 1.0) else "orbit"
+
+
+def _not_for(view: View) -> list[str]:
+    """Buttons that would turn a hanging robot upright."""
+    return [] if _drag(view) == "turntable" else ["tableRotation"]
 
 
 def eye_distance(scene: Scene) -> float:
@@ -232,8 +244,10 @@ def lay_out(
         margin={"l": 0, "r": 0, "t": 0, "b": 0},
         uirevision="keep",
         legend={"x": 0.01, "y": 0.99, "itemsizing": "constant"},
+        modebar={"remove": _not_for(view)},
         scene={
             "uirevision": "keep",
+            "dragmode": _drag(view),
             "aspectmode": "manual",
             "aspectratio": dict(zip("xyz", sides.tolist(), strict=True)),
             "domain": {"x": [0.08, 1.0], "y": [0.1, 1.0]},
@@ -307,6 +321,8 @@ MOST_FRAMES, LEAST_FRAMES = 300, 40
 MOST_BYTES = 2_200_000
 """For all frames; plotly itself takes 4.9 MB of a page."""
 SECTORS = 10
+ROD_POINTS = 5
+"""Along each rod of a flexure or a backbone."""
 FRAME_MILLISECONDS = 40.0
 """Browsers draw a frame in about this time."""
 TIP_PATH_COLOUR, START_COLOUR = "#882255", "#777777"
@@ -319,7 +335,8 @@ class Motion:
         """`time` (N,) s, `q` (N, n) rad."""
         self.robot = robot
         self.bodies = [light_link(robot, i) for i in range(len(robot.links))]
-        points = sum(len(body.vertices) for body in self.bodies)
+        self._rods = Rods(robot, count=ROD_POINTS)
+        points = sum(len(body.vertices) for body in self.bodies) + self._rods.count * (ROD_POINTS + 1)
         points += sum(2 * int(last) + 2 for last in robot.cables["last_link"])
         room = int(MOST_BYTES / (3.0 * points * BYTES_PER_NUMBER))
         kept = spread(len(time), min(max(room, LEAST_FRAMES), MOST_FRAMES))
@@ -338,6 +355,11 @@ class Motion:
         frames = self.frames[instant]
         mesh = joined(self.bodies[i].moved(frames[i]) for i in range(parity, len(frames), 2))
         return Mesh(mesh.vertices * MM, mesh.triangles)
+
+    def rods(self, instant: int) -> Floats:
+        """(m, 3) mm, all rods as one line that is broken between them by points that are not numbers."""
+        lines = self._rods.centre_lines(self.frames[instant]) * MM
+        return np.asarray(np.pad(lines, ((0, 0), (0, 1), (0, 0)), constant_values=np.nan).reshape(-1, 3))
 
     def tip(self, instant: int) -> Floats:
         """(3,) mm."""
@@ -411,7 +433,12 @@ def _moving(motion: Motion, instant: int, whole: bool) -> Iterator[Any]:
         else:
             x, y, z = mesh.vertices.T.astype(np.float32)
             yield go.Mesh3d(x=x, y=y, z=z)
-    robot = motion.robot
+    robot, rods = motion.robot, motion.rods(instant)
+    if len(rods):
+        x, y, z = rods.T.astype(np.float32)
+        yield (
+            line_trace(rods, PART_COLOUR, 6, "rods", False, hoverinfo="skip") if whole else go.Scatter3d(x=x, y=y, z=z)
+        )
     named = len(robot.cables) <= MOST_NAMED_CABLES
     for k, line in enumerate(CablePaths(robot).lines(motion.frames[instant])):
         points = line * MM

@@ -21,6 +21,7 @@ from vertebra.report.document import (
     without_empty_columns,
 )
 from vertebra.robot.description import (
+    BackboneJoint,
     BallJoint,
     CableFriction,
     Cables,
@@ -124,7 +125,8 @@ def preset_record(robot: Robot) -> dict[str, Any]:
 
 def beyond_limits(robot: Robot, bend: Sequence[float]) -> Iterator[str]:
     """A pose beyond the limits can be drawn, but the reader should know."""
-    bent = np.maximum.reduceat(np.abs(bend), robot.joints["first"])
+    angles = np.asarray(bend, dtype=np.float64)
+    bent = np.array([abs(robot.bend_of(angles, row)) for row in range(len(robot.joints))])
     beyond = np.flatnonzero(bent > robot.joints["limit"] * (1 + 1e-12)) + 1
     if len(beyond):
         more = f", and {len(beyond) - 1} more" if len(beyond) > 1 else ""
@@ -245,8 +247,13 @@ def _joint_parts(joint: Joint) -> Iterator[str]:
         if joint.rods is not None and joint.rod_diameter is not None:
             yield f"{joint.rods} rods of {number(joint.rod_diameter * MM)} mm"
         yield f"{joint.bending_stiffness():.4g} N*m/rad"
-        if joint.mass:
-            yield f"{number(joint.mass * GRAM)} g"
+    elif isinstance(joint, BackboneJoint):
+        yield f"length {number(joint.length * MM)} mm"
+        if joint.rod_diameter is not None:
+            yield f"rod of {number(joint.rod_diameter * MM)} mm"
+        yield f"bending {joint.bending_stiffness():.4g} N*m/rad"
+        torsion = joint.torsional_stiffness()
+        yield "no torsion" if torsion is None else f"torsion {torsion:.4g} N*m/rad"
     elif isinstance(joint, PinJoint):
         yield f"length {number(joint.length * MM)} mm"
     elif isinstance(joint, BallJoint):
@@ -256,6 +263,18 @@ def _joint_parts(joint: Joint) -> Iterator[str]:
     else:
         yield f"order {joint.order}"
         yield f"lower {number(joint.lower * MM)} mm"
+    yield from _springs_and_masses(joint)
+
+
+def _springs_and_masses(joint: Joint) -> Iterator[str]:
+    """What a joint may have in addition."""
+    if isinstance(joint, FlexureJoint | BackboneJoint):
+        if joint.mass:
+            yield f"{number(joint.mass * GRAM)} g"
+    elif not isinstance(joint, BallJoint) and joint.stiffness:
+        yield f"spring {joint.stiffness:.4g} N*m/rad"
+    if not isinstance(joint, BallJoint) and joint.damping:
+        yield f"damping {joint.damping:.4g} N*m*s/rad"
 
 
 def _link_extras(link: Link) -> str:

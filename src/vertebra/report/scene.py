@@ -49,7 +49,7 @@ class View:
 def best_view(backbone: Floats, gravity: Floats) -> View:
     """Look across the plane in which the robot bends most, from above; level with it, the base is on the left.
 
-    `backbone` (m, 3): points from base to tip. Up is against gravity when that is nearly a world axis, z otherwise.
+    `backbone` (m, 3): points from base to tip. Up is the world axis that is most nearly against gravity, z if two are.
     """
     axis, sign = _upright(gravity)
     up = sign * np.eye(3)[axis]
@@ -70,11 +70,9 @@ def best_view(backbone: Floats, gravity: Floats) -> View:
 
 
 def _upright(gravity: Floats) -> tuple[int, int]:
-    size = float(np.linalg.norm(gravity))
-    axis = int(np.argmax(np.abs(gravity)))
-    if size == 0 or abs(gravity[axis]) < 0.9 * size:
-        return 2, 1
-    return axis, -int(np.sign(gravity[axis]))
+    sizes = np.abs(gravity)
+    axis = 2 if sizes[2] >= (1 - 1e-9) * sizes.max() else int(np.argmax(sizes))
+    return axis, -1 if gravity[axis] > 0 else 1
 
 
 def _bend_normal(backbone: Floats, up: Floats) -> Floats:

@@ -110,7 +110,7 @@ def tension_table(shape: Shape) -> Facts:
     rows = [("base", *(f"{value:.4f}" for value in shape.tensions_at_base))]
     rows += [
         (str(j + 1), *(f"{value:.4f}" if j < last[k] else "" for k, value in enumerate(shape.tensions[:, j])))
-        for j in range(len(shape.angles))
+        for j in range(len(shape.robot.joints))
     ]
     return Facts("Tension across each joint [N]", ("joint", *_cable_names(shape)), tuple(rows))
 
@@ -120,7 +120,7 @@ def slip_table(shape: Shape) -> Facts:
     last = shape.robot.cables["last_link"]
     rows = tuple(
         (str(j), *(signed(value) if j < last[k] else "" for k, value in enumerate(shape.slip[:, j])))
-        for j in range(len(shape.angles))
+        for j in range(len(shape.robot.joints))
     )
     title = "Slip in each link: -1 drawn to the base, 1 to the tip, between them the cable sticks"
     return Facts(title, ("link", *_cable_names(shape)), rows)
@@ -181,8 +181,11 @@ def warnings(shape: Shape) -> Iterator[str]:
 
 def _past_limit(shape: Shape) -> tuple[int, ...]:
     """Joints out of range, but for those that only friction stops."""
-    limits = shape.robot.joints["limit"]
-    return tuple(j for j in shape.out_of_range if j not in shape.locked or abs(shape.angles[j - 1]) > limits[j - 1])
+    return tuple(j for j in shape.out_of_range if j not in shape.locked or _share_of_limit(shape, j - 1) > 1.0)
+
+
+def _share_of_limit(shape: Shape, row: int) -> float:
+    return abs(shape.robot.bend_of(shape.angles, row)) / float(shape.robot.joints["limit"][row])
 
 
 def joint_list(joints: tuple[int, ...], most: int = 6) -> str:
@@ -215,15 +218,15 @@ def stiffness_text(value: float) -> str:
 
 
 def joint_table(shape: Shape) -> Facts:
-    """One row per joint."""
-    share = np.abs(shape.angles) / shape.robot.joints["limit"]
+    """One row per joint; of joints that have several freedoms, the angle of each."""
     force = np.linalg.norm(shape.forces, axis=1)
     cables = shape.tensions.sum(axis=0)
+    own = np.split(shape.angles, shape.robot.joints["first"][1:])
     rows = [
         (
             str(j + 1),
-            signless_zero(math.degrees(shape.angles[j]), ".3f"),
-            f"{100 * share[j]:.0f} %",
+            ", ".join(signless_zero(math.degrees(angle), ".3f") for angle in own[j]),
+            f"{100 * _share_of_limit(shape, j):.0f} %",
             f"{force[j]:.4f}",
             signless_zero(normal, ".4f"),
             f"{cables[j]:.4f}",
@@ -369,7 +372,7 @@ FIELDS = (
     "compliance", "energy", "residual", "moment_scale", "iterations", "converged", "stable", "out_of_range",
     "locked", "separated", "weakest", "gravity", "closure",
 )  # fmt: skip
-COLUMNS = ("joint", "angle_deg", "x_mm", "y_mm", "z_mm", "force_x_N", "force_y_N", "force_z_N")
+PLACE_AND_FORCE = ("x_mm", "y_mm", "z_mm", "force_x_N", "force_y_N", "force_z_N")
 """The place is the frame of the link distal of the joint; the force is what the link before it exerts on it."""
 
 
@@ -389,7 +392,7 @@ def shape_report(shape: Shape) -> Report:
         footnote=NOTE,
         picture=lambda: shape_scene(shape, ghosts()),
         picture_title=title + fault_words(shape),
-        rows=lambda: Rows(COLUMNS, shape_rows(shape)),
+        rows=lambda: Rows(shape_columns(shape.robot), shape_rows(shape)),
     )
 
 
@@ -422,7 +425,7 @@ def branches_report(found: Equilibria) -> Report:
         footnote=NOTE,
         picture=lambda: shape_scene(shape, ghosts()),
         picture_title=title + fault_words(shape),
-        rows=lambda: Rows(("branch", *COLUMNS), rows),
+        rows=lambda: Rows(("branch", *shape_columns(shape.robot)), rows),
     )
 
 
@@ -503,11 +506,21 @@ def _other_shape(shape: Shape, name: str, number: int, rules: dict[str, Any]) ->
         yield ghost(shape.robot, other.frames, name, number)
 
 
+def shape_columns(robot: Robot) -> tuple[str, ...]:
+    """Names of what `shape_rows` gives: one angle of each joint, or as many as the joint with the most freedoms has."""
+    most = int(robot.joints["freedoms"].max())
+    angles = ("angle_deg",) if most == 1 else tuple(f"angle_{letter}_deg" for letter in "abc"[:most])
+    return ("joint", *angles, *PLACE_AND_FORCE)
+
+
 def shape_rows(shape: Shape) -> Iterator[tuple[Any, ...]]:
-    """One row per joint, for `COLUMNS`."""
-    for j, (angle, force) in enumerate(zip(shape.angles, shape.forces, strict=True)):
+    """One row per joint, for `shape_columns`."""
+    most = int(shape.robot.joints["freedoms"].max())
+    own = np.split(np.degrees(shape.angles), shape.robot.joints["first"][1:])
+    for j, (angles, force) in enumerate(zip(own, shape.forces, strict=True)):
         place = shape.frames[j + 1][:3, 3] * MM
-        yield (j + 1, math.degrees(angle), *(float(value) for value in (*place, *force)))
+        given = [*angles.tolist(), *([""] * (most - len(angles)))]
+        yield (j + 1, *given, *(float(value) for value in (*place, *force)))
 
 
 def shape_record(shape: Shape) -> dict[str, Any]:

@@ -40,7 +40,7 @@ from vertebra.robot.table_file import (
     rate_columns,
     tension_columns,
 )
-from vertebra.robot.tables import Floats
+from vertebra.robot.tables import BACKBONE, Floats
 
 if TYPE_CHECKING:
     import xarray
@@ -154,7 +154,7 @@ def simulation_summary(case: SimulationCase, title: str = "") -> Facts:
         ("tip at the end", f"{vector(tip[-1], '.3f')} mm"),
         ("tip travelled", f"{np.linalg.norm(np.diff(tip, axis=0), axis=1).sum():.3f} mm, from "
          f"{vector(tip[0], '.3f')} mm"),
-        ("peak speed", f"{math.degrees(speed.max()):.4g} deg/s, joint {joint + 1} at {time[row]:.4g} s"
+        ("peak speed", f"{math.degrees(speed.max()):.4g} deg/s, joint {case.robot.joint_of(joint)} at {time[row]:.4g} s"
          if speed.max() > STILL else "0: nothing moves"),
         ("speed at the end", f"{_speed(speed[-1].max())} deg/s at most"),
         ("tensions", _range(case.array("tensions"), "N")),
@@ -220,19 +220,21 @@ def _speed(value: float) -> str:
 
 
 def joint_table(case: SimulationCase) -> Facts:
-    """One row per joint."""
-    angles, speeds = np.degrees(case.array("q")), case.array("qd")
-    limits = np.degrees(case.robot.joints["limit"])
-    rows = [
-        (
-            str(j + 1),
-            *(signless_zero(value, ".3f") for value in (q[0], q[-1], q.min(), q.max())),
-            f"{100 * np.abs(q).max() / limits[j]:.0f} %",
-            _speed(np.abs(speed).max()),
-            _speed(speed[-1]),
+    """One row per freedom; that of a twist has no limit."""
+    robot, angles, speeds = case.robot, np.degrees(case.array("q")), case.array("qd")
+    rows = []
+    for j, (name, q, speed) in enumerate(zip(robot.freedom_names, angles.T, speeds.T, strict=True)):
+        joint = robot.joints[robot.joint_of(j) - 1]
+        bend = np.hypot(*angles.T[joint["first"] : joint["first"] + 2]) if joint["kind"] == BACKBONE else np.abs(q)
+        rows.append(
+            (
+                name,
+                *(signless_zero(value, ".3f") for value in (q[0], q[-1], q.min(), q.max())),
+                f"{100 * bend.max() / math.degrees(joint['limit']):.0f} %" if j < joint["first"] + 2 else "-",
+                _speed(np.abs(speed).max()),
+                _speed(speed[-1]),
+            )
         )
-        for j, (q, speed) in enumerate(zip(angles.T, speeds.T, strict=True))
-    ]
     headers = (
         "joint", "start [deg]", "end [deg]", "least [deg]", "most [deg]", "of limit", "peak [deg/s]", "end [deg/s]",
     )  # fmt: skip
@@ -278,15 +280,21 @@ ENERGY_STYLES = {
 def simulation_panels(case: SimulationCase) -> tuple[Panel, Panel, Panel, Panel]:
     """Four plots."""
     time = case.time
-    angles = joint_panel("Angles", "angle [deg]", time, np.degrees(case.array("q")))
+    angles = joint_panel(case.robot, "Angles", "angle [deg]", time, np.degrees(case.array("q")))
     return angles, tension_panel(time, case.array("tensions")), tip_panel(case), energy_panel(case)
 
 
-def joint_panel(title: str, axis: str, time: Floats, values: Floats) -> Panel:
-    """One line per joint; (N, n) values. Of very many joints, some."""
-    shown = spread(values.shape[1], MOST_LINES)
-    some = "" if len(shown) == values.shape[1] else f", {len(shown)} of {values.shape[1]} joints"
-    series = tuple(curve(f"joint {j + 1}", time, values[:, j], *cable_style(i)) for i, j in enumerate(shown))
+def joint_panel(robot: Robot, title: str, axis: str, time: Floats, values: Floats) -> Panel:
+    """One line per joint or freedom; (N, n) values. Of very many, some."""
+    count = values.shape[1]
+    names = robot.freedom_names if count == robot.freedoms else [str(j + 1) for j in range(count)]
+    shown = spread(count, MOST_LINES)
+    some = (
+        ""
+        if len(shown) == count
+        else f", {len(shown)} of {count} {'joints' if count == len(robot.joints) else 'angles'}"
+    )
+    series = tuple(curve(f"joint {names[j]}", time, values[:, j], *cable_style(i)) for i, j in enumerate(shown))
     return Panel(title + some, TIME_AXIS, axis, series)
 
 
@@ -401,7 +409,7 @@ def simulation_record(case: SimulationCase) -> dict[str, Any]:
         "duration": case.asked,
         "reached": case.reached,
         "end": {name: case.array(name)[-1].tolist() for name in ("q", "qd", "tensions", "lengths", "tip")},
-        "peak_speed": {"value": float(speed.max()), "joint": joint + 1, "time": float(case.time[row])},
+        "peak_speed": {"value": float(speed.max()), "joint": case.robot.joint_of(joint), "time": float(case.time[row])},
         "energy_change": {name: float(change[-1]) for name, change in energy.changes.items()},
         "energy_imbalance": float(np.abs(energy.imbalance).max()),
         "energy_scale": energy.scale,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vertebra.report.meshes import FlexureRods, Mesh, joined, joint_mesh, link_mesh, mount_mesh, quaternions
+from vertebra.report.meshes import Mesh, Rods, joined, joint_mesh, link_mesh, mount_mesh, quaternions
 from vertebra.report.scene import CablePaths, best_view
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
@@ -41,7 +41,7 @@ class RobotView:
         self._paths = CablePaths(robot)
         straight = np.tile(np.eye(4), (len(robot.links), 1, 1))
         self._groups = [self._instances(*group) for group in _groups(robot)]
-        self._rods = FlexureRods(robot) if FlexureRods.serves(robot) else None
+        self._rods = Rods(robot) if Rods.serves(robot) else None
         parts = _parts(robot, straight)
         self._parts = self._solid("parts", parts, palette.PART) if len(parts.vertices) else None
         self._cables = self._cable_lines(straight)

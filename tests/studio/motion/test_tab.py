@@ -159,7 +159,7 @@ def test_robots_that_lack_dynamics_say_what(running: Running, name: str) -> None
     assert running.do(lambda: choose(name)) is None
     assert running.tab.motion is None
     assert "motion-status" in running.tab._about.content
-    words = {"cai2023": "ball joint", "lapusan2022": "universal joint", "yang2023-a": "no inertia"}
+    words = {"cai2023": "ball joint", "lapusan2022": "no mass", "yang2023-a": "no inertia"}
     assert words[name] in running.tab._about.content
     assert running.tab._run_button.disabled
     assert running.tab.form.handles("fill_inertia")[0].visible == (name == "yang2023-a")  # where it would help

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tests import robots
+from tests.robots import bending_mix, continuum, section
+from tests.robots import robot as built
 
 import vertebra as vb
 from vertebra.errors import InputError
@@ -16,6 +18,7 @@ from vertebra.robot.description import MOUNTS
 from vertebra.statics.path import ShapePath
 from vertebra.statics.shape import Shape, Status
 from vertebra.studio.shape.model import (
+    angle_lines,
     answer_text,
     gravity_of,
     loads_of,
@@ -32,6 +35,7 @@ from vertebra.studio.shape.settings import (
     has_statics,
     most_tensions,
     usual_tension,
+    why_by_hand,
 )
 
 PULLED = [name for name in vb.presets() if has_statics(vb.load(name))]
@@ -231,3 +235,31 @@ def test_every_end_of_a_shape_has_its_words(name: str) -> None:
 def test_margins_in_words() -> None:
     assert margin_text(0.423, math.inf) == "stable above 42.3 % of these tensions"
     assert margin_text(0.0, 9.47) == "stable from slack to 947 % of these tensions"
+
+
+def test_cables_or_springs_decide_the_shape_of_every_robot_but_of_balls():
+    assert "Friction holds ball joints" in why_by_hand(vb.load("cai2023"))
+    told = why_by_hand(vb.load("lapusan2022"))
+    assert told == "This robot has no cables, and joint 1 has no spring: nothing determines its shape."
+    bare = built("bare rod", section(2, {"kind": "backbone", "length": 0.01, "stiffness": 0.1}))
+    for robot in (continuum(), bending_mix(), bare):
+        assert has_statics(robot)
+        assert len(first_tensions(robot)) == len(robot.cables)
+
+
+@pytest.mark.parametrize("robot", [continuum(3), continuum(3, torsion=0.1), bending_mix()])
+def test_several_freedoms_are_plotted_by_joint(robot):
+    answer = solve(robot, ShapeSettings(tensions=first_tensions(robot)))
+    assert answer.shape.status == Status.SOLVED
+    angles = answer.shape.angles
+    numbers, lines = angle_lines(robot, angles)
+    np.testing.assert_array_equal(numbers, np.arange(1, len(robot.joints) + 1))
+    if robot.name == "continuum":
+        assert [name for name, _ in lines] == [f"angle {letter} (deg)" for letter in "abc"[: robot.freedoms // 3]]
+        np.testing.assert_array_equal(np.transpose([line for _, line in lines]).ravel(), angles)
+    else:
+        ((name, bends),) = lines
+        assert name == "bend (deg)"
+        assert bends[0] == pytest.approx(np.hypot(*angles[:2]))
+    most = robot.joint_of(int(np.abs(angles).argmax()))
+    assert f"largest angle, joint {most}<" in answer_text(answer, 1.0, None)

@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.robots import bending_mix
 from tests.studio.windows import StudioProcess, Window, chromium, studio
 
 import vertebra as vb
 from vertebra.report.document import fixed
+from vertebra.robot.reading import yaml_text
 from vertebra.statics import Shape
 from vertebra.studio.shape.model import margin_text
+from vertebra.studio.shape.settings import first_tensions, most_tensions, usual_tension
 
 ROBOT = "hu2023-prototype"
 
@@ -172,3 +175,33 @@ def test_nothing_leaves_this_machine(page: tuple[StudioProcess, Window, Any]) ->
     assert window.requests
     assert [url for url in window.requests if not url.startswith(allowed)] == []
     assert window.faults == []
+
+
+def test_universal_and_backbone_joints_bend_and_move(tmp_path: Path) -> None:
+    robot = bending_mix().fill_inertia()
+    file = tmp_path / "files" / "bending.yaml"
+    file.parent.mkdir()
+    file.write_text(yaml_text(robot.to_mapping()))
+    tensions = list(first_tensions(robot))
+    tensions[1] = most = most_tensions(robot, usual_tension(robot))[1]
+    shape = vb.shape_from_tensions(robot, tensions)
+    assert np.degrees(np.abs(shape.angles).max()) > 1
+    vb.simulate(robot, tensions, duration=0.01, q0=shape.angles, damping=1e-4)  # compiled before the page waits for it
+    vb.linearise(robot, shape.angles, tensions)
+    with studio(file.parent, str(file), "--shared") as process, chromium() as browser:
+        window = Window(browser, process.url)
+        window.until(lambda: window.text("shape-status") == "✓ Stable")
+        window.slide("Cable 2 (N)", most)
+        expect(window, shape)
+        window.picture("bending")
+        window.tab("Motion")
+        window.until(lambda: window.text("motion-status").startswith("✓ 3 s simulated"))
+        window.choose("Robot", "lapusan2022")
+        window.tab("Shape")
+        window.until(lambda: "This robot has no cables" in window.page.inner_text("body"))
+        window.slide("Angle 2b (deg)", 20)
+        pose = vb.Pose(vb.load("lapusan2022"), np.radians([0, 0, 0, 20, 0, 0, 0, 0]))
+        for axis, value in zip("xyz", pose.tip, strict=True):
+            window.wait(f"shape-tip-{axis}", fixed(1e3 * float(value), 3, "mm"))
+        assert window.faults == []
+        assert process.errors() == ""

@@ -14,7 +14,17 @@ from numpy.typing import ArrayLike, NDArray
 from vertebra.errors import InputError
 from vertebra.robot.arguments import coordinates
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import BALL, FLEXURE, PIN, ROLLING, UNIVERSAL, Floats, solid_cylinder
+from vertebra.robot.tables import (
+    BACKBONE,
+    BALL,
+    FLEXURE,
+    PIN,
+    ROLLING,
+    UNIVERSAL,
+    Floats,
+    Table,
+    solid_cylinder,
+)
 
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -52,14 +62,15 @@ def comment(paragraphs: Sequence[str]) -> str:
 # From the joint coordinates of a robot to those of its exported models.
 #
 # Exported models have more coordinates than the robot: a rolling joint is two hinges, a flexure two slides and a
-# hinge.
+# hinge, a backbone two slides and a ball, or four hinges where it twists: R = Rx(a) Ry(b) Rx(a) Rz(c).
 
 Indices = NDArray[np.int64]
 
-# Per kind: rolling, flexure, pin, universal, ball.
-_MJCF_POSITIONS = np.array([2, 3, 1, 2, 4])
-_MJCF_VELOCITIES = np.array([2, 3, 1, 2, 3])
-_URDF_POSITIONS = np.array([1, 1, 1, 2, 3])
+# Per kind: rolling, flexure, pin, universal, ball, backbone, and backbone that twists.
+_TWISTING = 6
+_MJCF_POSITIONS = np.array([2, 3, 1, 2, 4, 6, 6])
+_MJCF_VELOCITIES = np.array([2, 3, 1, 2, 3, 5, 6])
+_URDF_POSITIONS = np.array([1, 1, 1, 2, 3, 2, 3])
 
 # tan(h)/h - 1 = h^2 (c0 + c1 h^2 + ...), lowest order first.
 _TAN_SERIES = np.array([1 / 3, 2 / 15, 17 / 315, 62 / 2835, 1382 / 155925, 21844 / 6081075])
@@ -69,8 +80,8 @@ _SERIES_BELOW = 0.1
 def mjcf_qpos(robot: Robot, angles: ArrayLike) -> Floats:
     """`qpos` of the model of `to_mjcf` at joint coordinates `angles` (freedoms,) in rad; lengths in m.
 
-    Coupled coordinates are set consistently: rolling q/2, q/2; flexure s - L/2, q, s - L/2; balls as quaternions
-    w, x, y, z.
+    Coupled coordinates are set consistently: rolling q/2, q/2; flexure s - L/2, q, s - L/2; backbones the same with a
+    ball or four hinges in the middle; balls as quaternions w, x, y, z.
     """
     q = _checked(robot, angles)
     starts, total = _layout(robot, _MJCF_POSITIONS)
@@ -86,6 +97,14 @@ def mjcf_qpos(robot: Robot, angles: ArrayLike) -> Floats:
             qpos[start] = q[first]
         elif kind == UNIVERSAL:
             qpos[start], qpos[start + 1] = q[first], q[first + 1]
+        elif kind in (BACKBONE, _TWISTING):
+            bend = np.hypot(q[first], q[first + 1])
+            qpos[start] = qpos[start + 5] = flexure_stretch(robot.joints["size"][rows], bend)
+            if kind == BACKBONE:
+                qpos[start[:, None] + np.arange(1, 5)] = bend_quaternions(q[first], q[first + 1])
+            else:
+                hinges = bend_hinges(q[first], q[first + 1], q[first + 2])
+                qpos[start[:, None] + np.arange(1, 5)] = hinges[:, [0, 1, 0, 2]]
         else:
             qpos[start[:, None] + np.arange(4)] = bend_quaternions(q[first], q[first + 1])
     return qpos
@@ -111,16 +130,34 @@ def mjcf_velocity_map(robot: Robot, angles: ArrayLike) -> Floats:
             rates[start, first] = 1.0
         elif kind == UNIVERSAL:
             rates[start, first] = rates[start + 1, first + 1] = 1.0
+        elif kind in (BACKBONE, _TWISTING):
+            _write_backbone_rates(rates, start, first, robot.joints["size"][rows], q, kind == _TWISTING)
         else:
             block = bend_velocity(q[first], q[first + 1])
             rates[start[:, None, None] + np.arange(3)[:, None], first[:, None, None] + np.arange(2)] = block
     return rates
 
 
+def _write_backbone_rates(
+    rates: Floats, start: Indices, first: Indices, length: Floats, q: Floats, twisting: bool
+) -> None:
+    b_x, b_y = q[first], q[first + 1]
+    bend = np.hypot(b_x, b_y)
+    steep = np.where(bend < 1e-8, length / 12, flexure_stretch_slope(length, bend) / np.maximum(bend, 1e-300))
+    last = start + (5 if twisting else 4)
+    for column, part in enumerate((b_x, b_y)):
+        rates[start, first + column] = rates[last, first + column] = steep * part
+    slopes = bend_hinge_slopes(b_x, b_y, q[first + 2])[:, [0, 1, 0, 2]] if twisting else bend_velocity(b_x, b_y)
+    _, rows, columns = slopes.shape
+    rates[start[:, None, None] + np.arange(1, 1 + rows)[:, None], first[:, None, None] + np.arange(columns)] = slopes
+
+
 def urdf_coordinates(robot: Robot, angles: ArrayLike) -> Floats:
     """Independent joint positions of the model of `to_urdf` at joint coordinates `angles` (freedoms,), in rad.
 
-    In file order: q/2 for the first joint of each rolling pair (the second one mimics it); x, y, z angles for balls.
+    In file order: q/2 for the first joint of each rolling pair (the second one mimics it); x, y, z angles for balls;
+    for backbones the angles about x and about y, since the third joint mimics the first, and where they twist the
+    angle about z.
     """
     q = _checked(robot, angles)
     starts, total = _layout(robot, _URDF_POSITIONS)
@@ -129,6 +166,10 @@ def urdf_coordinates(robot: Robot, angles: ArrayLike) -> Floats:
         start, first = starts[rows], robot.joints["first"][rows]
         if kind == BALL:
             positions[start[:, None] + np.arange(3)] = bend_xyz_angles(q[first], q[first + 1])
+        elif kind in (BACKBONE, _TWISTING):
+            hinges = bend_hinges(q[first], q[first + 1], q[first + 2] if kind == _TWISTING else 0.0 * q[first])
+            count = _URDF_POSITIONS[kind]
+            positions[start[:, None] + np.arange(count)] = hinges[:, :count]
         else:
             positions[start] = q[first] / 2 if kind == ROLLING else q[first]
             if kind == UNIVERSAL:
@@ -176,6 +217,28 @@ def bend_xyz_angles(b_x: Floats, b_y: Floats) -> Floats:
     return np.stack([alpha, beta, gamma], axis=-1)
 
 
+def bend_hinges(b_x: Floats, b_y: Floats, twist: Floats) -> Floats:
+    """(..., 3) a, b, c with Rx(a) Ry(b) Rx(a) Rz(c) = E Rz(twist) E of a backbone, E half of its bend, rad.
+
+    Written so that complex numbers pass through, for derivatives.
+    """
+    half = np.sqrt(b_x * b_x + b_y * b_y) / 2
+    # Its quaternion is (cos(twist/2) cos(half), cos(twist/2) sin(half) / (2 half) (-b_y, b_x), sin(twist/2)).
+    cos, sin = np.cos(twist / 2), np.sin(twist / 2)
+    scale = cos * np.sinc(half / np.pi) / 2
+    w, x, y = cos * np.cos(half), -scale * b_y, scale * b_x
+    size = np.sqrt(w * w + sin * sin)
+    bent_x, bent_y = (w * x - sin * y) / size, (sin * x + w * y) / size
+    return np.stack([np.arctan(bent_x / size), 2 * np.arcsin(bent_y), 2 * np.arctan(sin / w)], axis=-1)
+
+
+def bend_hinge_slopes(b_x: Floats, b_y: Floats, twist: Floats) -> Floats:
+    """(..., 3, 3) derivatives of `bend_hinges` by the two parts of the bend and by the twist: complex steps, exact."""
+    given, step = np.stack([b_x, b_y, twist], axis=-1), 1e-30
+    columns = [bend_hinges(*np.moveaxis(given + 1j * step * unit, -1, 0)).imag / step for unit in np.eye(3)]
+    return np.stack(columns, axis=-1)
+
+
 def bend_velocity(b_x: Floats, b_y: Floats) -> Floats:
     """(..., 3, 2) body-frame angular velocity by the rates of b: the right Jacobian of the rotation vector z x b."""
     angle = np.hypot(b_x, b_y)
@@ -203,13 +266,73 @@ def _checked(robot: Robot, angles: ArrayLike) -> Floats:
 
 def _layout(robot: Robot, widths: Indices) -> tuple[Indices, int]:
     """Where each joint's coordinates start, and how many there are."""
-    ends = np.cumsum(widths[robot.joints["kind"]])
-    return ends - widths[robot.joints["kind"]], int(ends[-1])
+    own = widths[_kinds(robot)]
+    ends = np.cumsum(own)
+    return ends - own, int(ends[-1])
+
+
+def _kinds(robot: Robot) -> Indices:
+    """Kinds of joints, with backbones that twist as one of their own."""
+    return np.where(robot.joints["freedoms"] == 3, _TWISTING, robot.joints["kind"])
 
 
 def _rows_of_kinds(robot: Robot) -> list[tuple[int, Indices]]:
-    kinds = robot.joints["kind"]
+    kinds = _kinds(robot)
     return [(int(kind), np.flatnonzero(kinds == kind)) for kind in np.unique(kinds)]
+
+
+# How far joints can go: to their limit, or to where their faces meet at a cable.
+
+_BENDS = 1801
+"""At which faces are looked at, from straight to the limit: they open again beyond a hole that rolls past."""
+_TOUCH = 1e-10
+"""Overlap that counts as touching, in sizes of the joint: round-off."""
+
+
+def reachable_bend(robot: Robot, row: int, azimuth: float | None = None) -> float:
+    """Largest bend of a mirror or backbone joint toward `azimuth`, rad, before its faces meet at a cable or its limit
+    ends it; `azimuth` None: in whatever direction goes farthest."""
+    joint = robot.joints[row]
+    limit = float(joint["limit"])
+    passing = robot.cables["last_link"] > row
+    if not passing.any():
+        return limit
+    if azimuth is None:
+        return max(reachable_bend(robot, row, turn) for turn in np.linspace(-np.pi, np.pi, 72, endpoint=False))
+    holes, recess = robot.cables[passing], robot.segments["recess"][passing, row]
+    offset = holes["x"] * np.cos(azimuth) + holes["y"] * np.sin(azimuth)
+
+    def overlap(bend: Floats) -> NDArray[np.bool_]:
+        half = bend[:, None] / 2
+        lengths = 2 * ((_crossing(joint, bend)[:, None] + recess) * np.cos(half) - offset * np.sin(half))
+        return np.asarray((lengths < -_TOUCH * (joint["size"] + np.abs(recess) + np.abs(offset))).any(axis=1))
+
+    bends = np.linspace(0.0, limit, _BENDS)
+    crossed = overlap(bends)
+    if not crossed.any():
+        return limit
+    beyond = int(crossed.argmax())
+    low, high = float(bends[max(beyond - 1, 0)]), float(bends[beyond])
+    while high - low > 1e-12:
+        middle = (low + high) / 2
+        low, high = (low, middle) if overlap(np.array([middle]))[0] else (middle, high)
+    return low
+
+
+def reachable_range(robot: Robot, row: int) -> tuple[float, float]:
+    """Smallest and largest angle of a mirror joint, rad."""
+    azimuth = float(robot.joints["azimuth"][row])
+    return -reachable_bend(robot, row, azimuth + np.pi), reachable_bend(robot, row, azimuth)
+
+
+def _crossing(joint: Table, bend: Floats) -> Floats:
+    """s of a mirror or backbone joint, m: from a face to where the axes of both links cross."""
+    size = float(joint["size"])
+    if joint["kind"] == ROLLING:
+        return np.asarray(size / np.cos(bend / 2) - size)
+    if joint["kind"] == PIN:
+        return np.full_like(bend, size)
+    return size / 2 + flexure_stretch(np.full_like(bend, size), bend)
 
 
 # Mass, centre and inertia of each link together with what is fixed to it.
@@ -363,7 +486,7 @@ def _proximal_half(robot: Robot, link: int) -> Iterator[Shape]:
     joint, diameter = robot.joints[link - 1], robot.links["diameter"][link]
     if joint["kind"] == ROLLING:
         yield _saddle(robot, link - 1, link, _saddle_radius(robot, link - 1, link))
-    elif joint["kind"] == FLEXURE:
+    elif joint["kind"] in (FLEXURE, BACKBONE):
         yield _upright(-joint["size"] / 2, 0.0, 0.04 * diameter, "joint")
     elif joint["kind"] == PIN:
         yield _upright(-joint["size"], 0.0, 0.1 * diameter, "joint")
@@ -377,7 +500,7 @@ def _distal_half(robot: Robot, link: int) -> Iterator[Shape]:
     joint, reach, diameter = robot.joints[link], robot.links["reach"][link], robot.links["diameter"][link]
     if joint["kind"] == ROLLING:
         yield _saddle(robot, link, link, reach - _saddle_radius(robot, link, link))
-    elif joint["kind"] == FLEXURE:
+    elif joint["kind"] in (FLEXURE, BACKBONE):
         yield _upright(reach, reach + joint["size"] / 2, 0.04 * diameter, "joint")
     elif joint["kind"] == PIN:
         yield _upright(reach, reach + joint["size"], 0.1 * diameter, "joint")

@@ -1,7 +1,8 @@
 """MJCF, the model file of MuJoCo: exact kinematics of links and cables, one body per link.
 
 A rolling joint becomes two hinges R from its faces that turn q/2 each; a flexure becomes slide, hinge, slide with both
-slides following s(q) of the hinge. Equality constraints keep these couplings (theory 6.11).
+slides following s(q) of the hinge. A backbone is slide, ball, slide, or slide, four hinges, slide where it twists; its
+slides follow from the distance between its two discs. Equality constraints keep these couplings (theory 6.11).
 """
 
 from __future__ import annotations
@@ -26,9 +27,14 @@ from vertebra.robot.export.common import (
     mass_notes,
     number,
     numbers,
+    reachable_bend,
+    reachable_range,
 )
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import BALL, FLEXURE, PIN, ROLLING, Floats, straight_gaps
+from vertebra.robot.tables import BACKBONE, BALL, FLEXURE, PIN, ROLLING, UNIVERSAL, Floats, straight_gaps
+
+Axis = tuple[float, float, float]
+X_AXIS, Y_AXIS, Z_AXIS = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 MAX_JOINTS = 495
 """MuJoCo's XML reader stops at 500 nested elements, and bodies nest."""
@@ -44,14 +50,20 @@ SLIDE_ARMATURE = 0.1
 slides move by L q / 12 per bend, so this adds far less than a thousandth to the inertia of the joint."""
 
 
+HINGE_ARMATURE = 1e-3
+"""Of the link's inertia about the middle of the rod, on the two hinges of a twisting backbone that are one motion when
+straight."""
+
+
 def to_mjcf(robot: Robot) -> str:
     """The robot as MJCF text for MuJoCo, SI units and radians.
 
     Bodies "link0" to "linkN" have the frames of the robot's links; the site "tip" is the tip point. Joints are named
-    "joint3", with "_a" and "_b" for the two hinges of rolling and universal joints and "_slide_a", "_slide_b" beside
-    the hinge of a flexure. Tendons and actuators "cable1" and on are the cables and come first; the control of an
-    actuator is its tension in N. `vertebra.robot.mjcf_qpos` converts joint coordinates. The comment at the top
-    of the text lists what is left out or approximate.
+    "joint3", with "_a" and "_b" for the two hinges of rolling and universal joints, "_a" to "_d" for the four hinges of
+    a backbone that twists, and "_slide_a", "_slide_b" beside the hinge of a flexure or the ball of a backbone. Tendons
+    and actuators "cable1" and on are the cables and come first; the control of an actuator is its tension in N.
+    `vertebra.robot.mjcf_qpos` converts joint coordinates. The comment at the top of the text lists what is left out or
+    approximate.
 
     Raises `InputError` for more joints than MuJoCo's reader can nest.
     """
@@ -83,16 +95,33 @@ def _notes(robot: Robot) -> Iterator[str]:
             "short by 0.0001 of the flexure's length at 45 deg and by 0.0084 at 90 deg. Each slide has an armature of "
             f"{SLIDE_ARMATURE:g} times the mass of its link, since the two slides of a straight flexure are one motion."
         )
+    if BACKBONE in kinds:
+        yield (
+            "Backbones are exact but for the length of their two slides, which follow a quartic of the distance "
+            "between the two discs: short by 7e-7 of the rod's length at a bend of 45 deg, by 8e-4 at 90 deg. Their "
+            f"slides have the same armature as those of flexures, {SLIDE_ARMATURE:g} times the mass of their link."
+        )
+    if (robot.joints["freedoms"] == 3).any():
+        yield (
+            "Approximate: the spring of a backbone that twists is exact for bends toward x and y; between them it is "
+            "stiffer by up to 1/48 of the square of the bend in rad. With a twist as well, springs are off by an "
+            "eighth of the square of either angle, slides by the rod's length times (bend twist)^2/96. Its hinges "
+            f"about x have an armature of {HINGE_ARMATURE:g} times the inertia of its link, since both are one motion "
+            "when straight."
+        )
     if BALL in kinds:
         yield "Ball joints are free, also to twist: the friction that locks them is not modelled."
     yield from mass_notes(robot)
-    yield "Left out: friction of cables and joints, damping, contact between links."
+    yield (
+        "Springs and damping of joints are those of the robot file; a range ends at the limit of the joint, or where "
+        "its faces meet at a cable. Left out: friction of cables and joints, contact between links."
+    )
 
 
 def _timestep(robot: Robot, inertials: list[Inertial]) -> float:
     """A step that resolves neighbouring links swinging against each other on their springs, s; one digit."""
     smallest = np.array([np.linalg.eigvalsh(body.inertia)[0] for body in inertials])
-    fastest = math.sqrt((4 * robot.joints["stiffness"] / smallest).max())
+    fastest = math.sqrt((4 * np.maximum(robot.joints["stiffness"], robot.joints["torsion"]) / smallest).max())
     step = LONGEST_TIMESTEP if fastest == 0 else min(LONGEST_TIMESTEP, 0.5 / fastest)
     digit = 10.0 ** math.floor(math.log10(step))
     return float(f"{math.floor(step / digit * (1 + 1e-12)) * digit:.0e}")
@@ -130,10 +159,10 @@ def _add_bodies(world: Element, robot: Robot, inertials: list[Inertial]) -> None
         parent = SubElement(parent, "body", name=f"link{link}", pos=numbers(place))
         if link > 0:
             _add_inertial(parent, inertials[link - 1])
-            _add_joints(parent, robot, link, inertials[link - 1].mass)
+            _add_joints(parent, robot, link, inertials[link - 1])
         for shape in link_shapes(robot, link):
             _add_geom(parent, shape)
-        for site in (site for site in sites if site.link == link):
+        for site in (site for site in [*sites, *disc_sites(robot, link)] if site.link == link):
             SubElement(parent, "site", name=site.name, pos=numbers(site.place))
     tip_size = number(0.06 * robot.links["diameter"][-1])
     SubElement(
@@ -158,36 +187,59 @@ def _add_inertial(body: Element, inertial: Inertial) -> None:
         element.set("fullinertia", numbers([*np.diag(inertia), *products]))
 
 
-def _add_joints(body: Element, robot: Robot, link: int, mass: float) -> None:
+def _add_joints(body: Element, robot: Robot, link: int, inertial: Inertial) -> None:
     joint, name = robot.joints[link - 1], f"joint{link}"
     kind, size, limit, axis = joint["kind"], joint["size"], joint["limit"], (joint["axis_x"], joint["axis_y"], 0.0)
-    if kind == ROLLING:
-        _add_hinge(body, f"{name}_a", axis, -size, limit / 2)
-        _add_hinge(body, f"{name}_b", axis, size, limit / 2)
-    elif kind == FLEXURE:
-        slide = {"type": "slide", "axis": "0 0 1", "armature": number(SLIDE_ARMATURE * mass)}
+    slide = {"type": "slide", "axis": "0 0 1", "armature": number(SLIDE_ARMATURE * inertial.mass)}
+    spring = {"stiffness": float(joint["stiffness"]), "damping": float(joint["damping"])}
+    # Two hinges that turn by half each store and lose as much as the joint when each has twice of its coefficients.
+    twice = {name: 2 * value for name, value in spring.items()}
+    if kind in (FLEXURE, BACKBONE):
         SubElement(body, "joint", slide, name=f"{name}_slide_a")
-        _add_hinge(body, name, axis, -size / 2, limit).set("stiffness", number(joint["stiffness"]))
-        SubElement(body, "joint", slide, name=f"{name}_slide_b")
-    elif kind == PIN:
-        _add_hinge(body, name, axis, -size, limit)
+    if kind == UNIVERSAL:
+        _add_hinge(body, f"{name}_a", axis, 0.0, (-limit, limit), spring)
+        _add_hinge(body, f"{name}_b", (axis[1], axis[0], 0.0), 0.0, (-limit, limit), spring)
     elif kind == BALL:
         SubElement(body, "joint", name=name, type="ball", pos=numbers((0.0, 0.0, -size)), range=numbers((0.0, limit)))
+    elif kind == BACKBONE:
+        widest = reachable_bend(robot, link - 1)
+        if joint["freedoms"] == 2:
+            place = {"pos": numbers((0.0, 0.0, -size / 2)), "range": numbers((0.0, widest))}
+            _add_numbers(SubElement(body, "joint", place, name=name, type="ball"), spring)
+        else:
+            twist = {"stiffness": float(joint["torsion"]), "damping": spring["damping"]}
+            arm = float(inertial.center[2] + size / 2)
+            twice["armature"] = HINGE_ARMATURE * (float(inertial.inertia[0, 0]) + inertial.mass * arm**2)
+            _add_hinge(body, f"{name}_a", X_AXIS, -size / 2, (-widest / 2, widest / 2), twice)
+            _add_hinge(body, f"{name}_b", Y_AXIS, -size / 2, (-widest, widest), spring)
+            _add_hinge(body, f"{name}_c", X_AXIS, -size / 2, (-widest / 2, widest / 2), twice)
+            _add_hinge(body, f"{name}_d", Z_AXIS, -size / 2, None, twist)
     else:
-        _add_hinge(body, f"{name}_a", axis, 0.0, limit)
-        _add_hinge(body, f"{name}_b", (axis[1], axis[0], 0.0), 0.0, limit)
+        low, high = reachable_range(robot, link - 1)
+        if kind == ROLLING:
+            _add_hinge(body, f"{name}_a", axis, -size, (low / 2, high / 2), twice)
+            _add_hinge(body, f"{name}_b", axis, size, (low / 2, high / 2), twice)
+        else:
+            _add_hinge(body, name, axis, -size if kind == PIN else -size / 2, (low, high), spring)
+    if kind in (FLEXURE, BACKBONE):
+        SubElement(body, "joint", slide, name=f"{name}_slide_b")
 
 
-def _add_hinge(body: Element, name: str, axis: tuple[float, float, float], z: float, limit: float) -> Element:
-    return SubElement(
-        body,
-        "joint",
-        name=name,
-        type="hinge",
-        axis=numbers(axis),
-        pos=numbers((0.0, 0.0, z)),
-        range=numbers((-limit, limit)),
-    )
+def _add_hinge(
+    body: Element, name: str, axis: Axis, z: float, bounds: tuple[float, float] | None, spring: dict[str, float]
+) -> None:
+    place = {"axis": numbers(axis), "pos": numbers((0.0, 0.0, z))}
+    hinge = SubElement(body, "joint", place, name=name, type="hinge")
+    if bounds is not None:
+        hinge.set("range", numbers(bounds))
+    _add_numbers(hinge, spring)
+
+
+def _add_numbers(joint: Element, values: dict[str, float]) -> None:
+    """As attributes, but for zeros."""
+    for name, value in values.items():
+        if value:
+            joint.set(name, number(value))
 
 
 def _add_geom(body: Element, shape: Shape) -> None:
@@ -248,6 +300,43 @@ def _add_couplings(root: Element, tendons: Element, robot: Robot) -> None:
             SubElement(equality, "joint", joint1=f"{name}_b", joint2=f"{name}_a", polycoef="0 1 0 0 0")
         elif joint["kind"] == FLEXURE:
             _couple_slides(equality, tendons, name, joint["size"])
+        elif joint["kind"] == BACKBONE:
+            _couple_backbone(equality, tendons, name, joint["size"], joint["freedoms"] == 3)
+
+
+def disc_sites(robot: Robot, link: int) -> Iterator[Site]:
+    """The points of a link between which the couplings of the backbones before and after it measure: the middle of the
+    disc, and two of its rim."""
+    rim = 0.35 * float(robot.links["diameter"][link])
+    for row, label, z in ((link - 1, "in", 0.0), (link, "out", float(robot.links["reach"][link]))):
+        if 0 <= row < len(robot.joints) and robot.joints["kind"][row] == BACKBONE:
+            # Both discs of a joint are measured at one radius.
+            reach = min(rim, 0.35 * float(robot.links["diameter"][2 * row + 1 - link]))
+            for place, point in (("middle", (0.0, 0.0, z)), ("x", (reach, 0.0, z)), ("y", (0.0, reach, z))):
+                yield Site(f"joint{row + 1}_{label}_{place}", link, point)
+
+
+def _couple_backbone(equality: Element, tendons: Element, name: str, length: float, twists: bool) -> None:
+    """Slides follow the distance c of the two discs, which a bend shortens: s - L/2 = L (x + 27/10 x^2 + ...) with
+    x = 1 - c/L. A joint that does not twist has two diagonals from disc to disc of equal length."""
+
+    def measure(label: str, start: str, end: str) -> str:
+        spatial = SubElement(tendons, "spatial", name=f"{name}_{label}", rgba="0 0 0 0")
+        for site in (f"{name}_out_{start}", f"{name}_in_{end}"):
+            SubElement(spatial, "site", site=site)
+        return f"{name}_{label}"
+
+    chord = measure("chord", "middle", "middle")
+    powers = zip((0.0, -1.0, 27 / 10, -1296 / 175, 3564 / 175), range(5), strict=True)
+    quartic = numbers(factor * length ** (1 - power) for factor, power in powers)
+    for slide in (f"{name}_slide_a", f"{name}_slide_b"):
+        SubElement(SubElement(tendons, "fixed", name=slide), "joint", joint=slide, coef="1")
+        SubElement(equality, "tendon", tendon1=slide, tendon2=chord, polycoef=quartic)
+    if twists:
+        SubElement(equality, "joint", joint1=f"{name}_c", joint2=f"{name}_a", polycoef="0 1 0 0 0")
+    else:
+        one, other = measure("diagonal_a", "x", "y"), measure("diagonal_b", "y", "x")
+        SubElement(equality, "tendon", tendon1=one, tendon2=other, polycoef="0 1 0 0 0")
 
 
 def _couple_slides(equality: Element, tendons: Element, name: str, length: float) -> None:

@@ -27,7 +27,15 @@ from vertebra.robot.tables import Floats
 from vertebra.statics.shape import Shape
 from vertebra.studio.limits import check_samples, checked_steps
 from vertebra.studio.motion.motion import Motion, PlanFacts, RunFacts
-from vertebra.studio.motion.settings import MotionSettings, pans, patterns, usual_damping, usual_limit, usual_step
+from vertebra.studio.motion.settings import (
+    MotionSettings,
+    pans,
+    patterns,
+    tilts,
+    usual_damping,
+    usual_limit,
+    usual_step,
+)
 from vertebra.studio.shape.settings import has_friction
 
 if TYPE_CHECKING:
@@ -131,12 +139,14 @@ def sway(robot: Robot, settings: MotionSettings) -> SampledMotion:
     others."""
     if settings.pattern not in patterns(robot):
         raise InputError("pattern", f"{robot.name} has no joints that tilt: all its axes are parallel; choose pan")
-    limit = math.degrees(float(robot.joints["limit"].min()))
-    if settings.amplitude_deg > limit:
-        raise InputError("amplitude", f"{settings.amplitude_deg:g} deg is beyond the limit of a joint, {limit:.4g} deg")
-    about_first = pans(robot)
-    moves = {"pan": about_first, "tilt": ~about_first, "3d": np.ones_like(about_first)}[settings.pattern]
+    about_first, about_other = pans(robot), tilts(robot)
+    moves = {"pan": about_first, "tilt": about_other, "3d": about_first | about_other}[settings.pattern]
     size = math.radians(settings.amplitude_deg) * moves
+    for row, limit in enumerate(robot.joints["limit"].tolist()):
+        bend = abs(robot.bend_of(size, row))
+        if bend > limit * (1 + 1e-12):
+            found = f"bends joint {row + 1} by {math.degrees(bend):.4g} deg"
+            raise InputError("amplitude", f"{found}, beyond the limit of a joint, {math.degrees(limit):.4g} deg")
     time, rate = np.linspace(0.0, settings.period, sway_samples(settings.period)), 2 * math.pi / settings.period
     phase = rate * time[:, None]
     return sampled_motion(time, size * np.sin(phase), rate * size * np.cos(phase), -(rate**2) * size * np.sin(phase))

@@ -234,12 +234,13 @@ def now_text(motion: Motion, row: int) -> str:
     x, y, z = (1e3 * motion.tips[row]).tolist()
     angles = motion.angles[row]
     most = int(np.abs(angles).argmax())
+    where = f"largest angle, joint {motion.robot.joint_of(most)}"
     values = [
         Value("motion-time", "time", fixed(float(motion.time[row]), 3, "s")),
         Value("motion-tip-x", "tip x", fixed(x, 2, "mm")),
         Value("motion-tip-y", "tip y", fixed(y, 2, "mm")),
         Value("motion-tip-z", "tip z", fixed(z, 2, "mm")),
-        Value("motion-angle", f"largest angle, joint {most + 1}", fixed(math.degrees(angles[most]), 2, "deg")),
+        Value("motion-angle", where, fixed(math.degrees(angles[most]), 2, "deg")),
         *(
             Value(f"motion-tension-{k}", f"cable {k}", fixed(tension, 3, "N"))
             for k, tension in enumerate(motion.tensions[row, :MOST_LISTED].tolist(), 1)

@@ -11,6 +11,7 @@ from pydantic import Field
 from vertebra.mechanics.kinematics import Pose
 from vertebra.report.scene import round_number_below
 from vertebra.robot.robot import Robot
+from vertebra.robot.tables import UNIVERSAL, Floats
 from vertebra.studio.form import Check, Choice, FileChoice, Number, Slider, Sliders, Track
 from vertebra.studio.shape.settings import Tension, cable_count, most_tensions, usual_tension
 from vertebra.studio.tab import Settings
@@ -52,15 +53,36 @@ def _damping_step(robot: Robot) -> float:
     return round_number_below(usual / 10) if usual > 0 else 1e-6
 
 
+def bend_azimuths(robot: Robot) -> Floats:
+    """(freedoms,) where each freedom bends its joint to, rad; NaN for one that twists it."""
+    azimuths = np.full(robot.freedoms, np.nan)
+    for joint in robot.joints:
+        first, several = joint["first"], joint["freedoms"] > 1
+        turned = math.atan2(-joint["axis_x"], joint["axis_y"]) if joint["kind"] == UNIVERSAL else 0.0
+        azimuths[first] = turned if several else joint["azimuth"]
+        if several:
+            azimuths[first + 1] = turned + np.pi / 2
+    return azimuths
+
+
 def pans(robot: Robot) -> np.ndarray:
-    """(n,) whether each joint turns about the first one's axis."""
-    azimuths = robot.joints["azimuth"]
-    return np.asarray(np.abs(np.sin(azimuths - azimuths[:1])) < ACROSS)
+    """(freedoms,) whether each turns about the first one's axis."""
+    return _off_first(robot) < ACROSS
+
+
+def tilts(robot: Robot) -> np.ndarray:
+    """(freedoms,) whether each turns about another axis than the first one; what twists a joint does not."""
+    return _off_first(robot) >= ACROSS
+
+
+def _off_first(robot: Robot) -> Floats:
+    azimuths = bend_azimuths(robot)
+    return np.asarray(np.abs(np.sin(azimuths - azimuths[:1])))
 
 
 def patterns(robot: Robot) -> tuple[Pattern, ...]:
     """The ways in which a robot can sway: one where all axes are parallel."""
-    return ("pan", "tilt", "3d") if not pans(robot).all() else ("pan",)
+    return ("pan", "tilt", "3d") if tilts(robot).any() else ("pan",)
 
 
 def _joint_limit(robot: Robot) -> float:

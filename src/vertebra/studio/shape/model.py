@@ -123,6 +123,19 @@ def straight_lengths(robot: Robot) -> Floats:
 # In words and numbers.
 
 
+def angle_lines(robot: Robot, angles: Floats) -> tuple[Floats, list[tuple[str, Floats]]]:
+    """Numbers of the joints, and what a plot shows over them: of joints that have several freedoms a line for each;
+    where joints differ in that, the bend of each joint. `angles` (freedoms,) in any unit."""
+    numbers = np.arange(1.0, len(robot.joints) + 1)
+    freedoms = robot.joints["freedoms"]
+    if (freedoms != freedoms[0]).any():
+        return numbers, [("bend (deg)", np.array([robot.bend_of(angles, row) for row in range(len(numbers))]))]
+    if freedoms[0] == 1:
+        return numbers, [("angle (deg)", angles)]
+    columns = angles.reshape(len(numbers), -1).T
+    return numbers, [(f"angle {letter} (deg)", column) for letter, column in zip("abc", columns, strict=False)]
+
+
 def answer_text(answer: Answer, highest: float, path: ShapePath | None) -> str:
     """HTML of everything that is known about a shape."""
     shape = answer.shape
@@ -162,10 +175,10 @@ def _light(shape: Shape) -> str:
 
 def _tip(answer: Answer, path: ShapePath | None) -> list[Value]:
     shape = answer.shape
-    most = int(np.argmax(np.abs(shape.angles)))
+    most = shape.robot.joint_of(int(np.argmax(np.abs(shape.angles))))
     values = [
         *_place(shape.tip),
-        Value("shape-angle", f"largest angle, joint {most + 1}", fixed(_most(shape.angles), 2, "deg")),
+        Value("shape-angle", f"largest angle, joint {most}", fixed(_most(shape.angles), 2, "deg")),
     ]
     if shape.status == Status.SOLVED:
         soft, middle, stiff = shape.stiffness().stiffness

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from vertebra.errors import VertebraError
 from vertebra.report.scene import round_number_below
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import BALL, UNIVERSAL, Floats
+from vertebra.robot.tables import BALL, Floats
 from vertebra.statics.branches import stable_tensions
 from vertebra.statics.forward import shape_from_tensions
 from vertebra.statics.shape import Status
@@ -71,8 +71,18 @@ def _beginning(robot: Robot) -> Beginning:
 
 
 def has_statics(robot: Robot) -> bool:
-    """Whether cables decide the shape; ball joints are held by friction, universal joints by drives of their own."""
-    return not np.isin(robot.joints["kind"], (BALL, UNIVERSAL)).any()
+    """Whether cables, or springs alone, decide the shape."""
+    return not why_by_hand(robot)
+
+
+def why_by_hand(robot: Robot) -> str:
+    """Why nothing that is set in the tab decides the shape, in a sentence; empty where something does."""
+    if (robot.joints["kind"] == BALL).any():
+        return "Friction holds ball joints: cables do not determine this robot's shape."
+    slack = np.flatnonzero(robot.joints["stiffness"] == 0.0) + 1
+    if len(robot.cables) == 0 and len(slack):
+        return f"This robot has no cables, and joint {slack[0]} has no spring: nothing determines its shape."
+    return ""
 
 
 def usual_tension(robot: Robot) -> float:
@@ -143,7 +153,9 @@ def _angle_tracks(robot: Robot) -> Sequence[Track]:
     ends: list[float] = np.degrees(np.minimum(limits, np.pi / 2)).tolist()
     if len(ends) > MOST_SLIDERS:
         return [Track(-min(ends), min(ends), 0.05, 0.0, "All angles (deg)")]
-    return [Track(-end, end, 0.1, 0.0) for end in ends]
+    return [
+        Track(-end, end, 0.1, 0.0, f"Angle {name} (deg)") for name, end in zip(robot.freedom_names, ends, strict=True)
+    ]
 
 
 class LoadSetting(BaseModel):

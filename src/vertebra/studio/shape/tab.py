@@ -13,7 +13,7 @@ from vertebra.mechanics.kinematics import Pose
 from vertebra.mechanics.problem import Load
 from vertebra.report.meshes import Mesh
 from vertebra.report.scene import acts_at, round_number_below, tip_ellipsoid
-from vertebra.robot.tables import BALL, Floats
+from vertebra.robot.tables import Floats
 from vertebra.statics.path import PathState, ShapePath
 from vertebra.statics.shape import Shape, Status
 from vertebra.studio import palette
@@ -25,6 +25,7 @@ from vertebra.studio.readout import Plot, notes
 from vertebra.studio.scene import Picture
 from vertebra.studio.shape.model import (
     Answer,
+    angle_lines,
     answer_text,
     gravity_of,
     new_path,
@@ -34,7 +35,14 @@ from vertebra.studio.shape.model import (
     solve_apart,
     straight_lengths,
 )
-from vertebra.studio.shape.settings import MOST_LOADS, LoadSetting, ShapeSettings, has_friction, has_statics
+from vertebra.studio.shape.settings import (
+    MOST_LOADS,
+    LoadSetting,
+    ShapeSettings,
+    has_friction,
+    has_statics,
+    why_by_hand,
+)
 from vertebra.studio.tab import Tab
 
 if TYPE_CHECKING:
@@ -222,9 +230,7 @@ class ShapeTab(Tab[ShapeSettings]):
                 form.add("friction", "history")
                 self.when(gui.add_button("Forget the history", disabled=not has_friction(robot)), self._forget_history)
         else:
-            ball = (robot.joints["kind"] == BALL).any()
-            why = "Friction holds ball joints" if ball else "Universal joints have drives of their own"
-            gui.add_html(notes([f"{why}: cables do not determine this robot's shape. Set its joints by hand."]))
+            gui.add_html(notes([f"{why_by_hand(robot)} Set its joints by hand."]))
             form.add("angles_deg")
         with form.folder("Mount", expanded=False):
             form.add("mount", "tilt_deg", "toward_deg")
@@ -332,7 +338,7 @@ class ShapeTab(Tab[ShapeSettings]):
         with self.studio.server.atomic():
             self._draw(drawn)
             self._text.content = answer_text(answer, brightest(shape.tensions_at_base), self._path)
-            self._plot.show(np.arange(1.0, len(shape.angles) + 1), [("angle (deg)", np.degrees(shape.angles))], False)
+            self._plot.show(*angle_lines(shape.robot, np.degrees(shape.angles)), False)
 
     def _draw(self, answer: Answer) -> None:
         assert self._loads is not None
@@ -346,8 +352,7 @@ class ShapeTab(Tab[ShapeSettings]):
         with self.studio.server.atomic():
             self.studio.stage.draw(Picture(frames, gravity=gravity_of(robot, settings)))
             self._text.content = pose_text(robot, settings, frames)
-            angles = np.array(settings.angles_deg)
-            self._plot.show(np.arange(1.0, len(angles) + 1), [("angle (deg)", angles)], False)
+            self._plot.show(*angle_lines(robot, np.array(settings.angles_deg)), False)
 
     def hidden(self) -> None:
         self.stop()
