@@ -180,11 +180,13 @@ def wrenches(robot: Robot, q: Array, qd: Array, qdd: Array, gravity: Array, load
     links, moving = frames(robot, q).real, motion(robot, q, qd, qdd)
     forces = point_masses(robot, q)[:, None] * (moving.acceleration - np.asarray(gravity, float))
     moments, carried = inertia_moments(robot, q, moving), last_joints(robot)
-    out, turned_by = np.zeros((len(q), 6)), angular_rates(robot, q)
+    out, turned_by = np.zeros((len(robot.joints), 6)), angular_rates(robot, q)
     moved_by = frames(robot, complex_steps(q))[..., :3, 3].imag / STEP
-    for j in range(len(q)):
-        # The point of the bend plane that the joint leaves at rest.
-        centre = links[j + 1, :3, 3] + np.cross(turned_by[j, j + 1], moved_by[j, j + 1])
+    for j, joint in enumerate(robot.joints):
+        # The point of the bend plane that the joint leaves at rest; of a universal joint, that of both axes.
+        row, centre = joint["first"], links[j + 1, :3, 3]
+        if joint["freedoms"] == 1:
+            centre = centre + np.cross(turned_by[row, j + 1], moved_by[row, j + 1])
         for at, force, last in zip(moving.at, forces, carried, strict=True):
             if last >= j:
                 out[j] += np.concatenate([force, np.cross(at - centre, force)])
