@@ -66,8 +66,9 @@ class LoadedModel(MujocoModel):
             out += [sum(hinges)] if joint["kind"] == ROLLING else hinges
         return np.array(out)
 
-    def relax(self, start: np.ndarray, *, pace: float = 100.0, longest: int = 40_000) -> Rest:
-        """Simulate from a pose at rest until nothing moves; `pace` is steps per radian of the slowest swing.
+    def relax(self, start: np.ndarray, *, pace: float = 100.0, longest: int = 40_000, still: float = 1e-11) -> Rest:
+        """Simulate from a pose at rest until nothing moves more than `still` rad in a step; `pace` counts the steps per
+        radian of the fastest swing.
 
         Neither inertia nor damping nor the step changes where a robot rests, so they suit the simulation: armature as
         large as the robot's own inertia on every hinge, about critical damping. Slow hinges also keep the couplings
@@ -85,10 +86,10 @@ class LoadedModel(MujocoModel):
                 model.dof_armature[slide] = inertia / self.robot.joints["size"][row] ** 2
         mujoco.mj_setConst(model, mujoco.MjData(model))
         data.qpos[:], data.qvel[:] = self.coordinates(start), 0.0
-        steps = self._settle(longest)
+        steps = self._settle(longest, still)
         if (self.robot.joints["kind"] == FLEXURE).any():
             self._refine_flexures()
-            steps += self._settle(longest)
+            steps += self._settle(longest, still)
         return Rest(self.angles(), float(np.abs(data.qvel[self.hinges]).max() * model.opt.timestep), steps)
 
     @property
@@ -104,13 +105,13 @@ class LoadedModel(MujocoModel):
         self.pose(angles)
         return float(np.linalg.norm(slopes, 2))
 
-    def _settle(self, longest: int) -> int:
+    def _settle(self, longest: int, still: float) -> int:
         model, data = self.model, self.data
         for count in range(longest):
             mujoco.mj_step1(model, data)
             self.apply_loads()
             mujoco.mj_step2(model, data)
-            if count % 50 == 49 and np.abs(data.qvel[self.hinges]).max() * model.opt.timestep < 1e-11:
+            if count % 50 == 49 and np.abs(data.qvel[self.hinges]).max() * model.opt.timestep < still:
                 break
         assert not any(warning.number for warning in data.warning)
         return count

@@ -124,7 +124,7 @@ def universal_mujoco_case(seed: int) -> Case:
     return case.loaded(push, moment) if seed % 2 else case.loaded(push)
 
 
-@pytest.mark.parametrize("seed", range(20 if os.environ.get("VERTEBRA_SOAK") == "1" else 4))
+@pytest.mark.parametrize("seed", range(20 if os.environ.get("VERTEBRA_SOAK") == "1" else 3))
 def test_mujoco_rests_where_universal_joints_do(seed: int) -> None:
     """In a model built from the tables of the robot alone."""
     case = universal_mujoco_case(seed)
@@ -133,8 +133,8 @@ def test_mujoco_rests_where_universal_joints_do(seed: int) -> None:
     np.testing.assert_allclose(model.cable_lengths(), shape.lengths, rtol=1e-13)
     np.testing.assert_allclose(model.tip(), shape.tip, rtol=0, atol=1e-14)
     # Couplings of hinges and slides are the tighter, the shorter the steps; universal joints have none.
-    pace = (25.0, 100.0, 200.0)[seed % 3]
-    rest = model.relax(np.zeros(case.robot.freedoms), pace=pace, longest=200_000)
+    pace = (25.0, 100.0, 300.0)[seed % 3]
+    rest = model.relax(np.zeros(case.robot.freedoms), pace=pace, longest=200_000, still=1e-12)
     assert rest.moving < 1e-10
     assert np.abs(shape.angles).max() > np.radians(1)
     assert np.degrees(np.abs(shape.angles - rest.angles).max()) < 1e-4
