@@ -31,7 +31,7 @@ def prototype(links: int) -> vb.Robot:
 
 def dense_stable_range(robot: vb.Robot, gravity, loads=()) -> tuple[float, float]:
     """Common tensions at which the straight pose is a minimum: bisection on the softest dense eigenvalue."""
-    n, c = len(robot.joints), len(robot.cables)
+    n, c = robot.freedoms, len(robot.cables)
     slack = statics.stiffness_matrix(robot, np.zeros(n), np.zeros(c), gravity, loads)
     per_newton = statics.stiffness_matrix(robot, np.zeros(n), np.ones(c), gravity, loads) - slack
 
@@ -536,6 +536,10 @@ class Dense:
 
     def __init__(self, slack: np.ndarray, per_unit: np.ndarray) -> None:
         self.whole, self.slack, self.per_unit = slack, slack.diagonal(), per_unit
+
+    def upper_end(self) -> float:
+        softens = self.per_unit < 0.0
+        return float((-self.slack[softens] / self.per_unit[softens]).min(initial=np.inf))
 
     def weakest(self, factor: float) -> int:
         self.K = self.whole + factor * np.diag(self.per_unit)
