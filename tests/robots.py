@@ -48,6 +48,27 @@ def mirror_mix():
     )
 
 
+def universal_mix(springs=0.25):
+    """Universal joints in both orders among rolling, flexure and pin joints; cables end at different sections."""
+    first = UNIVERSAL | {"order": "yx", "stiffness": springs}
+    link = FLAT_LINK | {"center_of_mass": [0.001, -0.002, 0.004]}
+    return robot(
+        "universal-mix",
+        section(2, first, link, cables=cables("6 mm", "30 deg", "150 deg", "270 deg")),
+        section(1, ROLLING, azimuth=["-40 deg"]),
+        section(1, UNIVERSAL | {"stiffness": springs}, link, cables=cables("5 mm", "80 deg", holes={"recess": "2 mm"})),
+        section(2, FLEXURE, azimuth=["20 deg", "-65 deg"]),
+        section(1, PIN, azimuth=["5 deg"], cables=cables("4 mm", "10 deg", "200 deg")),
+        section(1, first | {"lower": "6 mm"}, cables=cables("3 mm", "-20 deg", "100 deg")),
+    )
+
+
+def universals(order, joints=3, springs=0.25, **extra):
+    """Universal joints alone, with three cables to the end."""
+    ring = cables("6 mm", "30 deg", "150 deg", "270 deg", **extra)
+    return robot(f"universal-{order}", section(joints, UNIVERSAL | {"order": order, "stiffness": springs}, cables=ring))
+
+
 def turning_mix():
     """Universal, ball and rolling joints in one chain."""
     return robot(

@@ -1,4 +1,4 @@
-"""Seeded random robots of mirror joints with mass and inertia, and motions for them."""
+"""Seeded random robots of mirror and universal joints with mass and inertia, and motions for them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ from tests.statics.cases import any_direction
 import vertebra as vb
 
 KINDS = ("rolling", "flexure", "pin")
+UNIVERSAL_MIXES = [
+    ("universal",),
+    ("rolling", "universal"),
+    ("universal", "flexure", "pin"),
+    ("pin", "universal", "rolling", "universal", "flexure"),
+]
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,9 @@ def random_joint(rng: np.random.Generator, kind: str, gap_mass: bool) -> dict[st
         return {"kind": kind, "radius": rng.uniform(0.01, 0.03), "limit": 1.6}
     if kind == "pin":
         return {"kind": kind, "length": rng.uniform(0.002, 0.02), "limit": 1.6}
+    if kind == "universal":
+        lower, order = rng.uniform(0.004, 0.04), str(rng.choice(["xy", "yx"]))
+        return {"kind": kind, "lower": lower, "order": order, "stiffness": rng.uniform(0.1, 0.5), "limit": 1.6}
     mass = rng.uniform(1e-4, 3e-2) if gap_mass else 0.0
     joint = {"kind": kind, "length": rng.uniform(0.004, 0.02), "stiffness": rng.uniform(0.1, 0.5)}
     return {**joint, "mass": mass, "limit": 1.6}
@@ -54,7 +63,8 @@ def random_section(rng: np.random.Generator, kind: str, joints: int, gap_mass: b
     link = {"length": length, "mass": mass, "inertia": random_inertia(rng, mass, length)}
     link["center_of_mass"] = [*rng.uniform(-0.3, 0.3, 2) * length, rng.uniform(0.2, 0.8) * length]
     section: dict[str, Any] = {"joints": joints, "joint": random_joint(rng, kind, gap_mass), "link": link}
-    section["azimuth"] = rng.uniform(-np.pi, np.pi, rng.integers(1, 4)).tolist()
+    if kind != "universal":
+        section["azimuth"] = rng.uniform(-np.pi, np.pi, rng.integers(1, 4)).tolist()
     if rng.uniform() < 0.8:
         section["cables"] = {
             "azimuth": rng.uniform(-np.pi, np.pi, rng.integers(1, 5)).tolist(),
@@ -95,7 +105,7 @@ def random_loads(rng: np.random.Generator, robot: vb.Robot, count: int) -> tuple
 
 def random_moving(rng: np.random.Generator, robot: vb.Robot, loads: int = 3, bend: float = 1.2) -> Moving:
     """Any pose, rates of radians and accelerations of tens of radians, gravity in any direction."""
-    n = len(robot.joints)
+    n = robot.freedoms
     q = rng.uniform(-bend, bend, n)
     while faces_cross(robot, q):
         q *= 0.8

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
-from tests.dynamics.cases import KINDS, Moving, random_moving, random_robot, with_inertia, worst
+from tests.dynamics.cases import KINDS, UNIVERSAL_MIXES, Moving, random_moving, random_robot, with_inertia, worst
 from tests.oracles import mirror_chain, mirror_dynamics, statics
 from tests.oracles.mujoco_model import MujocoModel
 from tests.oracles.pinocchio_model import PinocchioModel
@@ -19,7 +19,7 @@ from vertebra.robot.export.common import mjcf_velocity_map
 
 # The oracles agree with each other.
 
-MIXES = [("rolling",), ("flexure",), ("pin",), ("rolling", "flexure", "pin")]
+MIXES = [("rolling",), ("flexure",), ("pin",), ("rolling", "flexure", "pin"), *UNIVERSAL_MIXES]
 
 
 @pytest.mark.parametrize("gap_mass", [False, True])
@@ -71,6 +71,34 @@ def test_torques_and_wrenches_of_random_robots_by_pinocchio(seed: int) -> None:
         forces = vb.inverse_dynamics(robot, *case.given, wrenches=True)
         assert worst(forces.tau, model.inverse(*case.given)) < 1e-11
         assert wrenches_differ(forces.wrenches, model.wrenches(vb.Pose(robot, case.q).twists[1])) < 1e-11
+
+
+UNIVERSAL_ROBOTS = 200 if os.environ.get("VERTEBRA_SOAK") == "1" else 16
+
+
+@pytest.mark.parametrize("seed", range(UNIVERSAL_ROBOTS))
+def test_robots_with_universal_joints_by_pinocchio(seed: int) -> None:
+    """Alone and among others; every second one has rods and cables with mass in its gaps."""
+    rng = np.random.default_rng([12, seed])
+    gap_mass = seed % 2 == 1
+    kinds = UNIVERSAL_MIXES[seed // 2 % len(UNIVERSAL_MIXES)]
+    robot = random_robot(rng, int(rng.integers(len(kinds), 9 if gap_mass else 31)), kinds, gap_mass)
+    model, first = PinocchioModel(robot), robot.joints["first"]
+    for _ in range(2 if gap_mass else STATES):
+        case = random_moving(rng, robot)
+        forces = vb.inverse_dynamics(robot, *case.given, wrenches=True)
+        assert worst(forces.tau, model.inverse(*case.given)) < 1e-12
+        assert wrenches_differ(forces.wrenches, model.wrenches(vb.Pose(robot, case.q).twists[1][first])) < 1e-12
+        M = vb.mass_matrix(robot, case.q)
+        assert worst(M, model.mass_matrix(case.q)) < 1e-12
+        np.testing.assert_array_equal(M, M.T)
+        about = {"gravity": case.gravity, "loads": case.loads}
+        qdd = vb.forward_dynamics(robot, case.q, case.qd, tau=forces.tau, **about)
+        assert worst(qdd, case.qdd) < 1e-9
+        pull, damping = rng.uniform(0.0, 50.0, len(robot.cables)), rng.uniform(0.0, 0.1)
+        qdd = vb.forward_dynamics(robot, case.q, case.qd, pull, **about, damping=damping)
+        tau = mirror_dynamics.actuation(robot, case.q, case.qd, pull, damping)
+        assert worst(vb.inverse_dynamics(robot, case.q, case.qd, qdd, **about), tau) < 1e-9
 
 
 @pytest.mark.parametrize("name", MIRROR_PRESETS)

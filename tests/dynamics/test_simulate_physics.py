@@ -310,10 +310,10 @@ def test_rest_of_elastic_cables(drawn_mm: tuple[float, ...]) -> None:
 def band(robot: vb.Robot, tensions: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(n,) least and most torque that cables with friction can give each joint, whichever way each of them slips."""
     low, high = np.zeros(len(q)), np.zeros(len(q))
-    arms = -vb.Pose(robot, q).cable_segments.first
+    arms, bent = -vb.Pose(robot, q).cable_segments.first, friction_oracle.bends(robot, q)
     for k, (tension, law) in enumerate(zip(tensions, robot.friction_laws, strict=True)):
         last = int(robot.cables["last_link"][k])
-        ratios = np.array([friction_oracle.face_tensions(law, q, np.full(last, s), last) for s in (-1.0, 1.0)])
+        ratios = np.array([friction_oracle.face_tensions(law, bent[k], np.full(last, s), last) for s in (-1.0, 1.0)])
         both = tension * ratios * arms[k]
         low, high = low + both.min(axis=0), high + both.max(axis=0)
     return low, high

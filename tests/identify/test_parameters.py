@@ -223,7 +223,7 @@ def test_massless_links_and_other_joints_are_refused() -> None:
     mapping["sections"][0]["link"]["mass"] = 0.0
     with pytest.raises(InputError, match="this robot file gives none"):
         PARAMETERS["mass"].get(Setup.of(vb.load(mapping)))
-    with pytest.raises(InputError, match="needs rolling, flexure or pin joints"):
+    with pytest.raises(InputError, match="joint 5 is a ball joint"):
         Setup.of(turning_mix())
 
 

@@ -48,6 +48,10 @@ ROBOTS = {
     "heavy cables, pin": one_section("heavy pin", robots.PIN, linear_density="20 g/m", holes={"recess": "1 mm"}),
     "mixed": robots.mirror_mix(),
     "crooked": heavy_base(),
+    "universal yx": robots.universals("yx", 5, **LIGHT),
+    "universal xy": robots.universals("xy", 5, **LIGHT),
+    "heavy cables, universal": robots.universals("xy", linear_density="20 g/m"),
+    "universal mix": robots.universal_mix(),
 }
 LOADS = {
     "none": (),
@@ -95,7 +99,7 @@ def test_torques_are_the_slope_of_the_energy(name, loads, pose):
     robot = ROBOTS[name]
     rng, problem, gravity, tensions = question(robot, loads, 1)
     for _ in range(3):
-        q = POSES[pose](rng, len(robot.joints))
+        q = POSES[pose](rng, robot.freedoms)
         tau, report = inspected(problem, q, tensions)
         expected = statics.residual(robot, q, tensions, gravity, LOADS[loads])
         np.testing.assert_allclose(tau, expected, rtol=0, atol=2e-14 * report[REPORT_SCALE])
@@ -108,7 +112,7 @@ def test_torques_are_the_slope_of_the_energy(name, loads, pose):
 def test_stiffness_is_the_slope_of_the_torques(name, loads, pose):
     robot = ROBOTS[name]
     rng, problem, gravity, tensions = question(robot, loads, 2)
-    q = POSES[pose](rng, len(robot.joints))
+    q = POSES[pose](rng, robot.freedoms)
     H, unbalanced = joint_stiffness(problem, q, tensions)
     expected = statics.stiffness_matrix(robot, q, tensions, gravity, LOADS[loads])
     np.testing.assert_allclose(H, expected, rtol=0, atol=2e-11 * np.abs(expected).max())
@@ -120,7 +124,7 @@ def test_stiffness_is_the_slope_of_the_torques(name, loads, pose):
 def test_energy_is_that_of_the_oracle_up_to_the_cables_inside_links(name):
     robot = ROBOTS[name]
     rng, problem, gravity, tensions = question(robot, "forces", 3)
-    q = rng.uniform(-0.6, 0.6, len(robot.joints))
+    q = rng.uniform(-0.6, 0.6, robot.freedoms)
     _, report = inspected(problem, q, tensions)
     inside = float(tensions @ robot.cables["inside"])
     expected = statics.potential(robot, q, tensions, gravity, LOADS["forces"]).real
@@ -135,7 +139,7 @@ def test_the_pivots_tell_whether_every_displacement_is_resisted(name, loads):
     seen = set()
     for stretch in (0.1, 30.0):
         for spread in (0.0, 0.3, 1.5):
-            q = rng.uniform(-spread, spread, len(robot.joints))
+            q = rng.uniform(-spread, spread, robot.freedoms)
             pull = stretch * tensions
             _, report = inspected(problem, q, pull)
             H = statics.stiffness_matrix(robot, q, pull, gravity, LOADS[loads])
@@ -147,11 +151,11 @@ def test_the_pivots_tell_whether_every_displacement_is_resisted(name, loads):
     assert len(seen) == 2 or (robot.joints["kind"] == PIN).any()
 
 
-@pytest.mark.parametrize("name", ["heavy cables, flexure", "mixed"])
+@pytest.mark.parametrize("name", ["heavy cables, flexure", "mixed", "universal mix"])
 def test_dead_moments_and_heavy_cables_make_the_stiffness_unsymmetric(name):
     robot = ROBOTS[name]
     rng, problem, _, tensions = question(robot, "moments", 5)
-    H, _ = joint_stiffness(problem, rng.uniform(-0.6, 0.6, len(robot.joints)), tensions)
+    H, _ = joint_stiffness(problem, rng.uniform(-0.6, 0.6, robot.freedoms), tensions)
     assert np.abs(H - H.T).max() > 1e-3 * np.abs(H).max()
 
 

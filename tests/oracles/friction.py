@@ -1,4 +1,4 @@
-"""Cable friction in plain NumPy from theory 4: slip, tension at every face, and both closures of the balance.
+"""Cable friction in plain NumPy from theory 4 and 9: slip, tension at every face, and both closures of the balance.
 
 The tensions are a linear solve of the forces at the two faces of every disc, the virtual work of the cables is a
 complex step of each segment, and the paper's moments are summed body by body about the centres of the discs.
@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from tests.oracles import statics
 from tests.oracles.chain import NODES, STEP, WEIGHTS
-from tests.oracles.mirror_chain import Array, along_arc, frames, gap_ends, place, segment_lengths
+from tests.oracles.mirror_chain import Array, along_arc, complex_steps, frames, gap_ends, place, segment_lengths
 
 from vertebra.robot.robot import Robot
+from vertebra.robot.tables import UNIVERSAL
 
 
 @dataclass(frozen=True)
@@ -56,30 +57,46 @@ def slips(question: Question, q: Array) -> Array:
     """(cables, n) s_j; 0 past the end of a cable."""
     presliding = np.array([rule.presliding for rule in question.rules])[:, None]
     slip = np.clip(question.slip + (way(question.robot, q) - question.drawn) / presliding, -1.0, 1.0)
-    return np.where(np.arange(len(q)) < question.robot.cables["last_link"][:, None], slip, 0.0)
+    return np.where(np.arange(len(question.robot.joints)) < question.robot.cables["last_link"][:, None], slip, 0.0)
 
 
-def face_tensions(mu: Callable[[float], float], q: Array, slip: Array, last: int) -> Array:
+def bends(robot: Robot, q: Array) -> Array:
+    """(cables, n, 2) rad by which each cable bends where it leaves the link before each joint and where it enters the
+    one beyond: half the angle of a mirror joint, else the angle between the straight piece and the axis of the link."""
+    links = frames(robot, q).real
+    out = np.zeros((len(robot.cables), len(robot.joints), 2))
+    for j, joint in enumerate(robot.joints):
+        if joint["kind"] != UNIVERSAL:
+            out[:, j] = np.abs(q[joint["first"]]) / 2
+            continue
+        start, end = gap_ends(robot, links, j)
+        for side in (0, 1):
+            axis, pieces = links[j + side, :3, 2], end - start
+            out[:, j, side] = np.arctan2(np.linalg.norm(np.cross(pieces, axis), axis=-1), pieces @ axis)
+    return out
+
+
+def face_tensions(mu: Callable[[float], float], bends: Array, slip: Array, last: int) -> Array:
     """(n,) F_j for 1 N at the actuator, 0 past the cable's last joint: the cable is pressed against the far face of the
     disc before and the near face of the disc after each joint, and friction at both faces of a disc has one sense."""
-    bends = np.abs(q) / 2
-    grip = np.array([mu(bend) for bend in bends]) * np.sin(bends)
+    out, into = np.array([[mu(bend) * np.sin(bend) for bend in both] for both in bends]).T
     A, b = np.eye(last), np.zeros(last)
     b[0] = 1.0
     for j in range(last):
         # F_j = F_before + s (pressure at the face behind + pressure at the face ahead) * mu
-        A[j, j] -= slip[j] * grip[j]
+        A[j, j] -= slip[j] * out[j]
         if j > 0:
-            A[j, j - 1] = -1.0 - slip[j] * grip[j - 1]
-    return np.append(np.linalg.solve(A, b), np.zeros(len(q) - last))
+            A[j, j - 1] = -1.0 - slip[j] * into[j - 1]
+    return np.append(np.linalg.solve(A, b), np.zeros(len(bends) - last))
 
 
 def tensions(question: Question, q: Array) -> Array:
     """(cables, n) tension of each cable across each joint, N."""
     robot, slip = question.robot, slips(question, q)
     ends = robot.cables["last_link"]
-    ratio = np.array([face_tensions(r.mu, q, s, e) for r, s, e in zip(question.rules, slip, ends, strict=True)])
-    ratio = ratio.reshape(len(robot.cables), len(q))
+    given = zip(question.rules, bends(robot, q), slip, ends, strict=True)
+    ratio = np.array([face_tensions(rule.mu, bent, s, end) for rule, bent, s, end in given])
+    ratio = ratio.reshape(len(robot.cables), len(robot.joints))
     if not isinstance(question.tensions, statics.Elastic):
         return np.asarray(question.tensions, float)[:, None] * ratio
     # An elastic cable is stretched by its mean tension.
@@ -89,15 +106,14 @@ def tensions(question: Question, q: Array) -> Array:
 
 
 def residual(question: Question, q: Array) -> Array:
-    """(n,) torque out of balance at every joint, N*m."""
+    """(freedoms,) torque out of balance, N*m."""
     q = np.asarray(q, float)
     if question.at_discs:
         return residual_at_discs(question, q)
     robot = question.robot
     rest = statics.residual(robot, q, np.zeros(len(robot.cables)), question.gravity, question.loads)
-    # A segment depends on its own joint alone, so that one complex step turns all joints together.
-    slopes = segment_lengths(robot, q + 1j * STEP).imag / STEP
-    return rest + (tensions(question, q) * slopes).sum(axis=0)
+    slopes = segment_lengths(robot, complex_steps(q)).imag / STEP
+    return rest + (tensions(question, q) * slopes).sum(axis=(-2, -1))
 
 
 def moments_about(points: Array, forces: Array, centre: Array) -> Array:
@@ -147,7 +163,7 @@ def residual_at_discs(question: Question, q: Array) -> Array:
 
 
 def solve(question: Question, start: Array) -> Array:
-    """(n,) the pose at which nothing is out of balance, by SciPy's hybrid method; to compare with the solver's."""
+    """(freedoms,) the pose at which nothing is out of balance, by SciPy's hybrid method; to compare with the solver."""
     from scipy.optimize import root
 
     found = root(lambda q: residual(question, q), start, method="hybr", options={"xtol": 1e-13})

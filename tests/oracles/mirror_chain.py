@@ -1,7 +1,9 @@
-"""Geometry of mirror-joint chains for statics, in plain NumPy, by other constructions than the kernels'.
+"""Geometry of chains of mirror and universal joints for statics, in plain NumPy, by other constructions than the
+kernels'.
 
-As in `chain`, rolling joints are two hinges at the arc centres and flexures are integrated along their arc; here poses
-are complex and may carry leading axes, so that all complex steps are taken together.
+As in `chain`, rolling joints are two hinges at the arc centres, flexures are integrated along their arc and universal
+joints are two rotations; here poses are complex and may carry leading axes, so that all complex steps are taken
+together.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import numpy as np
 from tests.oracles.chain import NODES, STEP, WEIGHTS
 
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import FLEXURE, ROLLING
+from vertebra.robot.tables import FLEXURE, ROLLING, UNIVERSAL
 
 Array = np.ndarray
 
@@ -39,7 +41,18 @@ def along_arc(joint: np.void, angle: Array, weights: Array) -> Array:
     return joint["size"] * (across[..., None] * toward + along[..., None] * np.array([0.0, 0.0, 1.0]))
 
 
+def joint_angle(joint: np.void, q: Array) -> Array:
+    """(...) angle of a joint with one freedom, (..., 2) those of a universal joint."""
+    if joint["kind"] == UNIVERSAL:
+        return q[..., joint["first"] : joint["first"] + 2]
+    return q[..., joint["first"]]
+
+
 def joint_motion(joint: np.void, angle: Array) -> Array:
+    """(..., 4, 4) from the start of a joint to the frame of the link beyond it."""
+    if joint["kind"] == UNIVERSAL:
+        axis = (joint["axis_x"], joint["axis_y"])
+        return lifted(angle.shape[:-1], joint["size"]) @ turned(axis, angle[..., 0]) @ turned(axis[::-1], angle[..., 1])
     size, axis, shape = joint["size"], (joint["axis_x"], joint["axis_y"]), angle.shape
     if joint["kind"] == ROLLING:
         half = turned(axis, angle / 2)
@@ -56,7 +69,7 @@ def frames(robot: Robot, q: Array) -> Array:
     q = np.asarray(q, complex)
     out = [lifted(q.shape[:-1], 0.0)]
     for j, joint in enumerate(robot.joints):
-        step = lifted(q.shape[:-1], robot.links["reach"][j]) @ joint_motion(joint, q[..., j])
+        step = lifted(q.shape[:-1], robot.links["reach"][j]) @ joint_motion(joint, joint_angle(joint, q))
         out.append(out[-1] @ step)
     return np.stack(out, axis=-3)
 
@@ -78,8 +91,13 @@ def gap_ends(robot: Robot, links: Array, j: int) -> tuple[Array, Array]:
 def bisector(robot: Robot, links: Array, q: Array, j: int) -> Array:
     """(..., 3) normal of the mirror plane of a joint in the world, pointing to the tip."""
     joint = robot.joints[j]
-    half = turned((joint["axis_x"], joint["axis_y"]), np.asarray(q[..., j], complex) / 2)
+    half = turned((joint["axis_x"], joint["axis_y"]), np.asarray(joint_angle(joint, q), complex) / 2)
     return np.einsum("...ij,...j->...i", links[..., j, :3, :3], half[..., :3, 2])
+
+
+def springs(robot: Robot) -> Array:
+    """(freedoms,) N*m/rad."""
+    return np.repeat(robot.joints["stiffness"], robot.joints["freedoms"])
 
 
 def runs(robot: Robot, j: int) -> Array:
@@ -88,25 +106,29 @@ def runs(robot: Robot, j: int) -> Array:
 
 
 def segment_lengths(robot: Robot, q: Array, links: Array | None = None) -> Array:
-    """(..., cables, n) m along the bisector normal: a distance with a sign, smooth where the holes meet."""
+    """(..., cables, n) m along the bisector normal of a mirror joint: a distance with a sign, smooth where the holes
+    meet; across a universal joint, the distance."""
     q = np.asarray(q, complex)
     links = frames(robot, q) if links is None else links
     out = np.zeros((*q.shape[:-1], len(robot.cables), len(robot.joints)), complex)
-    for j in range(len(robot.joints)):
+    for j, joint in enumerate(robot.joints):
         start, end = gap_ends(robot, links, j)
-        along = np.einsum("...kx,...x->...k", end - start, bisector(robot, links, q, j))
+        if joint["kind"] == UNIVERSAL:
+            along = np.sqrt(((end - start) ** 2).sum(axis=-1))
+        else:
+            along = np.einsum("...kx,...x->...k", end - start, bisector(robot, links, q, j))
         out[..., j] = np.where(runs(robot, j), along, 0.0)
     return out
 
 
 def complex_steps(q: Array) -> Array:
-    """(..., n, n): one coordinate stepped at a time."""
+    """(..., freedoms, freedoms): one coordinate stepped at a time."""
     q = np.asarray(q, float)
     return q[..., None, :] + 1j * STEP * np.eye(q.shape[-1])
 
 
 def angular_rates(robot: Robot, q: Array) -> Array:
-    """(..., n, links, 3) world angular velocity of every link per unit rate of each joint, from R' R^T."""
+    """(..., freedoms, links, 3) world angular velocity of every link per unit rate of each freedom, from R' R^T."""
     rates = frames(robot, complex_steps(q))[..., :3, :3].imag / STEP
     now = frames(robot, q)[..., None, :, :3, :3].real
     spin = np.einsum("...ij,...kj->...ik", rates, now)
@@ -114,6 +136,6 @@ def angular_rates(robot: Robot, q: Array) -> Array:
 
 
 def tip_jacobian(robot: Robot, q: Array) -> Array:
-    """(6, n) of the tip point: linear rows, then angular."""
+    """(6, freedoms) of the tip point: linear rows, then angular."""
     moved = place(frames(robot, complex_steps(q)), len(robot.joints), robot.tip_point)
     return np.vstack([moved.imag.T / STEP, angular_rates(robot, q)[:, -1].T])

@@ -1,4 +1,4 @@
-"""Dynamics of mirror-joint chains in plain NumPy, twice, by other constructions than the kernels'.
+"""Dynamics of chains of mirror and universal joints in plain NumPy, twice, by other constructions than the kernels'.
 
 `lagrange` writes the kinetic energy with the Jacobians of every part and differentiates it by differences; `newton`
 takes the acceleration of every part from a circle of complex times and sums force times virtual displacement. Both are
@@ -20,8 +20,10 @@ from tests.oracles.mirror_chain import (
     complex_steps,
     frames,
     gap_ends,
+    joint_angle,
     place,
     segment_lengths,
+    springs,
 )
 
 from vertebra.robot.robot import Robot
@@ -51,8 +53,9 @@ def points(robot: Robot, q: Array, links: Array | None = None) -> Array:
     out = [place(links, i, robot.links["center_of_mass"][i]) for i in range(1, n + 1)]
     out += [place(links, cable["last_link"], [cable["x"], cable["y"], cable["end"]]) for cable in robot.cables]
     for j, joint in enumerate(robot.joints):
-        # Centroid of an arc = integral of (1 - u) times its tangent.
-        local = along_arc(joint, q[..., j], WEIGHTS * (1 - NODES))
+        # Centroid of an arc = integral of (1 - u) times its tangent. A joint without rods has no mass to place.
+        angle = joint_angle(joint, q) if joint["freedoms"] == 1 else q[..., joint["first"]]
+        local = along_arc(joint, angle, WEIGHTS * (1 - NODES))
         face = place(links, j, [0.0, 0.0, robot.links["reach"][j]])
         out.append(face + np.einsum("...ij,...j->...i", links[..., j, :3, :3], local))
     gaps = [sum(gap_ends(robot, links, j)) / 2 for j in range(n)]
@@ -92,7 +95,7 @@ def potential_energy(robot: Robot, q: Array, gravity: Array) -> Array:
 
 def holding(robot: Robot, q: Array, gravity: Array, loads=()) -> Array:
     """(n,) N*m that keep the weights and loads at rest; springs and cables not counted."""
-    return statics.residual(robot, q, np.zeros(len(robot.cables)), gravity, loads) - robot.joints["stiffness"] * q
+    return statics.residual(robot, q, np.zeros(len(robot.cables)), gravity, loads) - springs(robot) * q
 
 
 def lagrange(robot: Robot, q: Array, qd: Array, qdd: Array, gravity: Array, loads=(), step: float = 0.01) -> Array:
@@ -177,11 +180,13 @@ def wrenches(robot: Robot, q: Array, qd: Array, qdd: Array, gravity: Array, load
     links, moving = frames(robot, q).real, motion(robot, q, qd, qdd)
     forces = point_masses(robot, q)[:, None] * (moving.acceleration - np.asarray(gravity, float))
     moments, carried = inertia_moments(robot, q, moving), last_joints(robot)
-    out, turned_by = np.zeros((len(q), 6)), angular_rates(robot, q)
+    out, turned_by = np.zeros((len(robot.joints), 6)), angular_rates(robot, q)
     moved_by = frames(robot, complex_steps(q))[..., :3, 3].imag / STEP
-    for j in range(len(q)):
-        # The point of the bend plane that the joint leaves at rest.
-        centre = links[j + 1, :3, 3] + np.cross(turned_by[j, j + 1], moved_by[j, j + 1])
+    for j, joint in enumerate(robot.joints):
+        # The point of the bend plane that the joint leaves at rest; of a universal joint, that of both axes.
+        row, centre = joint["first"], links[j + 1, :3, 3]
+        if joint["freedoms"] == 1:
+            centre = centre + np.cross(turned_by[row, j + 1], moved_by[row, j + 1])
         for at, force, last in zip(moving.at, forces, carried, strict=True):
             if last >= j:
                 out[j] += np.concatenate([force, np.cross(at - centre, force)])
@@ -199,8 +204,8 @@ def wrenches(robot: Robot, q: Array, qd: Array, qdd: Array, gravity: Array, load
 
 def actuation(robot: Robot, q: Array, qd: Array, tensions: Array, damping: float = 0.0) -> Array:
     """(n,) N*m of cables, springs and damping."""
-    slopes = segment_lengths(robot, q + 1j * STEP).imag / STEP
-    return -np.asarray(tensions, float) @ slopes - robot.joints["stiffness"] * q - damping * qd
+    slopes = segment_lengths(robot, complex_steps(q)).imag.sum(axis=-1) / STEP
+    return -slopes @ np.asarray(tensions, float) - springs(robot) * q - damping * qd
 
 
 def acceleration(robot: Robot, q: Array, qd: Array, tau: Array, gravity: Array, loads=()) -> Array:

@@ -6,11 +6,13 @@ from typing import Any
 
 import mujoco
 import numpy as np
+from tests.oracles.chain import derivative
+from tests.oracles.mirror_chain import joint_angle, joint_motion
 
 import vertebra as vb
 from vertebra.robot.export.common import PLACEHOLDER_MASS, mjcf_qpos, mjcf_velocity_map
 from vertebra.robot.export.mjcf import to_mjcf
-from vertebra.robot.tables import solid_cylinder
+from vertebra.robot.tables import FLEXURE, ROLLING, UNIVERSAL, solid_cylinder
 
 MIXED_MIRROR: dict[str, Any] = {
     "vertebra": 1,
@@ -97,17 +99,28 @@ def random_poses(robot: vb.Robot, count: int, seed: int = 0) -> np.ndarray:
 
 
 class MujocoModel:
-    """The exported model of a robot, loaded by MuJoCo and posed by the robot's own joint coordinates."""
+    """A robot loaded by MuJoCo and posed by its own joint coordinates: its exported model, or one built here from the
+    tables alone, of mirror and universal joints."""
 
-    def __init__(self, robot: vb.Robot) -> None:
-        self.robot = robot
-        self.model = mujoco.MjModel.from_xml_string(to_mjcf(robot))
+    def __init__(self, robot: vb.Robot, built: bool = False) -> None:
+        self.robot, self.built = robot, built
+        self.model = mujoco.MjModel.from_xml_string(build(robot) if built else to_mjcf(robot))
         self.data = mujoco.MjData(self.model)
 
+    def coordinates(self, angles: np.ndarray) -> np.ndarray:
+        """(nq,) of MuJoCo's joints."""
+        return built_qpos(self.robot, angles).real if self.built else mjcf_qpos(self.robot, angles)
+
+    def velocity_map(self, angles: np.ndarray) -> np.ndarray:
+        """(nv, freedoms) rates of MuJoCo's joints per rate of the robot's."""
+        if self.built:
+            return derivative(lambda q: built_qpos(self.robot, q), np.asarray(angles, float))
+        return mjcf_velocity_map(self.robot, angles)
+
     def pose(self, angles: np.ndarray) -> None:
-        self.data.qpos[:] = mjcf_qpos(self.robot, angles)
+        self.data.qpos[:] = self.coordinates(angles)
         self.data.qvel[:] = 0
-        self.rates = mjcf_velocity_map(self.robot, angles)
+        self.rates = self.velocity_map(angles)
         mujoco.mj_forward(self.model, self.data)
 
     def body_id(self, link: int) -> int:
@@ -140,6 +153,102 @@ class MujocoModel:
         if not with_armature:
             full -= np.diag(self.model.dof_armature)
         return self.rates.T @ full @ self.rates
+
+
+def build(robot: vb.Robot) -> str:
+    """Each link is one body that several joints in a row move: a rolling joint two hinges at the arc centres, a flexure
+    a slide, a hinge and a slide, a pin one hinge, a universal joint two hinges in one point."""
+    bodies, couplings = "", ""
+    for row, joint in enumerate(robot.joints):
+        name, size, spring = f"joint{row + 1}", joint["size"], joint["stiffness"]
+        axis, face = f"{joint['axis_x']} {joint['axis_y']} 0", robot.links["reach"][row]
+
+        def hinge(name: str, z: float, axis: str = axis, spring: float = spring) -> str:
+            return f"<joint name='{name}' type='hinge' pos='0 0 {z}' axis='{axis}' stiffness='{spring}'/>"
+
+        if joint["kind"] == ROLLING:
+            start, moves = (
+                face,
+                hinge(f"{name}_a", -size, axis, 2 * spring) + hinge(f"{name}_b", size, axis, 2 * spring),
+            )
+            couplings += f"<joint joint1='{name}_a' joint2='{name}_b' polycoef='0 1 0 0 0'/>"
+        elif joint["kind"] == FLEXURE:
+            # Two slides along one line in the straight robot: some inertia of their own tells them apart.
+            slide = f"type='slide' axis='0 0 1' armature='{robot.links['mass'][row + 1]}'"
+            slides = [f"<joint name='{name}_slide_{end}' {slide}/>" for end in "ab"]
+            start, moves = face, slides[0] + hinge(name, 0.0) + slides[1]
+            for end in "ab":
+                couplings += f"<joint joint1='{name}_slide_{end}' joint2='{name}' polycoef='{size / 2} 0 0 0 0'/>"
+        elif joint["kind"] == UNIVERSAL:
+            second = f"{joint['axis_y']} {joint['axis_x']} 0"
+            start, moves = face + size, hinge(f"{name}_a", 0.0) + hinge(f"{name}_b", 0.0, second)
+        else:
+            start, moves = face + 2 * size, hinge(name, -size)
+        bodies += f"<body name='link{row + 1}' pos='0 0 {start}'>{moves}{_inertial(robot, row + 1)}"
+        bodies += _sites(robot, row + 1)
+    tendons, motors = "", ""
+    for k, cable in enumerate(robot.cables):
+        holes = ["start", *(f"{side}{j}" for j in range(cable["last_link"]) for side in ("exit", "entry")), "end"]
+        passed = "".join(f"<site site='cable{k + 1}_{hole}'/>" for hole in holes)
+        tendons += f"<spatial name='cable{k + 1}'>{passed}</spatial>"
+        motors += f"<motor tendon='cable{k + 1}' gear='-1'/>"
+    return f"""<mujoco><compiler angle='radian' inertiafromgeom='false'/><option integrator='implicitfast'/>
+        <default><equality solimp='0.9999 0.9999 0.001 0.5 2'/></default>
+        <worldbody>{_sites(robot, 0)}{bodies}{"</body>" * len(robot.joints)}</worldbody>
+        <tendon>{tendons}</tendon><actuator>{motors}</actuator><equality>{couplings}</equality></mujoco>"""
+
+
+def _inertial(robot: vb.Robot, link: int) -> str:
+    row = robot.links[link]
+    moments = row["inertia"] if row["inertia"].any() else solid_cylinder(row["mass"], row["length"], row["diameter"])
+    out = _mass(row["mass"], row["center_of_mass"], moments)
+    for cable in robot.cables[(robot.cables["last_link"] == link) & (robot.cables["lock_mass"] > 0)]:
+        lock = _mass(cable["lock_mass"], (cable["x"], cable["y"], cable["end"]), np.full(3, 1e-12))
+        out += f"<body>{lock}</body>"
+    return out
+
+
+def _mass(mass: float, place: Any, moments: np.ndarray) -> str:
+    place, moments = (" ".join(str(float(x)) for x in given) for given in (place, moments))
+    return f"<inertial mass='{mass}' pos='{place}' diaginertia='{moments}'/>"
+
+
+def _sites(robot: vb.Robot, link: int) -> str:
+    """The tip, and the holes of all cables in a link."""
+    out = ""
+    places = [("tip", robot.tip_point)] if link == len(robot.joints) else []
+    for k, cable in enumerate(robot.cables):
+        holes = [("start", -robot.origin[2])] if link == 0 else []
+        if link < cable["last_link"]:
+            holes.append((f"exit{link}", robot.segments[k, link]["exit"]))
+        if 0 < link <= cable["last_link"]:
+            holes.append((f"entry{link - 1}", robot.segments[k, link - 1]["entry"]))
+        if link == cable["last_link"]:
+            holes.append(("end", cable["end"]))
+        places += [(f"cable{k + 1}_{name}", (cable["x"], cable["y"], z)) for name, z in holes]
+    for name, place in places:
+        out += f"<site name='{name}' pos='{' '.join(str(float(x)) for x in place)}'/>"
+    return out
+
+
+def built_qpos(robot: vb.Robot, q: np.ndarray) -> np.ndarray:
+    """(nq,) complex coordinates of the joints of `build`."""
+    parts: list[Any] = []
+    for joint in robot.joints:
+        angle = joint_angle(joint, np.asarray(q, complex))
+        if joint["kind"] == ROLLING:
+            parts += [angle / 2, angle / 2]
+        elif joint["kind"] == FLEXURE:
+            s = flexure_crossing(joint, angle)
+            parts += [s, angle, s]
+        else:
+            parts += np.atleast_1d(angle).tolist()
+    return np.array(parts)
+
+
+def flexure_crossing(joint: np.void, angle: np.ndarray) -> np.ndarray:
+    """s: both link axes reach the point where they meet after the same way, so the far face is s (1 + cos q) up."""
+    return joint_motion(joint, angle)[..., 2, 3] / (1 + np.cos(angle))
 
 
 def mass_matrix_of_parts(robot: vb.Robot, angles: np.ndarray) -> np.ndarray:

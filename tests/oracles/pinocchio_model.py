@@ -1,8 +1,8 @@
-"""Pinocchio as an independent engine for the dynamics of mirror-joint robots, built joint by joint.
+"""Pinocchio as an independent engine for the dynamics of robots with mirror and universal joints, joint by joint.
 
 A rolling joint is two hinges R from its faces that turn q/2 each, a flexure a slide, a hinge and a slide, a pin one
-hinge. The rods of a joint and a cable in its gap are point masses on two slides. With Q = phi(q) for all these
-coordinates, tau = phi'^T rnea(Q, Q', Q'') and M = phi'^T M(Q) phi'.
+hinge, a universal joint two in one point. The rods of a joint and a cable in its gap are point masses on slides. With
+Q = phi(q) for all these coordinates, tau = phi'^T rnea(Q, Q', Q'') and M = phi'^T M(Q) phi'.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from tests.oracles.chain import NODES, WEIGHTS
 from tests.oracles.mirror_chain import Array, along_arc, joint_motion
 
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import FLEXURE, ROLLING
+from vertebra.robot.tables import FLEXURE, ROLLING, UNIVERSAL
 
 UP = np.array([0.0, 0.0, 1.0])
-CIRCLE = 0.4 * np.exp(2j * np.pi * np.arange(64) / 64)
+RADIUS = 0.4
+CIRCLE = np.exp(2j * np.pi * np.arange(64) / 64)
 HINGE, SLIDE = pin.JointModelRevoluteUnaligned, pin.JointModelPrismaticUnaligned
 
 Law = Callable[[Array], Array]
-"""(..., count) coordinates of the model at complex angles (...) of one joint of the robot."""
+"""(..., count) coordinates of the model at complex angles (..., freedoms) of one joint of the robot."""
 
 
 class Follower(NamedTuple):
-    """Coordinates of the model that follow one angle of the robot."""
+    """Coordinates of the model that follow one joint of the robot."""
 
     row: int
     first_joint: int
@@ -36,12 +37,11 @@ class Follower(NamedTuple):
 
 
 class Coordinates(NamedTuple):
-    """phi and its first two derivatives, (nv,), and the row of the robot's joint that each follows."""
+    """phi (nv,), its derivatives (nv, freedoms), and what constant rates of the robot's angles add to Q'', (nv,)."""
 
     phi: Array
     slope: Array
     curve: Array
-    rows: Array
 
 
 class PinocchioModel:
@@ -80,15 +80,19 @@ class PinocchioModel:
         if joint["kind"] == ROLLING:
             first = self._joint(before, HINGE, axis, face - size * UP)
             last, end = self._joint(first, HINGE, axis, 2 * size * UP), -size
-            law: Law = lambda q: np.stack([q / 2, q / 2], axis=-1)  # noqa: E731
+            law: Law = lambda q: np.concatenate([q / 2, q / 2], axis=-1)  # noqa: E731
         elif joint["kind"] == FLEXURE:
             first = self._joint(before, SLIDE, UP, face)
             last, end = self._joint(self._joint(first, HINGE, axis, 0 * UP), SLIDE, UP, 0 * UP), 0.0
-            law = lambda q: np.stack([crossing(joint, q), q, crossing(joint, q)], axis=-1)  # noqa: E731
+            law = lambda q: np.stack([s := crossing(joint, q[..., 0]), q[..., 0], s], axis=-1)  # noqa: E731
+        elif joint["kind"] == UNIVERSAL:
+            first, end = self._joint(before, HINGE, axis, face + size * UP), 0.0
+            last = self._joint(first, HINGE, axis[[1, 0, 2]], 0 * UP)
+            law = lambda q: q  # noqa: E731
         else:
             first = last = self._joint(before, HINGE, axis, face + size * UP)
             end = size
-            law = lambda q: q[..., None]  # noqa: E731
+            law = lambda q: q  # noqa: E731
         self.followers.append(Follower(row, first, law))
         self.bodies.append(last)
         self.ends.append(end)
@@ -102,7 +106,7 @@ class PinocchioModel:
     def _add_rods(self, row: int) -> None:
         joint = self.robot.joints[row]
         if joint["mass"]:
-            carrier = self._carriage(row, 0.0, lambda q: along_arc(joint, q, WEIGHTS * (1 - NODES)))
+            carrier = self._carriage(row, 0.0, lambda q: along_arc(joint, q[..., 0], WEIGHTS * (1 - NODES)))
             self._body(carrier, joint["mass"], 0 * UP)
 
     def _add_cables(self, row: int) -> None:
@@ -114,52 +118,70 @@ class PinocchioModel:
             near = np.array([cable["x"], cable["y"], hole["exit"] - reach])
             far = np.array([cable["x"], cable["y"], hole["entry"], 1.0])
             across = cable["x"] * joint["axis_x"] + cable["y"] * joint["axis_y"]
-            middle = lambda q, near=near, far=far: (near + (joint_motion(joint, q) @ far)[..., :3]) / 2  # noqa: E731
+            one = joint["freedoms"] == 1
+
+            def middle(q: Array, near: Array = near, far: Array = far, one: bool = one) -> Array:
+                return (near + (joint_motion(joint, q[..., 0] if one else q) @ far)[..., :3]) / 2
+
             self.gaps.append((self._carriage(row, across, middle), k, row))
 
     def _carriage(self, row: int, across: float, centroid: Law) -> int:
-        """Slides toward the bend and along the link before the joint, so that a mass sits at `centroid` of its face."""
+        """Slides toward the bend and along the link before the joint, and to the side where it bends any way, so that a
+        mass sits at `centroid` of its face."""
         joint = self.robot.joints[row]
         axis = np.array([joint["axis_x"], joint["axis_y"], 0.0])
         toward = np.array([joint["axis_y"], -joint["axis_x"], 0.0])
-        first = self._joint(self.bodies[row], SLIDE, toward, self._face(row) + across * axis)
-        law: Law = lambda q: np.stack([centroid(q) @ toward, centroid(q) @ UP], axis=-1)  # noqa: E731
-        self.followers.append(Follower(row, first, law))
-        return self._joint(first, SLIDE, UP, 0 * UP)
+        if joint["freedoms"] == 1:
+            slides, place = (toward, UP), self._face(row) + across * axis
+        else:
+            slides, place = (toward, axis, UP), self._face(row)
+        law: Law = lambda q: np.stack([centroid(q) @ slide for slide in slides], axis=-1)  # noqa: E731
+        self.followers.append(Follower(row, self.model.njoints, law))
+        last = self.bodies[row]
+        for slide in slides:
+            last, place = self._joint(last, SLIDE, slide, place), 0 * UP
+        return last
 
     # Asking --------------------------------------------------------------------------------------------------------
 
-    def coordinates(self, q: Array) -> Coordinates:
+    def coordinates(self, q: Array, qd: Array | None = None) -> Coordinates:
         """Derivatives of the laws are Cauchy integrals around the angles. Cables in the gaps get their mass."""
         masses = statics.gap_masses(self.robot, q) if self.gaps else None
         for joint, k, row in self.gaps:
             self.model.inertias[joint] = pin.Inertia(masses[k, row], np.zeros(3), np.zeros((3, 3)))
-        parts, rows = [], []
-        turns = CIRCLE / np.abs(CIRCLE)
+        nv = self.model.nv
+        phi, slope, curve = np.empty(nv), np.zeros((nv, len(q))), np.zeros(nv)
+        filled = 0
         for follower in self.followers:
-            values = follower.law(q[follower.row] + CIRCLE)
-            assert self.model.idx_vs[follower.first_joint] == len(rows)
-            parts.append([(turns**-k @ values).real / len(CIRCLE) * f / 0.4**k for k, f in ((0, 1), (1, 1), (2, 2))])
-            rows += [follower.row] * values.shape[-1]
-        phi, slope, curve = np.concatenate(parts, axis=-1)
-        return Coordinates(phi, slope, curve, np.array(rows))
+            joint = self.robot.joints[follower.row]
+            first, freedoms = int(joint["first"]), int(joint["freedoms"])
+            part = q[first : first + freedoms]
+            assert self.model.idx_vs[follower.first_joint] == filled
+            for i, unit in enumerate(np.eye(freedoms)):
+                values = follower.law(part + RADIUS * CIRCLE[:, None] * unit)
+                rows = slice(filled, filled + values.shape[-1])
+                phi[rows], slope[rows, first + i] = values.mean(axis=0).real, cauchy(values, 1)
+            if qd is not None:
+                rate = qd[first : first + freedoms]
+                speed = np.linalg.norm(rate)
+                toward = rate / speed if speed > 0 else rate
+                curve[rows] = speed**2 * cauchy(follower.law(part + RADIUS * CIRCLE[:, None] * toward), 2)
+            filled = rows.stop
+        return Coordinates(phi, slope, curve)
 
     def inverse(self, q: Array, qd: Array, qdd: Array, gravity: Array, loads=()) -> Array:
-        """(n,) N*m."""
+        """(freedoms,) N*m."""
         self.model.gravity.linear = np.asarray(gravity, float)
-        at = self.coordinates(q)
-        rates, accelerations = at.slope * qd[at.rows], at.slope * qdd[at.rows] + at.curve * qd[at.rows] ** 2
+        at = self.coordinates(q, qd)
         pushes = self._pushes(at.phi, loads)
-        full = pin.rnea(self.model, self.data, at.phi, rates, accelerations, pushes)
-        return np.bincount(at.rows, at.slope * full, minlength=len(q))
+        full = pin.rnea(self.model, self.data, at.phi, at.slope @ qd, at.slope @ qdd + at.curve, pushes)
+        return at.slope.T @ full
 
     def mass_matrix(self, q: Array) -> Array:
-        """(n, n) kg*m^2."""
+        """(freedoms, freedoms) kg*m^2."""
         at = self.coordinates(q)
         upper = np.triu(pin.crba(self.model, self.data, at.phi))
-        rates = np.zeros((self.model.nv, len(q)))
-        rates[np.arange(self.model.nv), at.rows] = at.slope
-        return rates.T @ (upper + np.triu(upper, 1).T) @ rates
+        return at.slope.T @ (upper + np.triu(upper, 1).T) @ at.slope
 
     def wrenches(self, centres: Array) -> Array:
         """(n, 6) N, N*m about `centres` (n, 3): what acts on all beyond the gap of each joint, after `inverse`."""
@@ -189,6 +211,11 @@ class PinocchioModel:
         vector = pin.StdVec_Force()
         vector.extend(pushes)
         return vector
+
+
+def cauchy(values: Array, order: int) -> Array:
+    """Derivative at the middle of the circle on which the values (64, ...) are given."""
+    return order * (CIRCLE**-order @ values).real / len(CIRCLE) / RADIUS**order
 
 
 def crossing(joint: np.void, q: Array) -> Array:

@@ -1,7 +1,7 @@
-"""MuJoCo lets the exported model of a robot come to rest under its cables, weights and loads.
+"""MuJoCo lets the exported model of a robot, or one built here, come to rest under its cables, weights and loads.
 
-The exported model has no mass in the gaps (rods sit at the next link, cables weigh nothing) and invents one for links
-without: compare robots whose links have mass and whose gaps have none.
+Neither model has mass in the gaps (in the exported one rods sit at the next link, and cables weigh nothing), and the
+exported one invents a mass for links without: compare robots whose links have mass and whose gaps have none.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
-from tests.oracles.mujoco_model import MujocoModel
+from tests.oracles.mujoco_model import MujocoModel, flexure_crossing
 from tests.oracles.statics import load_place
 
-from vertebra.robot.export.common import flexure_stretch, mjcf_qpos, mjcf_velocity_map
+from vertebra.robot.export.common import flexure_stretch
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import FLEXURE, ROLLING
+from vertebra.robot.tables import FLEXURE, ROLLING, UNIVERSAL
 
 
 @dataclass(frozen=True)
@@ -23,17 +23,17 @@ class Rest:
     """Where MuJoCo's simulation stopped."""
 
     angles: np.ndarray
-    """(n,) rad, in the robot's joint coordinates."""
+    """(freedoms,) rad, in the robot's joint coordinates."""
     moving: float
     """rad in the last step."""
     steps: int
 
 
 class LoadedModel(MujocoModel):
-    """The exported model with tensions, gravity and loads applied."""
+    """A model with tensions, gravity and loads applied."""
 
-    def __init__(self, robot: Robot, tensions, gravity, loads=()) -> None:
-        super().__init__(robot)
+    def __init__(self, robot: Robot, tensions, gravity, loads=(), built: bool = False) -> None:
+        super().__init__(robot, built)
         self.loads = loads
         self.model.opt.gravity[:] = gravity
         self.data.ctrl[:] = tensions
@@ -49,26 +49,26 @@ class LoadedModel(MujocoModel):
             mujoco.mj_applyFT(self.model, self.data, force, moment, place, body, self.data.qfrc_applied)
 
     def unbalanced(self, angles: np.ndarray) -> np.ndarray:
-        """(n,) N*m on the joints at a pose, without the softness of simulated couplings; zero in equilibrium."""
-        self.data.qpos[:] = mjcf_qpos(self.robot, angles)
+        """(freedoms,) N*m on the joints at a pose, without the softness of simulated couplings; zero in equilibrium."""
+        self.data.qpos[:] = self.coordinates(angles)
         self.data.qvel[:] = 0.0
         mujoco.mj_forward(self.model, self.data)
         self.apply_loads()
         total = self.data.qfrc_passive + self.data.qfrc_actuator + self.data.qfrc_applied - self.data.qfrc_bias
-        return mjcf_velocity_map(self.robot, angles).T @ total
+        return self.velocity_map(angles).T @ total
 
     def angles(self) -> np.ndarray:
-        """(n,) rad: both hinges of a rolling joint, the hinge of a flexure or pin."""
-        names = {ROLLING: ("_a", "_b")}
-        return np.array(
-            [
-                sum(self.data.joint(f"joint{row + 1}{end}").qpos[0] for end in names.get(int(joint["kind"]), ("",)))
-                for row, joint in enumerate(self.robot.joints)
-            ]
-        )
+        """(freedoms,) rad: both hinges of a rolling joint together, those of a universal one, the hinge of others."""
+        out: list[float] = []
+        for row, joint in enumerate(self.robot.joints):
+            ends = ("_a", "_b") if joint["kind"] in (ROLLING, UNIVERSAL) else ("",)
+            hinges = [self.data.joint(f"joint{row + 1}{end}").qpos[0] for end in ends]
+            out += [sum(hinges)] if joint["kind"] == ROLLING else hinges
+        return np.array(out)
 
-    def relax(self, start: np.ndarray, *, pace: float = 100.0, longest: int = 40_000) -> Rest:
-        """Simulate from a pose at rest until nothing moves; `pace` is steps per radian of the slowest swing.
+    def relax(self, start: np.ndarray, *, pace: float = 100.0, longest: int = 40_000, still: float = 1e-11) -> Rest:
+        """Simulate from a pose at rest until nothing moves more than `still` rad in a step; `pace` counts the steps per
+        radian of the fastest swing.
 
         Neither inertia nor damping nor the step changes where a robot rests, so they suit the simulation: armature as
         large as the robot's own inertia on every hinge, about critical damping. Slow hinges also keep the couplings
@@ -85,11 +85,11 @@ class LoadedModel(MujocoModel):
                 slide = model.joint(f"joint{row + 1}_slide_{end}").dofadr[0]
                 model.dof_armature[slide] = inertia / self.robot.joints["size"][row] ** 2
         mujoco.mj_setConst(model, mujoco.MjData(model))
-        data.qpos[:], data.qvel[:] = mjcf_qpos(self.robot, start), 0.0
-        steps = self._settle(longest)
+        data.qpos[:], data.qvel[:] = self.coordinates(start), 0.0
+        steps = self._settle(longest, still)
         if (self.robot.joints["kind"] == FLEXURE).any():
             self._refine_flexures()
-            steps += self._settle(longest)
+            steps += self._settle(longest, still)
         return Rest(self.angles(), float(np.abs(data.qvel[self.hinges]).max() * model.opt.timestep), steps)
 
     @property
@@ -105,13 +105,13 @@ class LoadedModel(MujocoModel):
         self.pose(angles)
         return float(np.linalg.norm(slopes, 2))
 
-    def _settle(self, longest: int) -> int:
+    def _settle(self, longest: int, still: float) -> int:
         model, data = self.model, self.data
         for count in range(longest):
             mujoco.mj_step1(model, data)
             self.apply_loads()
             mujoco.mj_step2(model, data)
-            if count % 50 == 49 and np.abs(data.qvel[self.hinges]).max() * model.opt.timestep < 1e-11:
+            if count % 50 == 49 and np.abs(data.qvel[self.hinges]).max() * model.opt.timestep < still:
                 break
         assert not any(warning.number for warning in data.warning)
         return count
@@ -120,6 +120,13 @@ class LoadedModel(MujocoModel):
         """The file's quartic for s(q) holds near straight; here one that holds near the present angles."""
         model = self.model
         for row in np.flatnonzero(self.robot.joints["kind"] == FLEXURE):
+            if self.built:
+                hinge = model.joint(f"joint{row + 1}").id
+                around = self.data.joint(f"joint{row + 1}").qpos[0] + np.linspace(-0.05, 0.05, 21)
+                stretch = flexure_crossing(self.robot.joints[row], around).real
+                followers = (model.eq_type == mujoco.mjtEq.mjEQ_JOINT) & (model.eq_obj2id == hinge)
+                model.eq_data[followers, :5] = np.polynomial.Polynomial.fit(around, stretch, 4).convert().coef
+                continue
             tendon = model.tendon(f"joint{row + 1}").id
             arm = model.wrap_prm[model.tendon_adr[tendon]]
             around = self.data.joint(f"joint{row + 1}").qpos[0] + np.linspace(-0.05, 0.05, 21)

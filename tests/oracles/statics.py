@@ -1,4 +1,4 @@
-"""Equilibrium of mirror-joint chains in plain NumPy, by other constructions than the kernels'.
+"""Equilibrium of chains of mirror and universal joints in plain NumPy, by other constructions than the kernels'.
 
 The torques are the complex step of the energy, the stiffness an eighth-order difference of the torques, and the
 equilibrium is where an overdamped robot comes to rest.
@@ -17,8 +17,10 @@ from tests.oracles.mirror_chain import (
     complex_steps,
     frames,
     gap_ends,
+    joint_angle,
     place,
     segment_lengths,
+    springs,
     tip_jacobian,
 )
 
@@ -62,7 +64,7 @@ def potential(robot: Robot, q: Array, tensions, gravity, loads=(), cable_mass=No
     links = frames(robot, q)
     lengths = segment_lengths(robot, q, links).sum(axis=-1) + robot.cables["inside"]
     energy = tensions.energy(lengths) if isinstance(tensions, Elastic) else lengths @ np.asarray(tensions, float)
-    energy = energy + (q**2) @ robot.joints["stiffness"] / 2
+    energy = energy + (q**2) @ springs(robot) / 2
     for i in range(1, len(robot.links)):
         energy = energy - robot.links["mass"][i] * place(links, i, robot.links["center_of_mass"][i]) @ gravity
     for cable in robot.cables:
@@ -71,7 +73,7 @@ def potential(robot: Robot, q: Array, tensions, gravity, loads=(), cable_mass=No
     for j, joint in enumerate(robot.joints):
         if joint["mass"]:
             # Centroid of an arc = integral of (1 - u) times its tangent.
-            local = along_arc(joint, q[..., j], WEIGHTS * (1 - NODES))
+            local = along_arc(joint, joint_angle(joint, q), WEIGHTS * (1 - NODES))
             face = place(links, j, [0.0, 0.0, robot.links["reach"][j]])
             centroid = face + np.einsum("...ij,...j->...i", links[..., j, :3, :3], local)
             energy = energy - joint["mass"] * centroid @ gravity
@@ -86,7 +88,8 @@ def potential(robot: Robot, q: Array, tensions, gravity, loads=(), cable_mass=No
 
 
 def residual(robot: Robot, q: Array, tensions, gravity, loads=()) -> Array:
-    """(..., n) N*m: dV/dq by the complex step with cable masses held, less the work of moments fixed in the world."""
+    """(..., freedoms) N*m: dV/dq by the complex step with cable masses held, less the work of moments that keep their
+    direction in the world."""
     q = np.asarray(q, float)
     held = gap_masses(robot, q)[..., None, :, :]
     tau = potential(robot, complex_steps(q), tensions, gravity, loads, held).imag / STEP
@@ -104,7 +107,7 @@ SLOPE = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 4 / 5, -1 / 5, 4 / 105, -1 /
 
 
 def stiffness_matrix(robot: Robot, q: Array, tensions, gravity, loads=(), step: float = 0.01) -> Array:
-    """(n, n) d tau_i / d q_j; unsymmetric where moments or cable masses act."""
+    """(freedoms, freedoms) d tau_i / d q_j; unsymmetric where moments or cable masses act."""
     columns = []
     for unit in np.eye(len(q)):
         around = q + step * STENCIL[:, None] * unit
@@ -143,7 +146,7 @@ def moment_scale(robot: Robot, tensions, gravity, loads=()) -> float:
 def minimise(robot: Robot, tensions, gravity, loads=(), start=None, steps: int = 400) -> Rest:
     """Overdamped motion by linearly implicit steps that grow as the robot slows down: follows forces, not the energy,
     so it also finds rest under moments that have no energy. Ends in plain Newton steps."""
-    q = np.zeros(len(robot.joints)) if start is None else np.array(start, float)
+    q = np.zeros(robot.freedoms) if start is None else np.array(start, float)
     given = (tensions, gravity, loads)
     scale = moment_scale(robot, *given)
     tau = residual(robot, q, *given)

@@ -66,6 +66,9 @@ def _joint(rng: np.random.Generator, kind: str, gap_mass: bool) -> dict[str, Any
         return {"kind": kind, "radius": rng.uniform(0.008, 0.022)}
     if kind == "pin":
         return {"kind": kind, "length": rng.uniform(0.002, 0.01), "limit": 2.9}
+    if kind == "universal":
+        order, stiffness = str(rng.choice(["xy", "yx"])), rng.uniform(0.4, 1.0)
+        return {"kind": kind, "lower": rng.uniform(0.004, 0.02), "order": order, "stiffness": stiffness}
     mass = {"mass": rng.uniform(1e-4, 6e-4)} if gap_mass else {}
     return {"kind": kind, "length": rng.uniform(0.004, 0.009), "stiffness": rng.uniform(0.1, 0.5), **mass}
 
@@ -80,6 +83,8 @@ def _section(
         "azimuth": [first, first + twist],
         "link": {"length": rng.uniform(0.008, 0.02), "mass": rng.uniform(1e-3, 6e-3)},
     }
+    if kind == "universal":
+        del section["azimuth"]
     if cables:
         around = rng.uniform(-np.pi, np.pi) + 2 * np.pi * np.arange(4) / 4 + rng.uniform(-0.3, 0.3, 4)
         section["cables"] = {

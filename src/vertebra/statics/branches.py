@@ -221,7 +221,9 @@ class PulledStiffness:
         slack = state[:, STATE_OWN] - (per_unit if stops else 0.0)
         if work.spatial is None:
             return cls(work, narrow, slack, per_unit, np.empty((0, 2)), np.empty((0, 2)), unbalanced)
-        slack_ties = 0.5 * (state[:, STATE_TIE : STATE_TIE + 2] + state[:, STATE_TIE_LOW : STATE_TIE_LOW + 2])
+        is_tied = state[:, STATE_PLACE, None] > np.arange(2)  # elsewhere nothing was written
+        above, below = (np.where(is_tied, state[:, first : first + 2], 0.0) for first in (STATE_TIE, STATE_TIE_LOW))
+        slack_ties = 0.5 * (above + below)
         pulled = np.einsum("k,kjs->js", tensions, work.spatial.spans)
         ties = np.zeros((len(slack), 2))
         for row, joint in enumerate(problem.robot.joints):
@@ -241,16 +243,41 @@ class PulledStiffness:
             return int(eliminate_narrow(state, spatial, 0.0))
         return int(eliminate_wide(state, spatial, self.work.wide, self.work.memory, 0.0, True))
 
+    def factors(self) -> tuple[Floats, Floats]:
+        """u and w: K_ij = u_i . w_j for i < j, but for the ties."""
+        state, wide = self.work.state, self.work.wide
+        if self.narrow:
+            return state[:, STATE_AXIS : STATE_AXIS + 3], state[:, STATE_UPPER : STATE_UPPER + 3]
+        return wide[WIDE_U], 0.5 * (wide[WIDE_V] + wide[WIDE_V_LOW])
+
+    def upper_end(self) -> float:
+        """A factor from which on some joint by itself gives way; infinite where tension softens none."""
+        softens = self.per_unit < 0.0
+        high = float((-self.slack[softens] / self.per_unit[softens]).min(initial=np.inf))
+        if self.work.spatial is None:
+            return high
+        u, w = self.factors()
+        place = self.work.state[:, STATE_PLACE].astype(int)
+        for last in np.flatnonzero(place > np.append(place[1:], 0)):  # of the freedoms of a joint that has several
+            rows = np.arange(last - place[last], last + 1)
+            slack, per_unit = np.diag(self.slack[rows]), np.diag(self.per_unit[rows])
+            for k, row in enumerate(rows):
+                slack[:k, k] = slack[k, :k] = u[rows[:k]] @ w[row] + self.slack_ties[row, :k]
+                per_unit[:k, k] = per_unit[k, :k] = self.ties_per_unit[row, :k]
+            rates, directions = np.linalg.eigh(per_unit)
+            for v in directions.T[rates < 0.0]:
+                high = min(high, -float(v @ slack @ v) / float(v @ per_unit @ v))
+        return high
+
     def zero(self, weak: int) -> tuple[float, float]:
         """v S v and v D v of the direction v in which the joints from `weak` on give way at the factor asked for last,
         N*m: v K(f) v, which is not positive there, is linear in f."""
         state, wide, spatial = self.work.state, self.work.wide, self.work.spatial
         if self.narrow:
             bend_from(state, spatial, weak)
-            u, w = (state[:, first : first + 3] for first in (STATE_AXIS, STATE_UPPER))
         else:
             substitute_wide(state, spatial, wide, self.work.memory, weak)
-            u, w = wide[WIDE_U], 0.5 * (wide[WIDE_V] + wide[WIDE_V_LOW])
+        u, w = self.factors()
         v = state[:, STATE_STEP]
         turned = u * v[:, None]
         before = np.cumsum(turned, axis=0) - turned
@@ -270,8 +297,7 @@ def stable_interval(pulled: PulledStiffness) -> tuple[float, float]:
     The smallest eigenvalue is concave in f, so the range is one interval. Pivots tell on which side of an end a factor
     lies; between the two sides the pivot that changes its sign there leads to the end, by Newton's method.
     """
-    softens = pulled.per_unit < 0.0
-    high = float((-pulled.slack[softens] / pulled.per_unit[softens]).min(initial=np.inf))
+    high = pulled.upper_end()
     if pulled.weakest(0.0) == NONE:
         inside, low = 0.0, 0.0
     else:
