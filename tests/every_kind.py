@@ -19,12 +19,12 @@ BACKBONES = KINDS[5:]
 
 
 def random_joint(rng: np.random.Generator, kind: str, gap_mass: bool) -> Mapping:
-    """Springs of some 0.1 N*m/rad; `gap_mass`: rods with mass."""
+    """Springs of some 0.5 N*m/rad; `gap_mass`: rods with mass."""
     name, _, variant = kind.partition("-")
     joint: Mapping = {
         "kind": name,
         "limit": 1.5,
-        "stiffness": rng.uniform(0.1, 0.4),
+        "stiffness": rng.uniform(0.3, 0.6),
         "damping": rng.uniform(1e-3, 3e-3),
     }
     if name == "rolling":
@@ -34,7 +34,7 @@ def random_joint(rng: np.random.Generator, kind: str, gap_mass: bool) -> Mapping
     if name in ("flexure", "backbone") and gap_mass:
         joint["mass"] = rng.uniform(5e-4, 4e-3)
     if variant == "twisting":
-        joint["torsion"] = rng.uniform(0.1, 0.4)
+        joint["torsion"] = rng.uniform(0.2, 0.6)
     return joint | {"length": rng.uniform(0.012, 0.02)}
 
 

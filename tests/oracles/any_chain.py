@@ -20,17 +20,17 @@ from tests.oracles.statics import SLOPE, STENCIL, load_place
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import BACKBONE, FLEXURE, PIN, ROLLING
 
-TERMS = 48
+TERMS = 26
 
 
-def integrals(w: Array) -> tuple[Array, Array, Array]:
+def integrals(w: Array, terms: int = TERMS) -> tuple[Array, Array, Array]:
     """Of exp(u W), u from 0 to 1: its end, its integral, and the integral of (1 - u) exp(u W); (..., 3, 3) each."""
     W = np.zeros((*w.shape[:-1], 3, 3), complex)
     W[..., 0, 2], W[..., 1, 2], W[..., 2, 0], W[..., 2, 1] = w[..., 1], -w[..., 0], -w[..., 1], w[..., 0]
     W[..., 1, 0], W[..., 0, 1] = w[..., 2], -w[..., 2]
     power = np.broadcast_to(np.eye(3), W.shape)
     end, once, twice = (np.zeros(W.shape, complex) for _ in range(3))
-    for k in range(TERMS):
+    for k in range(terms):
         end = end + power / math.factorial(k)
         once = once + power / math.factorial(k + 1)
         twice = twice + power / math.factorial(k + 2)
