@@ -3,13 +3,14 @@ alone do not."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 import vertebra as vb
-from vertebra.robot.tables import BACKBONE
+from vertebra.robot.tables import BACKBONE, UNIVERSAL
 
 Mapping = dict[str, Any]
 KINDS = ("rolling", "flexure", "pin", "universal-yx", "universal-xy", "backbone", "backbone-twisting")
@@ -38,9 +39,13 @@ def random_joint(rng: np.random.Generator, kind: str, gap_mass: bool) -> Mapping
     return joint | {"length": rng.uniform(0.012, 0.02)}
 
 
-def random_section(rng: np.random.Generator, kind: str, joints: int, gap_mass: bool, friction: Any = None) -> Mapping:
+def random_section(
+    rng: np.random.Generator, kind: str, joints: int, gap_mass: bool, friction: Any, round_links: bool
+) -> Mapping:
     length, mass = rng.uniform(0.01, 0.02), rng.uniform(2e-3, 8e-3)
     squares = mass * rng.uniform(0.1, 1.0, 3) * length**2 / 12
+    if round_links:
+        squares[1] = squares[0]
     link: Mapping = {"length": length, "mass": mass, "inertia": (squares.sum() - squares).tolist()}
     link["center_of_mass"] = [*rng.uniform(-0.1, 0.1, 2) * length, rng.uniform(0.3, 0.7) * length]
     section: Mapping = {"joints": joints, "joint": random_joint(rng, kind, gap_mass), "link": link}
@@ -56,10 +61,16 @@ def random_section(rng: np.random.Generator, kind: str, joints: int, gap_mass: b
 
 
 def random_robot(
-    rng: np.random.Generator, kinds: tuple[str, ...], *, joints: int = 2, gap_mass: bool = True, friction: Any = None
+    rng: np.random.Generator,
+    kinds: tuple[str, ...],
+    *,
+    joints: int = 2,
+    gap_mass: bool = True,
+    friction: Any = None,
+    round_links: bool = False,
 ) -> vb.Robot:
-    """One section of `joints` joints per kind, in this order."""
-    sections = [random_section(rng, kind, joints, gap_mass, friction) for kind in kinds]
+    """One section of `joints` joints per kind, in this order; `round_links`: inertia the same about x and y."""
+    sections = [random_section(rng, kind, joints, gap_mass, friction, round_links) for kind in kinds]
     size = {"base": {"length": rng.uniform(0.005, 0.02)}, "tip": {"length": rng.uniform(0.0, 0.01)}}
     return vb.load({"vertebra": 1, "name": "+".join(kinds), "gravity": [0, 0, 0], "sections": sections, **size})
 
@@ -101,28 +112,72 @@ def random_question(seed: Any, kinds: tuple[str, ...], *, moment: bool = False, 
     )  # fmt: skip
 
 
-def turned(robot: vb.Robot, angle: float) -> vb.Robot:
-    """The robot turned about its axis; it must have no universal joints, whose axes are x and y."""
-    mapping = robot.to_mapping()
-    cos, sin = np.cos(angle), np.sin(angle)
+# The same robot seen from another side.
+
+
+def about_z(angle: float, vector: Any) -> np.ndarray:
+    """(3,) a vector turned about z."""
+    x, y, z = np.asarray(vector, float)
+    return np.array([math.cos(angle) * x - math.sin(angle) * y, math.sin(angle) * x + math.cos(angle) * y, z])
+
+
+def turned(question: Question, angle: float) -> Question:
+    """Robot, gravity and loads turned about the robot's axis: by quarter turns where it has universal joints."""
+    mapping = question.robot.to_mapping()
+    odd = round(angle / (math.pi / 2)) % 2 == 1
     for section in mapping["sections"]:
-        assert section["joint"]["kind"] != "universal"
-        if section.get("azimuth"):
-            section["azimuth"] = [azimuth + angle for azimuth in section["azimuth"]]
-        if section.get("cables"):
-            section["cables"]["azimuth"] = [azimuth + angle for azimuth in section["cables"]["azimuth"]]
-        link = section["link"]
-        if "center_of_mass" in link:
-            x, y, z = link["center_of_mass"]
-            link["center_of_mass"] = [cos * x - sin * y, sin * x + cos * y, z]
-    return vb.load(mapping)
+        joint, link = section["joint"], section["link"]
+        if joint["kind"] == "universal" and odd:
+            joint["order"] = joint["order"][::-1]
+        for place in (section, section.get("cables", {})):
+            if place.get("azimuth"):
+                place["azimuth"] = [azimuth + angle for azimuth in place["azimuth"]]
+        link["center_of_mass"] = about_z(angle, link["center_of_mass"]).tolist()
+    loads = tuple(
+        vb.Load(about_z(angle, load.force), about_z(angle, load.moment), load.link,
+                None if load.point is None else about_z(angle, load.point))
+        for load in question.loads
+    )  # fmt: skip
+    return replace(question, robot=vb.load(mapping), gravity=about_z(angle, question.gravity), loads=loads)
 
 
 def turned_angles(robot: vb.Robot, q: np.ndarray, angle: float) -> np.ndarray:
-    """Coordinates of a pose turned about the robot's axis: bend vectors turn, angles and twists stay."""
+    """Coordinates of a pose, or torques on them, of `robot` turned about its axis."""
     out = np.array(q, float)
-    cos, sin = np.cos(angle), np.sin(angle)
-    for first in robot.joints["first"][robot.joints["kind"] == BACKBONE]:
-        x, y = q[..., first].copy(), q[..., first + 1].copy()
-        out[..., first], out[..., first + 1] = cos * x - sin * y, sin * x + cos * y
+    for joint in robot.joints:
+        first = joint["first"]
+        if joint["kind"] == BACKBONE:
+            out[first : first + 2] = about_z(angle, [*q[first : first + 2], 0.0])[:2]
+        if joint["kind"] == UNIVERSAL:
+            # An axis that was y or x, turned, is y or x again, or the opposite of one.
+            axes = np.eye(3)[[1, 0]] if joint["axis_y"] == 1.0 else np.eye(3)[:2]
+            out[first : first + 2] *= [round(about_z(angle, axis).sum()) for axis in axes]
+    return out
+
+
+def mirrored(question: Question) -> Question:
+    """Robot, gravity and loads in the mirror y = 0."""
+    mapping = question.robot.to_mapping()
+    flip, spin = np.array([1.0, -1.0, 1.0]), np.array([-1.0, 1.0, -1.0])
+    for section in mapping["sections"]:
+        for place in (section, section.get("cables", {})):
+            if place.get("azimuth"):
+                place["azimuth"] = [-azimuth for azimuth in place["azimuth"]]
+        section["link"]["center_of_mass"] = (flip * section["link"]["center_of_mass"]).tolist()
+    loads = tuple(
+        vb.Load(flip * load.force, spin * load.moment, load.link, None if load.point is None else flip * load.point)
+        for load in question.loads
+    )
+    return replace(question, robot=vb.load(mapping), gravity=flip * question.gravity, loads=loads)
+
+
+def mirrored_angles(robot: vb.Robot, q: np.ndarray) -> np.ndarray:
+    """Coordinates of a pose, or torques on them, in that mirror."""
+    out = np.array(q, float)
+    for joint in robot.joints:
+        first = joint["first"]
+        if joint["kind"] == BACKBONE:
+            out[first + 1 : first + joint["freedoms"]] *= -1.0
+        if joint["kind"] == UNIVERSAL:
+            out[first + (joint["axis_y"] == 1.0)] *= -1.0
     return out
