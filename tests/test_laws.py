@@ -58,13 +58,10 @@ def same_angles(found: Any, expected: Any) -> None:
     np.testing.assert_allclose(found, expected, rtol=0, atol=SAME)
 
 
-powers = st.integers(-3, 3)
-
-
 @st.composite
-def scales(draw: st.DrawFn) -> Scale:
-    """Powers of ten from a thousandth to a thousand, as far as a robot file allows them together."""
-    scale = Scale(10.0 ** draw(powers), 10.0 ** draw(powers), 10.0 ** draw(powers))
+def scales(draw: st.DrawFn, base: float = 10.0, most: int = 3) -> Scale:
+    """Powers from a thousandth to a thousand, as far as a robot file allows them together."""
+    scale = Scale(*(base ** draw(st.integers(-most, most)) for _ in range(3)))
     assume(scale.torque <= 1e9)
     assume(scale.torque * scale.time <= 1e11)
     assume(scale.mass / scale.length <= 1e5)
@@ -105,6 +102,13 @@ def test_size_and_units_change_no_angle(question, scale):
             if steps[0].status != Status.SOLVED:
                 break
             same_angles(steps[1].angles, steps[0].angles)
+
+
+@given(questions(rough=True), scales(2.0, 9))
+def test_powers_of_two_change_no_bit(question, scale):
+    small, big = (each.shape(check=False) for each in (question, scaled(question, scale)))
+    np.testing.assert_array_equal(big.angles, small.angles)
+    assert (big.status, big.iterations) == (small.status, small.iterations)
 
 
 @given(questions(), scales())
