@@ -58,8 +58,9 @@ class Scale:
             "center_of_mass": self.length, "contact_offset": self.length, "recess": self.length,
             "presliding": self.length, "diameter": self.length, "mass": self.mass, "lock_mass": self.mass,
             "inertia": self.unit(2, 1), "linear_density": self.unit(-1, 1), "stiffness": self.torque,
-            "pretension": self.force, "max_tension": self.force, "axial_stiffness": self.force,
-            "gravity": self.acceleration,
+            "pretension": self.force, "max_tension": self.force, "stiffness_EA": self.force,
+            "gravity": self.acceleration, "lower": self.length, "torsion": self.torque,
+            "damping": self.torque * self.time,
         }  # fmt: skip
 
         def scaled(value: Any, name: str = "") -> Any:
