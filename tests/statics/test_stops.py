@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.oracles import statics
+from tests.oracles.relaxation import LoadedModel
 
 import vertebra as vb
 from vertebra.robot.tables import BACKBONE
@@ -222,6 +223,24 @@ def test_margin_of_tensions_leaves_joints_on_their_stops() -> None:
     shape = vb.shape_from_tensions(robot, **random_question(rng, robot, moments=False))
     low, high = shape.tension_margin()
     assert low < 1.0 < high
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_mujoco_rests_on_the_same_stops(seed: int) -> None:
+    """Its torques at our pose are those of our stops; left to itself against stiff limits, it comes to rest there."""
+    rng = np.random.default_rng(100 + seed)
+    robot = random_robot(rng, (*MIRROR, "universal"))
+    asked = random_question(rng, robot, moments=False)
+    shape = vb.shape_from_tensions(robot, **asked)
+    model = LoadedModel(robot, asked["tensions"], robot.gravity, asked["loads"])
+    pressed = model.unbalanced(shape.angles)
+    np.testing.assert_allclose(shape.stop_torques, -pressed, rtol=0, atol=1e-10 * shape.moment_scale)
+    straight = np.zeros(robot.freedoms)
+    stiffness = model.stiffness_near(straight)
+    quick = np.sqrt(np.linalg.eigvalsh(model.mass_matrix())[-1] / stiffness)
+    model.model.jnt_solimp[:] = (0.9999, 0.9999, 1e-4, 0.5, 2)
+    model.model.jnt_solref[:, 0] = 0.02 * quick
+    np.testing.assert_allclose(np.degrees(model.relax(straight).angles - shape.angles), 0.0, atol=1e-4)
 
 
 # Joints that tensions push over -------------------------------------------------------------------------------------
