@@ -152,6 +152,17 @@ def positive(name: str, value: float) -> float:
     return float(array)
 
 
+def one_per_cable(name: str, values: ArrayLike, unit: str, robot: Robot) -> Floats:
+    """A fresh array of a number per cable; one number is for all of them."""
+    array, count = numbers(name, values, unit), len(robot.cables)
+    if array.ndim == 0:
+        return np.full(count, float(array))
+    if array.shape != (count,):
+        found = f"not {array.size}" if array.ndim == 1 else f"not an array of shape {array.shape}"
+        raise InputError(name, f"must be one number in {unit}, or {count}, one per cable of {robot.name}, {found}")
+    return array
+
+
 def coordinates(robot: Robot, angles: ArrayLike, name: str = "angles") -> Floats:
     """Joint coordinates as a fresh (freedoms,) array, or an `InputError` that says what is expected."""
     require_robot(robot)
@@ -186,6 +197,22 @@ def vector(name: str, value: ArrayLike, unit: str) -> Floats:
     if array.shape != (3,):
         raise InputError(name, f"must be three numbers in {unit}, not an array of shape {array.shape}")
     return array
+
+
+def far_outside(robot: Robot, values: ArrayLike) -> str:
+    """What to say about lengths in m that are too large for any place on this robot; empty where they are not."""
+    return f"the robot is only {robot.length * 1e3:.4g} mm long" if np.abs(values).max() > 3 * robot.length else ""
+
+
+def tip_goal(robot: Robot, position: ArrayLike) -> Floats:
+    """Where the tip is wanted, (3,) m, refused where it is far outside, as when it is given in mm."""
+    place = vector("position", position, "m")
+    outside = far_outside(robot, place)
+    if outside:
+        listed = ", ".join(f"{value:g}" for value in place)
+        mm = "" if far_outside(robot, 1e-3 * place) else "; did you mean mm? Give m"
+        raise InputError("position", f"tip ({listed}) m is far outside: {outside}{mm}")
+    return place
 
 
 def gravity_vector(robot: Robot, gravity: str | ArrayLike | None) -> Floats:

@@ -17,7 +17,6 @@ from vertebra.errors import InputError
 from vertebra.robot.export.common import (
     COLOURS,
     Cylinder,
-    Inertial,
     Shape,
     document,
     legal,
@@ -28,7 +27,7 @@ from vertebra.robot.export.common import (
     numbers,
 )
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import BALL, FLEXURE, PIN, ROLLING, Floats, straight_gaps
+from vertebra.robot.tables import BALL, FLEXURE, PIN, ROLLING, Body, Floats, straight_gaps
 
 MAX_JOINTS = 495
 """MuJoCo's XML reader stops at 500 nested elements, and bodies nest."""
@@ -89,7 +88,7 @@ def _notes(robot: Robot) -> Iterator[str]:
     yield "Left out: friction of cables and joints, damping, contact between links."
 
 
-def _timestep(robot: Robot, inertials: list[Inertial]) -> float:
+def _timestep(robot: Robot, inertials: list[Body]) -> float:
     """A step that resolves neighbouring links swinging against each other on their springs, s; one digit."""
     smallest = np.array([np.linalg.eigvalsh(body.inertia)[0] for body in inertials])
     fastest = math.sqrt((4 * robot.joints["stiffness"] / smallest).max())
@@ -121,7 +120,7 @@ def _add_settings(root: Element, robot: Robot, timestep: float) -> None:
     SubElement(default, "equality", solref=numbers((2 * timestep, 1.0)), solimp="0.9999 0.9999 0.001 0.5 2")
 
 
-def _add_bodies(world: Element, robot: Robot, inertials: list[Inertial]) -> None:
+def _add_bodies(world: Element, robot: Robot, inertials: list[Body]) -> None:
     SubElement(world, "light", type="directional", dir="-0.3 1 -1", diffuse="0.5 0.5 0.5", castshadow="false")
     sites = [site for cable in range(len(robot.cables)) for site in cable_sites(robot, cable)]
     places = [robot.origin, *_straight_steps(robot)]
@@ -148,7 +147,7 @@ def _straight_steps(robot: Robot) -> Floats:
     return steps
 
 
-def _add_inertial(body: Element, inertial: Inertial) -> None:
+def _add_inertial(body: Element, inertial: Body) -> None:
     inertia = inertial.inertia
     products = inertia[[0, 0, 1], [1, 2, 2]]
     element = SubElement(body, "inertial", pos=numbers(inertial.center), mass=number(inertial.mass))
@@ -211,7 +210,8 @@ class Site(NamedTuple):
 def cable_sites(robot: Robot, cable: int) -> list[Site]:
     """The holes that a cable passes from the world's base plane to its end, without repeated points."""
     row, name = robot.cables[cable], f"cable{cable + 1}"
-    heights = [("start", 0, -robot.origin[2])]
+    # In a base that is shorter than the holes are deep, the cable begins at its hole.
+    heights = [("start", 0, min(-robot.origin[2], robot.segments[cable, 0]["exit"]))]
     for joint in range(row["last_link"]):
         segment = robot.segments[cable, joint]
         heights += [("out", joint, segment["exit"]), ("in", joint + 1, segment["entry"])]
