@@ -194,12 +194,14 @@ def need_cables(option: str, robot: Robot) -> None:
 def gravity(text: str | None) -> Any:
     """None, a mount name, or (gx, gy, gz) in m/s^2."""
     from vertebra.robot.description import MOUNTS
+    from vertebra.robot.reading import did_you_mean
 
     mount = None if text is None else text.strip().lower()
     if text is None or mount in MOUNTS:
         return mount
     if not any(letter.isdigit() for letter in text):
-        raise CommandError(f'--gravity {text!r}: give {", ".join(MOUNTS)}, or a vector such as "0,0,-9.8" in m/s^2')
+        allowed = f'give {", ".join(MOUNTS)}, or a vector such as "0,0,-9.8" in m/s^2'
+        raise CommandError(f"--gravity {text!r}: {allowed}{did_you_mean(text, MOUNTS)}")
     return vector("--gravity", text, Quantity("m/s^2", "-9.8", "component"), "0,0,-9.8")
 
 

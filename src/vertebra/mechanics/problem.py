@@ -91,9 +91,10 @@ class Load:
         object.__setattr__(self, "link", link)
         object.__setattr__(self, "mass", number("load mass", self.mass, "kg", 0.0, MOST_MASS))
 
-    def push(self, gravity: Floats) -> Floats:
-        """(3,) force and weight together, world axes, N."""
-        return np.array(self.force) + self.mass * gravity
+
+def force_of(load: Load, gravity: Floats) -> Floats:
+    """(3,) force and weight of a load together, world axes, N."""
+    return np.array(load.force) + load.mass * gravity
 
 
 MOST_MASS = 1e5

@@ -66,6 +66,8 @@ class Quantity:
         if not self.minimum <= number <= self.maximum:
             unit = f" {self.si_unit}" if self.si_unit else ""
             bounds = f"must be from {self.minimum:.6g} to {self.maximum:.6g}{unit}, for example {self.example!r}"
+            if self.si_unit == "rad" and _is_bare(value) and self.minimum <= math.radians(number) <= self.maximum:
+                bounds = f"is {number:g} rad; did you mean '{number:g} deg'? It {bounds}"
             raise PydanticCustomError("quantity", "{reason}", {"reason": bounds})
         return number
 
@@ -76,6 +78,11 @@ class Quantity:
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: Any) -> dict[str, Any]:
         return json_schema_of(self.si_unit, self.example, self.minimum, self.maximum)
+
+
+def _is_bare(value: object) -> bool:
+    """Whether a quantity was written without a unit."""
+    return not isinstance(value, str) or value.strip()[-1:] in "0123456789."
 
 
 # Bounds are wide enough for any machine and narrow enough that no square or product overflows.

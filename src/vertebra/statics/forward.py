@@ -267,9 +267,9 @@ def rest_lengths(robot: Robot, lengths: ArrayLike | None, shortenings: ArrayLike
     name, given = ("lengths", lengths) if lengths is not None else ("shortenings", shortenings)
     if given is None or (lengths is not None and shortenings is not None):
         raise InputError("lengths", "give either lengths or shortenings, in m")
-    array = one_per_cable(name, given, "m", robot)
-    if len(array) == 0:
+    if len(robot.cables) == 0:
         raise InputError("robot", f"{robot.name} has no cables; use shape_from_tensions with no tensions")
+    array = one_per_cable(name, given, "m", robot)
     rest: Floats = array if lengths is not None else Pose(robot, np.zeros(robot.freedoms)).cable_lengths - array
     if (rest <= 0.0).any():
         cable = int(np.argmin(rest))
