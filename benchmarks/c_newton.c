@@ -23,7 +23,7 @@ typedef struct {
     int64_t first, freedoms;
     double limit, stiffness, mass, radius, ring_radius, friction, socket, contact_offset;
 } joint_row;
-typedef struct { double length, reach, mass, center_of_mass[3], inertia[3], diameter; } link_row;
+typedef struct { double length, reach, mass, center_of_mass[3], inertia[3], products[3], diameter; } link_row;
 typedef struct {
     double radius, azimuth, x, y;
     int64_t last_link;

@@ -127,6 +127,7 @@ METHODS: dict[str, Row] = {
     "Robot.to_mapping": Row(lambda: SNAKE.to_mapping, {}),
     "Robot.to_mjcf": Row(lambda: SNAKE.to_mjcf, {}),
     "Robot.to_urdf": Row(lambda: SNAKE.to_urdf, {}),
+    "Robot.notes": Row(lambda: SNAKE.notes, {}),
     "Robot.fill_inertia": Row(lambda: SNAKE.fill_inertia, {}),
     "Pose.jacobian": Row(lambda: vb.Pose(ROLLING, np.zeros(11)).jacobian, {}),
     "Calibration.identity": Row(lambda: vb.Calibration.identity, {"robot": SENSED}),

@@ -50,7 +50,7 @@ BAD: dict[str, list[Any]] = {
     "bends": [*NOT_NUMBERS, None, [], [0.1, 0.1], np.zeros((2, 5)), np.zeros((2, 2, 19))],
     "azimuths": [*NOT_NUMBERS, None, [], [0.1, 0.1], np.zeros((2, 5)), np.zeros((2, 2, 19))],
     "gravity": [*NOT_VECTORS, "moon"],
-    "loads": ["heavy", None, 3.0, [1.0], [(0, 0, 1)]],
+    "loads": ["heavy", 3.0, [1.0], [(0, 0, 1)]],
     "friction": [-0.1, NAN, "rough", [0.1, 0.2], 1e9, [0.1, 0.2, "rough"]],
     "closure": ["open", None, 3],
     "start": [*NOT_NUMBERS, [0.1, 0.1]],
@@ -93,7 +93,7 @@ STIFF = (1.0, 0.0, 0.0)
 OF_ONE_CALL: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "shape_from_tensions": [
         ("robot", {"robot": SNAKE}),
-        ("robot", {"robot": SENSED}),
+        ("tensions", {"robot": SENSED}),
         ("start", {"start": np.full(11, 3.5)}),
         ("link", {"loads": [vb.Load(force=(1, 0, 0), link=12)]}),
     ],

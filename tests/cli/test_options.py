@@ -116,11 +116,15 @@ def test_gravity() -> None:
         ("1,2,3@ 4 : 0,0,5 mm", vb.Load(force=(1, 2, 3), link=4, point=(0, 0, 0.005))),
         ("0,0,0;0,0,2 N*mm", vb.Load(moment=(0, 0, 0.002))),
         ("1,0,0;0,0.5,0@2:0,0,0.01", vb.Load(force=(1, 0, 0), moment=(0, 0.5, 0), link=2, point=(0, 0, 0.01))),
+        ("50 g", vb.Load(mass=0.05)),
+        (" 0.05 kg @4", vb.Load(mass=0.05, link=4)),
+        ("50g@-2:0,0,5 mm", vb.Load(mass=0.05, link=-2, point=(0, 0, 0.005))),
+        ("50 g;0,0,1 N*mm", vb.Load(mass=0.05, moment=(0, 0, 0.001))),
     ],
 )
 def test_loads(robot: vb.Robot, text: str, load: vb.Load) -> None:
     found = read.load(text, robot)
-    for name in ("force", "moment", "link", "point"):
+    for name in ("force", "moment", "link", "point", "mass"):
         assert getattr(found, name) == getattr(load, name)
 
 
@@ -135,6 +139,12 @@ def test_loads(robot: vb.Robot, text: str, load: vb.Load) -> None:
         ("0,0,-0.1@3:0,0,5", "numbers are in m"),
         ("0,0,1;2@1", "give three moment components"),
         ("0,0,1 kg", "'kg' cannot be converted to N"),
+        ("50", 'or a mass with its unit, "50 g"'),
+        ("5 N", 'or a mass with its unit, "50 g"'),
+        ("50 gramm", 'or a mass with its unit, "50 g"'),
+        ("-50 g", "must be one number in kg, from 0"),
+        ("50 g@12", "a link, 0 (base) to 11"),
+        ("50 g@3:0,0,5", "numbers are in m"),
     ],
 )
 def test_wrong_loads(robot: vb.Robot, text: str, said: str) -> None:

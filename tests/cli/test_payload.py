@@ -54,6 +54,7 @@ OPTIONS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "gravity": (("--gravity", "0,0,0"), {"gravity": (0, 0, 0)}),
     "mount": (("--gravity", "ceiling"), {"gravity": "ceiling"}),
     "load": (("--load", "0.2,0,0@9"), {"loads": [vb.Load(force=(0.2, 0, 0), link=9)]}),
+    "mass": (("--load", "20 g@9"), {"loads": [vb.Load(mass=0.02, link=9)]}),
     "link": (("--link", "7"), {"link": 7}),
     "negative link": (("--link", "-3"), {"link": -3}),
     "point": (("--point", "3,0,12 mm"), {"point": (0.003, 0, 0.012)}),

@@ -150,9 +150,34 @@ def test_check_prints_markup_and_control_characters_as_text(vertebra, tmp_path: 
     assert "\x1b" not in ran.out
 
 
+def test_what_is_hardly_meant_is_noted(vertebra, tmp_path: Path) -> None:
+    """Notes on stderr and in the record; the exit code stays that of a good file."""
+    robot = vb.load("hu2023-spatial").to_mapping()
+    robot["sections"][0]["link"]["length"] = 12
+    robot["sections"][0]["cables"]["azimuth"] = ["0 deg", "20 deg"]
+    path = tmp_path / "robot.json"
+    path.write_text(json.dumps(robot))
+    ran = vertebra("robots", "check", str(path), "--json")
+    assert ran.code == 0
+    notes = ran.json[0]["notes"]
+    assert notes == list(vb.load(path).notes())
+    assert all(f"note: {path}: {note}" in " ".join(ran.err.split()) for note in notes)
+    for words in ("m long", "2 cables for a robot that bends in two planes", "all cables are on one side"):
+        assert any(words in note for note in notes)
+
+
+def test_show_tells_what_is_attached(vertebra, tmp_path: Path) -> None:
+    robot = vb.load("hu2023-spatial").to_mapping() | {"tip": {"length": "5 mm", "mass": "50 g"}}
+    path = tmp_path / "robot.json"
+    path.write_text(json.dumps(robot))
+    ran = vertebra("robots", "show", str(path))
+    assert "5 mm beyond the end of the last link, 50 g attached" in " ".join(ran.out.split())
+    assert vertebra("robots", "show", str(path), "--json").json["totals"]["mass"] == vb.load(path).mass
+
+
 def test_cables_in_one_hole_are_noted(vertebra, tmp_path: Path) -> None:
     robot = vb.load("hu2023-spatial").to_mapping()
-    robot["sections"][0]["cables"]["azimuth"] = ["0 deg", "120 deg", "360 deg", "-240 deg"]
+    robot["sections"][0]["cables"]["azimuth"] = ["0 deg", "120 deg", "360 deg", "-240 deg", "240 deg"]
     path = tmp_path / "robot.json"
     path.write_text(json.dumps(robot))
     ran = vertebra("robots", "check", str(path), "--json")

@@ -69,12 +69,26 @@ def test_gravity_and_loads_reach_the_solver(vertebra) -> None:
     record = vertebra("shape", ROBOT, "-t", "3", "--gravity", "wall", *texts, "--json").json
     np.testing.assert_array_equal(record["angles"], wanted.angles)
     assert record["gravity"] == [-9.8, 0, 0]
-    assert record["loads"][1] == {"force": [0.05, 0, 0], "moment": [0, 0, 0.002], "link": 4, "point": [0, 0, 0.005]}
+    one = {"force": [0.05, 0, 0], "moment": [0, 0, 0.002], "link": 4, "point": [0, 0, 0.005], "mass": 0}
+    assert record["loads"][1] == one
     assert record["loads"][0]["point"] is None
     shown = vertebra("shape", ROBOT, "-t", "3", "--gravity", "wall", *texts).out
     assert "link 4, (0, 0, 5) mm" in shown
     moon = vertebra("shape", ROBOT, "-t", "3", "--gravity", "-1.62, 0, 0", "--json").json
     assert moon["gravity"] == [-1.62, 0, 0]
+
+
+def test_a_mass_reaches_the_solver_and_is_told(vertebra, tmp_path: Path) -> None:
+    wanted = vb.shape_from_tensions(vb.load(ROBOT), 3, gravity="wall", loads=[vb.Load(mass=0.01)])
+    asked = ("shape", ROBOT, "-t", "3", "--gravity", "wall", "--load", "10 g")
+    record = vertebra(*asked, "--json").json
+    np.testing.assert_array_equal(record["angles"], wanted.angles)
+    assert record["loads"] == [{"force": [0, 0, 0], "moment": [0, 0, 0], "link": -1, "point": None, "mass": 0.01}]
+    ceiling = vertebra("shape", ROBOT, "-t", "3", "--gravity", "ceiling", "--load", "10 g", "--json").json
+    assert np.abs(np.subtract(ceiling["tip"], record["tip"])).max() > 1e-3
+    assert "mass [g]" in vertebra(*asked).out
+    vertebra(*asked, "--out", str(tmp_path / "page.html"))
+    assert "load 1 at the tip: 0.098 N" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_start_decides_the_branch(vertebra) -> None:

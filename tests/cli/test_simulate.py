@@ -23,6 +23,13 @@ def robot() -> vb.Robot:
     return vb.load(ROBOT)
 
 
+def test_a_mass_is_moved(vertebra, robot: vb.Robot) -> None:
+    ran = vertebra("simulate", ROBOT, *TENSIONS, *SHORT, "--load", "500 g", "--json")
+    expected = vb.simulate(robot, PULLS, duration=0.05, loads=[vb.Load(mass=0.5)])
+    np.testing.assert_array_equal(ran.json["q"], expected.q)
+    assert "500 g, the tip" in vertebra("simulate", ROBOT, *TENSIONS, *SHORT, "--load", "500 g").out
+
+
 def test_answer_is_that_of_the_call(vertebra, robot: vb.Robot) -> None:
     ran = vertebra("simulate", ROBOT, *TENSIONS, *SHORT, "--damping", "0.02", "--load", "0,0,0.5@3", "--json")
     assert (ran.code, ran.err) == (0, "")

@@ -80,7 +80,7 @@ def test_angles_beyond_the_joint_law_name_the_joint(call: Call, angle: float) ->
         (vb.load("cai2023"), "joint 1 is a ball joint"),
         (vb.load("lapusan2022"), "link 1 has no mass"),
         (ball_first(), "joint 1 is a ball joint"),
-        (turning_mix(), "joint 5 is a ball joint"),
+        (turning_mix(), "joint 5 is a ball joint.*ask payload"),
         (mirror_mix(), "link 1 has no inertia.*fill_inertia"),
         (vb.load("yang2023-a"), "link 1 has no inertia"),
         (None, "must be a Robot"),
@@ -140,3 +140,64 @@ def test_huge_states_overflow_nothing() -> None:
     for rate in (1e3, 1e6, 1e12):
         assert np.isfinite(inverse(qd=np.full(6, rate), qdd=np.full(6, rate))).all()
         assert np.isfinite(forward(qd=np.full(6, rate))).all()
+
+
+def thin_robot(center: Any, inertia: Any, joint: Any = None, tip: Any = None) -> vb.Robot:
+    """Links without inertia of their own, in two sections of one joint."""
+    link = {"length": 0.03, "mass": 0.02, "inertia": inertia, "center_of_mass": center}
+    section = {"joints": 1, "joint": joint or {"kind": "pin", "length": 0.01}, "link": link}
+    if section["joint"]["kind"] == "pin":
+        section["azimuth"] = [0.0]
+    return vb.load({"vertebra": 1, "name": "thin", "sections": [section, section], "tip": tip or {}})
+
+
+@pytest.mark.parametrize("kind", ["pin", "universal"])
+def test_point_masses_beside_the_axes_move(kind: str) -> None:
+    """An inertia of 0 stated on purpose: two pendulums, by their textbook mass matrix."""
+    joint = {"kind": "universal", "lower": 0.005} if kind == "universal" else None
+    thin = thin_robot(0.02, [0, 0, 0], joint)
+    q = np.array([0.3, -0.5]) if kind == "pin" else np.array([0.3, 0.0, -0.5, 0.0])
+    planar = slice(None) if kind == "pin" else slice(None, None, 2)
+    # Pins lie 5 mm before a link's origin and 35 mm beyond the last one, or 30 and 5 mm on universal platforms.
+    m, reach, own = 0.02, 0.04 if kind == "pin" else 0.035, 0.025 if kind == "pin" else 0.02
+    both = m * reach * own * np.cos(-0.5)
+    expected = np.array([[m * own**2 + m * (reach**2 + own**2) + 2 * both, m * own**2 + both], [0, m * own**2]])
+    expected[1, 0] = expected[0, 1]
+    M = vb.mass_matrix(thin, q)
+    np.testing.assert_allclose(M[planar, planar], expected, rtol=1e-12)
+    qdd = np.linspace(1.0, 2.0, thin.freedoms)
+    tau = vb.inverse_dynamics(thin, q, 0.1 * qdd, qdd)
+    np.testing.assert_allclose(vb.forward_dynamics(thin, q, 0.1 * qdd, tau=tau), qdd, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("center", "inertia", "joint", "moves"),
+    [
+        (0.02, [0, 0, 0], None, True),
+        (-0.005, [0, 0, 0], None, False),
+        (-0.005, [0, 1e-7, 1e-7], None, True),
+        (-0.005, [1e-7, 0, 1e-7], None, False),
+        ([0, 0.003, -0.005], [0, 0, 0], None, False),
+        ([0.003, 0, -0.005], [0, 0, 0], None, True),
+        (0.0, [0, 0, 0], {"kind": "universal", "lower": 0.005}, False),
+        (0.01, [0, 0, 0], {"kind": "universal", "lower": 0.005}, True),
+        (0.01, [0, 0, 0], {"kind": "backbone", "length": 0.02, "stiffness": 0.1}, True),
+        (0.01, [0, 0, 0], {"kind": "backbone", "length": 0.02, "stiffness": 0.1, "torsion": 0.1}, False),
+    ],
+)
+def test_a_motion_that_nothing_resists_names_the_link(center: Any, inertia: Any, joint: Any, moves: bool) -> None:
+    thin = thin_robot(center, inertia, joint)
+    if moves:
+        assert np.linalg.eigvalsh(vb.mass_matrix(thin, np.zeros(thin.freedoms)))[0] > 0
+        return
+    with pytest.raises(vb.InputError, match=r"robot: link 1 has inertia .* so that nothing resists that motion"):
+        vb.mass_matrix(thin, np.zeros(thin.freedoms))
+
+
+def test_what_is_attached_may_resist_in_the_links_place() -> None:
+    """A camera on a last link whose own mass lies on the axis; the first link still cannot move."""
+    thin = thin_robot(-0.005, [0, 0, 0], tip={"mass": 0.05, "length": 0.01})
+    with pytest.raises(vb.InputError, match="link 1 has inertia"):
+        vb.mass_matrix(thin, [0.0, 0.0])
+    M = vb.mass_matrix(thin, [0.0, 0.0], vb.Load(mass=0.01, link=1, point=(0.0, 0.0, 0.01)))
+    assert np.linalg.eigvalsh(M)[0] > 0

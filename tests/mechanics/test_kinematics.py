@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from tests import robots
@@ -290,3 +292,61 @@ def test_a_robot_without_masses_has_a_finite_centre():
     found = vb.Pose(vb.load("lapusan2022"), np.zeros(8)).masses
     assert found.total == 0.0
     assert np.isfinite(found.center).all()
+
+
+def along_the_holes(pose):
+    """What a ruler along each cable would measure, from the base plane or the hole of the base below it."""
+    robot, totals = pose.robot, []
+    for k, cable in enumerate(robot.cables):
+        places = []
+        for j, segment in enumerate(robot.segments[k, : cable["last_link"]]):
+            places += [(j, segment["exit"]), (j + 1, segment["entry"])]
+        places.append((cable["last_link"], cable["end"]))
+        points = [pose.frames[link] @ [cable["x"], cable["y"], z, 1.0] for link, z in places]
+        start = np.array([cable["x"], cable["y"], min(0.0, points[0][2]), 1.0])
+        totals.append(sum(np.linalg.norm(b - a) for a, b in itertools.pairwise([start, *points])))
+    return totals
+
+
+SHORT_BASES = [0.0, 0.0005, 0.001, 0.002, 0.0035, 0.008, 0.02]
+
+
+@pytest.mark.parametrize(
+    ("kind", "holes"),
+    [
+        (kind, holes)
+        for kind in ("rolling", "flexure", "pin", "universal", "backbone", "ball")
+        for holes in (None, "surface", "face", {"recess": "2 mm"})
+        if (kind, holes) != ("rolling", "face") and (kind != "ball" or holes is None)
+    ],
+    ids=str,
+)
+def test_a_longer_base_never_shortens_a_cable(kind, holes):
+    """Also where the base is shorter than the holes are deep: the cable then begins at its hole."""
+    joints = {
+        "rolling": {"radius": "8 mm"}, "flexure": {"length": "6 mm", "stiffness": 0.1}, "pin": {"length": "6 mm"},
+        "universal": {"lower": "5 mm"}, "backbone": {"length": "9 mm", "stiffness": 0.1},
+        "ball": {"radius": "6 mm", "ring_radius": "5 mm", "friction": 0.3},
+    }  # fmt: skip
+    cables = {
+        "radius": "5 mm",
+        "azimuth": ["0 deg", "50 deg", "200 deg"],
+        **({} if holes is None else {"holes": holes}),
+    }
+    link = {"length": "15 mm", **({"channel": "4 mm"} if kind == "ball" else {})}
+    section = {"joints": 4, "joint": {"kind": kind, **joints[kind]}, "link": link, "cables": cables}
+    if kind in ("rolling", "flexure", "pin"):
+        section["azimuth"] = ["0 deg", "90 deg"]
+    lengths = []
+    for base in SHORT_BASES:
+        short = vb.load({"vertebra": 1, "name": "short", "base": {"length": base}, "sections": [section]})
+        pose = vb.Pose(short, np.full(short.freedoms, 0.2))
+        lengths.append(pose.cable_lengths)
+        np.testing.assert_allclose(pose.cable_lengths, along_the_holes(pose), rtol=1e-12)
+    growth = np.diff(lengths, axis=0)
+    assert (growth >= -1e-15).all()
+    assert (growth <= np.diff(SHORT_BASES)[:, None] + 1e-15).all()
+    beyond_all_holes = SHORT_BASES.index(0.002)
+    np.testing.assert_allclose(
+        growth[beyond_all_holes:], np.tile(np.diff(SHORT_BASES)[beyond_all_holes:, None], 3), rtol=0, atol=1e-15
+    )

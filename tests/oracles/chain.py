@@ -108,11 +108,11 @@ def segment_lengths(robot, q):
 
 
 def cable_lengths(robot, q):
-    """(cables,) along all holes, from the base plane to the end."""
+    """(cables,) along all holes, from the base plane, or a hole of the base below it, to the end."""
     links = frames(robot, q)
     totals = []
     for k, cable in enumerate(robot.cables):
-        points = [hole(np.eye(4), cable, 0.0)]
+        points = [hole(np.eye(4), cable, min(0.0, robot.origin[2] + robot.segments[k, 0]["exit"]))]
         for j in range(cable["last_link"]):
             points.append(hole(links[j], cable, robot.segments[k, j]["exit"]))
             points.append(hole(links[j + 1], cable, robot.segments[k, j]["entry"]))

@@ -63,6 +63,18 @@ def joints(draw: st.DrawFn, kind: str) -> Mapping:
 
 
 @st.composite
+def tips(draw: st.DrawFn) -> Mapping:
+    """The tip point, alone or with something attached there."""
+    tip = draw(some_of({}, {"length": quantities(-1, 1, LENGTH_UNITS)}))
+    if draw(st.booleans()):
+        point = st.one_of(floats(-1, 1), st.lists(floats(-1, 1), min_size=3, max_size=3))
+        x, y, z = draw(st.tuples(*[floats(1e-9, 1e-3)] * 3))
+        attached = {"center_of_mass": point, "inertia": st.just([y + z, x + z, x + y])}
+        tip |= draw(some_of({"mass": floats(1e-6, 10.0)}, attached))
+    return tip
+
+
+@st.composite
 def links(draw: st.DrawFn, kind: str) -> Mapping:
     length = draw(lengths)
     point = st.one_of(floats(-1, 1), st.lists(floats(-1, 1), min_size=3, max_size=3))
@@ -119,7 +131,7 @@ def robots(draw: st.DrawFn) -> Mapping:
         "source": st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
         "gravity": st.one_of(st.sampled_from(["ground", "ceiling", "wall"]), vectors),
         "base": some_of({}, {"length": quantities(0, 1, LENGTH_UNITS)}),
-        "tip": some_of({}, {"length": quantities(-1, 1, LENGTH_UNITS)}),
+        "tip": tips(),
     }
     name = draw(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20))
     return {"vertebra": 1, "name": name, "sections": sections, **draw(some_of({}, extras))}

@@ -268,6 +268,87 @@ def test_an_unknown_field_gets_a_suggestion(path: str, near: str) -> None:
     assert problem.message == f"unknown field; did you mean {near!r}?"
 
 
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("sections[0].name", "unknown field; `name` belongs to the file itself"),
+        ("sections[0].damping", "unknown field; `damping` belongs to `joint` of kind rolling or `joint` of kind"),
+        (
+            "tip.radius",
+            "unknown field; `radius` belongs to `joint` of kind rolling or `joint` of kind ball or `cables`",
+        ),
+        ("sections[0].joint.lenght", "unknown field"),
+        ("base.lenght", "unknown field; did you mean 'length'?"),
+    ],
+)
+def test_only_fields_of_that_place_are_suggested(path: str, message: str) -> None:
+    mapping = {**robot_of("rolling"), "base": {}, "tip": {}}
+    put(mapping, path, 1)
+    (problem,) = problems(mapping)
+    assert problem.path == path
+    assert problem.message.startswith(message)
+    assert f"did you mean {path.rpartition('.')[2]!r}" not in problem.message
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "word", "near"),
+    [
+        ("pin", "gravity", "ceilng", "ceiling"),
+        ("pin", "gravity", "Wal", "wall"),
+        ("rolling", "sections[0].joint.kind", "roling", "rolling"),
+        ("universal", "sections[0].joint.order", "yxx", "yx"),
+        ("pin", "sections[0].cables.holes", "surfce", "surface"),
+    ],
+)
+def test_a_misspelt_word_gets_a_suggestion(kind: str, path: str, word: str, near: str) -> None:
+    mapping = robot_of(kind)
+    put(mapping, path, word)
+    (problem,) = problems(mapping)
+    assert problem.path == path
+    assert problem.message.endswith(f"; did you mean {near!r}?")
+    assert problem.found == repr(word)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        ("sections[0].joint.limit", 45, "45"),
+        ("sections[0].joint.limit", "45", "45"),
+        ("sections[0].joint.limit", 60.5, "60.5"),
+        ("sections[0].azimuth", [90], "90"),
+        ("sections[0].cables.azimuth", [0, 180], "180"),
+    ],
+)
+def test_degrees_without_their_unit_are_noticed(path: str, value: object, said: str) -> None:
+    mapping = robot_of("pin")
+    put(mapping, path, value)
+    (problem,) = problems(mapping)
+    assert f"is {said} rad; did you mean '{said} deg'?" in problem.message
+    assert "must be from" in problem.message
+
+
+@pytest.mark.parametrize("value", ["200 rad", "400 deg", 400, -3])
+def test_what_no_unit_makes_possible_gets_no_suggestion(value: object) -> None:
+    mapping = robot_of("pin")
+    put(mapping, "sections[0].joint.limit", value)
+    assert "did you mean" not in problems(mapping)[0].message
+
+
+def test_a_mapping_of_sections_shows_the_faults_inside() -> None:
+    mapping = robot_of("rolling", "pin")
+    put(mapping, "sections[0].joint.radius", "20 kg")
+    put(mapping, "sections[1].link.lenght", 1)
+    first, second = mapping["sections"]
+    assert paths({**mapping, "sections": first}) == ["sections", "sections[0].joint.radius"]
+    named = {"proximal": first, "distal": second}
+    assert paths({**mapping, "sections": named}) == [
+        "sections", "sections[0].joint.radius", "sections[1].link.lenght",
+    ]  # fmt: skip
+    good = robot_of("rolling")
+    (problem,) = problems({**good, "sections": good["sections"][0]})
+    assert str(problem) == "sections: must be a list: a dash before each section (found a mapping)"
+
+
 def test_a_strange_field_gets_no_suggestion() -> None:
     assert problems({**robot_of("pin"), "zzz": 1})[0].message == "unknown field"
     assert paths({**robot_of("pin"), 7: 1}) == ["[7]"]

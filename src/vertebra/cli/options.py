@@ -38,6 +38,7 @@ LoadOption = Annotated[
         metavar="LOAD",
         help='"fx,fy,fz[;mx,my,mz][@LINK[:px,py,pz]]": force in N and moment in N*m along world axes, the link '
         "(default the last), and the point in the link's frame (default the tip; the centre of mass on other links). "
+        'Instead of the force a mass with its unit, "50 g": it weighs along gravity and is moved. '
         "Repeat for more loads.",
     ),
 ]
@@ -172,9 +173,12 @@ def position(option: str, text: str, robot: Robot) -> list[float]:
 
 def notice_missing_unit(option: str, text: str, values: list[float], robot: Robot) -> None:
     """An error where numbers are too large to be lengths of this robot in m."""
-    if max(map(abs, values)) > 3 * robot.length:
+    from vertebra.robot.arguments import far_outside
+
+    outside = far_outside(robot, values)
+    if outside:
         unit = '; without a unit, numbers are in m: write "mm" behind them' if _is_bare(text) else ""
-        raise CommandError(f"{option} {text!r}: the robot is only {robot.length * 1e3:.4g} mm long{unit}")
+        raise CommandError(f"{option} {text!r}: {outside}{unit}")
 
 
 def _is_bare(text: str) -> bool:
@@ -190,12 +194,14 @@ def need_cables(option: str, robot: Robot) -> None:
 def gravity(text: str | None) -> Any:
     """None, a mount name, or (gx, gy, gz) in m/s^2."""
     from vertebra.robot.description import MOUNTS
+    from vertebra.robot.reading import did_you_mean
 
     mount = None if text is None else text.strip().lower()
     if text is None or mount in MOUNTS:
         return mount
     if not any(letter.isdigit() for letter in text):
-        raise CommandError(f'--gravity {text!r}: give {", ".join(MOUNTS)}, or a vector such as "0,0,-9.8" in m/s^2')
+        allowed = f'give {", ".join(MOUNTS)}, or a vector such as "0,0,-9.8" in m/s^2'
+        raise CommandError(f"--gravity {text!r}: {allowed}{did_you_mean(text, MOUNTS)}")
     return vector("--gravity", text, Quantity("m/s^2", "-9.8", "component"), "0,0,-9.8")
 
 
@@ -216,7 +222,7 @@ def offset(option: str, text: str, quantity: Quantity, example: str, robot: Robo
 
 
 def load(text: str, robot: Robot) -> Any:
-    """A `vertebra.Load` from "fx,fy,fz[;mx,my,mz][@LINK[:px,py,pz]]"."""
+    """A `vertebra.Load` from "fx,fy,fz[;mx,my,mz][@LINK[:px,py,pz]]", or with a mass such as "50 g" for the force."""
     import vertebra
     from vertebra.errors import InputError
     from vertebra.robot.arguments import link_index
@@ -224,7 +230,11 @@ def load(text: str, robot: Robot) -> Any:
     what, at, where = text.partition("@")
     push, with_moment, turn = what.partition(";")
     number, with_point, place = where.partition(":")
-    force = vector("--load", push, FORCE_COMPONENT, "0,0,-0.1")
+    force, mass = (0.0, 0.0, 0.0), 0.0
+    if "," in push:
+        force = vector("--load", push, FORCE_COMPONENT, "0,0,-0.1")
+    else:
+        mass = _mass(push)
     moment = (0.0, 0.0, 0.0)
     if with_moment:
         moment = vector("--load", turn, Quantity("N*m", "0.01 N*m", "moment component"), "0,0,0.01")
@@ -239,7 +249,26 @@ def load(text: str, robot: Robot) -> Any:
                 f"not {number.strip()!r}"
             ) from None
     point = offset("--load", place, COORDINATE, "0,0,5 mm", robot) if with_point else None
-    return vertebra.Load(force=force, moment=moment, link=link, point=point)
+    return vertebra.Load(force=force, moment=moment, link=link, point=point, mass=mass)
+
+
+def _mass(text: str) -> float:
+    """Of a load, kg; with its unit, so that nobody takes it for a force."""
+    from vertebra.errors import InputError
+    from vertebra.mechanics.problem import MOST_MASS
+    from vertebra.robot.arguments import number
+    from vertebra.robot.units import UnitError, to_si
+
+    try:
+        if _is_bare(text):
+            raise UnitError("without a unit")
+        return number("--load", to_si(text, "kg", "50 g"), "kg", 0.0, MOST_MASS)
+    except UnitError:
+        raise CommandError(
+            f'--load {text!r}: give three force components in N, such as "0,0,-0.1", or a mass with its unit, "50 g"'
+        ) from None
+    except InputError as error:
+        raise CommandError(f"--load {text!r}: {error.message}") from None
 
 
 def loads(texts: list[str] | None, robot: Robot) -> tuple[Any, ...]:
@@ -409,8 +438,10 @@ def motion_notes(robot: Robot, filled: bool, loads: Sequence[Any]) -> Iterator[t
     from vertebra.report.scene import place_text
 
     for load in loads:
-        moment = f" and {vector(load.moment)} N*m" if any(load.moment) else ""
-        yield "load", f"{vector(load.force)} N{moment}, {place_text(robot, load)}"
+        parts = [f"{vector(load.force)} N"] if any(load.force) or not (load.mass or any(load.moment)) else []
+        parts += [f"{vector(load.moment)} N*m"] if any(load.moment) else []
+        parts += [f"{1e3 * load.mass:.4g} g"] if load.mass else []
+        yield "load", f"{' and '.join(parts)}, {place_text(robot, load)}"
 
 
 # CSV files of rows to follow: tensions or places of the tip, one row per step, units in the column names. A column name

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +14,6 @@ from vertebra.errors import DescriptionError
 
 if TYPE_CHECKING:
     from vertebra.report.document import Facts
-    from vertebra.robot.robot import Robot
 
 app = typer.Typer(help="List the presets; show, check and draw robots.", invoke_without_command=True)
 
@@ -91,7 +88,10 @@ def check(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Robot files (YAML or JSON) or preset names.")],
     as_json: AsJson = False,
 ) -> None:
-    """Check robot files: every wrong field with its path, what is allowed and what was found."""
+    """Check robot files: every wrong field with its path, what is allowed and what was found.
+
+    Notes say what is allowed but may be a mistake, such as a forgotten unit; they change no exit code.
+    """
     from vertebra.report.document import Report
 
     results = [check_file(file) for file in files]
@@ -145,23 +145,7 @@ def check_file(file: str) -> Check:
         robot = load(file)
     except DescriptionError as error:
         return Check(file, "", error, ())
-    return Check(file, repr(robot), None, tuple(shared_holes(robot)))
-
-
-def shared_holes(robot: Robot) -> Iterator[str]:
-    """A note for each pair of cables of one section at the same radius and azimuth."""
-    first = 1
-    for index, section in enumerate(robot.description.sections):
-        if section.cables is None:
-            continue
-        azimuths = section.cables.azimuth
-        for b in range(len(azimuths)):
-            for a in range(b):
-                if abs(math.remainder(azimuths[a] - azimuths[b], 2 * math.pi)) < 1e-9:
-                    where = f"{math.degrees(azimuths[b]):g} deg"
-                    yield f"sections[{index}].cables: cables {first + a} and {first + b} share the hole at {where}"
-                    break
-        first += len(azimuths)
+    return Check(file, repr(robot), None, robot.notes())
 
 
 @app.command()

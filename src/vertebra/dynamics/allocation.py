@@ -328,7 +328,7 @@ def allocate_tensions(
     qd: ArrayLike | None = None,
     qdd: ArrayLike | None = None,
     gravity: str | ArrayLike | None = None,
-    loads: Sequence[Load] = (),
+    loads: Sequence[Load] | None = (),
     *,
     method: Method = "shared",
     lower: ArrayLike | None = None,

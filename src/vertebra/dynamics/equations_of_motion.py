@@ -35,12 +35,12 @@ class JointForces(NamedTuple):
 @overload
 def inverse_dynamics(
     robot: RobotLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, gravity: str | ArrayLike | None = ...,
-    loads: Sequence[Load] = ..., *, wrenches: Literal[False] = ...,
+    loads: Sequence[Load] | None = ..., *, wrenches: Literal[False] = ...,
 ) -> Floats: ...  # fmt: skip
 @overload
 def inverse_dynamics(
     robot: RobotLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, gravity: str | ArrayLike | None = ...,
-    loads: Sequence[Load] = ..., *, wrenches: Literal[True],
+    loads: Sequence[Load] | None = ..., *, wrenches: Literal[True],
 ) -> JointForces: ...  # fmt: skip
 
 
@@ -50,7 +50,7 @@ def inverse_dynamics(
     qd: ArrayLike,
     qdd: ArrayLike,
     gravity: str | ArrayLike | None = None,
-    loads: Sequence[Load] = (),
+    loads: Sequence[Load] | None = (),
     *,
     wrenches: bool = False,
 ) -> Floats | JointForces:
@@ -81,17 +81,18 @@ def bias_forces(
     q: ArrayLike,
     qd: ArrayLike | None = None,
     gravity: str | ArrayLike | None = None,
-    loads: Sequence[Load] = (),
+    loads: Sequence[Load] | None = (),
 ) -> Floats:
     """Joint torques in N*m of a motion without joint accelerations: gravity, loads, Coriolis and centrifugal terms."""
     robot = as_robot(robot)
     return required_torques(Moving.of(robot, gravity, loads), states(robot, q, qd), False)[0]
 
 
-def mass_matrix(robot: RobotLike, q: ArrayLike) -> Floats:
-    """Joint-space inertia in kg*m^2, (n, n) at angles (n,) in rad or (N, n, n) at (N, n)."""
+def mass_matrix(robot: RobotLike, q: ArrayLike, loads: Sequence[Load] | None = ()) -> Floats:
+    """Joint-space inertia in kg*m^2, (n, n) at angles (n,) in rad or (N, n, n) at (N, n); masses among the `loads` are
+    moved too."""
     robot = as_robot(robot)
-    moving, poses = Moving.of(robot, None, ()), states(robot, q)
+    moving, poses = Moving.of(robot, None, loads), states(robot, q)
     return poses.shaped(mass_matrices_at(moving, poses.q))
 
 
@@ -109,7 +110,7 @@ def forward_dynamics(
     qd: ArrayLike,
     tensions: ArrayLike | None = None,
     gravity: str | ArrayLike | None = None,
-    loads: Sequence[Load] = (),
+    loads: Sequence[Load] | None = (),
     *,
     tau: ArrayLike | None = None,
     damping: ArrayLike = 0.0,

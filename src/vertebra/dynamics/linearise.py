@@ -9,7 +9,12 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vertebra.dynamics.equations_of_motion import angle_derivatives, mass_matrix, rate_derivatives, required_torques
+from vertebra.dynamics.equations_of_motion import (
+    angle_derivatives,
+    mass_matrices_at,
+    rate_derivatives,
+    required_torques,
+)
 from vertebra.dynamics.problem import Moving, joint_damping, states
 from vertebra.errors import InputError
 from vertebra.mechanics.kernels.newton import inspect_pose
@@ -91,7 +96,7 @@ def linearise(
     q: ArrayLike,
     tensions: ArrayLike,
     gravity: str | ArrayLike | None = None,
-    loads: Sequence[Load] = (),
+    loads: Sequence[Load] | None = (),
     *,
     qd: ArrayLike | None = None,
     damping: ArrayLike = 0.0,
@@ -122,7 +127,7 @@ def linearise(
     pull, losses = moving.statics.tensions(tensions), joint_damping(robot, damping)
     word("outputs", outputs, get_args(Outputs))
 
-    M, pose = mass_matrix(robot, angles), Pose(robot, angles)
+    M, pose = mass_matrices_at(moving, state.q)[0], Pose(robot, angles)
     lengths = pose.cable_lengths
     K, torques, scale, work = _stiffness(moving, angles, pull)
     arms = pose.cable_segments.first.T  # (n, cables): torque per newton, negated
@@ -142,7 +147,7 @@ def linearise(
             K = _stiffness(moving, angles, pull.copy(), np.where(taut, rest, 2.0 * lengths), EA / rest)[0]
 
     # What moves, without weight and loads, whose part in the stiffness is analytic.
-    inertia = Moving.of(robot, np.zeros(3), ())
+    inertia = moving.weightless()
     torques += required_torques(inertia, state, False)[0] + losses * rates
     rises = np.asarray(-np.linalg.solve(M, torques), dtype=np.float64)
     motion = state._replace(single=False, qdd=rises[None])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError, OutOfRange
 from vertebra.mechanics.kernels.spatial import Spatial
+from vertebra.mechanics.kinematics import Pose
 from vertebra.mechanics.layout import (
     BODY_WIDTH,
     MOTION_SPATIAL_WIDTH,
@@ -18,10 +19,10 @@ from vertebra.mechanics.layout import (
     PARTICLE_SPATIAL_WIDTH,
     PARTICLE_WIDTH,
 )
-from vertebra.mechanics.problem import Load, Problem, require_pull
-from vertebra.robot.arguments import numbers
+from vertebra.mechanics.problem import Load, Problem, load_table, require_pull
+from vertebra.robot.arguments import gravity_vector, numbers
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import Floats
+from vertebra.robot.tables import Floats, join, point_mass, read_body, section_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,14 +33,21 @@ class Moving:
     """The same robot at rest: gravity, loads, friction."""
 
     @classmethod
-    def of(cls, robot: Robot, gravity: str | ArrayLike | None, loads: Sequence[Load], friction: Any = 0.0) -> Moving:
+    def of(
+        cls, robot: Robot, gravity: str | ArrayLike | None, loads: Sequence[Load] | None, friction: Any = 0.0
+    ) -> Moving:
         problem = Problem.of(robot, gravity, loads, friction)
-        require_inertia(robot)
+        require_inertia(problem)
         return cls(problem)
 
     @property
     def robot(self) -> Robot:
         return self.statics.robot
+
+    def weightless(self) -> Moving:
+        """The same masses without gravity and loads."""
+        gravity = gravity_vector(self.robot, np.zeros(3))
+        return Moving(replace(self.statics, gravity=gravity, table=load_table(self.robot, ())))
 
     @property
     def heavy_gaps(self) -> bool:
@@ -64,19 +72,53 @@ class Moving:
         )
 
 
-def require_inertia(robot: Robot) -> None:
-    """Every moving link needs mass and inertia: a point mass does not resist rotation."""
-    links = robot.links[1:]
-    if not (links["mass"] > 0.0).all():
-        link = int(np.argmin(links["mass"] > 0.0)) + 1
+def require_inertia(problem: Problem) -> None:
+    """Every moving link needs mass and inertia. An inertia of 0 that the file states is taken where the link resists
+    every motion of its joint all the same, as a point mass beside the joint's axes does."""
+    robot, links = problem.robot, problem.links
+    if not (links["mass"][1:] > 0.0).all():
+        link = int(np.argmin(links["mass"][1:] > 0.0)) + 1
         raise InputError("robot", f"link {link} has no mass; give `link: {{mass: ...}}` in the robot file")
-    if not (links["inertia"] > 0.0).all():
-        link = int(np.argmin((links["inertia"] > 0.0).all(axis=1))) + 1
+    for section, rows in section_rows(robot.description):
+        if section.link.inertia is None:
+            raise InputError(
+                "robot",
+                f"link {rows.start + 1} has no inertia; give `link: {{inertia: [Ixx, Iyy, Izz]}}` in the robot file, "
+                "or take solid cylinders with fill_inertia",
+            )
+    thin = np.flatnonzero((links["inertia"][1:] <= 0.0).any(axis=1)) + 1
+    for link in thin.tolist():
+        _require_resistance(problem, link)
+
+
+LEAST_RESISTANCE = 1e-12
+"""Of the inertia of a link about its joint, as a share of what its mass has at the distance of its length."""
+
+
+def _require_resistance(problem: Problem, link: int) -> None:
+    robot, joint = problem.robot, problem.robot.joints[link - 1]
+    locks = robot.cables[robot.cables["last_link"] == link]
+    body = join(
+        [
+            read_body(problem.links[link]),
+            *(point_mass(float(lock["lock_mass"]), np.array([lock["x"], lock["y"], lock["end"]])) for lock in locks),
+        ]
+    )
+    own = slice(joint["first"], joint["first"] + joint["freedoms"])
+    moves = Pose(robot, np.zeros(robot.freedoms)).jacobian(link, body.center)[:, own]
+    inertia = body.mass * moves[:3].T @ moves[:3] + moves[3:].T @ body.inertia @ moves[3:]
+    scale = body.mass * (float(robot.links["length"][link]) + float(joint["size"])) ** 2
+    if not np.linalg.eigvalsh(inertia)[0] > LEAST_RESISTANCE * scale:
         raise InputError(
             "robot",
-            f"link {link} has no inertia; give `link: {{inertia: [Ixx, Iyy, Izz]}}` in the robot file, or take solid "
-            "cylinders with fill_inertia",
+            f"link {link} has inertia {_listed(problem.links['inertia'][link])} kg*m^2 and its mass lies on an axis of "
+            "its joint, so that nothing resists that motion; give `link: {inertia: [Ixx, Iyy, Izz]}` above 0, or a "
+            "`center_of_mass` beside the axis",
         )
+
+
+def _listed(values: Floats) -> str:
+    return f"[{', '.join(f'{value:g}' for value in values)}]"
 
 
 class States(NamedTuple):
@@ -133,10 +175,10 @@ def joint_damping(robot: Robot, damping: ArrayLike) -> Floats:
 
 
 def cable_tensions(problem: Problem, tensions: ArrayLike, count: int) -> Floats:
-    """(count, cables) N: one set for all states or one each."""
+    """(count, cables) N: one number or one set for all states, or one set each."""
     array, cables = numbers("tensions", tensions, "N"), len(problem.robot.cables)
-    if array.shape not in ((cables,), (count, cables)):
+    if array.shape not in ((), (cables,), (count, cables)):
         wanted = f"({cables},) or ({count}, {cables}), one per cable of {problem.robot.name}"
-        raise InputError("tensions", f"must have shape {wanted}, not {array.shape}")
+        raise InputError("tensions", f"must be one number, or have shape {wanted}, not {array.shape}")
     require_pull("tensions", array)
     return np.array(np.broadcast_to(array, (count, cables)), order="C")

@@ -74,12 +74,13 @@ def inputs_over_time(
         allowed(name, samples)
         return Inputs(samples, None)
     array = numbers(name, given, unit)
-    if array.shape == (cables,):
-        allowed(name, array[None])
-        return Inputs(array[None].copy(), None)
+    if array.shape in ((), (cables,)):
+        constant = np.full((1, cables), array)
+        allowed(name, constant)
+        return Inputs(constant, None)
     if array.shape != (steps + 1, cables):
         wanted = f"({cables},), or ({steps + 1}, {cables}) at 0, dt, ... to the end"
-        raise InputError(name, f"must have shape {wanted}, or be a function of time, not {array.shape}")
+        raise InputError(name, f"must be one number, have shape {wanted}, or be a function of time, not {array.shape}")
     allowed(name, array)
     samples = np.empty((2 * steps + 1, cables))
     samples[::2], samples[1::2] = array, 0.5 * (array[1:] + array[:-1])
@@ -89,8 +90,12 @@ def inputs_over_time(
 def one_sample(name: str, values: ArrayLike, unit: str, cables: int, time: float) -> Floats:
     """What a function returned at a time."""
     array = numbers(name, values, unit)
+    if array.shape == ():
+        return np.full(cables, float(array))
     if array.shape != (cables,):
-        raise InputError(name, f"must return {cables} numbers in {unit}, not shape {array.shape} (at {time:.6g} s)")
+        raise InputError(
+            name, f"must return one number in {unit} or {cables}, not shape {array.shape} (at {time:.6g} s)"
+        )
     return array
 
 
@@ -378,7 +383,7 @@ def simulate(
     qd0: ArrayLike | None = None,
     damping: ArrayLike = 0.0,
     gravity: str | ArrayLike | None = None,
-    loads: Sequence[Load] = (),
+    loads: Sequence[Load] | None = (),
     friction: Friction | None = None,
     stiffness_EA: ArrayLike | None = None,
     integrator: Integrator = "rk4",
@@ -390,10 +395,10 @@ def simulate(
     """Motion of a robot from angles `q0` (rad) and rates `qd0` (rad/s), at rest and straight if left out.
 
     Cables pull with `tensions` in N, or are elastic with the unstretched `lengths` in m (as in `shape_from_lengths`,
-    slack where they have room to spare). Either is constant (cables,), sampled at every step (steps + 1, cables) with
-    straight lines between, a function of time in s, or a controller: a function of time, angles and rates, called at
-    the start of each step and held through it. `damping` in N*m*s/rad, one for all or one per joint. `friction` of
-    cables in their holes: default that of the robot file, 0 for none.
+    slack where they have room to spare). Either is constant (cables,) or one number for all cables, sampled at every
+    step (steps + 1, cables) with straight lines between, a function of time in s, or a controller: a function of time,
+    angles and rates, called at the start of each step and held through it. `damping` in N*m*s/rad, one for all or one
+    per joint. `friction` of cables in their holes: default that of the robot file, 0 for none.
 
     `integrator`: "rk4" (order 4) or "implicit" (order 2, damps what is too fast for `dt`: stiff cables, light links).
     A joint that reaches its limit ends the run, or meets a `Bumper`. `every`: keep every so many steps.

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from vertebra.errors import InputError, shown
 from vertebra.locked.ball_shape import BallShape
 from vertebra.mechanics.kernels.ball import lay_out_locked_chain, point_of_link, sum_supply
-from vertebra.mechanics.problem import Load, load_table, load_tuple
+from vertebra.mechanics.problem import Load, load_table, load_tuple, loaded_links
 from vertebra.robot.arguments import gravity_vector, link_index, link_point, numbers, positive_count, vector, whole
 from vertebra.robot.friction import Friction, capstan_log_ratio, laws_for
 from vertebra.robot.robot import Robot
@@ -27,6 +27,8 @@ class Setting(NamedTuple):
 
     joints: Table
     """Those of the robot, with the requested sockets."""
+    links: Table
+    """Those of the robot, with the masses of loads."""
     gravity: Floats
     loads: Table
     guided: int
@@ -37,15 +39,18 @@ class Setting(NamedTuple):
         cls,
         robot: Robot,
         gravity: str | ArrayLike | None,
-        loads: Sequence[Load],
+        loads: Sequence[Load] | None,
         socket_limit: ArrayLike | None,
         guided: int,
     ) -> Setting:
         count = whole(guided)
         if count is None or not 0 <= count <= len(robot.joints):
             raise InputError("guided", f"must be a number of joints from 0 to {len(robot.joints)}, not {shown(guided)}")
-        table = load_table(robot, load_tuple(loads))
-        return cls(_joints(robot, socket_limit), gravity_vector(robot, gravity), table, count)
+        acting = load_tuple(loads)
+        return cls(
+            _joints(robot, socket_limit), loaded_links(robot, acting), gravity_vector(robot, gravity),
+            load_table(robot, acting), count,
+        )  # fmt: skip
 
 
 class UnitLoad(NamedTuple):
@@ -105,7 +110,7 @@ class LockedChain:
 def tables(robot: Robot, setting: Setting) -> tuple[Any, ...]:
     """First arguments of `lay_out_locked_chain`."""
     return (
-        setting.joints, robot.links, robot.cables, robot.segments, robot.origin, setting.gravity, setting.loads,
+        setting.joints, setting.links, robot.cables, robot.segments, robot.origin, setting.gravity, setting.loads,
     )  # fmt: skip
 
 

@@ -53,7 +53,7 @@ def payload_map(
     moment_per_force: ArrayLike | None = None,
     gravity: str | ArrayLike | None = None,
     *,
-    loads: Sequence[Load] = (),
+    loads: Sequence[Load] | None = (),
     friction: Friction | None = None,
     socket_limit: ArrayLike | None = None,
     guided: int = 0,

@@ -168,7 +168,8 @@ class Pose:
 
     @property
     def cable_lengths(self) -> Floats:
-        """Length of each cable from the base plane (world z = 0) to its end, through all holes, (cables,) m."""
+        """Length of each cable from the base plane (world z = 0) to its end, through all holes, (cables,) m; from its
+        hole in the base where a base shorter than the holes are deep leaves that below the plane."""
         total: Floats = self.cable_segments.lengths.sum(axis=1) + self.robot.cables["inside"]
         return total
 

@@ -44,7 +44,8 @@ from vertebra.robot.arguments import (
     gravity_vector,
     link_index,
     link_point,
-    numbers,
+    number,
+    one_per_cable,
     require_robot,
     vector,
     whole,
@@ -52,17 +53,19 @@ from vertebra.robot.arguments import (
 )
 from vertebra.robot.friction import Friction, FrictionLaw, laws_for
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import BALL, FLEXURE, Floats, Table
+from vertebra.robot.tables import BALL, FLEXURE, Floats, Table, join, point_mass, read_body, write_body
 
 _NONE: Table = np.zeros(0, LOAD)
 
 
 @dataclass(frozen=True)
 class Load:
-    """A dead load: force and moment keep their direction in the world, however the link turns.
+    """A dead load, whose force and moment keep their direction in the world however the link turns; or a mass that the
+    link carries.
 
     A force has an energy; a moment on a link that can turn about several axes has none, so the order of rotations
-    matters to its work. Solvers use the exact, unsymmetric stiffness for it.
+    matters to its work. Solvers use the exact, unsymmetric stiffness for it. A mass weighs along the gravity of the
+    question, and in dynamics it is moved as well: it is one rigid body with the link.
     """
 
     force: ArrayLike = (0.0, 0.0, 0.0)
@@ -72,7 +75,10 @@ class Load:
     link: int = -1
     """0 is the base, 1 the link distal of the first joint, -1 the last."""
     point: ArrayLike | None = None
-    """(3,) where the force acts, in the link's frame, m. Default: the tip on the last link, else the centre of mass."""
+    """(3,) where force and mass are, in the link's frame, m. Default: the tip on the last link, else its centre of
+    mass."""
+    mass: float = 0.0
+    """Point mass, kg."""
 
     def __post_init__(self) -> None:
         for name, unit in (("force", "N"), ("moment", "N*m"), ("point", "m")):
@@ -83,12 +89,22 @@ class Load:
         if link is None:
             raise InputError("link", f"must be from 0 (base) to the last link, or -1 for that, not {shown(self.link)}")
         object.__setattr__(self, "link", link)
+        object.__setattr__(self, "mass", number("load mass", self.mass, "kg", 0.0, MOST_MASS))
 
 
-def load_tuple(loads: Iterable[Load] | Load) -> tuple[Load, ...]:
-    """One load or many, checked."""
+def force_of(load: Load, gravity: Floats) -> Floats:
+    """(3,) force and weight of a load together, world axes, N."""
+    return np.array(load.force) + load.mass * gravity
+
+
+MOST_MASS = 1e5
+"""kg, of a load, as of a link in a robot file."""
+
+
+def load_tuple(loads: Iterable[Load] | Load | None) -> tuple[Load, ...]:
+    """One load or many or none, checked."""
     try:
-        result = (loads,) if isinstance(loads, Load) else tuple(loads)
+        result = () if loads is None else (loads,) if isinstance(loads, Load) else tuple(loads)
     except Exception:  # an object may raise anything when it is listed
         raise InputError("loads", f"must be a list of Load objects, not {shown(loads)}") from None
     for load in result:
@@ -106,6 +122,20 @@ def load_table(robot: Robot, loads: Sequence[Load]) -> Table:
         link = link_index(robot, load.link)
         rows.append((link, link_point(robot, link, load.point), load.force, load.moment))
     return np.array(sorted(rows, key=lambda row: row[0]), dtype=LOAD)
+
+
+def loaded_links(robot: Robot, loads: Sequence[Load]) -> Table:
+    """The links as kernels read them, each one body with the masses that it carries."""
+    if not any(load.mass for load in loads):
+        return robot.links
+    links = robot.links.copy()
+    for load in loads:
+        if load.mass:
+            row = link_index(robot, load.link)
+            place = np.array(link_point(robot, row, load.point))
+            write_body(links[row : row + 1], join([read_body(links[row]), point_mass(load.mass, place)]))
+    links.flags.writeable = False  # as the robot's own, for which the kernels are compiled
+    return links
 
 
 NO_CABLES: Floats = np.empty(0)
@@ -165,6 +195,9 @@ class Problem:
     gravity: Floats
     loads: tuple[Load, ...]
     table: Table
+    """The loads' forces and moments."""
+    links: Table
+    """The robot's, with the loads' masses."""
     laws: tuple[FrictionLaw, ...] = ()
     """One per cable; empty without friction."""
     closure: Closure = "virtual-work"
@@ -174,7 +207,7 @@ class Problem:
         cls,
         robot: Robot,
         gravity: str | ArrayLike | None,
-        loads: Sequence[Load],
+        loads: Sequence[Load] | None,
         friction: Friction | None = None,
         closure: Closure = "virtual-work",
     ) -> Problem:
@@ -184,7 +217,9 @@ class Problem:
             row = int(np.argmax(kinds == BALL))
             raise InputError(
                 "robot",
-                f"joint {row + 1} is a ball joint; this needs rolling, flexure, pin, universal or backbone joints",
+                f"joint {row + 1} is a ball joint, which friction holds in the shape it was put into; this needs "
+                "rolling, flexure, pin, universal or backbone joints. Of a ball-joint robot ask payload, payload_map, "
+                "best_tensions or follow_the_leader, with weights attached as loads or at the tip",
             )
         word("closure", closure, ("virtual-work", "paper"))
         if closure == "paper" and (kinds != FLEXURE).any():
@@ -198,13 +233,14 @@ class Problem:
         if all(law.is_none for law in laws):
             laws = ()
         together = load_tuple(loads)
-        return cls(robot, gravity_vector(robot, gravity), together, load_table(robot, together), laws, closure)
+        acting, links = load_table(robot, together), loaded_links(robot, together)
+        return cls(robot, gravity_vector(robot, gravity), together, acting, links, laws, closure)
 
     @property
     def system(self) -> tuple[Any, ...]:
         """First arguments of the kernels."""
         robot = self.robot
-        return robot.joints, robot.links, robot.cables, robot.segments, self.gravity, self.table
+        return robot.joints, self.links, robot.cables, robot.segments, self.gravity, self.table
 
     @property
     def has_friction(self) -> bool:
@@ -269,13 +305,8 @@ class Problem:
         return stiffness
 
     def tensions(self, tensions: ArrayLike) -> Floats:
-        """One tension per cable, N, as a fresh array."""
-        array = numbers("tensions", tensions, "N")
-        count = len(self.robot.cables)
-        if array.shape != (count,):
-            raise InputError(
-                "tensions", f"must be {count} numbers in N, one per cable of {self.robot.name}{_got(array)}"
-            )
+        """One tension per cable, N, as a fresh array; one number is for all."""
+        array = one_per_cable("tensions", tensions, "N", self.robot)
         require_pull("tensions", array)
         return array
 
@@ -295,7 +326,3 @@ def require_pull(name: str, tensions: Floats) -> None:
     if tensions.size and tensions.min() < 0.0:
         cable = int(np.argmin(tensions.min(axis=0) if tensions.ndim == 2 else tensions))
         raise InputError(name, f"cable {cable + 1} has {tensions.min():.6g} N; a cable can only pull: 0 N or more")
-
-
-def _got(array: Floats) -> str:
-    return f", not {array.size}" if array.ndim == 1 else f", not an array of shape {array.shape}"

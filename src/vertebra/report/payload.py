@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from vertebra.locked.ball_shape import BallShape
 from vertebra.locked.payload import VERBS
 from vertebra.mechanics.kinematics import Pose
-from vertebra.mechanics.problem import Load
+from vertebra.mechanics.problem import Load, force_of
 from vertebra.report.document import (
     TURN_IT,
     Facts,
@@ -156,7 +156,10 @@ def case_scene(case: PayloadCase, tell_tensions: bool = True) -> Scene:
 def _load_arrows(case: PayloadCase, size: float) -> Iterator[Arrow]:
     for number, load in enumerate(case.loads, 1):
         at = MM * place_on_link(case.robot, case.frames, load.link, load.point)
-        for push, unit, colour in ((load.force, "N", DEAD_LOAD_COLOUR), (load.moment, "N*m", MOMENT_COLOUR)):
+        for push, unit, colour in (
+            (force_of(load, case.gravity), "N", DEAD_LOAD_COLOUR),
+            (load.moment, "N*m", MOMENT_COLOUR),
+        ):
             strength = float(np.linalg.norm(push))
             if strength > 0:
                 end = at + DEAD_LOAD_SHARE * ARROW_SHARE * size * np.asarray(push) / strength

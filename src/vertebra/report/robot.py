@@ -34,6 +34,7 @@ from vertebra.robot.description import (
 )
 from vertebra.robot.reading import yaml_text
 from vertebra.robot.robot import Robot
+from vertebra.robot.tables import center_of_mass
 
 if TYPE_CHECKING:
     from vertebra.report.scene import Scene
@@ -170,10 +171,12 @@ def overview(robot: Robot) -> Facts:
 
 
 def _tip_text(robot: Robot) -> str:
-    length = robot.description.tip.length * MM
+    tip = robot.description.tip
+    length = tip.length * MM
+    attached = f", {number(tip.mass * GRAM)} g attached" if tip.mass else ""
     if length == 0:
-        return "at the end of the last link"
-    return f"{number(abs(length))} mm {'beyond' if length > 0 else 'before'} the end of the last link"
+        return f"at the end of the last link{attached}"
+    return f"{number(abs(length))} mm {'beyond' if length > 0 else 'before'} the end of the last link{attached}"
 
 
 def sections(robot: Robot) -> Facts:
@@ -190,7 +193,7 @@ def links(robot: Robot) -> Facts:
     rows = []
     for section, (first, last) in zip(robot.description.sections, _ranges(robot), strict=True):
         link = section.link
-        center = robot.links["center_of_mass"][first] * MM
+        center = MM * np.array(center_of_mass(section))
         rows.append(
             (
                 _span(first, last),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vertebra.errors import InputError
-from vertebra.mechanics.problem import Load
+from vertebra.mechanics.problem import Load, force_of
 from vertebra.report.meshes import Mesh, joined, joint_mesh, link_mesh, mount_mesh, revolved
 from vertebra.robot.arguments import link_index, link_point
 from vertebra.robot.robot import Robot
@@ -105,7 +105,7 @@ class CablePaths:
         points: list[tuple[float, float, float]] = []
         for k, row in enumerate(robot.cables):
             x, y, last = float(row["x"]), float(row["y"]), int(row["last_link"])
-            corners = [(-1, 0.0)]
+            corners = [(-1, min(0.0, float(robot.origin[2] + robot.segments[k][0]["exit"])))]
             for joint in range(last):
                 hole = robot.segments[k][joint]
                 corners += [(joint, float(hole["exit"])), (joint + 1, float(hole["entry"]))]
@@ -196,7 +196,7 @@ class Ellipsoid:
 
 def load_arrows(shape: Shape, size: float) -> tuple[Arrow, ...]:
     """Forces start where they act; moments lie along their axis, right-handed. `size`: of the robot, mm."""
-    forces = [float(np.linalg.norm(load.force)) for load in shape.loads]
+    forces = [float(np.linalg.norm(force_of(load, shape.gravity))) for load in shape.loads]
     moments = [float(np.linalg.norm(load.moment)) for load in shape.loads]
     return tuple(
         arrow
@@ -211,7 +211,7 @@ def _arrows(
     at = acts_at(shape, load) * MM
     where = f"load {number} at {place_text(shape.robot, load)}"
     for vector, largest, unit, colour in (
-        (np.asarray(load.force, dtype=np.float64), largest_force, "N", FORCE_COLOUR),
+        (force_of(load, shape.gravity), largest_force, "N", FORCE_COLOUR),
         (np.asarray(load.moment, dtype=np.float64), largest_moment, "N*m", MOMENT_COLOUR),
     ):
         strength = float(np.linalg.norm(vector))

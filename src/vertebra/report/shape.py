@@ -272,9 +272,12 @@ def straight_lengths(robot: Robot) -> Floats:
 def load_table(robot: Robot, loads: Sequence[Load], title: str = "Loads") -> Facts:
     """One row per load."""
     rows = [
-        (str(i), place_text(robot, load), vector(load.force), vector(load.moment)) for i, load in enumerate(loads, 1)
+        (str(i), place_text(robot, load), vector(load.force), vector(load.moment), f"{1e3 * load.mass:.4g}")
+        for i, load in enumerate(loads, 1)
     ]
-    return Facts(title, ("load", "at", "force [N]", "moment [N*m]"), tuple(rows))
+    columns = ("load", "at", "force [N]", "moment [N*m]", "mass [g]")
+    shown = len(columns) if any(load.mass for load in loads) else len(columns) - 1
+    return Facts(title, columns[:shown], tuple(row[:shown] for row in rows))
 
 
 # A plot of the tension along cables with friction, for the page of a shape.
@@ -537,7 +540,7 @@ def shape_record(shape: Shape) -> dict[str, Any]:
 
 def load_records(loads: Sequence[Load]) -> list[dict[str, Any]]:
     """Loads as JSON, SI."""
-    return [plain_fields(load, ("force", "moment", "link", "point")) for load in loads]
+    return [plain_fields(load, ("force", "moment", "link", "point", "mass")) for load in loads]
 
 
 def friction_record(laws: Sequence[FrictionLaw]) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from vertebra.errors import DescriptionError, InputError, shown
 from vertebra.robot.description import MOUNTS
+from vertebra.robot.reading import did_you_mean
 from vertebra.robot.robot import Robot, RobotLike, load
 from vertebra.robot.tables import Floats
 from vertebra.robot.units import real
@@ -65,7 +66,7 @@ def word(name: str, value: Word, allowed: Sequence[str]) -> Word:
     """One of a few words."""
     if not isinstance(value, str) or value not in allowed:
         listed = " or ".join([", ".join(allowed[:-1])] * (len(allowed) > 1) + [allowed[-1]])
-        raise InputError(name, f"must be {listed}, not {shown(value)}")
+        raise InputError(name, f"must be {listed}, not {shown(value)}{did_you_mean(value, allowed)}")
     return value
 
 
@@ -152,6 +153,17 @@ def positive(name: str, value: float) -> float:
     return float(array)
 
 
+def one_per_cable(name: str, values: ArrayLike, unit: str, robot: Robot) -> Floats:
+    """A fresh array of a number per cable; one number is for all of them."""
+    array, count = numbers(name, values, unit), len(robot.cables)
+    if array.ndim == 0:
+        return np.full(count, float(array))
+    if array.shape != (count,):
+        found = f"not {array.size}" if array.ndim == 1 else f"not an array of shape {array.shape}"
+        raise InputError(name, f"must be one number in {unit}, or {count}, one per cable of {robot.name}, {found}")
+    return array
+
+
 def coordinates(robot: Robot, angles: ArrayLike, name: str = "angles") -> Floats:
     """Joint coordinates as a fresh (freedoms,) array, or an `InputError` that says what is expected."""
     require_robot(robot)
@@ -188,13 +200,31 @@ def vector(name: str, value: ArrayLike, unit: str) -> Floats:
     return array
 
 
+def far_outside(robot: Robot, values: ArrayLike, times: float = 3.0) -> str:
+    """What to say about lengths of so many `times` the robot's, m; empty where they are shorter."""
+    too_long = np.abs(values).max() > times * robot.length
+    return f"the robot is only {robot.length * 1e3:.4g} mm long" if too_long else ""
+
+
+def tip_goal(robot: Robot, position: ArrayLike) -> Floats:
+    """Where the tip is wanted, (3,) m. Out of reach it has a nearest answer; far outside it is most likely in mm."""
+    place = vector("position", position, "m")
+    outside = far_outside(robot, place, 30.0)
+    if outside:
+        listed = ", ".join(f"{value:g}" for value in place)
+        mm = "" if far_outside(robot, 1e-3 * place) else "; did you mean mm? Give m"
+        raise InputError("position", f"tip ({listed}) m is far outside: {outside}{mm}")
+    return place
+
+
 def gravity_vector(robot: Robot, gravity: str | ArrayLike | None) -> Floats:
     """Acceleration (3,) in the world frame, m/s^2: the robot's own, that of a mount, or a vector."""
     if gravity is None:
         return robot.gravity
     if isinstance(gravity, str):
         if gravity not in MOUNTS:
-            raise InputError("gravity", f"must be {', '.join(MOUNTS)} or three numbers in m/s^2, not {shown(gravity)}")
+            message = f"must be {', '.join(MOUNTS)} or three numbers in m/s^2, not {shown(gravity)}"
+            raise InputError("gravity", message + did_you_mean(gravity, MOUNTS))
         return _frozen(np.array(MOUNTS[gravity]))
     return _frozen(vector("gravity", gravity, "m/s^2"))
 

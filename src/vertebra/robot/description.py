@@ -66,6 +66,8 @@ class Quantity:
         if not self.minimum <= number <= self.maximum:
             unit = f" {self.si_unit}" if self.si_unit else ""
             bounds = f"must be from {self.minimum:.6g} to {self.maximum:.6g}{unit}, for example {self.example!r}"
+            if self.si_unit == "rad" and _is_bare(value) and self.minimum <= math.radians(number) <= self.maximum:
+                bounds = f"is {number:g} rad; did you mean '{number:g} deg'? It {bounds}"
             raise PydanticCustomError("quantity", "{reason}", {"reason": bounds})
         return number
 
@@ -76,6 +78,11 @@ class Quantity:
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: Any) -> dict[str, Any]:
         return json_schema_of(self.si_unit, self.example, self.minimum, self.maximum)
+
+
+def _is_bare(value: object) -> bool:
+    """Whether a quantity was written without a unit."""
+    return not isinstance(value, str) or value.strip()[-1:] in "0123456789."
 
 
 # Bounds are wide enough for any machine and narrow enough that no square or product overflows.
@@ -327,14 +334,17 @@ class Link(Model):
 
     @model_validator(mode="after")
     def _possible_inertia(self) -> Link:
-        if self.inertia is not None:
-            if 2 * max(self.inertia) > sum(self.inertia) * (1 + 1e-9):
-                raise _wrong(
-                    "inertia", "no rigid body has this inertia: each value is at most the sum of the other two"
-                )
-            if self.mass == 0 and any(self.inertia):
-                raise _wrong("mass", "a link with inertia needs a mass")
+        _check_inertia("link", self.mass, self.inertia)
         return self
+
+
+def _check_inertia(owner: str, mass: float, inertia: tuple[float, float, float] | None) -> None:
+    if inertia is None:
+        return
+    if 2 * max(inertia) > sum(inertia) * (1 + 1e-9):
+        raise _wrong("inertia", "no rigid body has this inertia: each value is at most the sum of the other two")
+    if mass == 0 and any(inertia):
+        raise _wrong("mass", f"a {owner} with inertia needs a mass")
 
 
 def _friction_law(value: object) -> object:
@@ -461,10 +471,24 @@ class Base(Model):
 
 
 class Tip(Model):
-    """The tip: a point on the axis of the last link."""
+    """The tip: a point on the axis of the last link, and what is attached there, such as a camera or a gripper."""
 
     length: Position = 0.0
-    """Beyond the last link's far face; negative for a point inside the last link."""
+    """Beyond the last link's far face; negative for a point inside the last link. Ball links: from their origin."""
+    mass: Mass = 0.0
+    """Of what is attached: one rigid body with the last link."""
+    center_of_mass: AxialPoint | None = None
+    """Of what is attached, from where `length` begins: a distance along the axis, or x, y, z in axes of the last link.
+    Default: halfway to the tip point."""
+    inertia: tuple[Inertia, Inertia, Inertia] | None = None
+    """Ixx, Iyy, Izz of what is attached, about its centre of mass, in axes of the last link. Default: a point mass."""
+
+    @model_validator(mode="after")
+    def _possible_inertia(self) -> Tip:
+        _check_inertia("tip", self.mass, self.inertia)
+        if self.mass == 0 and self.center_of_mass is not None:
+            raise _wrong("mass", "a tip with a centre of mass needs a mass")
+        return self
 
 
 class Sensors(Model):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 import yaml
@@ -23,12 +23,31 @@ MAX_TEXT = 2_000
 MAX_PROBLEMS = 100
 PRESET_FOLDER = Path(__file__).parent / "presets"
 
-FIELD_NAMES = frozenset(
-    name
-    for model in vars(schema).values()
-    if isinstance(model, type) and issubclass(model, BaseModel)
-    for name in model.model_fields
-)
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Parts of the robot file that a field may hold."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)
+
+
+def _words_of(model: type[BaseModel], field: str) -> tuple[str, ...]:
+    """What a field may say that takes only certain words."""
+    return get_args(model.model_fields[field].annotation)
+
+
+def _places(model: type[BaseModel], name: str) -> Iterator[tuple[str, type[BaseModel]]]:
+    """Every part of the robot file, and how to call it: by the field that it is written in."""
+    yield name, model
+    for field, info in model.model_fields.items():
+        for part in _models_in(info.annotation):
+            kind = f" of kind {_words_of(part, 'kind')[0]}" if "kind" in part.model_fields else ""
+            yield from _places(part, f"`{field}`{kind}")
+
+
+PLACES = tuple(_places(Description, "the file itself"))
+FIELD_NAMES = frozenset(field for _, model in PLACES for field in model.model_fields)
 
 # The C parser reads a megabyte in a fraction of a second; the Python one takes ten.
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -93,7 +112,7 @@ def _read_text(path: Path) -> str:
         if path.is_dir():
             raise _file_error(str(path), "is a folder; give the robot file inside it")
         if not path.is_file():
-            hint = _did_you_mean(str(path), preset_names())
+            hint = did_you_mean(str(path), preset_names())
             raise _file_error(str(path), f"no such file or preset{hint}; presets are {', '.join(preset_names())}")
         if path.stat().st_size > MAX_BYTES:
             raise _file_error(str(path), f"larger than {MAX_BYTES} bytes; a robot file is a few kilobytes")
@@ -193,22 +212,33 @@ def validate(data: object, origin: str) -> Description:
     """A `Description`, or a `DescriptionError` with every problem found."""
     if not isinstance(data, Mapping):
         raise _file_error(origin, f"must be a mapping of fields such as `vertebra: 1`, not {type(data).__name__}")
+    problems = []
     try:
-        result = Description.model_validate(plain(data))
+        values = plain(data)
+        assert isinstance(values, dict)
+        sections = values.get("sections")
+        if isinstance(sections, dict):
+            # One section, or sections by name: what is wrong inside them is told as well.
+            several = bool(sections) and all(isinstance(each, dict) for each in sections.values())
+            named = several and not schema.Section.model_fields.keys() & sections.keys()
+            values["sections"] = list(sections.values()) if named else [sections]
+            problems.append(Problem("sections", "must be a list: a dash before each section", "a mapping"))
+        result = Description.model_validate(values)
+        problems += problems_between_sections(result)
     except UnboundedError as error:
         raise _file_error(origin, str(error)) from None
     except ValidationError as error:
-        raise DescriptionError(_problems(error), origin) from None
-    problems = list(problems_between_sections(result))
+        problems += _problems(error)
     if problems:
         raise DescriptionError(problems, origin)
     return result
 
 
-def _did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: object, known: Iterable[str]) -> str:
+    """The end of a message about an unknown word: the known one that is nearest, if any is near."""
     import difflib  # needed only when something is wrong
 
-    near = difflib.get_close_matches(word[:50], known, n=1)
+    near = difflib.get_close_matches(word[:50].lower(), known, n=1) if isinstance(word, str) else []
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
@@ -262,9 +292,30 @@ def _problem(detail: ErrorDetails) -> Problem:
     if kind == "too_short" and context["min_length"] == 1:
         message = "must not be empty"
     if unknown_field:
-        message = "unknown field" + _did_you_mean(str(location[-1]), FIELD_NAMES)
+        message = "unknown field" + _field_hint(location)
+    elif kind == "union_tag_invalid":
+        message += did_you_mean(context["tag"], schema.JOINT_KINDS)
+    elif kind == "literal_error":
+        message += did_you_mean(detail["input"], re.findall(r"'(\w+)'", context["expected"]))
+    elif kind == "gravity":
+        message += did_you_mean(detail["input"], schema.MOUNTS)
     found = "" if kind in ("missing", "rule") or kind.startswith("union_tag_not") else reprlib.repr(detail["input"])
+    if kind == "union_tag_invalid":
+        found = reprlib.repr(context["tag"])
     return Problem(reprlib.repr(path)[1:-1] if len(path) > 200 else path or "(file)", message, found)
+
+
+def _field_hint(location: tuple[int | str, ...]) -> str:
+    """The field of this place that was meant, or the places where a field of this name belongs."""
+    name, here = str(location[-1]), list[type[BaseModel]]([Description])
+    for item in map(str, location[:-1]):
+        fields = [model.model_fields[item] for model in here if item in model.model_fields]
+        # What is neither a field nor a position is the kind of a joint.
+        kinds = [model for model in here if "kind" in model.model_fields and item in _words_of(model, "kind")]
+        here = [part for field in fields for part in _models_in(field.annotation)] or kinds or here
+    hint = did_you_mean(name, [field for model in here for field in model.model_fields])
+    owners = dict.fromkeys(place for place, model in PLACES if name in model.model_fields)
+    return hint or (f"; `{name}` belongs to {' or '.join(owners)}" if owners else "")
 
 
 # Plain data: dicts, lists, texts and numbers, bounded in depth and count, so that validation always ends.

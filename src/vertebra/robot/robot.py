@@ -173,6 +173,13 @@ class Robot:
 
         return to_urdf(self)
 
+    def notes(self) -> tuple[str, ...]:
+        """What is allowed but may be a mistake: forgotten units, impossible densities, cables that cannot do what the
+        joints can; also in `vertebra robots check`."""
+        from vertebra.robot.plausibility import notes
+
+        return tuple(notes(self))
+
     def fill_inertia(self) -> Robot:
         """The robot with the inertia of a solid cylinder, of the link's length and diameter, where its file gives none.
 

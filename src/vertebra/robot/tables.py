@@ -6,7 +6,8 @@ Numbering: link 0 is the base, link i the link distal of joint i, so joint i is 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from vertebra.robot.description import (
     Description,
     FlexureJoint,
     PinJoint,
+    Point,
     Recess,
     RollingJoint,
     Section,
@@ -58,7 +60,8 @@ LINK = np.dtype(
         ("reach", np.float64),  # from the link's origin to the start of the next joint, m
         ("mass", np.float64),  # kg
         ("center_of_mass", np.float64, (3,)),  # in the link's frame, m
-        ("inertia", np.float64, (3,)),  # about the centre of mass, link axes, kg*m^2; zero when not given
+        ("inertia", np.float64, (3,)),  # about the centre of mass, link axes: xx, yy, zz, kg*m^2; zero when not given
+        ("products", np.float64, (3,)),  # and xy, xz, yz of the same tensor
         ("diameter", np.float64),  # m; a guess from the cables when not given
     ]
 )
@@ -88,6 +91,9 @@ SEGMENT = np.dtype(
         ("entry", np.float64),  # z of the hole in the frame of the link after the joint, m
     ]
 )
+
+PRODUCTS = ((0, 1), (0, 2), (1, 2))
+"""Row and column of each of a link's `products`."""
 
 Table = NDArray[np.void]
 Floats = NDArray[np.float64]
@@ -156,13 +162,70 @@ def link_table(description: Description, joints: Table) -> Table:
         is_ball = isinstance(section.joint, BallJoint)
         part["length"], part["mass"] = link.length, link.mass
         part["reach"] = 0.0 if is_ball else link.length
-        part["center_of_mass"] = link.center_of_mass or (0.0, 0.0, 0.0 if is_ball else link.length / 2)
+        part["center_of_mass"] = center_of_mass(section)
         part["inertia"] = link.inertia or (0.0, 0.0, 0.0)
         part["diameter"] = drawn_diameter(description, index)
         leads_to_flat_joint = is_ball and rows.stop < len(joints) and joints["kind"][rows.stop] != BALL
         if leads_to_flat_joint:
             part["reach"][-1] = link.channel
+    if description.tip.mass > 0.0:
+        write_body(table[-1:], join([read_body(table[-1]), tip_body(description)]))
     return table
+
+
+def center_of_mass(section: Section) -> Point:
+    """Of each link of a section without what is attached to it, in the link's frame, m."""
+    default = 0.0 if isinstance(section.joint, BallJoint) else section.link.length / 2
+    return section.link.center_of_mass or (0.0, 0.0, default)
+
+
+class Body(NamedTuple):
+    """A rigid body in the frame of its link."""
+
+    mass: float
+    """kg."""
+    center: Floats
+    """(3,) centre of mass, m."""
+    inertia: Floats
+    """(3, 3) about the centre of mass, link axes, kg*m^2."""
+
+
+def join(bodies: Sequence[Body]) -> Body:
+    """Bodies fixed to one link as one body (parallel axes)."""
+    mass = sum(body.mass for body in bodies)
+    center = np.sum([body.mass * body.center for body in bodies], axis=0) / mass
+    inertia = np.zeros((3, 3))
+    for body in bodies:
+        arm = body.center - center
+        inertia += body.inertia + body.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+    return Body(mass, center, inertia)
+
+
+def point_mass(mass: float, place: Floats) -> Body:
+    """A body that is all in one point of its link."""
+    return Body(mass, place, np.zeros((3, 3)))
+
+
+def tip_body(description: Description) -> Body:
+    """What is attached to the last link, in that link's frame."""
+    tip, last = description.tip, description.sections[-1]
+    far_face = 0.0 if isinstance(last.joint, BallJoint) else last.link.length
+    x, y, z = tip.center_of_mass or (0.0, 0.0, tip.length / 2)
+    return Body(tip.mass, np.array([x, y, far_face + z]), np.diag(tip.inertia or (0.0, 0.0, 0.0)))
+
+
+def read_body(row: Table) -> Body:
+    """The body of a row of the links' table."""
+    inertia = np.diag(row["inertia"])
+    for (i, j), product in zip(PRODUCTS, row["products"], strict=True):
+        inertia[i, j] = inertia[j, i] = product
+    return Body(float(row["mass"]), np.array(row["center_of_mass"]), inertia)
+
+
+def write_body(row: Table, body: Body) -> None:
+    """Make a link's row, a table of length one, that of `body`."""
+    row["mass"], row["center_of_mass"] = body.mass, body.center
+    row["inertia"], row["products"] = np.diag(body.inertia), [body.inertia[place] for place in PRODUCTS]
 
 
 def drawn_diameter(description: Description, index: int) -> float:
@@ -285,12 +348,15 @@ def straight_gaps(joints: Table) -> Floats:
 
 
 def length_inside_links(cables: Table, segments: Table, base: float) -> Floats:
-    """Length of each cable inside the base (from world z = 0) and the links, m; `base` is z of link 0's frame."""
+    """Length of each cable inside the base and the links, m; `base` is z of link 0's frame in the world.
+
+    A cable begins at world z = 0, or at its hole in the base where a short base leaves that below.
+    """
     entry, leave, last = segments["entry"], segments["exit"], cables["last_link"]
     passed = np.arange(1, segments.shape[1]) < last[:, None]
     links = np.where(passed, np.abs(leave[:, 1:] - entry[:, :-1]), 0.0).sum(axis=1)
     end = np.abs(cables["end"] - entry[np.arange(len(cables)), last - 1])
-    total: Floats = np.abs(leave[:, 0] + base) + links + end
+    total: Floats = np.maximum(leave[:, 0] + base, 0.0) + links + end
     return total
 
 

@@ -80,7 +80,7 @@ def equilibria(
     tensions: ArrayLike,
     *,
     gravity: str | ArrayLike | None = None,
-    loads: Sequence[Load] = (),
+    loads: Sequence[Load] | None = (),
     friction: Friction | None = None,
     closure: Closure = "virtual-work",
     start: ArrayLike | None = None,
@@ -150,7 +150,9 @@ def joint_stiffness(problem: Problem, angles: Floats, tensions: Floats) -> tuple
     return problem.dense_stiffness(work), float(work.report[REPORT_RESIDUAL]) / scale if scale else 0.0
 
 
-def critical_tension(robot: RobotLike, *, gravity: str | ArrayLike | None = None, loads: Sequence[Load] = ()) -> float:
+def critical_tension(
+    robot: RobotLike, *, gravity: str | ArrayLike | None = None, loads: Sequence[Load] | None = ()
+) -> float:
     """Common tension of all cables below which the straight robot buckles, N; 0 when it stands without cables.
 
     Raises `InputError` when equal tensions do not keep the robot straight (gravity or a load from the side, cables
@@ -166,7 +168,7 @@ def critical_tension(robot: RobotLike, *, gravity: str | ArrayLike | None = None
 
 
 def stable_tensions(
-    robot: RobotLike, *, gravity: str | ArrayLike | None = None, loads: Sequence[Load] = ()
+    robot: RobotLike, *, gravity: str | ArrayLike | None = None, loads: Sequence[Load] | None = ()
 ) -> tuple[float, float]:
     """Range of the common tension within which the straight robot is stable, N; (0, 0) when there is none.
 

@@ -25,7 +25,7 @@ from vertebra.mechanics.layout import (
     REPORT_WIDTH,
 )
 from vertebra.mechanics.problem import NO_CABLES, Closure, Load, Problem, require_pull
-from vertebra.robot.arguments import as_robot, axial_stiffness, flag, function, numbers, whole
+from vertebra.robot.arguments import as_robot, axial_stiffness, flag, function, numbers, one_per_cable, whole
 from vertebra.robot.friction import Friction, FrictionLaw
 from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import PIN, UNIVERSAL, Floats, twist_table
@@ -40,7 +40,7 @@ def shape_from_tensions(
     tensions: ArrayLike,
     *,
     gravity: str | ArrayLike | None = None,
-    loads: Sequence[Load] = (),
+    loads: Sequence[Load] | None = (),
     friction: Friction | None = None,
     closure: Closure = "virtual-work",
     start: ArrayLike | None = None,
@@ -48,10 +48,10 @@ def shape_from_tensions(
 ) -> Shape:
     """The stable shape of a robot under cables, gravity and loads: of any joints but ball joints, which friction locks.
 
-    `tensions`: one per cable, N, where it enters the base. `gravity`: the robot's own, a mount (ground, ceiling, wall)
-    or a vector, m/s^2. `friction` of the cables in their holes: the robot's own, a `FrictionLaw` or a coefficient, or
-    one per cable; 0 for none. The cables are assumed to have been pulled from the straight robot; for a history use
-    `ShapePath`. `closure`: "virtual-work", or "paper" to balance torques as Yang 2023 does.
+    `tensions`: one for all or one per cable, N, where it enters the base. `gravity`: the robot's own, a mount (ground,
+    ceiling, wall) or a vector, m/s^2. `friction` of the cables in their holes: the robot's own, a `FrictionLaw` or a
+    coefficient, or one per cable; 0 for none. The cables are assumed to have been pulled from the straight robot; for a
+    history use `ShapePath`. `closure`: "virtual-work", or "paper" to balance torques as Yang 2023 does.
     `start`: (n,) rad, decides which of several stable shapes is found; default: the shape without weight and loads,
     and where that leads nowhere or out of range, the straight one.
 
@@ -227,7 +227,7 @@ def shapes_from_tensions(
     tensions: ArrayLike,
     *,
     gravity: str | ArrayLike | None = None,
-    loads: Sequence[Load] = (),
+    loads: Sequence[Load] | None = (),
     friction: Friction | None = None,
     closure: Closure = "virtual-work",
     start: ArrayLike | None = None,
@@ -272,12 +272,15 @@ def shapes_from_tensions(
 
 
 def tension_rows(robot: Robot, tensions: ArrayLike) -> Floats:
-    """(N, cables) N: many sets of tensions, none of them negative."""
+    """(N, cables) N: many sets of tensions, none of them negative; one number, or one per row, is for all cables."""
     rows, cables = numbers("tensions", tensions, "N"), len(robot.cables)
-    if rows.ndim != 2 or rows.shape[1] != cables:
-        raise InputError("tensions", f"must have shape (N, {cables}) for {robot.name}, not {rows.shape}")
+    if rows.ndim == 0:
+        rows = rows.reshape(1, 1)
+    if rows.ndim != 2 or rows.shape[1] not in (cables, 1):
+        wanted = f"(N, {cables}), or (N, 1) for one tension per row,"
+        raise InputError("tensions", f"must have shape {wanted} for {robot.name}, not {rows.shape}")
     require_pull("tensions", rows)
-    return rows
+    return rows if rows.shape[1] == cables else np.repeat(rows, cables, axis=1)
 
 
 def _starts(problem: Problem, start: ArrayLike | None, count: int) -> Floats:
@@ -319,7 +322,7 @@ def shape_from_lengths(
     shortenings: ArrayLike | None = None,
     stiffness_EA: ArrayLike | None = None,
     gravity: str | ArrayLike | None = None,
-    loads: Sequence[Load] = (),
+    loads: Sequence[Load] | None = (),
     friction: Friction | None = None,
     closure: Closure = "virtual-work",
     start: ArrayLike | None = None,
@@ -355,12 +358,9 @@ def rest_lengths(robot: Robot, lengths: ArrayLike | None, shortenings: ArrayLike
     name, given = ("lengths", lengths) if lengths is not None else ("shortenings", shortenings)
     if given is None or (lengths is not None and shortenings is not None):
         raise InputError("lengths", "give either lengths or shortenings, in m")
-    array = numbers(name, given, "m")
-    count = len(robot.cables)
-    if array.shape != (count,):
-        raise InputError(name, f"must be {count} numbers in m, one per cable of {robot.name}, not {array.shape}")
-    if count == 0:
+    if len(robot.cables) == 0:
         raise InputError("robot", f"{robot.name} has no cables; use shape_from_tensions with no tensions")
+    array = one_per_cable(name, given, "m", robot)
     rest: Floats = array if lengths is not None else Pose(robot, np.zeros(robot.freedoms)).cable_lengths - array
     if (rest <= 0.0).any():
         cable = int(np.argmin(rest))

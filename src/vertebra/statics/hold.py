@@ -51,7 +51,7 @@ def tensions_for_shape(
     angles: ArrayLike,
     *,
     gravity: str | ArrayLike | None = None,
-    loads: Sequence[Load] = (),
+    loads: Sequence[Load] | None = (),
     friction: Friction | None = None,
     closure: Closure = "virtual-work",
     lower: ArrayLike | None = None,

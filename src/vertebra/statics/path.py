@@ -24,6 +24,7 @@ from vertebra.mechanics.problem import (
     Workspace,
     load_table,
     load_tuple,
+    loaded_links,
 )
 from vertebra.robot.arguments import as_robot, flag, gravity_vector, positive_count
 from vertebra.robot.friction import Friction
@@ -137,7 +138,7 @@ class ShapePath:
         robot: RobotLike,
         *,
         gravity: str | ArrayLike | None = None,
-        loads: Sequence[Load] = (),
+        loads: Sequence[Load] | None = (),
         friction: Friction | None = None,
         closure: Closure = "virtual-work",
     ) -> None:
@@ -220,7 +221,8 @@ class ShapePath:
         """The robot under the gravity and the loads of a state."""
         problem = self._problem
         if problem.loads != state.loads:
-            problem = replace(problem, loads=state.loads, table=load_table(self.robot, state.loads))
+            acting, links = load_table(self.robot, state.loads), loaded_links(self.robot, state.loads)
+            problem = replace(problem, loads=state.loads, table=acting, links=links)
         return problem if problem.gravity is state.gravity else replace(problem, gravity=state.gravity)
 
     @contextmanager

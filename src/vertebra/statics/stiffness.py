@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from vertebra.errors import InputError
 from vertebra.mechanics.problem import Closure, Load, Problem
-from vertebra.robot.arguments import as_robot, numbers
+from vertebra.robot.arguments import as_robot, numbers, one_per_cable
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import RobotLike
 from vertebra.robot.tables import Floats
@@ -45,7 +45,7 @@ def stiffness_curve(
     *,
     extra: ArrayLike | None = None,
     gravity: str | ArrayLike | None = None,
-    loads: Sequence[Load] = (),
+    loads: Sequence[Load] | None = (),
     friction: Friction | None = None,
     closure: Closure = "virtual-work",
     start: ArrayLike | None = None,
@@ -59,9 +59,7 @@ def stiffness_curve(
     tensions = numbers("common", common, "N")
     if tensions.ndim != 1 or len(tensions) == 0:
         raise InputError("common", f"must be a list of tensions in N, not an array of shape {tensions.shape}")
-    more = np.zeros(len(robot.cables)) if extra is None else numbers("extra", extra, "N")
-    if more.shape != (len(robot.cables),):
-        raise InputError("extra", f"must be {len(robot.cables)} numbers in N, one per cable, not {more.shape}")
+    more = one_per_cable("extra", 0.0 if extra is None else extra, "N", robot)
     shapes = shapes_from_tensions(
         robot, tensions[:, None] + more, gravity=gravity, loads=loads, friction=friction, closure=closure, start=start
     )

@@ -19,7 +19,7 @@ from vertebra.mechanics.kernels.newton import SETTLED, all_in_range
 from vertebra.mechanics.kernels.sweep import NONE
 from vertebra.mechanics.layout import REPORT_LOCKED, REPORT_WEAK
 from vertebra.mechanics.problem import NO_CABLES, Closure, Load, Problem
-from vertebra.robot.arguments import as_robot, flag, positive, tension_bounds, vector
+from vertebra.robot.arguments import as_robot, flag, positive, tension_bounds, tip_goal, vector
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import Floats, twist_table
@@ -156,7 +156,7 @@ def tensions_for_tip(
     *,
     stiffness: tuple[ArrayLike, float] | None = None,
     gravity: str | ArrayLike | None = None,
-    loads: Sequence[Load] = (),
+    loads: Sequence[Load] | None = (),
     friction: Friction | None = None,
     closure: Closure = "virtual-work",
     path: ShapePath | None = None,
@@ -259,7 +259,7 @@ def _search(tip: _Tip, candidates: Floats, low: Floats, high: Floats, enough: fl
 
 
 def _goal(robot: Robot, position: ArrayLike, stiffness: tuple[ArrayLike, float] | None) -> _Goal:
-    place = vector("position", position, "m")
+    place = tip_goal(robot, position)
     if stiffness is None:
         return _Goal(place, robot.length, None, 0.0)
     try:
@@ -311,7 +311,8 @@ def _usual_tension(problem: Problem, low: Floats, high: Floats) -> float:
     """
     robot = problem.robot
     lever = float(robot.cables["radius"].mean())
-    weight = robot.mass * float(np.linalg.norm(problem.gravity))
+    mass = robot.mass + sum(load.mass for load in problem.loads)
+    weight = mass * float(np.linalg.norm(problem.gravity))
     push = float(np.abs(problem.table["force"]).sum()) + weight
     torque = push * robot.length + float(np.abs(problem.table["moment"]).sum())
     torque += 0.3 * float(robot.joints["stiffness"].max(initial=0.0))

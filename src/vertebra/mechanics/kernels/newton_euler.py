@@ -97,7 +97,7 @@ def gather_bodies(links, cables, bodies):
         bodies[i, BODY_MASS] = mass
         write(bodies, i, BODY_CENTRE, centre)
         write(bodies, i, BODY_INERTIA, (link.inertia[0], link.inertia[1], link.inertia[2]))
-        write(bodies, i, BODY_INERTIA + 3, (0.0, 0.0, 0.0))
+        write(bodies, i, BODY_INERTIA + 3, (link.products[0], link.products[1], link.products[2]))
         add_point_inertia(bodies, i, own, moved((at[0], at[1], at[2]), -1.0, centre))
         for k in range(cables.shape[0]):
             if cables[k].last_link == i + 1:

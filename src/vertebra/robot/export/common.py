@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from vertebra.errors import InputError
 from vertebra.robot.arguments import coordinates
+from vertebra.robot.description import Section
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import (
     BACKBONE,
@@ -21,9 +22,15 @@ from vertebra.robot.tables import (
     PIN,
     ROLLING,
     UNIVERSAL,
+    Body,
     Floats,
     Table,
+    center_of_mass,
+    join,
+    point_mass,
+    section_rows,
     solid_cylinder,
+    tip_body,
 )
 
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -344,24 +351,14 @@ SMALLEST_INERTIA = 2e-15
 """kg*m^2; MuJoCo takes no less."""
 
 
-@dataclass(frozen=True)
-class Inertial:
-    """A rigid body in the frame of its link."""
-
-    mass: float
-    """kg"""
-    center: Floats
-    """(3,) centre of mass, m."""
-    inertia: Floats
-    """(3, 3) about the centre of mass, link axes, kg*m^2."""
-
-
-def link_inertials(robot: Robot) -> list[Inertial]:
-    """Links 1 to n, each with the locking devices of the cables that end there (exact) and the rods of its joint.
+def link_inertials(robot: Robot) -> list[Body]:
+    """Links 1 to n, each with the locking devices of the cables that end there (exact) and the rods of its joint; the
+    last one with what is attached at the tip (exact).
 
     Rods are lumped at the proximal face, where they are clamped. The fixed base has no inertial.
     """
-    return [_combined(robot, link) for link in range(1, len(robot.links))]
+    rows = section_rows(robot.description)
+    return [_combined(robot, section, row + 1) for section, part in rows for row in range(part.start, part.stop)]
 
 
 def mass_notes(robot: Robot) -> Iterator[str]:
@@ -370,26 +367,25 @@ def mass_notes(robot: Robot) -> Iterator[str]:
         yield "Approximate: the mass of rods in a joint is lumped at the proximal face of the link after it."
     if robot.cables["linear_density"].any():
         yield "Left out: the mass of cables."
-    missing = [link for link in range(1, len(robot.links)) if robot.links["mass"][link] == 0]
+    links = [section.link for section, part in section_rows(robot.description) for _ in range(part.start, part.stop)]
+    missing = [number for number, link in enumerate(links, 1) if link.mass == 0]
     if missing:
-        names = "any link" if len(missing) == len(robot.joints) else ", ".join(f"link{link}" for link in missing)
+        names = "any link" if len(missing) == len(links) else ", ".join(f"link{link}" for link in missing)
         yield f"Placeholder: the robot file gives no mass for {names}; {PLACEHOLDER_MASS * 1e3:g} g each is written."
-    if not robot.links["inertia"][1:].any(axis=1).all():
+    if not all(link.inertia and any(link.inertia) for link in links):
         yield "Inertia where the robot file gives none: a solid cylinder of the link's length and diameter."
 
 
-def _combined(robot: Robot, link: int) -> Inertial:
+def _combined(robot: Robot, section: Section, link: int) -> Body:
     row = robot.links[link]
-    own_mass = float(row["mass"]) or PLACEHOLDER_MASS
-    principal = row["inertia"] if row["inertia"].any() else solid_cylinder(own_mass, row["length"], row["diameter"])
-    parts = [(own_mass, row["center_of_mass"]), *_points_fixed_to(robot, link)]
-    mass = sum(part for part, _ in parts)
-    center = sum(part * place for part, place in parts) / mass
-    inertia = np.diag(principal)
-    for part, place in parts:
-        arm = place - center
-        inertia = inertia + part * (arm @ arm * np.eye(3) - np.outer(arm, arm))
-    return Inertial(mass, center, _solid(inertia))
+    own = Body(section.link.mass, np.array(center_of_mass(section)), np.diag(section.link.inertia or (0.0, 0.0, 0.0)))
+    if own.mass == 0.0:
+        own = own._replace(mass=PLACEHOLDER_MASS)
+    if not own.inertia.any():
+        own = own._replace(inertia=np.diag(solid_cylinder(own.mass, row["length"], row["diameter"])))
+    attached = [tip_body(robot.description)] if link == len(robot.joints) and robot.description.tip.mass else []
+    whole = join([own, *attached, *_points_fixed_to(robot, link)])
+    return whole._replace(inertia=_solid(whole.inertia))
 
 
 def _solid(inertia: Floats) -> Floats:
@@ -400,13 +396,13 @@ def _solid(inertia: Floats) -> Floats:
     return thick
 
 
-def _points_fixed_to(robot: Robot, link: int) -> Iterator[tuple[float, Floats]]:
+def _points_fixed_to(robot: Robot, link: int) -> Iterator[Body]:
     rods = float(robot.joints["mass"][link - 1])
     if rods:
-        yield rods, np.zeros(3)
+        yield point_mass(rods, np.zeros(3))
     for cable in robot.cables[robot.cables["last_link"] == link]:
         if cable["lock_mass"]:
-            yield float(cable["lock_mass"]), np.array([cable["x"], cable["y"], cable["end"]])
+            yield point_mass(float(cable["lock_mass"]), np.array([cable["x"], cable["y"], cable["end"]]))
 
 
 # Simple solids to look at; they have no mass and touch nothing.

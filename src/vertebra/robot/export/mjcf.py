@@ -18,7 +18,6 @@ from vertebra.errors import InputError
 from vertebra.robot.export.common import (
     COLOURS,
     Cylinder,
-    Inertial,
     Shape,
     document,
     legal,
@@ -31,7 +30,7 @@ from vertebra.robot.export.common import (
     reachable_range,
 )
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import BACKBONE, BALL, FLEXURE, PIN, ROLLING, UNIVERSAL, Floats, straight_gaps
+from vertebra.robot.tables import BACKBONE, BALL, FLEXURE, PIN, ROLLING, UNIVERSAL, Body, Floats, straight_gaps
 
 Axis = tuple[float, float, float]
 X_AXIS, Y_AXIS, Z_AXIS = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -118,7 +117,7 @@ def _notes(robot: Robot) -> Iterator[str]:
     )
 
 
-def _timestep(robot: Robot, inertials: list[Inertial]) -> float:
+def _timestep(robot: Robot, inertials: list[Body]) -> float:
     """A step that resolves neighbouring links swinging against each other on their springs, s; one digit."""
     smallest = np.array([np.linalg.eigvalsh(body.inertia)[0] for body in inertials])
     fastest = math.sqrt((4 * np.maximum(robot.joints["stiffness"], robot.joints["torsion"]) / smallest).max())
@@ -150,7 +149,7 @@ def _add_settings(root: Element, robot: Robot, timestep: float) -> None:
     SubElement(default, "equality", solref=numbers((2 * timestep, 1.0)), solimp="0.9999 0.9999 0.001 0.5 2")
 
 
-def _add_bodies(world: Element, robot: Robot, inertials: list[Inertial]) -> None:
+def _add_bodies(world: Element, robot: Robot, inertials: list[Body]) -> None:
     SubElement(world, "light", type="directional", dir="-0.3 1 -1", diffuse="0.5 0.5 0.5", castshadow="false")
     sites = [site for cable in range(len(robot.cables)) for site in cable_sites(robot, cable)]
     places = [robot.origin, *_straight_steps(robot)]
@@ -177,7 +176,7 @@ def _straight_steps(robot: Robot) -> Floats:
     return steps
 
 
-def _add_inertial(body: Element, inertial: Inertial) -> None:
+def _add_inertial(body: Element, inertial: Body) -> None:
     inertia = inertial.inertia
     products = inertia[[0, 0, 1], [1, 2, 2]]
     element = SubElement(body, "inertial", pos=numbers(inertial.center), mass=number(inertial.mass))
@@ -187,7 +186,7 @@ def _add_inertial(body: Element, inertial: Inertial) -> None:
         element.set("fullinertia", numbers([*np.diag(inertia), *products]))
 
 
-def _add_joints(body: Element, robot: Robot, link: int, inertial: Inertial) -> None:
+def _add_joints(body: Element, robot: Robot, link: int, inertial: Body) -> None:
     joint, name = robot.joints[link - 1], f"joint{link}"
     kind, size, limit, axis = joint["kind"], joint["size"], joint["limit"], (joint["axis_x"], joint["axis_y"], 0.0)
     slide = {"type": "slide", "axis": "0 0 1", "armature": number(SLIDE_ARMATURE * inertial.mass)}
@@ -263,7 +262,8 @@ class Site(NamedTuple):
 def cable_sites(robot: Robot, cable: int) -> list[Site]:
     """The holes that a cable passes from the world's base plane to its end, without repeated points."""
     row, name = robot.cables[cable], f"cable{cable + 1}"
-    heights = [("start", 0, -robot.origin[2])]
+    # In a base that is shorter than the holes are deep, the cable begins at its hole.
+    heights = [("start", 0, min(-robot.origin[2], robot.segments[cable, 0]["exit"]))]
     for joint in range(row["last_link"]):
         segment = robot.segments[cable, joint]
         heights += [("out", joint, segment["exit"]), ("in", joint + 1, segment["entry"])]

@@ -12,7 +12,6 @@ import numpy as np
 from vertebra.robot.export.common import (
     COLOURS,
     Cylinder,
-    Inertial,
     Shape,
     document,
     legal,
@@ -25,7 +24,7 @@ from vertebra.robot.export.common import (
     reachable_range,
 )
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import BACKBONE, BALL, FLEXURE, PIN, ROLLING, UNIVERSAL
+from vertebra.robot.tables import BACKBONE, BALL, FLEXURE, PIN, ROLLING, UNIVERSAL, Body
 
 Axis = tuple[float, float, float]
 
@@ -155,7 +154,7 @@ def revolute_chain(robot: Robot, link: int) -> tuple[list[Revolute], float]:
     return [Revolute(name, axis, start + lever, low, high, loss)], lever
 
 
-def _add_joints_to(root: Element, robot: Robot, link: int, inertial: Inertial) -> None:
+def _add_joints_to(root: Element, robot: Robot, link: int, inertial: Body) -> None:
     chain, offset = revolute_chain(robot, link)
     child = f"link{link - 1}"
     for index, part in enumerate(chain):
@@ -183,7 +182,7 @@ def _add_joint(root: Element, name: str, kind: str, parent: str, child: str, z: 
     return element
 
 
-def _add_link(root: Element, robot: Robot, link: int, inertial: Inertial | None) -> None:
+def _add_link(root: Element, robot: Robot, link: int, inertial: Body | None) -> None:
     element = SubElement(root, "link", name=f"link{link}")
     if inertial is not None:
         _add_inertial(element, inertial)
@@ -191,11 +190,11 @@ def _add_link(root: Element, robot: Robot, link: int, inertial: Inertial | None)
         _add_visual(element, shape)
 
 
-def _negligible(inertial: Inertial) -> Inertial:
-    return Inertial(NEGLIGIBLE * inertial.mass, np.zeros(3), NEGLIGIBLE * inertial.inertia)
+def _negligible(inertial: Body) -> Body:
+    return Body(NEGLIGIBLE * inertial.mass, np.zeros(3), NEGLIGIBLE * inertial.inertia)
 
 
-def _add_inertial(element: Element, inertial: Inertial) -> None:
+def _add_inertial(element: Element, inertial: Body) -> None:
     parent = SubElement(element, "inertial")
     SubElement(parent, "origin", xyz=numbers(inertial.center), rpy="0 0 0")
     SubElement(parent, "mass", value=number(inertial.mass))

@@ -87,7 +87,7 @@ def moving_robot(robot: Robot, fill: bool) -> Robot:
 
 def has_inertia(robot: Robot) -> bool:
     """Whether the robot file gives the inertia of every link."""
-    return bool((robot.links["inertia"][1:] > 0.0).all())
+    return all(section.link.inertia is not None for section in robot.description.sections)
 
 
 def lacks(robot: Robot, fill: bool) -> str:
