@@ -5,7 +5,7 @@ record, CSV and netCDF.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -282,11 +282,12 @@ def simulation_panels(case: SimulationCase) -> tuple[Panel, Panel, Panel, Panel]
     return angles, tension_panel(time, case.array("tensions")), tip_panel(case), energy_panel(case)
 
 
-def joint_panel(title: str, axis: str, time: Floats, values: Floats) -> Panel:
-    """One line per joint; (N, n) values. Of very many joints, some."""
+def joint_panel(title: str, axis: str, time: Floats, values: Floats, names: Sequence[str] | None = None) -> Panel:
+    """One line per joint, or per freedom with `names` for them; (N, n) values. Of very many joints, some."""
     shown = spread(values.shape[1], MOST_LINES)
     some = "" if len(shown) == values.shape[1] else f", {len(shown)} of {values.shape[1]} joints"
-    series = tuple(curve(f"joint {j + 1}", time, values[:, j], *cable_style(i)) for i, j in enumerate(shown))
+    labels = [str(j + 1) for j in range(values.shape[1])] if names is None else names
+    series = tuple(curve(f"joint {labels[j]}", time, values[:, j], *cable_style(i)) for i, j in enumerate(shown))
     return Panel(title + some, TIME_AXIS, axis, series)
 
 
@@ -414,7 +415,7 @@ def simulation_record(case: SimulationCase) -> dict[str, Any]:
 
 
 def _columns(case: SimulationCase) -> list[str]:
-    n, cables = case.robot.freedoms, len(case.robot.cables)
+    n, cables = case.robot.freedom_names, len(case.robot.cables)
     moving = [angle_columns(n), rate_columns(n), *([acceleration_columns(n)] if "qdd" in case.run else [])]
     names = column_names(TIME, *moving, tension_columns(cables), length_columns(cables), TIP)
     return [*names, *(f"{name}_mJ" for name in ENERGIES)]
