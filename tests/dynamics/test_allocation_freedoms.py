@@ -200,6 +200,44 @@ def test_violations_name_the_joint_and_the_axis():
         vb.allocate_tensions(robot, *moving(robot), lower=LOW, upper=HIGH, check=True)
 
 
+# Damping of the file.
+
+
+@pytest.mark.parametrize("kind", ["universal", "twisting", "rolling"])
+def test_the_file_s_damping_is_the_default_of_all_of_dynamics(kind, monkeypatch):
+    monkeypatch.setitem(JOINTS, kind, JOINTS[kind] | {"damping": 0.003})
+    robot = chain(kind, "flexure")
+    losses = np.r_[np.full(robot.freedoms - 1, 0.003), 0.0]
+    q, qd, _ = (part[0] for part in moving(robot))
+    pulls = np.linspace(3.0, 9.0, len(robot.cables))
+    qdd = vb.forward_dynamics(robot, q, qd, pulls)
+    assert (qdd == vb.forward_dynamics(robot, q, qd, pulls, damping=losses)).all()
+    assert np.abs(qdd - vb.forward_dynamics(robot, q, qd, pulls, damping=0.0)).max() > 1.0
+    # The tensions that gave this motion give it back, and torques alone know no damping.
+    found = vb.allocate_tensions(robot, q, qd, qdd, lower=0.0, upper=50.0)
+    assert found.residual == pytest.approx(0.0, abs=1e-10)
+    less = vb.allocate_tensions(robot, q, qd, qdd, lower=0.0, upper=50.0, damping=0.0)
+    first = -vb.Pose(robot, q).cable_segments.first.T
+    missing = first @ (found.tensions - less.tensions) + found.residual - less.residual
+    assert missing == pytest.approx(losses * qd, abs=1e-10)
+    tau = vb.inverse_dynamics(robot, q, qd, qdd)
+    assert vb.forward_dynamics(robot, q, qd, tau=tau) == pytest.approx(qdd, rel=1e-9)
+    model = vb.linearise(robot, q, pulls, qd=qd)
+    assert (model.damping == losses).all()
+    assert (model.A == vb.linearise(robot, q, pulls, qd=qd, damping=losses).A).all()
+
+
+def test_damped_motions_are_projected_with_their_damping(monkeypatch):
+    monkeypatch.setitem(JOINTS, "universal", JOINTS["universal"] | {"damping": 0.01})
+    robot, dt = chain("universal", "universal"), 0.02
+    time = np.arange(20) * dt
+    q = 0.1 * np.sin(6.0 * time)[:, None] * np.array([1.0, -0.5, 0.3, 0.7])
+    found = vb.allocate_tensions(robot, q, method="project", lower=LOW, upper=HIGH, dt=dt)
+    supplied = vb.forward_dynamics(robot, found.q, found.qd, found.tensions)
+    assert found.feasible.all()
+    assert supplied == pytest.approx(found.qdd, abs=1e-5 * np.abs(found.qdd).max())
+
+
 # Files and pages.
 
 

@@ -35,7 +35,7 @@ def nearest(robot, q, dt, low, high, gravity=None, loads=()) -> NearestTrajector
 
 def nearest_of_all(robot, q, dt, low, high, gravity=None) -> tuple[np.ndarray, np.ndarray]:
     """Angles and tensions between the ends, whatever the tensions."""
-    goal = Goal.of(MotionEquations(Moving.of(robot, gravity, ()), dt), np.asarray(q), low, high)
+    goal = Goal.of(MotionEquations(Moving.of(robot, gravity, ()), dt, robot.dampers), np.asarray(q), low, high)
     angles, tensions, converged = search(goal, *goal.start)
     assert converged
     return angles, tensions
@@ -309,7 +309,7 @@ def test_derivatives_of_the_equations_are_those_of_differences():
     """In all angles and tensions, with pairs of freedoms of one joint."""
     for robot in (universal(), backbone(torsion=0.03)):
         rng = np.random.default_rng(1)
-        equations = MotionEquations(Moving.of(robot, None, ()), 0.05)
+        equations = MotionEquations(Moving.of(robot, None, ()), 0.05, rng.uniform(0.0, 0.1, robot.freedoms))
         q, pulls = rng.uniform(-0.2, 0.2, (5, robot.freedoms)), rng.uniform(5.0, 20.0, (3, len(robot.cables)))
         slopes, by_pull, _ = equations.derivatives(q, pulls)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.dynamics.equations_of_motion import mass_matrices_at, required_torques
-from vertebra.dynamics.problem import Moving, States, states
+from vertebra.dynamics.problem import Moving, States, joint_damping, states
 from vertebra.errors import Infeasible, InputError, shown
 from vertebra.mechanics.kernels.joint_balance import balance_joints
 from vertebra.mechanics.kernels.link_tensions import CUTS, allocate_links, turn_wrenches, weigh_joints
@@ -202,14 +202,14 @@ class JointNeeds(NamedTuple):
     tau: Floats
     """(N, n) N*m, of all freedoms."""
     torques: Floats
-    """(N, n) that the cables must supply, N*m: tau and what bends the springs."""
+    """(N, n) that the cables must supply, N*m: tau, what bends the springs and what damping takes."""
     wrenches: Floats
     """(N, joints, 6) force and moment about C along n, t, a of each joint; world axes for one with several freedoms."""
     arms: Floats
     """(N, cables, n) moment arms of the cables, m."""
 
 
-def joint_needs(moving: Moving, motion: States) -> JointNeeds:
+def joint_needs(moving: Moving, motion: States, damping: Floats) -> JointNeeds:
     robot = moving.robot
     tau, wrenches = required_torques(moving, motion._replace(single=False), True)
     torques, arms = np.empty_like(tau), np.empty((len(tau), len(robot.cables), robot.freedoms))
@@ -217,6 +217,8 @@ def joint_needs(moving: Moving, motion: States) -> JointNeeds:
         robot.joints, robot.links, robot.cables, robot.segments, motion.q, tau, moving.statics.spatial(), wrenches,
         torques, arms,
     )  # fmt: skip
+    if damping.any():
+        torques += damping * motion.qd
     return JointNeeds(tau, torques, wrenches, arms)
 
 
@@ -361,6 +363,7 @@ def allocate_tensions(
     min_contact_force: float = 1.0,
     cone: Cone = "box",
     friction: Friction | None = None,
+    damping: ArrayLike | None = None,
     dt: float | None = None,
     check: bool = False,
 ) -> Allocation:
@@ -381,6 +384,7 @@ def allocate_tensions(
 
     `friction` of cables in their holes: a law or mu, one or one per cable; default that of the robot file, 0 for none.
     Only capstan can use it: the others refuse a robot whose cables have friction, unless told to leave it out.
+    `damping` of joints that the cables must overcome, N*m*s/rad, one for all or one each: default that of the file.
     Ties are broken by the least sum of squares. `lower`, `upper`: bounds in N, one for all or one per cable; default
     pretension and max_tension of the robot file. With `check`, raises `Infeasible` naming joint, constraint and amount.
     """
@@ -407,7 +411,8 @@ def allocate_tensions(
     motion = states(robot, q, qd, qdd)
     low, high = _bounds(robot, lower, upper)
     contacts = contact_table(robot, _least_force(min_contact_force), cone == "true")
-    needs = joint_needs(moving, motion)
+    losses = joint_damping(robot, damping)
+    needs = joint_needs(moving, motion, losses)
     amounts: Floats | None = None
     converged = True
     if method == "per_link":
@@ -426,8 +431,8 @@ def allocate_tensions(
             whole = qd is not None and qdd is not None
             if dt is not None and whole and not asked.violations and _within_reach(robot, motion.q):
                 return asked
-            motion, converged = _projected(moving, motion, needs, low, high, dt)
-            needs = joint_needs(moving, motion)
+            motion, converged = _projected(moving, motion, needs, low, high, dt, losses)
+            needs = joint_needs(moving, motion, losses)
             tensions = balanced_tensions(robot, low, high, needs.arms, needs.torques)
         base = tensions[:, :, 0].copy()
     result = _weighed(robot, method, motion, needs, tensions, base, contacts, low, high, amounts, converged)
@@ -437,14 +442,14 @@ def allocate_tensions(
 
 
 def _projected(
-    moving: Moving, motion: States, needs: JointNeeds, low: Floats, high: Floats, dt: float | None
+    moving: Moving, motion: States, needs: JointNeeds, low: Floats, high: Floats, dt: float | None, losses: Floats
 ) -> tuple[States, bool]:
     """The nearest motion, and whether the search for it converged."""
     if dt is None or motion.single:
         return motion._replace(qdd=nearest_accelerations(moving, motion, needs, low, high)), True
     from vertebra.dynamics.nearest_motion import nearest_trajectory
 
-    found = nearest_trajectory(moving, motion.q, motion.qd, motion.qdd, low, high, positive("dt", dt))
+    found = nearest_trajectory(moving, motion.q, motion.qd, motion.qdd, low, high, positive("dt", dt), losses)
     return States(False, found.q, found.qd, found.qdd), found.converged
 
 

@@ -32,7 +32,7 @@ from vertebra.dynamics.equations_of_motion import (
     rate_derivatives,
     required_torques,
 )
-from vertebra.dynamics.problem import Moving, States, states
+from vertebra.dynamics.problem import Moving, States, joint_damping, states
 from vertebra.dynamics.simulate import joint_ranges
 from vertebra.errors import InputError
 from vertebra.mechanics.kernels.spatial import measure_spans
@@ -73,14 +73,16 @@ class NearestTrajectory(NamedTuple):
 
 
 def nearest_trajectory(
-    problem: Moving, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, low: Floats, high: Floats, dt: float | None
-) -> NearestTrajectory:
+    problem: Moving, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, low: Floats, high: Floats, dt: float | None,
+    damping: ArrayLike | None = None,
+) -> NearestTrajectory:  # fmt: skip
     """The feasible trajectory near angles `q` (N, n) in rad at time steps of `dt` s, N of 5 or more, with the least and
     smoothest tensions.
 
-    `low`, `high`: (cables,) bounds of the tensions, N. Rates and accelerations of the wanted motion are taken from its
-    angles by the same central differences as those of the answer; `qd` and `qdd` are only checked. No joint goes beyond
-    its limit, or beyond where its faces meet. A search that fails returns where it ended, `converged` false.
+    `low`, `high`: (cables,) bounds of the tensions, N; `damping` as in `allocate_tensions`. Rates and accelerations of
+    the wanted motion are taken from its angles by the same central differences as those of the answer; `qd` and `qdd`
+    are only checked. No joint goes beyond its limit, or beyond where its faces meet. A search that fails returns where
+    it ended, `converged` false.
     """
     wanted = states(problem.robot, q, qd, qdd)
     if wanted.single or len(wanted.q) < LEAST_SAMPLES:
@@ -90,7 +92,8 @@ def nearest_trajectory(
         raise InputError("dt", "give the time step of the samples in s")
     if not np.isfinite(high).all():
         raise InputError("upper", "must be finite, in N; give max_tension of the cables in the robot file")
-    goal = Goal.of(MotionEquations(problem, positive("dt", dt)), wanted.q, low, high)
+    equations = MotionEquations(problem, positive("dt", dt), joint_damping(problem.robot, damping))
+    goal = Goal.of(equations, wanted.q, low, high)
     angles, tensions, converged = search(goal, *goal.start)
     if converged and tensions.size:
         relaxed = goal.with_distance(angles, tensions)
@@ -123,11 +126,13 @@ def _answer(
 
 @dataclass(frozen=True, eq=False)
 class MotionEquations:
-    """M qdd + bias + k q + sum_k T_k l_k' = 0 at the N - 2 samples that have neighbours."""
+    """M qdd + bias + d qd + k q + sum_k T_k l_k' = 0 at the N - 2 samples that have neighbours."""
 
     moving: Moving
     dt: float
     """Time step, s."""
+    damping: Floats
+    """(n,) N*m*s/rad."""
 
     def motion(self, q: Floats) -> States:
         """Of (N, n) angles in rad, at the samples between the ends."""
@@ -142,7 +147,7 @@ class MotionEquations:
 
     def _free(self, motion: States) -> Floats:
         """The same without cables."""
-        springs = self.moving.robot.springs * motion.q
+        springs = self.moving.robot.springs * motion.q + self.damping * motion.qd
         free: Floats = required_torques(self.moving, motion, False)[0] + springs
         return free
 
@@ -164,7 +169,7 @@ class MotionEquations:
         stiff = angle_derivatives(self.moving, motion, order=2) + cable_stiffness(self.moving, motion.q, tensions)
         stiff[:, np.arange(n), np.arange(n)] += self.moving.robot.springs
         inertia = mass_matrices_at(self.moving, motion.q) / self.dt**2
-        losses = rate_derivatives(self.moving, motion) / (2.0 * self.dt)
+        losses = (rate_derivatives(self.moving, motion) + np.diag(self.damping)) / (2.0 * self.dt)
         blocks = np.stack([inertia - losses, stiff - 2.0 * inertia, inertia + losses], axis=1).reshape(3 * m, n, n)
         columns = (np.arange(m)[:, None] + np.arange(3)).reshape(-1)
         in_angles = bsr_matrix((blocks, columns, 3 * np.arange(m + 1)), shape=(m * n, (m + 2) * n))

@@ -124,8 +124,10 @@ def _rows(robot: Robot, name: str, values: ArrayLike, unit: str) -> Floats:
     return array
 
 
-def joint_damping(robot: Robot, damping: ArrayLike) -> Floats:
-    """(n,) N*m*s/rad: one for all joints or one each, 0 or more."""
+def joint_damping(robot: Robot, damping: ArrayLike | None) -> Floats:
+    """(n,) N*m*s/rad: one for all joints or one each, 0 or more; None for those of the robot file."""
+    if damping is None:
+        return robot.dampers
     array = numbers("damping", damping, "N*m*s/rad")
     if array.shape not in ((), (robot.freedoms,)) or (array < 0.0).any():
         raise InputError("damping", f"must be one number of 0 N*m*s/rad or more, or {robot.freedoms}, one per joint")

@@ -107,13 +107,16 @@ class DynamicsCase:
 
     @property
     def springs(self) -> Floats:
-        """(N, n) torque of elastic joints that the cables must overcome, k q, N*m."""
-        torques: Floats = self.robot.springs * self.allocation.q
+        """(N, n) torque of elastic and damped joints that the cables must overcome, k q + d qd, N*m."""
+        found, robot = self.allocation, self.robot
+        torques: Floats = robot.springs * found.q
+        if robot.dampers.any():
+            torques += robot.dampers * found.qd
         return torques
 
     @property
     def needed(self) -> Floats:
-        """(N, n) torque that is left to the cables: tau + k q, N*m."""
+        """(N, n) torque that is left to the cables: tau + k q + d qd, N*m."""
         return self.allocation.tau + self.springs
 
     @property

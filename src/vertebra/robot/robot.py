@@ -161,6 +161,12 @@ class Robot:
         return stiffness
 
     @property
+    def dampers(self) -> Floats:
+        """(freedoms,) damping of each freedom, N*m*s/rad: that of its joint in the file."""
+        damping: Floats = np.repeat(self.joints["damping"], self.joints["freedoms"])
+        return damping
+
+    @property
     def section_ends(self) -> tuple[int, ...]:
         """Last link of each section."""
         return tuple(int(end) for end in np.cumsum([section.joints for section in self.description.sections]))
