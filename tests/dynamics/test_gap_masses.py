@@ -9,6 +9,7 @@ import pytest
 from tests.oracles import lagrange
 
 import vertebra as vb
+from vertebra.dynamics.simulate import energy_imbalance
 
 JOINTS: dict[str, dict[str, Any]] = {
     "rolling": {"kind": "rolling", "radius": 0.02},
@@ -55,3 +56,23 @@ def test_dynamics_is_that_of_lagrange_with_heavy_gaps(kinds):
         back = vb.forward_dynamics(robot, q, qd, tau=expected, gravity=gravity)
         size = np.abs(np.linalg.inv(M)).max() * np.abs(expected).max()
         assert back == pytest.approx(qdd, abs=1e-8 * size)
+
+
+@pytest.mark.parametrize("kinds", [("rolling", "flexure"), ("universal", "twisting")], ids="-".join)
+def test_energies_of_a_run_are_those_of_lagrange_with_heavy_gaps(kinds):
+    """Kinetic energy and potential at the start, and what mass that is drawn into gaps brings along the way."""
+    robot, rng = heavy(kinds), np.random.default_rng(3)
+    gravity, pulls = np.array([3.0, -5.0, 7.0]), np.full(len(robot.cables), 2.0)
+    q, qd = 0.2 * rng.normal(size=robot.freedoms), 5.0 * rng.normal(size=robot.freedoms)
+    run = vb.simulate(robot, pulls, gravity=gravity, q0=q, qd0=qd, duration=5e-3, dt=5e-5, damping=0.0)
+    kinetic, potential = (run[name].values for name in ("kinetic", "potential"))
+    assert kinetic[0] == pytest.approx(0.5 * qd @ lagrange.mass_matrix(robot, q) @ qd, rel=1e-12)
+    last = run["q"].values[-1]
+    expected = [
+        lagrange.masses(robot, p) @ (lagrange.places(robot, p)[0].real @ -gravity) + 0.5 * robot.springs @ p**2
+        for p in (q, last)
+    ]
+    assert potential[-1] - potential[0] == pytest.approx(expected[1] - expected[0], rel=1e-9)
+    drawn = np.abs(run["drawn"].values).max()
+    assert drawn > 1e-3 * kinetic.max()
+    assert np.abs(energy_imbalance(run)).max() < 1e-3 * drawn
