@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from tests.oracles import lagrange
 import vertebra as vb
 from vertebra.dynamics.simulate import energy_imbalance
 
+SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
 JOINTS: dict[str, dict[str, Any]] = {
     "rolling": {"kind": "rolling", "radius": 0.02},
     "flexure": {"kind": "flexure", "length": 0.03, "stiffness": 0.1, "mass": 0.3},
@@ -44,7 +46,7 @@ def heavy(kinds: tuple[str, ...]) -> vb.Robot:
 def test_dynamics_is_that_of_lagrange_with_heavy_gaps(kinds):
     robot, rng = heavy(kinds), np.random.default_rng(len(kinds))
     gravity = np.array([3.0, -5.0, 7.0])
-    for _ in range(2):
+    for _ in range(2 if SOAK else 1):
         q, qd, qdd = (spread * rng.normal(size=robot.freedoms) for spread in (0.3, 60.0, 30.0))
         expected = lagrange.torques(robot, q, qd, qdd, gravity)
         share = np.abs(expected - lagrange.torques(robot, q, 0.0 * qd, qdd, gravity)).max()

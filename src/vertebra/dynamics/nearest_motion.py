@@ -48,7 +48,7 @@ ALLOWED = 0.01
 """Part of the least distance from the wanted motion that is given up for smaller and smoother tensions."""
 NEGLIGIBLE = 1e-8
 """rad; so is this much of every angle, root mean square."""
-CALM = 0.3
+CALM = 1.0
 """s; a tension that changes by all of itself in this time counts twice."""
 LEAST_SAMPLES = 5
 

@@ -191,7 +191,7 @@ METHODS = {
     "shared": "one tension per cable, the least that come closest within the bounds",
     "per_link": "every joint on its own, as in D'Antuono 2023: not those of continuous cables",
     "capstan": "may change along a cable by what its friction can hold",
-    "project": "one tension per cable, and the nearest motion that they can give",
+    "project": "one tension per cable, the least and smoothest that give a motion near this one",
 }
 """What each method does, in a line."""
 ROUND_OFF = 1e-9
