@@ -200,6 +200,14 @@ def test_violations_name_the_joint_and_the_axis():
         vb.allocate_tensions(robot, *moving(robot), lower=LOW, upper=HIGH, check=True)
 
 
+def test_angles_beyond_the_joint_law_name_the_joint():
+    robot = chain("universal", "rolling", "backbone")
+    for row, joint in ((1, 1), (2, 2), (4, 3)):
+        with pytest.raises(vb.OutOfRange) as caught:
+            vb.allocate_tensions(robot, np.where(np.arange(5) == row, 4.0, 0.0), upper=HIGH)
+        assert caught.value.joint == joint
+
+
 # Damping of the file.
 
 

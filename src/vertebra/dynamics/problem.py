@@ -103,7 +103,7 @@ def states(
     if not (np.abs(angles) < np.pi).all():
         place = int(np.argmax(np.abs(angles) >= np.pi))
         reason = "the joint law ends at 180 deg; angles are in rad"
-        raise OutOfRange(place % robot.freedoms + 1, float(angles.flat[place]), np.pi, reason)
+        raise OutOfRange(robot.joint_of(place % robot.freedoms), float(angles.flat[place]), np.pi, reason)
     shape = angles.shape
     rates = np.zeros(shape) if qd is None else _rows(robot, "qd", qd, "rad/s")
     accelerations = np.zeros(shape) if qdd is None else _rows(robot, third, qdd, "SI units")
