@@ -266,3 +266,21 @@ def test_methods_that_do_not_exist(vertebra, few: Path) -> None:
 
 def test_the_robot_is_looked_at_before_the_file(vertebra) -> None:
     assert "joint 1 is a ball joint" in vertebra("dynamics", "cai2023", "--trajectory", str(SWAY)).err
+
+
+@pytest.mark.parametrize("command", ["dynamics", "simulate"])
+def test_missing_inertia_and_a_wrong_file_are_reported_together(vertebra, tmp_path: Path, command: str) -> None:
+    """Both at once, and the file alone once inertia is there."""
+    path = tmp_path / "motion.csv"
+    path.write_text("time_s,q1_dge,q3_deg,t1_kg\n0,0,0,1\n")
+    option, column = {"dynamics": ("--trajectory", "q1_dge"), "simulate": ("--tensions-file", "t1_kg")}[command]
+    ran = vertebra(command, "hu2023-planar", option, str(path))
+    said = " ".join(ran.err.split())
+    assert ran.code == 2
+    assert "link 1 has no inertia" in said
+    assert "--fill-inertia" in said
+    assert column in said
+    ran = vertebra(command, "hu2023-planar", option, str(path), "--fill-inertia")
+    assert ran.code == 2
+    assert "no inertia" not in ran.err
+    assert column in ran.err

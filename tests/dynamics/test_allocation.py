@@ -168,7 +168,7 @@ def test_violations_name_step_joint_constraint_and_amount():
     tight = vb.allocate_tensions(SNAKE, q, qd, qdd, method="per_link", upper=40)
     assert not tight.feasible.all()
     assert {v.step for v in tight.violations} == set(np.flatnonzero(~tight.feasible).tolist())
-    step, joint, constraint, _, unit, alone = tight.violations[0]
+    step, joint, constraint, _, unit, alone, _ = tight.violations[0]
     assert (constraint, unit, alone) == ("max_tension", "N", True)
     assert f"step {step}, joint {joint}" in tight.violations[0].message
     more = max(v.amount for v in tight.violations)

@@ -11,7 +11,7 @@ from tests.oracles.link_programme import KINDS, Link, least_sum_in_true_cone
 
 from vertebra.dynamics.allocation import JointNeeds, per_link_tensions
 from vertebra.mechanics.kernels.link_tensions import weigh_joints
-from vertebra.mechanics.layout import FORCE_AXIAL, FORCE_NORMAL, FORCE_TANGENTIAL
+from vertebra.mechanics.layout import CROSSING_ROWS, FORCE_AXIAL, FORCE_NORMAL, FORCE_TANGENTIAL, WRENCH_MA
 from vertebra.robot.tables import CABLE, JOINT, ROLLING
 
 JOINTS = 4
@@ -23,7 +23,7 @@ def random_links(rng, cables, steps, feasible, tidy=False):
     `tidy`: cables at right angles and round numbers, so that many answers are equally good.
     """
     joints, table = np.zeros(JOINTS, JOINT), np.zeros(cables, CABLE)
-    joints["kind"] = ROLLING
+    joints["kind"], joints["first"], joints["freedoms"] = ROLLING, np.arange(JOINTS), 1
     psi = rng.integers(0, 4, JOINTS) * np.pi / 2 if tidy else rng.uniform(0, 2 * np.pi, JOINTS)
     phi = np.arange(cables) * np.pi / 2 if tidy else rng.uniform(0, 2 * np.pi, cables)
     joints["axis_x"], joints["axis_y"] = -np.sin(psi), np.cos(psi)
@@ -47,7 +47,7 @@ def random_links(rng, cables, steps, feasible, tidy=False):
     for i in range(steps):
         for j in range(JOINTS):
             wrenches[i, j] = needed_wrench(rng, arms[i, :, j], along[:, j], low, high, contacts[j], feasible, tidy)
-    needs = JointNeeds(np.zeros((steps, JOINTS)), wrenches, arms)
+    needs = JointNeeds(np.zeros((steps, JOINTS)), wrenches[:, :, WRENCH_MA].copy(), wrenches, arms)
     return SimpleNamespace(joints=joints, cables=table), needs, contacts, low, high, along
 
 
@@ -114,8 +114,8 @@ def forces_of(given, tensions):
     steps, cables, n = tensions.shape
     residual, scale, forces = np.empty((steps, n)), np.empty(steps), np.empty((4, steps, n, 2))
     weigh_joints(
-        robot.joints, robot.cables, contacts, low, high, needs.arms, needs.wrenches, tensions, np.empty((4, cables)),
-        np.empty(cables), residual, scale, forces,
+        robot.joints, robot.cables, contacts, low, high, needs.arms, needs.torques, needs.wrenches, tensions,
+        np.empty((CROSSING_ROWS, cables)), np.empty(cables), residual, scale, forces,
     )  # fmt: skip
     return forces, residual
 
@@ -224,7 +224,7 @@ def between_cone_and_box(given, rng):
             cone = np.sqrt(np.maximum((mu * normal) ** 2 - (0.5 * across) ** 2, 0.0)).sum()
             wrench[2] = 0.5 * (cone + mu * normal.sum())
             short[i, j] = wrench[2] - cone
-            needs.wrenches[i, j] = wrench
+            needs.wrenches[i, j], needs.torques[i, j] = wrench, wrench[WRENCH_MA]
     return (robot, needs, contacts, fixed, fixed.copy(), along), short
 
 
@@ -260,7 +260,7 @@ def test_a_trajectory_gives_what_its_steps_give():
         robot, needs, *rest = given
         together, _ = solved(given)
         for i in range(6):
-            alone = needs._replace(wrenches=needs.wrenches[i : i + 1].copy(), arms=needs.arms[i : i + 1].copy())
+            alone = JointNeeds(*(part[i : i + 1].copy() for part in needs))
             np.testing.assert_allclose(solved((robot, alone, *rest))[0][0], together[i], atol=1e-8)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -58,8 +59,8 @@ def dynamics(
         Path,
         typer.Option(
             "--trajectory",
-            help="CSV with time_s and q1_deg, q2_deg, ... of every joint; also qd1_deg_s, ... and qdd1_deg_s2, ..., "
-            "else a spline through the rows gives them.",
+            help="CSV with time_s and q1_deg, q2_deg, ... of every joint (q1a_deg, q1b_deg, ... where it has several "
+            "freedoms); also qd1_deg_s, ... and qdd1_deg_s2, ..., else a spline through the rows gives them.",
         ),
     ],
     method: Annotated[
@@ -68,7 +69,7 @@ def dynamics(
             "--method",
             metavar="METHOD",
             help="shared: one tension per cable. per_link: every joint on its own. capstan: along a cable within its "
-            "friction. project: the nearest motion that shared tensions can give.",
+            "friction. project: a motion near it that shared tensions can give, the least and smoothest.",
         ),
     ] = MethodName.SHARED,
     lower: Annotated[
@@ -119,10 +120,10 @@ def dynamics(
     require_suffix(out, MOTION_FILES)
     if plot and as_json:
         raise CommandError("--plot: cannot be combined with --json, which prints one document")
-    model = motion_robot(robot, fill_inertia)
-    read.need_cables("--method", model)
     from vertebra.dynamics.motion_samples import read_trajectory
 
+    model = motion_robot(robot, fill_inertia, partial(read_trajectory, trajectory))
+    read.need_cables("--method", model)
     motion, notes = read_trajectory(trajectory, model)
     loads, down = read.loads(load, model), read.gravity(gravity)
     asked = {

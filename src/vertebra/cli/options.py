@@ -407,18 +407,25 @@ MotionOutOption = Annotated[
 ]
 
 
-def motion_robot(name: str, fill: bool) -> Robot:
-    """A robot that can move, with inertia filled in if asked for; an error says that it can be."""
+def motion_robot(name: str, fill: bool, reading: Callable[[Robot], object] | None = None) -> Robot:
+    """A robot that can move, with inertia filled in if asked for; an error says that it can be. It says what is wrong
+    with the file that `reading` reads for the robot too, so that both can be mended at once."""
     import vertebra
     from vertebra.dynamics.problem import Moving
-    from vertebra.errors import InputError
+    from vertebra.errors import InputError, MeasurementError
 
     robot = vertebra.load(name)
     try:
         robot = robot.fill_inertia() if fill else robot
         Moving.of(robot, None, ())
     except InputError as error:
-        raise CommandError(error.message.replace("with fill_inertia", "with --fill-inertia")) from None
+        faults = [error.message.replace("with fill_inertia", "with --fill-inertia")]
+        try:
+            if reading is not None:
+                reading(robot)
+        except MeasurementError as also:
+            faults.append(str(also))
+        raise CommandError("\n".join(faults)) from None
     return robot
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -128,7 +129,10 @@ def simulate(
 
     if not 1 <= every <= MOST_STEPS:
         raise CommandError(f"--every {every}: give a count from 1 to {MOST_STEPS}")
-    model = motion_robot(robot, fill_inertia)
+    from vertebra.dynamics.motion_samples import read_tensions
+
+    reading = None if tensions_file is None else partial(read_tensions, tensions_file)
+    model = motion_robot(robot, fill_inertia, reading)
     step = one_time("--dt", dt)
     driven = _drive(model, tensions, lengths, shortenings, tensions_file, duration, step)
     elastic = read.stiffness_EA(stiffness_EA, model, "lengths" in driven.arguments)

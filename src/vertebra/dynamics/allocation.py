@@ -7,18 +7,22 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from vertebra.dynamics.equations_of_motion import mass_matrices_at, required_torques
-from vertebra.dynamics.problem import Moving, States, states
+from vertebra.dynamics.problem import Moving, States, joint_damping, states
 from vertebra.errors import Infeasible, InputError, shown
 from vertebra.mechanics.kernels.joint_balance import balance_joints
 from vertebra.mechanics.kernels.link_tensions import CUTS, allocate_links, turn_wrenches, weigh_joints
+from vertebra.mechanics.kernels.spatial import measure_spans
 from vertebra.mechanics.layout import (
+    BLOCK_FRAME,
+    BLOCK_ORIGIN,
     CONTACT_LEAST_FORCE,
     CONTACT_MU,
     CONTACT_OFFSET,
     CONTACT_TRUE_CONE,
+    CROSSING_ROWS,
     FORCE_AXIAL,
     FORCE_NORMAL,
     FORCE_TANGENTIAL,
@@ -26,7 +30,6 @@ from vertebra.mechanics.layout import (
     GIVE_WIDTH,
     RELAXED_ROWS,
     WORK_ROWS,
-    WRENCH_MA,
 )
 from vertebra.mechanics.problem import Load
 from vertebra.robot.arguments import as_robot, flag, numbers, positive, tension_bounds, word
@@ -67,12 +70,15 @@ class Violation(NamedTuple):
     alone: bool = True
     """Giving way by `amount`, this constraint alone makes the joint's problem solvable; if not, all those that are
     named for the joint do so together (for the step, where cables share one tension)."""
+    axis: str = ""
+    """a, b or c, where it is about one of several freedoms of the joint."""
 
     @property
     def message(self) -> str:
         """A sentence."""
         what = _SENTENCES[self.constraint].format(amount=f"{self.amount:.4g} {self.unit}")
-        return f"step {self.step}, joint {self.joint}: {what}" + ("" if self.alone else " (among others)")
+        where = f"step {self.step}, joint {self.joint}{self.axis}"
+        return f"{where}: {what}" + ("" if self.alone else " (among others)")
 
 
 def from_amounts(amounts: Floats) -> tuple[Violation, ...]:
@@ -89,14 +95,15 @@ def from_amounts(amounts: Floats) -> tuple[Violation, ...]:
     )  # fmt: skip
 
 
-def from_residuals(residual: Floats, most: Floats) -> tuple[Violation, ...]:
-    """Joints whose torque (N, n) is further out of balance than `most` (N,), N*m."""
+def from_residuals(robot: Robot, residual: Floats, most: Floats) -> tuple[Violation, ...]:
+    """Freedoms whose torque (N, n) is further out of balance than `most` (N,), N*m."""
     beyond = np.abs(residual) > most[:, None]
     if not beyond.any():
         return ()
     alone = np.count_nonzero(beyond, axis=1) == 1
+    places = [(robot.joint_of(row), name.lstrip("0123456789")) for row, name in enumerate(robot.freedom_names)]
     return tuple(
-        Violation(i, j + 1, "moment", float(abs(residual[i, j])), "N*m", bool(alone[i]))
+        Violation(i, places[j][0], "moment", float(abs(residual[i, j])), "N*m", bool(alone[i]), places[j][1])
         for i, j in np.argwhere(beyond).tolist()
     )
 
@@ -144,17 +151,40 @@ def contact_table(robot: Robot, min_contact_force: float, true_cone: bool) -> Fl
 # In the gap of joint j a cable leaves one link and enters the next at half the joint's angle to either. Inside the
 # link after joint j it bends by |q_j|/2 and |q_j+1|/2, so that friction lets the tensions before and after that link
 # differ by factors up to exp(grip), grip = mu(|q_j|/2) |q_j|/2 + mu(|q_j+1|/2) |q_j+1|/2, mu taken at each of the two
-# bends.
+# bends. Across a joint with several freedoms the bends are the angles between the straight piece and the two channels.
 
 
-def cable_grips(laws: Sequence[FrictionLaw], q: Floats) -> tuple[Floats, Floats]:
+def cable_grips(moving: Moving, laws: Sequence[FrictionLaw], q: Floats) -> tuple[Floats, Floats]:
     """Grips (N, cables, n) of the link after each joint, zero after the last, and (N, cables) at the base's face."""
-    bend = 0.5 * np.abs(q)
-    by_law = {law: capstan_log_ratio(law, bend) for law in dict.fromkeys(laws)}
-    faces = np.stack([by_law[law] for law in laws], axis=1)
-    grips = np.zeros_like(faces)
-    grips[:, :, :-1] = faces[:, :, :-1] + faces[:, :, 1:]
-    return grips, faces[:, :, 0]
+    out, into = cable_bends(moving, q)
+    leaving, entering = (
+        np.stack([capstan_log_ratio(law, bends[:, k]) for k, law in enumerate(laws)], axis=1) for bends in (out, into)
+    )
+    grips = np.zeros_like(leaving)
+    grips[:, :, :-1] = entering[:, :, :-1] + leaving[:, :, 1:]
+    return grips, leaving[:, :, 0]
+
+
+def cable_bends(moving: Moving, q: Floats) -> tuple[Floats, Floats]:
+    """(N, cables, n) rad each: by how much a cable bends where it leaves the link before a joint, and where it enters
+    the one beyond."""
+    robot, spatial = moving.robot, moving.statics.spatial()
+    shape = len(q), len(robot.cables), len(robot.joints)
+    halves = np.array(np.broadcast_to(0.5 * np.abs(q[:, None, robot.joints["first"]]), shape))
+    if spatial is None:
+        return halves, halves
+    bends = halves, halves.copy()
+    for i, row in enumerate(q):
+        measure_spans(robot.joints, robot.links, robot.cables, robot.segments, row, spatial)
+        for j in np.flatnonzero(robot.joints["freedoms"] > 1).tolist():
+            turned = spatial.blocks[j, BLOCK_FRAME : BLOCK_FRAME + 9].reshape(3, 3)
+            holes = np.stack([robot.cables["x"], robot.cables["y"], robot.segments["entry"][:, j]], axis=1)
+            lines = holes @ turned + spatial.blocks[j, BLOCK_ORIGIN : BLOCK_ORIGIN + 3]
+            holes[:, 2] = robot.segments["exit"][:, j]
+            lines -= holes
+            for bend, z in zip(bends, (np.array([0.0, 0.0, 1.0]), turned[2]), strict=True):
+                bend[i, :, j] = np.arctan2(np.linalg.norm(np.cross(lines, z), axis=1), lines @ z)
+    return bends
 
 
 def tensions_at_base(first: Floats, grips: Floats, low: Floats) -> Floats:
@@ -170,24 +200,26 @@ class JointNeeds(NamedTuple):
     """What N states need."""
 
     tau: Floats
-    """(N, n) N*m."""
+    """(N, n) N*m, of all freedoms."""
+    torques: Floats
+    """(N, n) that the cables must supply, N*m: tau, what bends the springs and what damping takes."""
     wrenches: Floats
-    """(N, n, 6) force and moment about C along n, t, a of each joint, the last one the torque left to the cables."""
+    """(N, joints, 6) force and moment about C along n, t, a of each joint; world axes for one with several freedoms."""
     arms: Floats
     """(N, cables, n) moment arms of the cables, m."""
 
-    @property
-    def torques(self) -> Floats:
-        """(N, n) that the cables must supply, N*m."""
-        return np.ascontiguousarray(self.wrenches[:, :, WRENCH_MA])
 
-
-def joint_needs(moving: Moving, motion: States) -> JointNeeds:
+def joint_needs(moving: Moving, motion: States, damping: Floats) -> JointNeeds:
     robot = moving.robot
     tau, wrenches = required_torques(moving, motion._replace(single=False), True)
-    arms = np.empty((len(tau), len(robot.cables), len(robot.joints)))
-    turn_wrenches(robot.joints, robot.cables, robot.segments, motion.q, tau, wrenches, arms)
-    return JointNeeds(tau, wrenches, arms)
+    torques, arms = np.empty_like(tau), np.empty((len(tau), len(robot.cables), robot.freedoms))
+    turn_wrenches(
+        robot.joints, robot.links, robot.cables, robot.segments, motion.q, tau, moving.statics.spatial(), wrenches,
+        torques, arms,
+    )  # fmt: skip
+    if damping.any():
+        torques += damping * motion.qd
+    return JointNeeds(tau, torques, wrenches, arms)
 
 
 # Tensions of every link on its own (D'Antuono 2023, eqs. 31-37): least sum, within what the contacts can carry.
@@ -197,7 +229,7 @@ def per_link_tensions(
     robot: Robot, needs: JointNeeds, contacts: Floats, low: Floats, high: Floats
 ) -> tuple[Floats, Floats]:
     """Tensions (N, cables, n) in N, and by how much which constraints had to give way, (N, n, kinds)."""
-    count, cables, n = needs.arms.shape
+    count, cables, n = len(needs.arms), len(robot.cables), len(robot.joints)
     variables, rows = cables + GIVE_WIDTH, RELAXED_ROWS + 2 * cables + CUTS
     tensions, amounts = np.empty((count, cables, n)), np.zeros((count, n, GIVE_WIDTH))
     limits = np.empty((2, variables + rows))
@@ -209,8 +241,8 @@ def per_link_tensions(
         np.empty((WORK_ROWS, variables + 1)),
     )
     allocate_links(
-        robot.joints, robot.cables, contacts, low, high, needs.arms, needs.wrenches,
-        np.empty((n, 2, variables + 1), np.int64), np.empty((4, cables)), np.empty(variables),
+        robot.joints, robot.cables, contacts, low, high, needs.arms, needs.torques, needs.wrenches,
+        np.empty((n, 2, variables + 1), np.int64), np.empty((CROSSING_ROWS, cables)), np.empty(variables),
         (np.empty((rows, variables)), limits[0], limits[1], np.empty(variables)), factors, tensions, amounts,
     )  # fmt: skip
     return tensions, amounts
@@ -220,23 +252,18 @@ def per_link_tensions(
 
 
 def balanced_tensions(
-    last_links: NDArray[np.int64],
-    low: Floats,
-    high: Floats,
-    arms: Floats,
-    torques: Floats,
-    grips: Floats | None = None,
+    robot: Robot, low: Floats, high: Floats, arms: Floats, torques: Floats, grips: Floats | None = None
 ) -> Floats:
-    """Tensions (N, cables, n) in N, zero beyond the cables' ends, for `torques` (N, n) in N*m by `arms` in m.
+    """Tensions (N, cables, joints) in N, zero beyond the cables' ends, for `torques` (N, n) in N*m by `arms` in m.
 
-    With `grips` (N, cables, n), neighbouring segments of a cable may differ by factors up to exp(grip of the link
+    With `grips` (N, cables, joints), neighbouring segments of a cable may differ by factors up to exp(grip of the link
     between them). Of equally good tensions those of the least sum of squares, each cable by its mean.
     """
     count, cables, n = arms.shape
-    along = grips is not None
+    along, joints, last_links = grips is not None, len(robot.joints), robot.cables["last_link"].copy()
     unknown = int(last_links.sum()) if along else cables
     variables, rows = unknown + n, n + (2 * unknown if along else 0)
-    tensions = np.empty((count, cables, n))
+    tensions = np.empty((count, cables, joints))
     limits, vectors = np.empty((2, variables + rows)), np.zeros((3, variables))
     factors = (
         np.empty((variables, variables)),
@@ -245,9 +272,9 @@ def balanced_tensions(
         np.empty((WORK_ROWS, variables + 1)),
     )
     balance_joints(
-        last_links, low, high, arms, torques, along, np.zeros((count, cables, n)) if grips is None else grips,
-        np.empty((2, 2, variables + 1), np.int64), vectors[0], vectors[1], vectors[2], np.empty((rows, variables)),
-        limits[0], limits[1], factors, tensions,
+        last_links, low, high, arms, np.repeat(np.arange(joints), robot.joints["freedoms"]), torques, along,
+        np.zeros((count, cables, joints)) if grips is None else grips, np.empty((2, 2, variables + 1), np.int64),
+        vectors[0], vectors[1], vectors[2], np.empty((rows, variables)), limits[0], limits[1], factors, tensions,
     )  # fmt: skip
     return tensions
 
@@ -263,8 +290,8 @@ def nearest_accelerations(moving: Moving, motion: States, needs: JointNeeds, low
     L = np.linalg.cholesky(M)
     arms = np.linalg.solve(L, needs.arms.transpose(0, 2, 1)).transpose(0, 2, 1)
     torques = np.linalg.solve(L, needs.torques[:, :, None])[:, :, 0]
-    everywhere = np.full(len(low), motion.q.shape[1], np.int64)
-    pulls = balanced_tensions(everywhere, low, high, np.ascontiguousarray(arms), np.ascontiguousarray(torques))[:, :, 0]
+    arms, torques = np.ascontiguousarray(arms), np.ascontiguousarray(torques)
+    pulls = balanced_tensions(moving.robot, low, high, arms, torques)[:, :, 0]
     missing = needs.torques - np.einsum("ikj,ik->ij", needs.arms, pulls)
     qdd: Floats = motion.qdd - np.linalg.solve(M, missing[:, :, None])[:, :, 0]
     return qdd
@@ -287,8 +314,8 @@ class Allocation:
 
     method: str
     tensions: Floats
-    """N: (cables,), one per cable, for shared and project; (cables, n), one per cable and gap, zero beyond the cable's
-    end, for per_link and capstan."""
+    """N: (cables,), one per cable, for shared and project; (cables, joints), one per cable and gap, zero beyond the
+    cable's end, for per_link and capstan."""
     base_tensions: Floats
     """(cables,) N, tension at the actuators."""
     residual: Floats
@@ -336,6 +363,7 @@ def allocate_tensions(
     min_contact_force: float = 1.0,
     cone: Cone = "box",
     friction: Friction | None = None,
+    damping: ArrayLike | None = None,
     dt: float | None = None,
     check: bool = False,
 ) -> Allocation:
@@ -349,11 +377,14 @@ def allocate_tensions(
       Tensions along one cable then differ from gap to gap, as no cable without friction does.
     - capstan: tensions of neighbouring gaps within the friction between cable and link, up to a thousand of them.
       Without friction it is shared, with much every joint has what it needs.
-    - project: the nearest motion that one tension per cable can give. With `dt` (s between steps) the nearest
-      trajectory; without, the nearest acceleration of each state, in the norm of the mass matrix.
+    - project: a motion near this one that one tension per cable can give. With `dt` (s between steps) a trajectory that
+      is at most 1 % farther from `q` than the nearest, with the least and smoothest tensions there, every joint within
+      its limit; a motion that shared tensions give as it is stays as it is. Without `dt`, the nearest acceleration of
+      each state, in the norm of the mass matrix.
 
     `friction` of cables in their holes: a law or mu, one or one per cable; default that of the robot file, 0 for none.
     Only capstan can use it: the others refuse a robot whose cables have friction, unless told to leave it out.
+    `damping` of joints that the cables must overcome, N*m*s/rad, one for all or one each: default that of the file.
     Ties are broken by the least sum of squares. `lower`, `upper`: bounds in N, one for all or one per cable; default
     pretension and max_tension of the robot file. With `check`, raises `Infeasible` naming joint, constraint and amount.
     """
@@ -380,21 +411,29 @@ def allocate_tensions(
     motion = states(robot, q, qd, qdd)
     low, high = _bounds(robot, lower, upper)
     contacts = contact_table(robot, _least_force(min_contact_force), cone == "true")
-    needs = joint_needs(moving, motion)
+    losses = joint_damping(robot, damping)
+    needs = joint_needs(moving, motion, losses)
     amounts: Floats | None = None
-    converged, last_links = True, robot.cables["last_link"].copy()
+    converged = True
     if method == "per_link":
         tensions, amounts = per_link_tensions(robot, needs, contacts, low, high)
         base = tensions[:, :, 0].copy()
     elif method == "capstan":
-        grips, at_base = cable_grips(laws, motion.q)
-        tensions = balanced_tensions(last_links, low, high, needs.arms, needs.torques, grips)
+        grips, at_base = cable_grips(moving, laws, motion.q)
+        tensions = balanced_tensions(robot, low, high, needs.arms, needs.torques, grips)
         base = tensions_at_base(tensions[:, :, 0], at_base, low)
     else:
+        tensions = balanced_tensions(robot, low, high, needs.arms, needs.torques)
         if method == "project":
-            motion, converged = _projected(moving, motion, needs, low, high, dt)
-            needs = joint_needs(moving, motion)
-        tensions = balanced_tensions(last_links, low, high, needs.arms, needs.torques)
+            asked = _weighed(
+                robot, method, motion, needs, tensions, tensions[:, :, 0], contacts, low, high, amounts, converged
+            )
+            whole = qd is not None and qdd is not None
+            if dt is not None and whole and not asked.violations and _within_reach(robot, motion.q):
+                return asked
+            motion, converged = _projected(moving, motion, needs, low, high, dt, losses)
+            needs = joint_needs(moving, motion, losses)
+            tensions = balanced_tensions(robot, low, high, needs.arms, needs.torques)
         base = tensions[:, :, 0].copy()
     result = _weighed(robot, method, motion, needs, tensions, base, contacts, low, high, amounts, converged)
     if check and result.violations:
@@ -403,15 +442,21 @@ def allocate_tensions(
 
 
 def _projected(
-    moving: Moving, motion: States, needs: JointNeeds, low: Floats, high: Floats, dt: float | None
+    moving: Moving, motion: States, needs: JointNeeds, low: Floats, high: Floats, dt: float | None, losses: Floats
 ) -> tuple[States, bool]:
     """The nearest motion, and whether the search for it converged."""
     if dt is None or motion.single:
         return motion._replace(qdd=nearest_accelerations(moving, motion, needs, low, high)), True
     from vertebra.dynamics.nearest_motion import nearest_trajectory
 
-    found = nearest_trajectory(moving, motion.q, motion.qd, motion.qdd, low, high, positive("dt", dt))
+    found = nearest_trajectory(moving, motion.q, motion.qd, motion.qdd, low, high, positive("dt", dt), losses)
     return States(False, found.q, found.qd, found.qdd), found.converged
+
+
+def _within_reach(robot: Robot, q: Floats) -> bool:
+    from vertebra.dynamics.nearest_motion import Reach
+
+    return Reach.of(robot).keeps(q)
 
 
 def _weighed(
@@ -419,14 +464,14 @@ def _weighed(
     low: Floats, high: Floats, amounts: Floats | None, converged: bool,
 ) -> Allocation:  # fmt: skip
     """The result, with what the tensions do at the joints."""
-    count, cables, n = tensions.shape
-    residual, scale, forces = np.empty((count, n)), np.empty(count), np.empty((4, count, n, 2))
+    count, cables, joints = tensions.shape
+    residual, scale, forces = np.empty_like(needs.torques), np.empty(count), np.empty((4, count, joints, 2))
     weigh_joints(
-        robot.joints, robot.cables, contacts, low, high, needs.arms, needs.wrenches, tensions, np.empty((4, cables)),
-        np.empty(cables), residual, scale, forces,
+        robot.joints, robot.cables, contacts, low, high, needs.arms, needs.torques, needs.wrenches, tensions,
+        np.empty((CROSSING_ROWS, cables)), np.empty(cables), residual, scale, forces,
     )  # fmt: skip
     shaped = motion.shaped
-    violations = from_residuals(residual, BALANCED * scale) if amounts is None else from_amounts(amounts)
+    violations = from_residuals(robot, residual, BALANCED * scale) if amounts is None else from_amounts(amounts)
     feasible = np.ones(count, dtype=bool)
     feasible[[violation.step for violation in violations]] = False
     touching = None

@@ -57,8 +57,8 @@ def inverse_dynamics(
     """Joint torques tau in N*m that give angles `q` (rad) the rates `qd` (rad/s) and accelerations `qdd` (rad/s^2).
 
     One state (n,) or a trajectory (N, n). tau = M qdd + bias: what cables, elastic joints and damping together must
-    supply, so `tau + k q` is left to the cables of a flexure joint. With `wrenches`, `JointForces` with the whole
-    wrench at every joint. The migration of contact points is included.
+    supply, so `tau + k q + d qd` is left to the cables of a joint with stiffness k and damping d. With `wrenches`,
+    `JointForces` with the whole wrench at every joint. The migration of contact points is included.
     """
     robot = as_robot(robot)
     wrenches = flag("wrenches", wrenches)
@@ -113,13 +113,14 @@ def forward_dynamics(
     loads: Sequence[Load] | None = (),
     *,
     tau: ArrayLike | None = None,
-    damping: ArrayLike = 0.0,
+    damping: ArrayLike | None = None,
     friction: Friction | None = None,
 ) -> Floats:
     """Joint accelerations in rad/s^2 at angles `q` (rad) and rates `qd` (rad/s), one state (n,) or many (N, n).
 
-    Under cable `tensions` in N, (cables,) or one set per state, with elastic joints and `damping` in N*m*s/rad; or
-    under joint torques `tau` in N*m and nothing else, the inverse of `inverse_dynamics`. `friction` of cables in their
+    Under cable `tensions` in N, (cables,) or one set per state, with elastic joints and `damping` in N*m*s/rad, one for
+    all or one per joint, default that of the robot file; or under joint torques `tau` in N*m and nothing else, the
+    inverse of `inverse_dynamics`. `friction` of cables in their
     holes: default that of the robot file, 0 for none. How far a cable has slipped decides its direction, so every state
     counts as one that the cables were pulled to from the straight robot: these are the accelerations with which
     `simulate` starts there. Along a motion, with its history, use `simulate`.

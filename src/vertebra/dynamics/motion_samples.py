@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vertebra.errors import InputError
+from vertebra.errors import CellProblem, InputError, MeasurementError
 from vertebra.robot.robot import Robot
 from vertebra.robot.table_file import (
     TIME,
@@ -22,7 +22,7 @@ from vertebra.robot.table_file import (
     read_table,
     tension_columns,
 )
-from vertebra.robot.tables import Floats
+from vertebra.robot.tables import BACKBONE, Floats
 
 SPLINE_DEGREE = 5
 """Of the spline: accelerations are then smooth, and their error falls with the fourth power of the time step."""
@@ -34,7 +34,7 @@ DOUBTFUL = 0.1
 
 @dataclass(frozen=True, eq=False)
 class SampledMotion:
-    """N samples of the motion of n joints."""
+    """N samples of the motion of n joints, or of all the freedoms of joints that have several."""
 
     time: Floats
     """(N,) s, strictly increasing."""
@@ -155,22 +155,48 @@ class TrajectoryFile(NamedTuple):
 def read_trajectory(path: str | Path, robot: Robot) -> TrajectoryFile:
     """The motion of all joints of `robot` from a CSV file.
 
-    Columns: time_s; q1_deg, q2_deg, ... or q1_rad, ... of every joint. Optional: qd1_deg_s, ... and qdd1_deg_s2, ...
-    (or rad_s, rad_s2) of every joint; what is missing is computed as `sampled_motion` does. Angles beyond the limit of
-    a joint are an error that names row and column.
+    Columns: time_s; q1_deg, q2_deg, ... or q1_rad, ... of every joint; q1a_deg, q1b_deg, ... of a joint with several
+    freedoms. Optional: qd1_deg_s, ... and qdd1_deg_s2, ... (or rad_s, rad_s2) of every joint; what is missing is
+    computed as `sampled_motion` does. Angles beyond the limit of a joint are an error that names row and column.
     """
-    n, limits = robot.freedoms, np.repeat(robot.joints["limit"], robot.joints["freedoms"]).tolist()
+    names = robot.freedom_names
+    least, most = freedom_limits(robot)
 
-    def beyond(angle: float, joint: int) -> str:
-        if abs(angle) <= limits[joint]:
+    def beyond(angle: float, row: int) -> str:
+        if least[row] <= angle <= most[row]:
             return ""
-        found, limit = math.degrees(angle), math.degrees(limits[joint])
-        return f"{found:.6g} deg is beyond the limit of joint {joint + 1}, +-{limit:.6g} deg"
+        found, limit = math.degrees(angle), math.degrees(most[row])
+        return f"{found:.6g} deg is beyond the limit of joint {names[row]}, +-{limit:.6g} deg"
 
-    rates = (replace(columns(n), needed=False) for columns in (rate_columns, acceleration_columns))
-    table = read_table(path, [TIME, replace(angle_columns(n), check=beyond), *rates], per="time step")
+    rates = (replace(columns(names), needed=False) for columns in (rate_columns, acceleration_columns))
+    table = read_table(path, [TIME, replace(angle_columns(names), check=beyond), *rates], per="time step")
+    _require_bends(robot, table)
     found = sampled_motion(table.time, table.values["q"], table.values.get("qd"), table.values.get("qdd"))
     return TrajectoryFile(found, (*table.notes, *_notes(found)))
+
+
+def freedom_limits(robot: Robot) -> tuple[Floats, Floats]:
+    """Least and most value of each freedom, rad; a twist has none."""
+    most: Floats = np.repeat(robot.joints["limit"], robot.joints["freedoms"])
+    most[robot.joints["first"][robot.joints["freedoms"] == 3] + 2] = np.inf
+    return -most, most
+
+
+def _require_bends(robot: Robot, table: Table) -> None:
+    """The limit of a backbone holds for its bend in whatever direction."""
+    problems = []
+    for j in np.flatnonzero(robot.joints["kind"] == BACKBONE).tolist():
+        first, limit = int(robot.joints["first"][j]), float(robot.joints["limit"][j])
+        bends = np.hypot(*table.values["q"][:, first : first + 2].T)
+        for row in np.flatnonzero(bends > limit * (1.0 + 1e-12)).tolist():
+            column = angle_columns(robot.freedom_names).names[first]
+            message = (
+                f"both bends together are {math.degrees(bends[row]):.6g} deg, beyond the limit of joint {j + 1}, "
+                f"+-{math.degrees(limit):.6g} deg"
+            )
+            problems.append(CellProblem(row + 1, table.lines[row], column, message))
+    if problems:
+        raise table.as_written(MeasurementError(sorted(problems, key=lambda problem: problem.row), table.origin))
 
 
 def read_tensions(path: str | Path, robot: Robot) -> Table:

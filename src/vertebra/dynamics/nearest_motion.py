@@ -1,13 +1,20 @@
-"""Which trajectory that the cables can give is nearest to the one asked for?
+"""Which trajectory that the cables can give is nearest to the one asked for, and which tensions are the least there?
 
 With one tension per cable, a few cables cannot give every motion of many joints. Among the motions that satisfy the
-equations of motion at every sample with tensions T within their bounds, the nearest one has the smallest
+equations of motion at every sample with tensions T within their bounds and angles within reach, the nearest one has the
+smallest
 
-    sum |e|^2 + SMOOTH^4 sum |d2e/dt2|^2 + TIE sum (T / highest bound)^2
+    D + TIE sum (T / highest bound)^2,   D = sum |e|^2 + SMOOTH^4 sum |d2e/dt2|^2
 
 where e are the deviations of the angles from the wanted ones. The second sum is negligible for slow changes and keeps
 fast oscillations out, with which cables could push a robot a little further on average. The third decides between
-tensions that do equally well. Where the wanted motion is feasible, both are zero or too small to matter.
+tensions that do equally well.
+
+Tensions would still run from bound to bound for the last thousandth of a deviation. So a second search takes, of all
+motions whose distance sqrt(D) exceeds the least by no more than ALLOWED of it, the one with the least and smoothest
+tensions: the smallest
+
+    sum (T / highest bound)^2 + CALM^2 sum |d(T / highest bound)/dt|^2
 """
 
 from __future__ import annotations
@@ -25,14 +32,24 @@ from vertebra.dynamics.equations_of_motion import (
     rate_derivatives,
     required_torques,
 )
-from vertebra.dynamics.problem import Moving, States, states
+from vertebra.dynamics.problem import Moving, States, joint_damping, states
+from vertebra.dynamics.simulate import joint_ranges
 from vertebra.errors import InputError
-from vertebra.mechanics.kinematics import measure
+from vertebra.mechanics.kernels.spatial import measure_spans
+from vertebra.mechanics.kinematics import crossed_joints, measure
+from vertebra.mechanics.layout import SPAN_SECOND
 from vertebra.robot.arguments import positive
-from vertebra.robot.tables import Floats
+from vertebra.robot.robot import Robot
+from vertebra.robot.tables import BACKBONE, Floats
 
 SMOOTH = 0.1
 """s; deviations that come and go faster than this count much more."""
+ALLOWED = 0.01
+"""Part of the least distance from the wanted motion that is given up for smaller and smoother tensions."""
+NEGLIGIBLE = 1e-8
+"""rad; so is this much of every angle, root mean square."""
+CALM = 1.0
+"""s; a tension that changes by all of itself in this time counts twice."""
 LEAST_SAMPLES = 5
 
 
@@ -50,19 +67,22 @@ class NearestTrajectory(NamedTuple):
     residual: Floats
     """(N, n) torques that the equations leave, N*m."""
     converged: bool
-    """The equations hold to 1e-9 of the torque scale, and a further step would change no angle by more than 1e-6 rad,
-    or that sum by no more than 1e-9 of it. Otherwise the motion is feasible as far as `residual` says, but perhaps not
-    the nearest."""
+    """The equations hold to 1e-9 of the torque scale, and a further step of the search for the nearest motion would
+    change no angle by more than 1e-6 rad, or what is minimised by no more than 1e-9 of it. Otherwise the motion is
+    feasible as far as `residual` says, but perhaps not the nearest."""
 
 
 def nearest_trajectory(
-    problem: Moving, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, low: Floats, high: Floats, dt: float | None
-) -> NearestTrajectory:
-    """The feasible trajectory nearest to angles `q` (N, n) in rad at time steps of `dt` s, N of 5 or more.
+    problem: Moving, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, low: Floats, high: Floats, dt: float | None,
+    damping: ArrayLike | None = None,
+) -> NearestTrajectory:  # fmt: skip
+    """The feasible trajectory near angles `q` (N, n) in rad at time steps of `dt` s, N of 5 or more, with the least and
+    smoothest tensions.
 
-    `low`, `high`: (cables,) bounds of the tensions, N. Rates and accelerations of the wanted motion are taken from its
-    angles by the same central differences as those of the answer; `qd` and `qdd` are only checked. Joint limits are not
-    looked at. A search that fails returns where it ended, `converged` false.
+    `low`, `high`: (cables,) bounds of the tensions, N; `damping` as in `allocate_tensions`. Rates and accelerations of
+    the wanted motion are taken from its angles by the same central differences as those of the answer; `qd` and `qdd`
+    are only checked. No joint goes beyond its limit, or beyond where its faces meet. A search that fails returns where
+    it ended, `converged` false.
     """
     wanted = states(problem.robot, q, qd, qdd)
     if wanted.single or len(wanted.q) < LEAST_SAMPLES:
@@ -72,22 +92,15 @@ def nearest_trajectory(
         raise InputError("dt", "give the time step of the samples in s")
     if not np.isfinite(high).all():
         raise InputError("upper", "must be finite, in N; give max_tension of the cables in the robot file")
-    goal = _goal(MotionEquations(problem, positive("dt", dt)), wanted.q, low, high)
-    angles, tensions, converged = search(goal)
+    equations = MotionEquations(problem, positive("dt", dt), joint_damping(problem.robot, damping))
+    goal = Goal.of(equations, wanted.q, low, high)
+    angles, tensions, converged = search(goal, *goal.start)
+    if converged and tensions.size:
+        relaxed = goal.with_distance(angles, tensions)
+        near, least, found = search(relaxed, angles, tensions)
+        if found and relaxed.objective(near, least) <= relaxed.objective(angles, tensions):
+            angles, tensions = near, least
     return _answer(goal.equations, angles, tensions, low, high, converged)
-
-
-def _goal(equations: MotionEquations, q: Floats, low: Floats, high: Floats) -> Goal:
-    from scipy.sparse import diags, eye, kron
-
-    count, n = q.shape
-    robot = equations.moving.robot
-    levers = np.abs(robot.segments["offset"]).max(axis=1, initial=0.0)
-    slack = np.zeros((count - 2, len(low)))
-    scale = float(np.abs(equations.unbalanced(equations.motion(q), slack)).max() + (high * levers).sum())
-    second = diags([1.0, -2.0, 1.0], [0, 1, 2], shape=(count - 2, count)) * (SMOOTH / equations.dt) ** 2
-    weight = kron(eye(count) + second.T @ second, eye(n), format="csc")
-    return Goal(equations, q, low, high, float(high.max(initial=0.0)) or 1.0, scale or 1.0, weight)
 
 
 def _answer(
@@ -113,11 +126,13 @@ def _answer(
 
 @dataclass(frozen=True, eq=False)
 class MotionEquations:
-    """M qdd + bias + k q + sum_k T_k l_k' = 0 at the N - 2 samples that have neighbours."""
+    """M qdd + bias + d qd + k q + sum_k T_k l_k' = 0 at the N - 2 samples that have neighbours."""
 
     moving: Moving
     dt: float
     """Time step, s."""
+    damping: Floats
+    """(n,) N*m*s/rad."""
 
     def motion(self, q: Floats) -> States:
         """Of (N, n) angles in rad, at the samples between the ends."""
@@ -126,13 +141,13 @@ class MotionEquations:
 
     def unbalanced(self, motion: States, tensions: Floats) -> Floats:
         """(N, n) torques that the equations leave, N*m, of N states under tensions (N, cables)."""
-        arms, _ = cable_arms(self.moving, motion.q)
+        arms = cable_arms(self.moving, motion.q)
         left: Floats = self._free(motion) + np.einsum("ijk,ik->ij", arms, tensions)
         return left
 
     def _free(self, motion: States) -> Floats:
         """The same without cables."""
-        springs = self.moving.robot.joints["stiffness"] * motion.q
+        springs = self.moving.robot.springs * motion.q + self.damping * motion.qd
         free: Floats = required_torques(self.moving, motion, False)[0] + springs
         return free
 
@@ -150,12 +165,11 @@ class MotionEquations:
 
         motion = self.motion(q)
         m, n = motion.q.shape
-        arms, curves = cable_arms(self.moving, motion.q)
-        own = np.arange(n)
-        stiff = angle_derivatives(self.moving, motion, order=2)
-        stiff[:, own, own] += self.moving.robot.joints["stiffness"] + np.einsum("ijk,ik->ij", curves, tensions)
+        arms = cable_arms(self.moving, motion.q)
+        stiff = angle_derivatives(self.moving, motion, order=2) + cable_stiffness(self.moving, motion.q, tensions)
+        stiff[:, np.arange(n), np.arange(n)] += self.moving.robot.springs
         inertia = mass_matrices_at(self.moving, motion.q) / self.dt**2
-        losses = rate_derivatives(self.moving, motion) / (2.0 * self.dt)
+        losses = (rate_derivatives(self.moving, motion) + np.diag(self.damping)) / (2.0 * self.dt)
         blocks = np.stack([inertia - losses, stiff - 2.0 * inertia, inertia + losses], axis=1).reshape(3 * m, n, n)
         columns = (np.arange(m)[:, None] + np.arange(3)).reshape(-1)
         in_angles = bsr_matrix((blocks, columns, 3 * np.arange(m + 1)), shape=(m * n, (m + 2) * n))
@@ -163,16 +177,94 @@ class MotionEquations:
         return in_angles.tocsc(), in_tensions, self._free(motion)
 
 
-def cable_arms(moving: Moving, q: Floats) -> tuple[Floats, Floats]:
-    """(N, n, cables) each: derivative of every cable's length in every angle, m/rad, and the second derivative."""
-    segments = [measure(moving.robot, row) for row in q]
-    return np.array([one.first.T for one in segments]), np.array([one.second.T for one in segments])
+def cable_arms(moving: Moving, q: Floats) -> Floats:
+    """(N, n, cables) derivative of every cable's length in every coordinate, m/rad."""
+    return np.array([measure(moving.robot, row).first.T for row in q])
 
 
-# The search for the nearest feasible trajectory: sequential quadratic programming.
+def cable_stiffness(moving: Moving, q: Floats, tensions: Floats) -> Floats:
+    """(N, n, n) second derivatives of the cables' lengths times their tensions (N, cables), N*m/rad."""
+    robot, spatial = moving.robot, moving.statics.spatial()
+    stiff = np.zeros((*q.shape, q.shape[1]))
+    own = np.arange(q.shape[1])
+    for i, (row, pull) in enumerate(zip(q, tensions, strict=True)):
+        stiff[i, own, own] = measure(robot, row).second.T @ pull
+        if spatial is None:
+            continue
+        measure_spans(robot.joints, robot.links, robot.cables, robot.segments, row, spatial)
+        for j in np.flatnonzero(robot.joints["freedoms"] > 1).tolist():
+            first, freedoms = int(robot.joints["first"][j]), int(robot.joints["freedoms"][j])
+            crossing = robot.cables["last_link"] > j
+            for a in range(freedoms):
+                for b in range(a):
+                    pair = spatial.spans[crossing, j, SPAN_SECOND + a * (a + 1) // 2 + b] @ pull[crossing]
+                    stiff[i, first + a, first + b] = stiff[i, first + b, first + a] = pair
+    return stiff
+
+
+# How far joints can go.
+
+
+class Reach(NamedTuple):
+    """Of every joint: its limit, and where its faces meet at a cable."""
+
+    robot: Robot
+    least: Floats
+    """(n,) rad."""
+    most: Floats
+    rods: list[int]
+    """First coordinate of each backbone, whose limit holds for the bend in whatever direction."""
+
+    @classmethod
+    def of(cls, robot: Robot) -> Reach:
+        rods = robot.joints["first"][robot.joints["kind"] == BACKBONE].tolist()
+        return cls(robot, *joint_ranges(robot), rods)
+
+    def nearest(self, q: Floats) -> Floats:
+        """(N, n) angles within reach."""
+        within: Floats = np.clip(q, self.least, self.most)
+        for row in self.rods:
+            bend = np.hypot(within[:, row], within[:, row + 1])
+            within[:, row : row + 2] *= (self.most[row] / np.maximum(bend, self.most[row]))[:, None]
+        for angles in within if self.rods else ():
+            self._part_faces(angles)
+        return within
+
+    def _part_faces(self, angles: Floats) -> None:
+        """Bend backbones back to where their faces meet, if these have passed through each other."""
+        for j in np.flatnonzero(crossed_joints(self.robot, measure(self.robot, angles))).tolist():
+            first = self.robot.joints["first"][j]
+            bend, apart, crossed = angles[first : first + 2].copy(), 0.0, 1.0
+            while crossed - apart > BEYOND:
+                middle = 0.5 * (apart + crossed)
+                angles[first : first + 2] = middle * bend
+                passed = measure(self.robot, angles).lengths[:, j].min() < 0.0
+                apart, crossed = (apart, middle) if passed else (middle, crossed)
+            angles[first : first + 2] = apart * bend
+
+    def gaps(self, q: Floats) -> tuple[Floats, Floats]:
+        """(N, rows) lengths of the cables across the backbones, m, and (N, rows, n) their derivatives."""
+        joints = np.flatnonzero(self.robot.joints["kind"] == BACKBONE)
+        found = [measure(self.robot, row) for row in q]
+        pairs = [(k, j) for j in joints for k in np.flatnonzero(self.robot.cables["last_link"] > j)]
+        lengths = np.array([[one.lengths[k, j] for k, j in pairs] for one in found]).reshape(len(q), -1)
+        slopes = np.zeros((*lengths.shape, q.shape[1]))
+        for place, (k, j) in enumerate(pairs):
+            first = self.robot.joints["first"][j]
+            own = slice(first, first + self.robot.joints["freedoms"][j])
+            slopes[:, place, own] = [one.first[k, own] for one in found]
+        return lengths, slopes
+
+    def keeps(self, q: Floats) -> bool:
+        """Whether no joint of (N, n) angles is beyond its reach, but for round-off."""
+        return bool((np.abs(q - self.nearest(q)) <= BEYOND).all())
+
+
+# The search: sequential quadratic programming.
 #
 # Each step solves a programme with the exact objective and linearised equations, and is shortened until the sum of
-# the objective and the weighted torques out of balance falls.
+# the objective and the weighted torques out of balance falls. Limits of joints and the distance are convex and exact in
+# the programme, so a part of a step keeps them too.
 
 TIE = 1e-8
 """rad^2; full tension of a cable counts as much as a deviation of 0.1 mrad of a joint."""
@@ -180,8 +272,12 @@ BALANCED = 1e-9
 """Of the torque scale: the equations hold."""
 SETTLED = 1e-6
 """rad; steps below this change nothing of interest."""
-SAME = 1e-9
-"""Of the objective: a change that is none."""
+SAME, SAME_TENSIONS = 1e-9, 1e-4
+"""Of the objective: a change that is none, in the search for the nearest motion and for the least tensions."""
+BEYOND = 1e-9
+"""rad; of a limit, round-off."""
+CLEAR = 1e-6
+"""Of the longest link: faces stay so far apart in the programmes, so that what these leave open makes none cross."""
 MOST_STEPS = 100
 MOST_CAUTION = 1e4
 MOST_RESTORED = 6
@@ -192,7 +288,7 @@ LONGEST, SHORTEST = 0.7, 1e-4
 
 
 class Goal(NamedTuple):
-    """What is asked for, fixed during the search."""
+    """What is asked for, fixed during a search."""
 
     equations: MotionEquations
     q: Floats
@@ -202,22 +298,71 @@ class Goal(NamedTuple):
     """The highest tension, N."""
     scale: float
     """Of the torques, N*m."""
+    reach: Reach
+    root: Any
+    """Sparse F: the square of the distance is |F e|^2 for the deviation e of the angles."""
     weight: Any
-    """Sparse: the objective is e W e for the deviation e of the angles."""
+    """Sparse F^T F."""
+    smooth: Any
+    """Sparse: tensions t, as parts of the highest, count as t S t in the search for the least ones."""
+    distance: float = 0.0
+    """The largest that is allowed; 0 while the nearest motion is searched for."""
+    exchange: float = 1.0
+    """What a squared radian is worth where tensions are minimised, for steps that must be cautious."""
+
+    @classmethod
+    def of(cls, equations: MotionEquations, q: Floats, low: Floats, high: Floats) -> Goal:
+        """The nearest motion."""
+        from scipy.sparse import diags, eye, kron, vstack
+
+        count, n = q.shape
+        robot, dt = equations.moving.robot, equations.dt
+        levers = np.abs(robot.segments["offset"]).max(axis=1, initial=0.0)
+        if robot.freedoms > len(robot.joints):
+            levers = np.maximum(levers, robot.cables["radius"])
+        slack = np.zeros((count - 2, len(low)))
+        scale = float(np.abs(equations.unbalanced(equations.motion(q), slack)).max() + (high * levers).sum())
+        second = diags([1.0, -2.0, 1.0], [0, 1, 2], shape=(count - 2, count)) * (SMOOTH / dt) ** 2
+        root = kron(vstack([eye(count), second]), eye(n), format="csc")
+        change = diags([-1.0, 1.0], [0, 1], shape=(count - 3, count - 2)) * (CALM / dt)
+        smooth = kron(eye(count - 2) + change.T @ change, eye(len(low)), format="csc")
+        unit, reach = float(high.max(initial=0.0)) or 1.0, Reach.of(robot)
+        return cls(equations, q, low, high, unit, scale or 1.0, reach, root, (root.T @ root).tocsc(), smooth)
+
+    @property
+    def start(self) -> tuple[Floats, Floats]:
+        """Angles (N, n) as wanted but within reach, and tensions (N-2, cables) half-way between their bounds, N."""
+        return self.reach.nearest(self.q), np.tile(0.5 * (self.low + self.high), (len(self.q) - 2, 1))
+
+    def with_distance(self, q: Floats, tensions: Floats) -> Goal:
+        """The least tensions not much farther away than `q`."""
+        e = (q - self.q).reshape(-1)
+        distance = (1.0 + ALLOWED) * float(np.sqrt(e @ (self.weight @ e))) + NEGLIGIBLE * float(np.sqrt(q.size))
+        found = self._replace(distance=distance)
+        return found._replace(exchange=found.objective(q, tensions) / distance**2)
 
     def objective(self, q: Floats, tensions: Floats) -> float:
+        pulls = tensions.reshape(-1) / self.unit
+        if self.distance:
+            return float(pulls @ (self.smooth @ pulls))
         e = (q - self.q).reshape(-1)
-        return float(e @ (self.weight @ e) + TIE * ((tensions / self.unit) ** 2).sum())
+        return float(e @ (self.weight @ e) + TIE * (pulls @ pulls))
 
     def unbalanced(self, q: Floats, tensions: Floats) -> Floats:
         """(N-2, n) as parts of the torque scale."""
         return self.equations.unbalanced(self.equations.motion(q), tensions) / self.scale
 
+    def allows(self, q: Floats) -> bool:
+        """Whether angles are within reach and near enough."""
+        e = (q - self.q).reshape(-1)
+        near = not self.distance or float(e @ (self.weight @ e)) <= (1.0 + SETTLED) * self.distance**2
+        return bool(np.abs(q).max() < FARTHEST) and near and self.reach.keeps(q)
 
-def search(goal: Goal) -> tuple[Floats, Floats, bool]:
-    """Angles (N, n), tensions (N-2, cables) and whether they are the answer."""
-    q, tensions = goal.q.copy(), np.tile(0.5 * (goal.low + goal.high), (len(goal.q) - 2, 1))
+
+def search(goal: Goal, q: Floats, tensions: Floats) -> tuple[Floats, Floats, bool]:
+    """Angles (N, n), tensions (N-2, cables) and whether they are the answer, from a start that `goal` allows."""
     penalty, caution, before, left, settled = 0.0, 0.0, np.inf, goal.unbalanced(q, tensions), False
+    same = SAME_TENSIONS if goal.distance else SAME
     for _ in range(MOST_STEPS):
         found = _programme(goal, q, tensions, caution)
         if found is None:
@@ -238,7 +383,7 @@ def search(goal: Goal) -> tuple[Floats, Floats, bool]:
         # shorter, and caution, which pulls each answer towards where it started, makes up for it.
         caution = max(2.0 * caution, 0.5) if longest > 0.7 * before else 0.3 * caution
         before = longest
-        stays = abs(goal.objective(q, tensions) - start) <= SAME * start
+        stays = abs(goal.objective(q, tensions) - start) <= same * start
         settled = longest <= SETTLED or (stays and float(np.abs(left).max()) <= BALANCED)
         if settled:
             break
@@ -262,7 +407,8 @@ def _shortened(
                 # The equations bend away from the step: go back to them, at least to second order.
                 correct = correct or _corrector(goal, q, tensions)
                 angles = angles + correct(rest - (1.0 - fraction) * left)
-            if np.abs(angles).max() >= FARTHEST:
+            angles = goal.reach.nearest(angles)
+            if not goal.allows(angles):
                 break
             rest = goal.unbalanced(angles, mixed)
             merit = goal.objective(angles, mixed) + penalty * float(np.abs(rest).sum())
@@ -297,7 +443,7 @@ def _restored(goal: Goal, q: Floats, tensions: Floats) -> tuple[Floats, Floats]:
         if np.abs(left).max() <= 0.01 * BALANCED:
             break
         step = _corrector(goal, q, tensions)(left)
-        if not np.abs(q + step).max() < FARTHEST:
+        if not goal.allows(q + step):
             break
         better = goal.unbalanced(q + step, tensions)
         if not np.abs(better).max() < 0.5 * np.abs(left).max():
@@ -309,27 +455,74 @@ def _restored(goal: Goal, q: Floats, tensions: Floats) -> tuple[Floats, Floats]:
 def _programme(goal: Goal, q: Floats, tensions: Floats, caution: float) -> tuple[Floats, Floats, Floats] | None:
     """Step of the angles (N, n), new tensions (N-2, cables) and the multipliers of the equations, ((N-2) n,)."""
     import clarabel
-    from scipy.sparse import block_diag, eye, hstack, triu, vstack
+    from scipy.sparse import block_diag, csr_matrix, eye, hstack, triu, vstack
 
     in_angles, in_tensions, free = goal.equations.derivatives(q, tensions)
     rows, pulls = in_tensions.shape
-    unit, scale = goal.unit, goal.scale
+    unit, scale, size = goal.unit, goal.scale, q.size
     equations = hstack([in_angles / scale, in_tensions * (unit / scale)])
-    select = hstack([0.0 * eye(pulls, q.size), eye(pulls)], format="csr")
+    select = hstack([csr_matrix((pulls, size)), eye(pulls)], format="csr")
     low, high = (np.tile(bound / unit, len(free)) for bound in (goal.low, goal.high))
     fixed, open_ = low == high, low < high
-    matrix = vstack([equations, select[fixed], select[open_], -select[open_]], format="csc")
-    right = np.concatenate([-free.reshape(-1) / scale, low[fixed], high[open_], -low[open_]])
-    cones = [clarabel.ZeroConeT(rows + int(fixed.sum())), clarabel.NonnegativeConeT(2 * int(open_.sum()))]
-    objective = 2.0 * block_diag([(1.0 + caution) * goal.weight, TIE * (1.0 + caution) * eye(pulls)], format="csc")
+    matrices, rights = [equations, select[fixed]], [-free.reshape(-1) / scale, low[fixed]]
+    cones = [clarabel.ZeroConeT(rows + int(fixed.sum()))]
+    # What must stay positive, then pairs and the distance, which stay within circles.
+    limits, slacks = _limits(goal.reach, q)
+    matrices += [select[open_], -select[open_], hstack([limits, csr_matrix((len(slacks), pulls))])]
+    rights += [high[open_], -low[open_], slacks]
+    cones += [clarabel.NonnegativeConeT(2 * int(open_.sum()) + len(slacks))]
+    circles = [_circle(goal.reach, i * q.shape[1] + row, row, q) for i in range(len(q)) for row in goal.reach.rods]
+    e = (q - goal.q).reshape(-1)
+    if goal.distance:
+        circles += [(-goal.root / goal.distance, goal.root @ e / goal.distance)]
+    for moves, start in circles:
+        matrices += [hstack([vstack([csr_matrix((1, size)), moves]), csr_matrix((len(start) + 1, pulls))])]
+        rights += [np.concatenate([[1.0], start])]
+        cones += [clarabel.SecondOrderConeT(len(start) + 1)]
     pull = tensions.reshape(-1) / unit
-    slope = np.concatenate([2.0 * (goal.weight @ (q - goal.q).reshape(-1)), -2.0 * TIE * caution * pull])
+    if goal.distance:
+        quadratic = [caution * goal.exchange * goal.weight, goal.smooth + caution * eye(pulls)]
+        slope = np.concatenate([np.zeros(size), -2.0 * caution * pull])
+    else:
+        quadratic = [(1.0 + caution) * goal.weight, TIE * (1.0 + caution) * eye(pulls)]
+        slope = np.concatenate([2.0 * (goal.weight @ e), -2.0 * TIE * caution * pull])
+    objective = 2.0 * block_diag(quadratic, format="csc")
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    solver = clarabel.DefaultSolver(triu(objective, format="csc"), slope, matrix, right, cones, settings)
+    solver = clarabel.DefaultSolver(
+        triu(objective, format="csc"), slope, vstack(matrices, format="csc"), np.concatenate(rights), cones, settings
+    )
     solution = solver.solve()
     if solution.status not in (clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved):
         return None
     x, multipliers = np.array(solution.x), np.array(solution.z)[:rows]
-    found = np.clip(unit * x[q.size :].reshape(tensions.shape), goal.low, goal.high)
-    return x[: q.size].reshape(q.shape), found, multipliers
+    found = np.clip(unit * x[size:].reshape(tensions.shape), goal.low, goal.high)
+    step = goal.reach.nearest(q + x[:size].reshape(q.shape)) - q
+    return step, found, multipliers
+
+
+def _limits(reach: Reach, q: Floats) -> tuple[Any, Floats]:
+    """Sparse rows A and what is left, so that a step d keeps every joint within reach where A d <= left: limits of
+    single coordinates, and the cables across backbones, which must not become shorter than nothing."""
+    from scipy.sparse import block_diag, csr_matrix, eye, vstack
+
+    n = q.shape[1]
+    single = np.isfinite(reach.most) & ~np.isin(np.arange(n), [row + k for row in reach.rods for k in (0, 1)])
+    rows = np.tile(single, len(q))
+    chosen = eye(q.size, format="csr")[rows]
+    parts = [chosen, -chosen]
+    left = [(reach.most - q).reshape(-1)[rows], (q - reach.least).reshape(-1)[rows]]
+    if reach.rods:
+        lengths, slopes = reach.gaps(q)
+        parts += [-csr_matrix(block_diag(list(slopes)))]
+        left += [(lengths - CLEAR * reach.robot.links["length"].max()).reshape(-1)]
+    return vstack(parts), np.concatenate(left)
+
+
+def _circle(reach: Reach, place: int, row: int, q: Floats) -> tuple[Any, Floats]:
+    """Rows for the two bends of a backbone, `place` of the first among all angles, as parts of their limit."""
+    from scipy.sparse import csr_matrix
+
+    limit = float(reach.most[row])
+    moves = csr_matrix((np.full(2, -1.0 / limit), ([0, 1], [place, place + 1])), shape=(2, q.size))
+    return moves, q.reshape(-1)[place : place + 2] / limit

@@ -188,17 +188,21 @@ WORK_ROWS = 7
 # `wrenches`: a row per joint, force in N and moment in N*m about C along n, t, a (theory 6.8).
 WRENCH_FN, WRENCH_FT, WRENCH_FA, WRENCH_MN, WRENCH_MT, WRENCH_MA = range(6)
 
-# `crossing`: a column per cable that crosses the joint: lever arm and place along the axis in m; bounds in N.
-CROSSING_ARM, CROSSING_ALONG, CROSSING_LEAST, CROSSING_MOST = range(4)
+# `crossing`: a column per cable that crosses the joint: place along the axis in m; bounds in N; lever arms in m, one
+# for each of up to three freedoms.
+CROSSING_ALONG, CROSSING_LEAST, CROSSING_MOST, CROSSING_ARM = range(4)
+CROSSING_ROWS = 6
 
 # `contacts`: a row per joint: half distance of the contact points in m (0 without any); mu; least force in N; 1 for the
 # true cone.
 CONTACT_OFFSET, CONTACT_MU, CONTACT_LEAST_FORCE, CONTACT_TRUE_CONE = range(4)
 
-# Rows of a link's programme in which nothing gives way; PLAIN_CONTACT stands for two.
+# Rows of a link's programme in which nothing gives way; PLAIN_CONTACT stands for two. A joint with several freedoms has
+# no contacts, and a row of torque for each of them.
 PLAIN_TORQUE, PLAIN_CONTACT, PLAIN_AXIAL = 0, 1, 3
 PLAIN_ROWS = 4
-# Rows of the relaxed programme beside two per cable: torque from either side, contact and across twice, axial.
+# Rows of the relaxed programme beside two per cable: torque from either side, contact and across twice, axial; or
+# torques of up to three freedoms from either side.
 RELAXED_ROWS = 7
 
 # `amounts` by which constraints give way, in the order in which they are tried (theory 6.9). CONTACT and ACROSS

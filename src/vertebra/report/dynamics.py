@@ -55,13 +55,15 @@ class Worst(NamedTuple):
     """s."""
     joint: int
     """Counted from 1."""
+    axis: str = ""
+    """a, b or c, of a joint with several freedoms."""
 
 
 class Broken(NamedTuple):
-    """All violations of one constraint at one joint."""
+    """All violations of one constraint at one joint, or at one of its freedoms."""
 
-    joint: int
-    """Counted from 1; 0 where no single joint is to blame."""
+    joint: str
+    """Counted from 1, with a, b or c behind it for one of several freedoms."""
     constraint: str
     samples: int
     """How many of them break it."""
@@ -105,16 +107,16 @@ class DynamicsCase:
 
     @property
     def springs(self) -> Floats:
-        """(N, n) torque of elastic joints that the cables must overcome, k q, N*m."""
-        stiffness = np.repeat(self.robot.joints["stiffness"], self.robot.joints["freedoms"])
-        twisting = self.robot.joints[self.robot.joints["freedoms"] == 3]
-        stiffness[twisting["first"] + 2] = twisting["torsion"]
-        torques: Floats = stiffness * self.allocation.q
+        """(N, n) torque of elastic and damped joints that the cables must overcome, k q + d qd, N*m."""
+        found, robot = self.allocation, self.robot
+        torques: Floats = robot.springs * found.q
+        if robot.dampers.any():
+            torques += robot.dampers * found.qd
         return torques
 
     @property
     def needed(self) -> Floats:
-        """(N, n) torque that is left to the cables: tau + k q, N*m."""
+        """(N, n) torque that is left to the cables: tau + k q + d qd, N*m."""
         return self.allocation.tau + self.springs
 
     @property
@@ -142,11 +144,13 @@ class DynamicsCase:
         return self.worst(off) if off.any() else None
 
     def worst(self, values: Floats) -> Worst:
-        """The largest of (N, n) values, one for each joint or each freedom."""
+        """The largest of values (N, n) of all freedoms, or of all joints."""
         row, column = (int(i) for i in np.unravel_index(values.argmax(), values.shape))
-        by_freedom = values.shape[1] == self.robot.freedoms
-        joint = self.robot.joint_of(column) if by_freedom else column + 1
-        return Worst(float(values[row, column]), float(self.time[row]), joint)
+        value, time = float(values[row, column]), float(self.time[row])
+        if values.shape[1] < self.robot.freedoms:
+            return Worst(value, time, column + 1)
+        name = self.robot.freedom_names[column]
+        return Worst(value, time, self.robot.joint_of(column), name.lstrip("0123456789"))
 
     def with_contacts(self) -> NDArray[np.bool_]:
         """(n,) which joints have two contact points with friction."""
@@ -172,13 +176,13 @@ class DynamicsCase:
 
     def broken(self) -> Iterator[Broken]:
         """Violations by joint and constraint, those that are broken most often first."""
-        groups: dict[tuple[int, str], list[Violation]] = {}
+        groups: dict[tuple[int, str, str], list[Violation]] = {}
         for violation in self.allocation.violations:
-            groups.setdefault((violation.joint, violation.constraint), []).append(violation)
-        for (joint, constraint), found in sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])):
+            groups.setdefault((violation.joint, violation.axis, violation.constraint), []).append(violation)
+        for (joint, axis, constraint), found in sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])):
             worst = max(found, key=lambda violation: abs(violation.amount))
             steps = len({violation.step for violation in found})
-            yield Broken(joint, constraint, steps, worst, float(self.time[worst.step]))
+            yield Broken(f"{joint}{axis}", constraint, steps, worst, float(self.time[worst.step]))
 
 
 # The facts of a motion and its tensions as text: what joints need, what cables carry, what fails where.
@@ -187,7 +191,7 @@ METHODS = {
     "shared": "one tension per cable, the least that come closest within the bounds",
     "per_link": "every joint on its own, as in D'Antuono 2023: not those of continuous cables",
     "capstan": "may change along a cable by what its friction can hold",
-    "project": "one tension per cable, and the nearest motion that they can give",
+    "project": "one tension per cable, the least and smoothest that give a motion near this one",
 }
 """What each method does, in a line."""
 ROUND_OFF = 1e-9
@@ -240,7 +244,7 @@ def rates_text(case: DynamicsCase) -> str:
 
 def where(worst: Worst, form: str, unit: str) -> str:
     """Such as ``0.31 N*m, joint 2 at 0.4 s``."""
-    return f"{worst.value:{form}} {unit}, joint {worst.joint} at {worst.time:.4g} s"
+    return f"{worst.value:{form}} {unit}, joint {worst.joint}{worst.axis} at {worst.time:.4g} s"
 
 
 def _moved_rows(case: DynamicsCase) -> Iterator[tuple[str, str]]:
@@ -319,8 +323,8 @@ def joint_table(case: DynamicsCase) -> Facts:
     headers += ["spring [N*m]", "cables need [N*m]"] if elastic else []
     headers += ["left over [N*m]"]
     rows = []
-    for j in range(found.tau.shape[1]):
-        row = [case.robot.freedom_names[j], signless_zero(math.degrees(_peak(found.q[:, j])), ".2f")]
+    for j, name in enumerate(case.robot.freedom_names):
+        row = [name, signless_zero(math.degrees(_peak(found.q[:, j])), ".2f")]
         row += [f"{math.degrees(abs(_peak(values[:, j]))):.4g}" for values in (found.qd, found.qdd)]
         row += [_torque(found.tau[:, j].min()), _torque(found.tau[:, j].max())]
         row += [_torque(_peak(springs[:, j])), _torque(_peak(case.needed[:, j]))] if elastic else []
@@ -361,7 +365,7 @@ def violation_table(case: DynamicsCase) -> Facts:
     broken = list(case.broken())
     rows = [
         (
-            str(found.joint) if found.joint else "-",
+            found.joint,
             found.constraint,
             str(found.samples),
             f"{found.worst.amount:.3g} {found.worst.unit}",
@@ -501,8 +505,11 @@ def dynamics_dataset(case: DynamicsCase) -> xarray.Dataset:
     """Everything over time, SI."""
     import xarray
 
-    found, joints = case.allocation, ("time", "joint")
-    axes = ("time", "cable") if case.along is None else ("time", "cable", "joint")
+    found, robot = case.allocation, case.robot
+    # Where joints have several freedoms, what belongs to a joint as a whole has an axis of its own.
+    several = robot.freedoms > len(robot.joints)
+    joints, gap = ("time", "joint"), "gap" if several else "joint"
+    axes = ("time", "cable") if case.along is None else ("time", "cable", gap)
     variables: dict[str, Any] = {
         "q": (joints, found.q, {"units": "rad", "long_name": "joint angle"}),
         "qd": (joints, found.qd, {"units": "rad/s", "long_name": "joint rate"}),
@@ -517,13 +524,14 @@ def dynamics_dataset(case: DynamicsCase) -> xarray.Dataset:
     if found.contacts is not None:
         for name, unit in (("normal", "N"), ("tangential", "N"), ("axial", "N"), ("use", "1")):
             values = getattr(found.contacts, name)
-            variables[f"contact_{name}"] = (("time", "joint", "point"), values, {"units": unit})
+            variables[f"contact_{name}"] = (("time", gap, "point"), values, {"units": unit})
     return xarray.Dataset(
         variables,
         coords={
             "time": ("time", case.time, {"units": "s"}),
-            "joint": np.arange(1, found.tau.shape[1] + 1),
-            "cable": np.arange(1, len(case.robot.cables) + 1),
+            "joint": robot.freedom_names if several else np.arange(1, robot.freedoms + 1),
+            "cable": np.arange(1, len(robot.cables) + 1),
+            **({"gap": np.arange(1, len(robot.joints) + 1)} if several else {}),
         },
         attrs={"robot": case.robot.name, "method": found.method, "vertebra": __version__},
     )
@@ -539,11 +547,13 @@ def dynamics_record(case: DynamicsCase) -> dict[str, Any]:
         "gravity": case.gravity.tolist(),
         "feasible": bool(case.feasible.all()),
         "feasible_share": float(case.feasible.mean()),
-        "largest_residual": case.worst(abs(found.residual))._asdict(),
-        "smallest_contact_force": None if least is None else least._asdict(),
-        "largest_friction_use": None if most is None else most._asdict(),
+        "largest_residual": _place_record(case.worst(abs(found.residual))),
+        "smallest_contact_force": None if least is None else _place_record(least),
+        "largest_friction_use": None if most is None else _place_record(most),
         "violations": [
-            plain_fields(violation, ("step", "joint", "constraint", "amount", "unit")) for violation in found.violations
+            plain_fields(violation, ("step", "joint", *(("axis",) if violation.axis else ()), "constraint", "amount",
+                                     "unit"))
+            for violation in found.violations
         ],
         "computed": list(case.trajectory.computed),
         "warnings": list(case.warnings),
@@ -555,10 +565,15 @@ def dynamics_record(case: DynamicsCase) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _place_record(worst: Worst) -> dict[str, Any]:
+    """With its axis where the joint has several."""
+    return {name: value for name, value in worst._asdict().items() if name != "axis" or value}
+
+
 def _columns(case: DynamicsCase) -> Iterator[tuple[str, Floats]]:
     """Names with units and (N,) values; the file can be read again as a trajectory or as tensions."""
     found = case.allocation
-    n, cables = found.q.shape[1], len(case.robot.cables)
+    n, cables = case.robot.freedom_names, len(case.robot.cables)
     turning = (angle_columns(n), found.q), (rate_columns(n), found.qd), (acceleration_columns(n), found.qdd)
     torques = ("tau", found.tau), ("needed", case.needed), ("residual", found.residual)
     groups: list[tuple[Column, Floats]] = [

@@ -153,6 +153,20 @@ class Robot:
         ]
 
     @property
+    def springs(self) -> Floats:
+        """(freedoms,) stiffness of each freedom, N*m/rad: of its joint, or against torsion where it is a twist."""
+        stiffness: Floats = np.repeat(self.joints["stiffness"], self.joints["freedoms"])
+        twisting = self.joints["freedoms"] == 3
+        stiffness[self.joints["first"][twisting] + 2] = self.joints["torsion"][twisting]
+        return stiffness
+
+    @property
+    def dampers(self) -> Floats:
+        """(freedoms,) damping of each freedom, N*m*s/rad: that of its joint in the file."""
+        damping: Floats = np.repeat(self.joints["damping"], self.joints["freedoms"])
+        return damping
+
+    @property
     def section_ends(self) -> tuple[int, ...]:
         """Last link of each section."""
         return tuple(int(end) for end in np.cumsum([section.joints for section in self.description.sections]))

@@ -56,6 +56,8 @@ class Column:
     """The unit in recommended names (deg, mm); the SI unit unless stated."""
     count: int | None = None
     """Number of numbered columns name1, name2, ...; None for a name without a number."""
+    labels: tuple[str, ...] = ()
+    """What stands in place of the numbers, where joints have several freedoms: 1a, 1b, 2a."""
     parts: tuple[str, ...] = ()
     """Names, without units, of columns that belong together."""
     also: Mapping[str, str] = field(default_factory=dict)
@@ -85,7 +87,7 @@ class Column:
     def stems(self) -> tuple[str, ...]:
         """The names of its parts without units."""
         if self.count is not None:
-            return tuple(f"{self.name}{k}" for k in range(1, self.count + 1))
+            return tuple(f"{self.name}{label}" for label in self.labels or range(1, self.count + 1))
         return self.parts or (self.name,)
 
     @property
@@ -105,8 +107,11 @@ class Column:
         Numbered parts that the robot does not have count too.
         """
         if self.count is not None:
-            found = re.fullmatch(rf"{self.name}(\d{{1,6}})(?:_(.+))?", name)
-            return None if found is None else (int(found[1]) - 1, found[2] or "")
+            found = re.fullmatch(rf"{self.name}(\d{{1,6}}[a-c]?)(?:_(.+))?", name)
+            if found is None or not (self.labels or found[1].isdecimal()):
+                return None
+            place = self.labels.index(found[1]) if found[1] in self.labels else -1
+            return place if self.labels else int(found[1]) - 1, found[2] or ""
         for stem in (*self.also, *self.stems):
             if name == stem or (self.unit and name.startswith(f"{stem}_")):
                 return self.stems.index(self.also.get(stem, stem)), name[len(stem) + 1 :]
@@ -133,24 +138,37 @@ TIP = Column(
 """Place of the tip, or any other point; plain x, y, z are in m."""
 
 
-def angle_columns(joints: int) -> Column:
-    """q1_deg, q2_deg, ...: joint angles."""
-    return Column(name="q", unit="rad", written="deg", count=joints, why=f"the robot has {joints} joints")
+Freedoms = int | Sequence[str]
+"""How many joints a robot has, or the names of its coordinates where joints have several: `Robot.freedom_names`."""
 
 
-def rate_columns(joints: int) -> Column:
+def angle_columns(joints: Freedoms) -> Column:
+    """q1_deg, q2_deg, ...: joint angles; q1a_deg, q1b_deg, ... where joints have several freedoms."""
+    return _joint_columns("q", "rad", "deg", joints)
+
+
+def rate_columns(joints: Freedoms) -> Column:
     """qd1_deg_s, ...: joint speeds."""
-    return Column(name="qd", unit="rad_s", written="deg_s", count=joints, why=f"the robot has {joints} joints")
+    return _joint_columns("qd", "rad_s", "deg_s", joints)
 
 
-def acceleration_columns(joints: int) -> Column:
+def acceleration_columns(joints: Freedoms) -> Column:
     """qdd1_deg_s2, ...: joint accelerations."""
-    return Column(name="qdd", unit="rad_s2", written="deg_s2", count=joints, why=f"the robot has {joints} joints")
+    return _joint_columns("qdd", "rad_s2", "deg_s2", joints)
 
 
-def torque_columns(name: str, joints: int) -> Column:
+def torque_columns(name: str, joints: Freedoms) -> Column:
     """tau1_Nm, ...: joint torques; `name` is tau (of cables and springs), needed (of cables) or residual."""
-    return Column(name=name, unit="Nm", count=joints, why=f"the robot has {joints} joints")
+    return _joint_columns(name, "Nm", "", joints)
+
+
+def _joint_columns(name: str, unit: str, written: str, joints: Freedoms) -> Column:
+    names = () if isinstance(joints, int) else tuple(joints)
+    count = joints if isinstance(joints, int) else len(names)
+    if all(label.isdecimal() for label in names):
+        return Column(name=name, unit=unit, written=written, count=count, why=f"the robot has {count} joints")
+    why = f"the robot has {count} joint coordinates"
+    return Column(name=name, unit=unit, written=written, count=count, labels=names, why=why)
 
 
 def tension_columns(cables: int) -> Column:
@@ -177,8 +195,9 @@ def _pull(tension: float, _: int) -> str:
 
 
 OURS = re.compile(
-    r"row|reached|feasible|(time|t)_s|q\d+(_sigma)?_deg|qd\d+_deg_s|qdd\d+_deg_s2|t\d+(_N)?|length\d+_mm"
-    r"|(wanted_|tip_)?[xyz](_sigma)?_mm|error_mm|(tau|needed|residual)\d+_Nm|cable\d+_joint\d+_N|contact\d+_N"
+    r"row|reached|feasible|(time|t)_s|q\d+[abc]?(_sigma)?_deg|qd\d+[abc]?_deg_s|qdd\d+[abc]?_deg_s2|t\d+(_N)?"
+    r"|length\d+_mm|(wanted_|tip_)?[xyz](_sigma)?_mm|error_mm|(tau|needed|residual)\d+[abc]?_Nm|cable\d+_joint\d+_N"
+    r"|contact\d+_N"
     r"|friction_use\d+|[a-z_]+_mJ|.+_true"
 )
 """Columns of files that we write: never taken for misspelt names."""

@@ -26,13 +26,15 @@ SMALLEST_ARM = 1e-12
 
 @kernel
 def balance_joints(
-    last_links, low, high, arms, torques, along, grips, lists, x, best, weights, G, lower, upper, factors, tensions
+    last_links, low, high, arms, joint_of, torques, along, grips, lists, x, best, weights, G, lower, upper, factors,
+    tensions,
 ):  # fmt: skip
     """Write the tensions (N, cables, n) with the least squared torques out of balance, and of those the least squares.
 
-    `torques` (N, n) N*m. With `along`, neighbouring segments of a cable may differ by a factor between exp(-grip) and
-    exp(grip), `grips` (N, cables, n) in the link after each joint; without, a cable has one tension. `lists`: active
-    constraints of the search and of the smallest tensions, with which the next step begins.
+    `torques` (N, rows) N*m of all freedoms, `joint_of` (rows,) the joint of each. With `along`, neighbouring segments
+    of a cable may differ by a factor between exp(-grip) and exp(grip), `grips` (N, cables, n) in the link after each
+    joint; without, a cable has one tension. `lists`: active constraints of the search and of the smallest tensions,
+    with which the next step begins.
     """
     basis, triangle, mark, work = factors
     point, last = work[WORK_POINT], lists.shape[2] - 1
@@ -52,8 +54,8 @@ def balance_joints(
         while True:
             if turn == 0 or search == 1:
                 count, n, rows = fill_balance_programme(
-                    last_links, low, high, arms[i], torques[i], along, grips[i], unit, weight, best, weights, G, lower,
-                    upper,
+                    last_links, low, high, arms[i], joint_of, torques[i], along, grips[i], unit, weight, best, weights,
+                    G, lower, upper,
                 )  # fmt: skip
                 polyhedron = Polyhedron(n, rows, G, lower, upper)
                 active_set = ActiveSet(basis, triangle, lists[search], mark, work)
@@ -77,20 +79,20 @@ def balance_joints(
                 best[k] = min(max(x[k], lower[k]), upper[k]) / weights[k]
         first = 0
         for k in range(arms.shape[1]):
-            for j in range(arms.shape[2]):
+            for j in range(tensions.shape[2]):
                 tensions[i, k, j] = best[first + j if along else k] if j < last_links[k] else 0.0
             first += last_links[k]
 
 
 @inner
 def fill_balance_programme(
-    last_links, low, high, arms, torques, along, grips, unit, weight, best, weights, G, lower, upper
+    last_links, low, high, arms, joint_of, torques, along, grips, unit, weight, best, weights, G, lower, upper
 ):
     """Constraints of the search, or (weight 1) with the torques of `best` to be kept.
 
     Returns how many tensions, variables and rows there are.
     """
-    cables, joints = arms.shape
+    cables, freedoms = arms.shape
     light = weight < 1.0
     count = 0
     for k in range(cables):
@@ -100,18 +102,18 @@ def fill_balance_programme(
             weights[count] = weight / math.sqrt(gaps)
             lower[count], upper[count] = weights[count] * low[k], weights[count] * high[k]
             count += 1
-    n = count + joints if light else count
+    n = count + freedoms if light else count
     for k in range(count, n):
         lower[k], upper[k] = -math.inf, math.inf
-    rows = joints
-    for j in range(joints):
+    rows = freedoms
+    for j in range(freedoms):
         for k in range(n):
             G[j, k] = 0.0
         first, value, square = 0, 0.0, 0.0
         for k in range(cables):
             arm = arms[k, j] / unit
             if abs(arm) > SMALLEST_ARM:
-                variable = first + j if along else k
+                variable = first + joint_of[j] if along else k
                 G[j, variable] = arm / weights[variable]
                 value += arm * best[variable]
                 square += G[j, variable] ** 2

@@ -11,8 +11,10 @@ from vertebra.mechanics.compiled import inlined, inner, kernel
 from vertebra.mechanics.kernels.algebra import dot, mixed, read
 from vertebra.mechanics.kernels.cables import mirror_segment
 from vertebra.mechanics.kernels.programmes import FOUND, UNDECIDED, ActiveSet, Polyhedron, least_cost
+from vertebra.mechanics.kernels.spatial import in_world, row_of, turn_joints
 from vertebra.mechanics.layout import (
     ACTIVE_WHICH,
+    BLOCK_FRAME,
     CONTACT_LEAST_FORCE,
     CONTACT_MU,
     CONTACT_OFFSET,
@@ -37,6 +39,7 @@ from vertebra.mechanics.layout import (
     PLAIN_ROWS,
     PLAIN_TORQUE,
     RELAXED_ROWS,
+    SPAN_FIRST,
     WRENCH_FA,
     WRENCH_FN,
     WRENCH_FT,
@@ -59,8 +62,10 @@ NO_ARM = 1e-10
 
 
 class CrossedJoint(NamedTuple):
-    """What a joint asks of the cables that cross it: the wrench of the motion, its contacts, and the cables."""
+    """What a joint asks of the cables that cross it: torques and the wrench of the motion, its contacts, the cables."""
 
+    torques: Floats
+    """Of its freedoms, left to the cables."""
     wrench: Floats
     contact: Floats
     crossing: Floats
@@ -84,7 +89,7 @@ def solve_programme(joint, n, rows, size, x, programme, factors):
     The true cone is kept by as many tangent planes as it takes. Returns FOUND, EMPTY or UNDECIDED.
     """
     G, low, high, cost = programme
-    wrench, contact, crossing, count = joint
+    _, wrench, contact, crossing, count = joint
     active = factors.active
     mu, cuts, again = contact[CONTACT_MU], 0, True
     while True:
@@ -129,16 +134,19 @@ def fill_plain(joint, programme):
 
     Both contact constraints of a point are one row: the stronger counts.
     """
-    wrench, contact, crossing, count = joint
+    torques, wrench, contact, crossing, count = joint
     G, low, high, cost = programme
-    size, rows = 0.0, PLAIN_ROWS if contact[CONTACT_OFFSET] > 0.0 else 1
+    freedoms = torques.shape[0]
+    size, rows = 0.0, PLAIN_ROWS if contact[CONTACT_OFFSET] > 0.0 else freedoms
     for row in range(rows):
         clear_row(count, row, G, low, high)
     for k in range(count):
         low[k], high[k], cost[k] = crossing[CROSSING_LEAST, k], crossing[CROSSING_MOST, k], 1.0
-        G[PLAIN_TORQUE, k] = crossing[CROSSING_ARM, k]
+        for m in range(freedoms):
+            G[PLAIN_TORQUE + m, k] = crossing[CROSSING_ARM + m, k]
         size = max(size, low[k], LARGE * high[k])
-    low[count] = high[count] = wrench[WRENCH_MA]
+    for m in range(freedoms):
+        low[count + m] = high[count + m] = torques[m]
     if contact[CONTACT_OFFSET] > 0.0:
         tilt, least = wrench[WRENCH_MT] / contact[CONTACT_OFFSET], contact[CONTACT_LEAST_FORCE]
         across = tangential_forces(wrench, contact)
@@ -150,7 +158,7 @@ def fill_plain(joint, programme):
         add_normal_forces(contact, crossing, count, PLAIN_AXIAL, 1.0, 0.0, G)
         low[count + PLAIN_AXIAL] = abs(wrench[WRENCH_FA]) / contact[CONTACT_MU] - wrench[WRENCH_FN]
     for row in range(rows):
-        scale_row(count, row, farthest_cable(crossing, count) if row == PLAIN_TORQUE else 1.0, G, low, high)
+        scale_row(count, row, farthest_cable(crossing, freedoms, count) if row < freedoms else 1.0, G, low, high)
         size = max(size, abs(low[count + row]))
     return rows, size
 
@@ -171,11 +179,13 @@ def add_normal_forces(contact, crossing, count, row, total, difference, G):
 
 
 @inner
-def farthest_cable(crossing, count):
+def farthest_cable(crossing, freedoms, count):
     """Largest distance of a cable from the joint's centre, along its axis or across, m."""
     farthest = 0.0
     for k in range(count):
-        farthest = max(farthest, abs(crossing[CROSSING_ARM, k]), abs(crossing[CROSSING_ALONG, k]))
+        farthest = max(farthest, abs(crossing[CROSSING_ALONG, k]))
+        for m in range(freedoms):
+            farthest = max(farthest, abs(crossing[CROSSING_ARM + m, k]))
     return farthest
 
 
@@ -204,7 +214,7 @@ def tangential_forces(wrench, contact):
 @inner
 def normal_forces(joint, x):
     """N_1, N_2, N."""
-    wrench, contact, crossing, count = joint
+    _, wrench, contact, crossing, count = joint
     total, turn = wrench[WRENCH_FN], wrench[WRENCH_MT]
     for k in range(count):
         total += x[k]
@@ -257,7 +267,7 @@ def relax_link(joint, size, x, amounts, programme, factors):
     """Write `amounts` (8,), N and N*m, by which constraints must give way, and the nearest tensions, x.
 
     The tensions are those for which everything that gives way, except their bounds, adds up to the least; a torque is
-    divided by the length of all arms together, so that it is in N.
+    divided by the length of all arms together, so that it is in N. Of several freedoms the largest torque counts.
     """
     high, cost, active, count = programme.high, programme.cost, factors.active, joint.cables
     none = NO_GIVE * size
@@ -290,26 +300,29 @@ def relax_link(joint, size, x, amounts, programme, factors):
 def fill_relaxed(joint, programme):
     """Rows and bounds; returns how many rows, and the length in m that turns the torque's give-way into N*m."""
     G, low, high, _ = programme
-    wrench, contact, crossing, count = joint
-    n = count + GIVE_WIDTH
+    torques, wrench, contact, crossing, count = joint
+    n, freedoms = count + GIVE_WIDTH, torques.shape[0]
     square = 0.0
     for k in range(count):
         low[k], high[k] = 0.0, math.inf
-        square += crossing[CROSSING_ARM, k] ** 2
+        for m in range(freedoms):
+            square += crossing[CROSSING_ARM + m, k] ** 2
     for kind in range(GIVE_WIDTH):
         low[count + kind] = 0.0
     # Where no cable has an arm, the distance of the cables stands in for it; where there is none either, nothing does.
-    farthest = farthest_cable(crossing, count)
+    farthest = farthest_cable(crossing, freedoms, count)
     lever = math.sqrt(square)
     if lever <= NO_ARM * farthest:
         lever = farthest if farthest > 0.0 else 1.0
     for row in range(RELAXED_ROWS + 2 * count):
         clear_row(n, row, G, low, high)
-    for k in range(count):
-        G[0, k] = G[1, k] = crossing[CROSSING_ARM, k] / lever
-    G[0, count + GIVE_TORQUE], G[1, count + GIVE_TORQUE] = 1.0, -1.0
-    low[n], high[n + 1] = wrench[WRENCH_MA] / lever, wrench[WRENCH_MA] / lever
-    rows = 2
+    rows = 0
+    for m in range(freedoms):
+        for k in range(count):
+            G[rows, k] = G[rows + 1, k] = crossing[CROSSING_ARM + m, k] / lever
+        G[rows, count + GIVE_TORQUE], G[rows + 1, count + GIVE_TORQUE] = 1.0, -1.0
+        low[n + rows], high[n + rows + 1] = torques[m] / lever, torques[m] / lever
+        rows += 2
     for k in range(count):
         G[rows, k], G[rows, count + GIVE_MAX_TENSION], high[n + rows] = 1.0, -1.0, crossing[CROSSING_MOST, k]
         G[rows + 1, k], G[rows + 1, count + GIVE_PRETENSION], low[n + rows + 1] = 1.0, 1.0, crossing[CROSSING_LEAST, k]
@@ -341,21 +354,24 @@ def fill_relaxed(joint, programme):
 
 
 @kernel
-def weigh_joints(joints, cables, contacts, low, high, arms, wrenches, tensions, crossing, x, residual, scale, forces):
-    """Write `residual` (N, n) N*m, needed less supplied; `scale` (N,) N*m, of the torques at the joints; `forces`.
+def weigh_joints(
+    joints, cables, contacts, low, high, arms, torques, wrenches, tensions, crossing, x, residual, scale, forces
+):  # fmt: skip
+    """Write `residual` (N, rows) N*m, needed less supplied; `scale` (N,) N*m, of the torques at the joints; `forces`.
 
     Only the sum of the two axial forces follows from the motion; `axial_share` says how the points share it.
     """
     for i in range(arms.shape[0]):
         scale[i] = 0.0
         for j in range(joints.shape[0]):
-            wrench, contact = wrenches[i, j], contacts[j]
-            balance, sizes = wrench[WRENCH_MA], abs(wrench[WRENCH_MA])
-            for k in range(cables.shape[0]):
-                balance -= arms[i, k, j] * tensions[i, k, j]
-                sizes += abs(arms[i, k, j]) * tensions[i, k, j]
-            residual[i, j] = balance
-            scale[i] = max(scale[i], sizes)
+            contact, first, beyond = contacts[j], joints[j].first, joints[j].first + joints[j].freedoms
+            for row in range(first, beyond):
+                balance, sizes = torques[i, row], abs(torques[i, row])
+                for k in range(cables.shape[0]):
+                    balance -= arms[i, k, row] * tensions[i, k, j]
+                    sizes += abs(arms[i, k, row]) * tensions[i, k, j]
+                residual[i, row] = balance
+                scale[i] = max(scale[i], sizes)
             for point in range(2):
                 for plane in range(4):
                     forces[plane, i, j, point] = 0.0
@@ -367,7 +383,8 @@ def weigh_joints(joints, cables, contacts, low, high, arms, wrenches, tensions, 
                 if j < cables[k].last_link:
                     x[count] = tensions[i, k, j]
                     count += 1
-            contact_forces(CrossedJoint(wrench, contact, crossing, count), x, forces[:, i, j])
+            joint = CrossedJoint(torques[i, first:beyond], wrenches[i, j], contact, crossing, count)
+            contact_forces(joint, x, forces[:, i, j])
 
 
 @inner
@@ -422,13 +439,30 @@ def axial_room(limit, across, true_cone):
 
 
 @kernel
-def turn_wrenches(joints, cables, segments, q, tau, wrenches, arms):
+def turn_wrenches(joints, links, cables, segments, q, tau, spatial, wrenches, torques, arms):
     """Turn world wrenches (N, n, 6) into the (n, t, a) of their joints, in place, with the torque that is left to the
-    cables, tau + k q, about a; and write the cables' lever arms (N, cables, n) in m, zero beyond their ends."""
+    cables, tau + k q, about a; those of joints with several freedoms stay as they are. Write those torques (N, rows) of
+    all freedoms, and the cables' lever arms (N, cables, rows) in m, zero beyond their ends."""
     for i in range(q.shape[0]):
         x, y, z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+        if spatial is not None:
+            turn_joints(joints, links, cables, segments, q[i], spatial)
         for j in range(joints.shape[0]):
-            joint, angle = joints[j], q[i, j]
+            row = row_of(joints, j, spatial)
+            if spatial is not None and joints[j].freedoms > 1:
+                for m in range(joints[j].freedoms):
+                    stiffness = joints[j].stiffness if m < 2 else joints[j].torsion
+                    torques[i, row + m] = tau[i, row + m] + stiffness * q[i, row + m]
+                    for k in range(cables.shape[0]):
+                        crosses = j < cables[k].last_link
+                        arms[i, k, row + m] = -spatial.spans[k, j, SPAN_FIRST + m] if crosses else 0.0
+                x, y, z = (
+                    in_world(read(spatial.blocks, j, BLOCK_FRAME), x, y, z),
+                    in_world(read(spatial.blocks, j, BLOCK_FRAME + 3), x, y, z),
+                    in_world(read(spatial.blocks, j, BLOCK_FRAME + 6), x, y, z),
+                )
+                continue
+            joint, angle = joints[j], q[i, row]
             c, s = math.cos(0.5 * angle), math.sin(0.5 * angle)
             a, b = mixed(joint.axis_x, x, joint.axis_y, y), mixed(joint.axis_y, x, -joint.axis_x, y)
             normal, tangent = mixed(c, z, s, b), mixed(c, b, -s, z)
@@ -440,14 +474,15 @@ def turn_wrenches(joints, cables, segments, q, tau, wrenches, arms):
             wrench[WRENCH_FN], wrench[WRENCH_FT] = dot(normal, force), dot(tangent, force)
             wrench[WRENCH_FA] = dot(a, force)
             wrench[WRENCH_MN], wrench[WRENCH_MT] = dot(normal, moment), dot(tangent, moment)
-            wrench[WRENCH_MA] = tau[i, j] + joint.stiffness * angle
+            torques[i, row] = wrench[WRENCH_MA] = tau[i, row] + joint.stiffness * angle
             for k in range(cables.shape[0]):
-                arms[i, k, j] = -mirror_segment(joint, segments[k, j], angle)[1] if j < cables[k].last_link else 0.0
+                arms[i, k, row] = -mirror_segment(joint, segments[k, j], angle)[1] if j < cables[k].last_link else 0.0
 
 
 @kernel
 def allocate_links(
-    joints, cables, contacts, low, high, arms, wrenches, lists, crossing, x, programme, factors, tensions, amounts
+    joints, cables, contacts, low, high, arms, torques, wrenches, lists, crossing, x, programme, factors, tensions,
+    amounts,
 ):  # fmt: skip
     """Tensions (N, cables, n) of all links, and how far constraints must give way, `amounts` (N, n, 8).
 
@@ -461,7 +496,8 @@ def allocate_links(
     for i in range(arms.shape[0]):
         for j in range(joints.shape[0]):
             count = gather_crossing(joints, cables, low, high, arms[i], j, crossing)
-            joint = CrossedJoint(wrenches[i, j], contacts[j], crossing, count)
+            own_torques = torques[i, joints[j].first : joints[j].first + joints[j].freedoms]
+            joint = CrossedJoint(own_torques, wrenches[i, j], contacts[j], crossing, count)
             own = ActiveSet(factors.basis, factors.upper, lists[j], factors.mark, factors.work)
             rows, size = fill_plain(joint, programme)
             status = solve_programme(joint, count, rows, size, x, programme, own)
@@ -477,7 +513,8 @@ def gather_crossing(joints, cables, low, high, arms, j, crossing):
     count = 0
     for k in range(cables.shape[0]):
         if j < cables[k].last_link:
-            crossing[CROSSING_ARM, count] = arms[k, j]
+            for m in range(joints[j].freedoms):
+                crossing[CROSSING_ARM + m, count] = arms[k, joints[j].first + m]
             crossing[CROSSING_ALONG, count] = cables[k].x * joints[j].axis_x + cables[k].y * joints[j].axis_y
             crossing[CROSSING_LEAST, count], crossing[CROSSING_MOST, count] = low[k], high[k]
             count += 1
