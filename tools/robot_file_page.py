@@ -39,6 +39,7 @@ PARTS = {
     "PinJoint": "`sections[].joint`, pin",
     "UniversalJoint": "`sections[].joint`, universal",
     "BallJoint": "`sections[].joint`, ball",
+    "BackboneJoint": "`sections[].joint`, backbone",
     "Link": "`sections[].link`",
     "Cables": "`sections[].cables`",
     "Recess": "`sections[].cables.holes`, behind the face",

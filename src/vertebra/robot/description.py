@@ -478,8 +478,7 @@ class Tip(Model):
     mass: Mass = 0.0
     """Of what is attached: one rigid body with the last link."""
     center_of_mass: AxialPoint | None = None
-    """Of what is attached, from where `length` begins: a distance along the axis, or x, y, z in axes of the last link.
-    Default: halfway to the tip point."""
+    """From where `length` begins: a distance along the axis, or x, y, z. Default: halfway to the tip point."""
     inertia: tuple[Inertia, Inertia, Inertia] | None = None
     """Ixx, Iyy, Izz of what is attached, about its centre of mass, in axes of the last link. Default: a point mass."""
 

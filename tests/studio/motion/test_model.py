@@ -264,6 +264,7 @@ def test_what_a_robot_lacks_is_said_with_the_remedy():
     assert lacks(vb.load("dantuono2023"), False) == ""
     assert "ball joint" in lacks(vb.load("cai2023"), True)
     assert "no mass" in lacks(vb.load("lapusan2022"), False)
+    assert "no mass" in lacks(vb.load("lapusan2022"), True)
     assert 'tick "Links as solid cylinders"' in lacks(vb.load("yang2023-b"), False)
     assert lacks(vb.load("yang2023-b"), True) == ""
     with pytest.raises(InputError):
