@@ -8,6 +8,7 @@ from collections.abc import Callable
 import mujoco
 import numpy as np
 import pytest
+import xarray as xr
 from scipy.integrate import solve_ivp
 from tests.dynamics.cases import random_robot, with_inertia
 from tests.dynamics.runs import BENT, PRESET, PULL, SWUNG, end, imbalance, swing
@@ -38,10 +39,15 @@ def test_undamped_preset_keeps_its_energy(tension: float) -> None:
     np.testing.assert_allclose(run.cable_work, wound[0] - wound, rtol=0, atol=1e-5 * float(run.kinetic.max()))
 
 
-def test_energies_are_those_of_the_oracle() -> None:
+HEAVY_GAPS = [("flexure", "rolling"), ("universal", "flexure", "universal")]
+heavy_gaps = pytest.mark.parametrize("kinds", HEAVY_GAPS, ids="-".join)
+
+
+@heavy_gaps
+def test_energies_are_those_of_the_oracle(kinds: tuple[str, ...]) -> None:
     rng = np.random.default_rng(61)
-    robot = random_robot(rng, 4, ("flexure", "rolling"), gap_mass=True)
-    q, qd = rng.uniform(-0.3, 0.3, 4), rng.normal(0.0, 3.0, 4)
+    robot = random_robot(rng, 4, kinds, gap_mass=True)
+    q, qd = rng.uniform(-0.3, 0.3, robot.freedoms), rng.normal(0.0, 3.0, robot.freedoms)
     gravity = np.array([3.0, -4.0, 8.0])
     pull = np.full(len(robot.cables), 5.0)
     run = vb.simulate(robot, pull, duration=2e-3, q0=q, qd0=qd, gravity=gravity)
@@ -100,12 +106,15 @@ def test_energy_balances(name: str, integrator: str) -> None:
         assert fine < 0.1 * coarse
 
 
-def test_energy_balances_with_mass_in_the_gaps() -> None:
+@heavy_gaps
+def test_energy_balances_with_mass_in_the_gaps(kinds: tuple[str, ...]) -> None:
     """Cable mass that is drawn into a gap brings energy along, which is in `drawn`."""
     rng = np.random.default_rng(62)
-    robot = random_robot(rng, 5, ("flexure", "rolling"), gap_mass=True)
-    pull = rng.uniform(5.0, 10.0, len(robot.cables))
-    run = vb.simulate(robot, pull, duration=0.1, dt=2e-4, q0=rng.uniform(-0.2, 0.2, 5), damping=1e-3)
+    robot = random_robot(rng, 5, kinds, gap_mass=True)
+    # Springs of universal joints bear less.
+    pull = rng.uniform(5.0, 10.0, len(robot.cables)) * (0.1 if "universal" in kinds else 1.0)
+    q0 = rng.uniform(-0.2, 0.2, robot.freedoms)
+    run = vb.simulate(robot, pull, duration=0.1, dt=2e-4, q0=q0, damping=1e-3)
     assert float(abs(run.drawn).max() / run.kinetic.max()) > 1e-4
     assert imbalance(run) < 1e-6
 
@@ -234,6 +243,46 @@ def test_motion_of_the_exported_model() -> None:
     np.testing.assert_allclose(run.qd.values[-1], qd, rtol=0, atol=1e-5)
     mujoco.mj_kinematics(model, data)
     np.testing.assert_allclose(run.tip.values[-1], posed.tip(), rtol=0, atol=1e-7)
+
+
+def sensed_with_cables() -> vb.Robot:
+    """The modules of Lapusan 2022 on their universal joints, with masses, springs and four cables."""
+    mapping = vb.load("lapusan2022").to_mapping()
+    section = mapping["sections"][0]
+    section["joint"] |= {"stiffness": 1.5}
+    section["link"] |= {"mass": 0.12, "diameter": 0.06}
+    section["cables"] = {"radius": 0.025, "azimuth": [0.3, 1.9, 3.4, 5.0]}
+    return vb.load(mapping).fill_inertia()
+
+
+def test_modules_on_universal_joints_move_as_in_mujoco() -> None:
+    """Nothing is coupled in that model, so it moves alike to round-off. Energy is kept, and RK4 is of fourth order."""
+    robot, pull = sensed_with_cables(), np.array([8.0, 3.0, 5.0, 4.0])
+    q0, qd0, gravity = np.linspace(-0.3, 0.4, 8), np.linspace(2.0, -1.0, 8), np.array([2.0, -3.0, -9.0])
+    posed, dt, duration = MujocoModel(robot, built=True), 1e-4, 0.2
+    model, data = posed.model, posed.data
+    model.opt.timestep, model.opt.integrator, model.opt.gravity = dt, mujoco.mjtIntegrator.mjINT_RK4, gravity
+    posed.pose(q0)
+    data.qvel[:], data.ctrl[:] = qd0, pull
+    for _ in range(round(duration / dt)):
+        mujoco.mj_step(model, data)
+
+    def run(dt: float, integrator: str = "rk4") -> xr.Dataset:
+        given = {"q0": q0, "qd0": qd0, "gravity": gravity, "friction": 0, "integrator": integrator}
+        return vb.simulate(robot, pull, duration=duration, dt=dt, **given)
+
+    fine = run(dt)
+    assert np.abs(fine.q.values[-1] - q0).max() > 0.3
+    np.testing.assert_allclose(end(fine), np.concatenate([data.qpos, data.qvel]), rtol=0, atol=1e-9)
+    mujoco.mj_kinematics(model, data)
+    np.testing.assert_allclose(fine.tip.values[-1], posed.tip(), rtol=0, atol=1e-9)
+    energy = (fine.kinetic + fine.potential).values + fine.lengths.values @ pull
+    assert np.abs(energy - energy[0]).max() < 1e-9 * float(fine.kinetic.max())
+    for integrator, order in (("rk4", 4.0), ("implicit", 2.0)):
+        errors = np.array([np.abs(end(run(step, integrator)) - end(fine)).max() for step in (4e-3, 2e-3, 1e-3)])
+        slopes = np.log2(errors[:-1] / errors[1:])
+        assert slopes.min() > order - 0.25
+        assert slopes.max() < order + 0.5
 
 
 # Where it comes to rest.

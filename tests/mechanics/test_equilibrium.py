@@ -178,6 +178,13 @@ def test_the_torque_scale_counts_every_kind_of_torque():
     assert scale(load=moment) == pytest.approx(3.0)
 
 
+def test_the_torque_scale_of_universal_joints_counts_moments():
+    robot = ROBOTS["universal yx"]
+    problem = Problem.of(robot, (0.0, 0.0, 0.0), (vb.Load(moment=(0.0, 3.0, 0.0)),), friction=0.0)
+    _, report = inspected(problem, np.zeros(robot.freedoms), np.zeros(len(robot.cables)))
+    assert report[REPORT_SCALE] == pytest.approx(3.0)
+
+
 def test_weight_of_the_base_and_loads_on_it_do_not_count():
     robot = ROBOTS["rolling"]
     _, plain, _, tensions = question(robot, "none", 6)

@@ -203,7 +203,7 @@ def _inertial(robot: vb.Robot, link: int) -> str:
     moments = row["inertia"] if row["inertia"].any() else solid_cylinder(row["mass"], row["length"], row["diameter"])
     out = _mass(row["mass"], row["center_of_mass"], moments)
     for cable in robot.cables[(robot.cables["last_link"] == link) & (robot.cables["lock_mass"] > 0)]:
-        lock = _mass(cable["lock_mass"], (cable["x"], cable["y"], cable["end"]), np.full(3, 1e-12))
+        lock = _mass(cable["lock_mass"], (cable["x"], cable["y"], cable["end"]), np.full(3, 2e-15))
         out += f"<body>{lock}</body>"
     return out
 

@@ -19,6 +19,7 @@ import vertebra as vb
 from vertebra.mechanics.problem import Problem, Workspace
 from vertebra.statics import stable_tensions
 from vertebra.statics.shape import Status
+from vertebra.statics.tip import _Goal, _Tip
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
 SEEDS = range(120 if SOAK else 8)
@@ -312,6 +313,26 @@ def test_the_tip_is_brought_to_a_reachable_place(seed: int) -> None:
     found = vb.tensions_for_tip(case.robot, shape.tip, lower=0.0, upper=3 * case.tensions.max(), **about)
     again = vb.shape_from_tensions(case.robot, found.tensions, **about)
     assert np.linalg.norm(again.tip - shape.tip) < 1e-6
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.25])
+@pytest.mark.parametrize("seed", range(len(UNIVERSAL_MIXES)))
+def test_how_the_tip_answers_to_tensions(seed: int, friction: float) -> None:
+    """By central differences; a long presliding keeps the kinks of friction out of their reach."""
+    case = universal_case(seed, gap_mass=False)
+    law = vb.FrictionLaw.constant(friction, 1e-3) if friction else 0.0
+    tip = _Tip(Problem.of(case.robot, case.gravity, case.loads, law), _Goal(np.zeros(3), 1.0, None, 0.0), 1.0, None)
+    assert tip.residual(case.tensions) is not None
+    step = 1e-4 * case.tensions.max()
+    for k, unit in enumerate(np.eye(len(case.tensions))):
+        ends = [
+            vb.shape_from_tensions(
+                case.robot, case.tensions + s * step * unit, gravity=case.gravity, loads=case.loads, friction=law
+            ).tip
+            for s in (1, -1)
+        ]
+        slope = (ends[0] - ends[1]) / (2 * step)
+        np.testing.assert_allclose(tip.by_tension[:3, k], slope, rtol=0, atol=1e-6 * np.abs(tip.by_tension[:3]).max())
 
 
 def test_memory_that_nothing_has_written_yet_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
