@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.every_kind import BACKBONES, KINDS, SEVERAL, Question, random_question
 from tests.oracles import any_chain
+from tests.oracles.statics import SLOPE, STENCIL
 
 import vertebra as vb
 from vertebra.mechanics.kernels.newton import inspect_pose
@@ -101,6 +102,32 @@ def test_the_tangent_with_friction_is_that_of_the_path(kinds, seed):
         response.append((tips[1] - tips[0]) / (2 * small))
     expected = np.array(response).T
     np.testing.assert_allclose(here.compliance[:3, :3], expected, rtol=0, atol=2e-5 * np.abs(expected).max())
+
+
+@mixes
+def test_the_tangent_with_friction_is_the_slope_of_the_torques(kinds):
+    """By an eighth-order difference, at a pose where cables bend much at both ends of their pieces and none slips."""
+    rough = LAW | {"presliding": 0.05}
+    question = random_question([9, 10], kinds, joints=1 if len(kinds) > 4 else 2, friction=rough)
+    problem = Problem.of(question.robot, question.gravity, question.loads)
+    H, _ = joint_stiffness(problem, question.q, question.tensions)
+    work, step = problem.workspace(), 2e-3
+    slopes = []
+    for unit in np.eye(len(question.q)):
+        torques = []
+        for place in STENCIL:
+            pose = question.q + step * place * unit
+            inspect_pose(
+                *problem.system, question.tensions, NO_CABLES, NO_CABLES, work.friction, pose, *work.scratch[1:]
+            )
+            torques.append(work.state[:, STATE_TAU].copy())
+        slopes.append(SLOPE @ np.array(torques) / step)
+    expected = np.array(slopes).T
+    smooth, _ = joint_stiffness(
+        Problem.of(question.robot, question.gravity, question.loads, friction=0.0), question.q, question.tensions
+    )
+    assert np.abs(smooth - expected).max() > 1e-4 * np.abs(expected).max()
+    np.testing.assert_allclose(H, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("kind", BACKBONES)
