@@ -71,7 +71,11 @@ MotionStartOption = Annotated[
     ),
 ]
 DampingOption = Annotated[
-    str, typer.Option("--damping", help="Of the joints in N*m*s/rad: one for all, or one per joint.")
+    str | None,
+    typer.Option(
+        "--damping",
+        help="Of the joints in N*m*s/rad: one for all, or one per freedom. Default: that of the robot file.",
+    ),
 ]
 IntegratorOption = Annotated[
     IntegratorName,
@@ -98,7 +102,7 @@ def simulate(
     duration: DurationOption = None,
     dt: StepOption = "1 ms",
     start: MotionStartOption = STRAIGHT,
-    damping: DampingOption = "0",
+    damping: DampingOption = None,
     gravity: GravityOption = None,
     load: LoadOption = None,
     friction: FrictionOption = "file",
@@ -299,9 +303,14 @@ def _start(text: str, robot: Robot, driven: Drive, rules: dict[str, Any], elasti
         raise CommandError(f"--start {text!r}: {error}") from None
 
 
-def _damping(text: str, robot: Robot) -> list[float]:
-    """One per joint, N*m*s/rad."""
-    values = read.one_or_each("--damping", text, DAMPING, robot.freedoms, "joint")
+def _damping(text: str | None, robot: Robot) -> list[float]:
+    """One per freedom, N*m*s/rad."""
+    if text is None:
+        from vertebra.dynamics.problem import joint_damping
+
+        return [float(value) for value in joint_damping(robot, None)]
+    each = "joint" if robot.freedoms == len(robot.joints) else "freedom"
+    values = read.one_or_each("--damping", text, DAMPING, robot.freedoms, each)
     if min(values) < 0.0:
         raise CommandError(f"--damping {text!r}: would drive the robot; give 0 or more")
     return values

@@ -94,7 +94,7 @@ def linearise(
     loads: Sequence[Load] = (),
     *,
     qd: ArrayLike | None = None,
-    damping: ArrayLike = 0.0,
+    damping: ArrayLike | None = None,
     friction: Friction | None = None,
     stiffness_EA: ArrayLike | None = None,
     outputs: Outputs = "tip",
@@ -103,9 +103,9 @@ def linearise(
 ) -> LinearModel:
     """The motion near angles `q` (rad) and rates `qd` (rad/s, default none) under cable `tensions` (N).
 
-    `damping` in N*m*s/rad, one for all or one per joint. With `stiffness_EA` (N, one for all or one per cable) cables
-    are elastic, stretched from lengths that give these tensions, and inputs are those lengths; a cable without tension
-    is slack. `outputs`: position of a `point` of a `link` (as in `jacobian`, default the tip), or the joint angles.
+    `damping` in N*m*s/rad, one for all or one per freedom: default that of the robot file. With `stiffness_EA` (N, one
+    for all or one per cable) cables are elastic, stretched from lengths that give these tensions, and inputs are those
+    lengths; a cable without tension is slack. `outputs`: position of a `point` of a `link` (as in `jacobian`, default the tip), or the joint angles.
 
     `friction` of cables in their holes: default that of the robot file, 0 for none; cables count as pulled from the
     straight robot. While they stick, friction is elastic and part of the model. Where one slips there is no linear

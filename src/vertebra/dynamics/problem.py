@@ -103,7 +103,7 @@ def states(
     if not (np.abs(angles) < np.pi).all():
         place = int(np.argmax(np.abs(angles) >= np.pi))
         reason = "the joint law ends at 180 deg; angles are in rad"
-        raise OutOfRange(place % robot.freedoms + 1, float(angles.flat[place]), np.pi, reason)
+        raise OutOfRange(robot.joint_of(place % robot.freedoms), float(angles.flat[place]), np.pi, reason)
     shape = angles.shape
     rates = np.zeros(shape) if qd is None else _rows(robot, "qd", qd, "rad/s")
     accelerations = np.zeros(shape) if qdd is None else _rows(robot, third, qdd, "SI units")
@@ -124,11 +124,14 @@ def _rows(robot: Robot, name: str, values: ArrayLike, unit: str) -> Floats:
     return array
 
 
-def joint_damping(robot: Robot, damping: ArrayLike) -> Floats:
-    """(n,) N*m*s/rad: one for all joints or one each, 0 or more."""
+def joint_damping(robot: Robot, damping: ArrayLike | None) -> Floats:
+    """(n,) N*m*s/rad: one for all joints or one for each freedom, 0 or more; default that of the robot file."""
+    if damping is None:
+        return np.repeat(robot.joints["damping"], robot.joints["freedoms"])
     array = numbers("damping", damping, "N*m*s/rad")
     if array.shape not in ((), (robot.freedoms,)) or (array < 0.0).any():
-        raise InputError("damping", f"must be one number of 0 N*m*s/rad or more, or {robot.freedoms}, one per joint")
+        each = "joint" if robot.freedoms == len(robot.joints) else "freedom"
+        raise InputError("damping", f"must be one number of 0 N*m*s/rad or more, or {robot.freedoms}, one per {each}")
     return np.array(np.broadcast_to(array, (robot.freedoms,)))
 
 

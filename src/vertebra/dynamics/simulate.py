@@ -207,7 +207,7 @@ class Run:
         if limits == "end" and outside.any():
             row = int(np.argmax(outside))
             limit = float(most[row] if q[row] > 0.0 else -least[row])
-            raise OutOfRange(row + 1, float(q[row]), limit, "q0 must lie within the limits of the joints")
+            raise OutOfRange(robot.joint_of(row), float(q[row]), limit, "q0 must lie within the limits of the joints")
         stiff, loss = (limits.stiffness, limits.damping) if isinstance(limits, Bumper) else (0.0, 0.0)
         has_friction = moving.statics.has_friction
         drive = by_length, has_friction, axial, damping, least, most, float(stiff), float(loss)
@@ -376,7 +376,7 @@ def simulate(
     dt: float = 1e-3,
     q0: ArrayLike | None = None,
     qd0: ArrayLike | None = None,
-    damping: ArrayLike = 0.0,
+    damping: ArrayLike | None = None,
     gravity: str | ArrayLike | None = None,
     loads: Sequence[Load] = (),
     friction: Friction | None = None,
@@ -392,8 +392,8 @@ def simulate(
     Cables pull with `tensions` in N, or are elastic with the unstretched `lengths` in m (as in `shape_from_lengths`,
     slack where they have room to spare). Either is constant (cables,), sampled at every step (steps + 1, cables) with
     straight lines between, a function of time in s, or a controller: a function of time, angles and rates, called at
-    the start of each step and held through it. `damping` in N*m*s/rad, one for all or one per joint. `friction` of
-    cables in their holes: default that of the robot file, 0 for none.
+    the start of each step and held through it. `damping` of the joints in N*m*s/rad, one for all or one per freedom,
+    and `friction` of cables in their holes: default those of the robot file, 0 for none.
 
     `integrator`: "rk4" (order 4) or "implicit" (order 2, damps what is too fast for `dt`: stiff cables, light links).
     A joint that reaches its limit ends the run, or meets a `Bumper`. `every`: keep every so many steps.
@@ -436,15 +436,15 @@ def simulate(
     how = {RUNNING: "duration", AT_LIMIT: "limit"}.get(ended, "diverged")
     time = (step + way) * dt if how == "limit" else step * dt
     attributes = {"integrator": integrator, "ended": how, "ended_time": time}
-    attributes["ended_joint"] = 0 if how == "duration" else joint + 1
+    attributes["ended_joint"] = 0 if how == "duration" else robot.joint_of(joint)
     result = trajectory(robot, run.records, int(run.filled[0]), dt, run.has_friction, attributes)
     if check and how == "limit":
         limit = float(run.most[joint] if angle > 0.0 else -run.least[joint])
         reason = f"it passed the limit after {time:.6g} s; pull less, let it meet a Bumper, or try a shorter dt"
-        raise OutOfRange(joint + 1, angle, limit, reason, result)
+        raise OutOfRange(robot.joint_of(joint), angle, limit, reason, result)
     if check and how == "diverged":
         less = ", or less friction" if run.has_friction else ""
-        raise Diverged(time, joint + 1, f'take a shorter dt, integrator="implicit"{less}', result)
+        raise Diverged(time, robot.joint_of(joint), f'take a shorter dt, integrator="implicit"{less}', result)
     return result
 
 
@@ -465,5 +465,5 @@ def _start(robot: Robot, q0: ArrayLike | None, qd0: ArrayLike | None) -> tuple[F
     qd = np.zeros(robot.freedoms) if qd0 is None else coordinates(robot, numbers("qd0", qd0, "rad/s"), "qd0").copy()
     if not (np.abs(q) < np.pi).all():
         row = int(np.argmax(np.abs(q) >= np.pi))
-        raise OutOfRange(row + 1, float(q[row]), np.pi, "q0 must lie within half a turn; angles are in rad")
+        raise OutOfRange(robot.joint_of(row), float(q[row]), np.pi, "q0 must lie within half a turn; angles are in rad")
     return q, qd

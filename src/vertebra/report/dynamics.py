@@ -378,12 +378,12 @@ MOST_USE = 2.0
 
 def dynamics_panels(case: DynamicsCase) -> Iterator[Panel]:
     """Four plots, two more for joints with contact points, and one more where tension changes along the cables."""
-    found, time = case.allocation, case.time
+    found, time, names = case.allocation, case.time, case.robot.freedom_names
     yield _angle_panel(case)
-    yield joint_panel("Torques for the cables (tau + k q)", "torque [N*m]", time, case.needed)
+    yield joint_panel("Torques for the cables (tau + k q)", "torque [N*m]", time, case.needed, names)
     yield tension_panel(time, found.base_tensions)
     left = np.where(np.abs(found.residual) > ROUND_OFF, found.residual, 0.0)
-    yield joint_panel("Torque left over", "torque [N*m]", time, left)
+    yield joint_panel("Torque left over", "torque [N*m]", time, left, names)
     there = case.with_contacts()
     if found.contacts is not None and there.any():
         yield _contact_panel(case, "Contact force, the smaller of both points", "force [N]",
@@ -396,17 +396,18 @@ def dynamics_panels(case: DynamicsCase) -> Iterator[Panel]:
 
 def _angle_panel(case: DynamicsCase) -> Panel:
     """What is done and, where `project` has changed it, what was asked for."""
-    panel = joint_panel("Angles", "angle [deg]", case.time, np.degrees(case.allocation.q))
+    names = case.robot.freedom_names
+    panel = joint_panel("Angles", "angle [deg]", case.time, np.degrees(case.allocation.q), names)
     if case.moved is None:
         return panel
-    wanted = joint_panel("", "", case.time, np.degrees(case.trajectory.q)).series
+    wanted = joint_panel("", "", case.time, np.degrees(case.trajectory.q), names).series
     dotted = tuple(replace(line, name="as asked", dash="dot") for line in wanted)
     return replace(panel, series=(*panel.series, *dotted))
 
 
 def _contact_panel(case: DynamicsCase, title: str, axis: str, values: Floats, limit: float | None) -> Panel:
     """Joints with contact points only."""
-    panel = joint_panel(title, axis, case.time, values)
+    panel = joint_panel(title, axis, case.time, values, [str(j + 1) for j in range(values.shape[1])])
     numbers = {f"joint {j + 1}" for j in np.flatnonzero(case.with_contacts())}
     series = tuple(line for line in panel.series if line.name in numbers)
     if limit is not None:
@@ -553,7 +554,7 @@ def dynamics_record(case: DynamicsCase) -> dict[str, Any]:
 def _columns(case: DynamicsCase) -> Iterator[tuple[str, Floats]]:
     """Names with units and (N,) values; the file can be read again as a trajectory or as tensions."""
     found = case.allocation
-    n, cables = found.q.shape[1], len(case.robot.cables)
+    n, cables = case.robot.freedom_names, len(case.robot.cables)
     turning = (angle_columns(n), found.q), (rate_columns(n), found.qd), (acceleration_columns(n), found.qdd)
     torques = ("tau", found.tau), ("needed", case.needed), ("residual", found.residual)
     groups: list[tuple[Column, Floats]] = [

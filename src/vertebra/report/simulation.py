@@ -5,7 +5,7 @@ record, CSV and netCDF.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -40,7 +40,7 @@ from vertebra.robot.table_file import (
     rate_columns,
     tension_columns,
 )
-from vertebra.robot.tables import Floats
+from vertebra.robot.tables import BACKBONE, Floats
 
 if TYPE_CHECKING:
     import xarray
@@ -145,7 +145,7 @@ MUCH = 0.01
 
 def simulation_summary(case: SimulationCase, title: str = "") -> Facts:
     """The motion as a whole, one fact per row."""
-    run, time = case.run, case.time
+    run, time, names = case.run, case.time, case.robot.freedom_names
     speed, tip = np.abs(case.array("qd")), case.array("tip") * MM
     row, joint = (int(i) for i in np.unravel_index(speed.argmax(), speed.shape))
     rows = [
@@ -154,7 +154,7 @@ def simulation_summary(case: SimulationCase, title: str = "") -> Facts:
         ("tip at the end", f"{vector(tip[-1], '.3f')} mm"),
         ("tip travelled", f"{np.linalg.norm(np.diff(tip, axis=0), axis=1).sum():.3f} mm, from "
          f"{vector(tip[0], '.3f')} mm"),
-        ("peak speed", f"{math.degrees(speed.max()):.4g} deg/s, joint {joint + 1} at {time[row]:.4g} s"
+        ("peak speed", f"{math.degrees(speed.max()):.4g} deg/s, joint {names[joint]} at {time[row]:.4g} s"
          if speed.max() > STILL else "0: nothing moves"),
         ("speed at the end", f"{_speed(speed[-1].max())} deg/s at most"),
         ("tensions", _range(case.array("tensions"), "N")),
@@ -220,14 +220,14 @@ def _speed(value: float) -> str:
 
 
 def joint_table(case: SimulationCase) -> Facts:
-    """One row per joint."""
-    angles, speeds = np.degrees(case.array("q")), case.array("qd")
-    limits = np.degrees(case.robot.joints["limit"])
+    """One row per joint, or per freedom where joints have several."""
+    angles, speeds, names = np.degrees(case.array("q")), case.array("qd"), case.robot.freedom_names
+    shares, limits = _of_limit(case.robot, case.array("q")), case.robot.freedom_limits
     rows = [
         (
-            str(j + 1),
+            names[j],
             *(signless_zero(value, ".3f") for value in (q[0], q[-1], q.min(), q.max())),
-            f"{100 * np.abs(q).max() / limits[j]:.0f} %",
+            f"{100 * shares[j]:.0f} %" if np.isfinite(limits[j]) else "-",
             _speed(np.abs(speed).max()),
             _speed(speed[-1]),
         )
@@ -237,6 +237,17 @@ def joint_table(case: SimulationCase) -> Facts:
         "joint", "start [deg]", "end [deg]", "least [deg]", "most [deg]", "of limit", "peak [deg/s]", "end [deg/s]",
     )  # fmt: skip
     return Facts("Joints", headers, tuple(rows))
+
+
+def _of_limit(robot: Robot, q: Floats) -> Floats:
+    """(freedoms,) largest share of its limit that each used; both components of a backbone's bend that of the bend, and
+    its twist none."""
+    used = np.abs(q)
+    for joint in robot.joints[robot.joints["kind"] == BACKBONE]:
+        bend = slice(joint["first"], joint["first"] + 2)
+        used[:, bend] = np.linalg.norm(q[:, bend], axis=1, keepdims=True)
+    shares: Floats = used.max(axis=0) / robot.freedom_limits
+    return shares
 
 
 def cable_table(case: SimulationCase) -> Facts:
@@ -278,15 +289,15 @@ ENERGY_STYLES = {
 def simulation_panels(case: SimulationCase) -> tuple[Panel, Panel, Panel, Panel]:
     """Four plots."""
     time = case.time
-    angles = joint_panel("Angles", "angle [deg]", time, np.degrees(case.array("q")))
+    angles = joint_panel("Angles", "angle [deg]", time, np.degrees(case.array("q")), case.robot.freedom_names)
     return angles, tension_panel(time, case.array("tensions")), tip_panel(case), energy_panel(case)
 
 
-def joint_panel(title: str, axis: str, time: Floats, values: Floats) -> Panel:
-    """One line per joint; (N, n) values. Of very many joints, some."""
+def joint_panel(title: str, axis: str, time: Floats, values: Floats, names: Sequence[str]) -> Panel:
+    """One line per joint or freedom, with the names of the robot; (N, n) values. Of very many joints, some."""
     shown = spread(values.shape[1], MOST_LINES)
     some = "" if len(shown) == values.shape[1] else f", {len(shown)} of {values.shape[1]} joints"
-    series = tuple(curve(f"joint {j + 1}", time, values[:, j], *cable_style(i)) for i, j in enumerate(shown))
+    series = tuple(curve(f"joint {names[j]}", time, values[:, j], *cable_style(i)) for i, j in enumerate(shown))
     return Panel(title + some, TIME_AXIS, axis, series)
 
 
@@ -401,7 +412,7 @@ def simulation_record(case: SimulationCase) -> dict[str, Any]:
         "duration": case.asked,
         "reached": case.reached,
         "end": {name: case.array(name)[-1].tolist() for name in ("q", "qd", "tensions", "lengths", "tip")},
-        "peak_speed": {"value": float(speed.max()), "joint": joint + 1, "time": float(case.time[row])},
+        "peak_speed": {"value": float(speed.max()), "joint": case.robot.joint_of(joint), "time": float(case.time[row])},
         "energy_change": {name: float(change[-1]) for name, change in energy.changes.items()},
         "energy_imbalance": float(np.abs(energy.imbalance).max()),
         "energy_scale": energy.scale,
@@ -414,7 +425,7 @@ def simulation_record(case: SimulationCase) -> dict[str, Any]:
 
 
 def _columns(case: SimulationCase) -> list[str]:
-    n, cables = case.robot.freedoms, len(case.robot.cables)
+    n, cables = case.robot.freedom_names, len(case.robot.cables)
     moving = [angle_columns(n), rate_columns(n), *([acceleration_columns(n)] if "qdd" in case.run else [])]
     names = column_names(TIME, *moving, tension_columns(cables), length_columns(cables), TIP)
     return [*names, *(f"{name}_mJ" for name in ENERGIES)]

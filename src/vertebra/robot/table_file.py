@@ -133,24 +133,34 @@ TIP = Column(
 """Place of the tip, or any other point; plain x, y, z are in m."""
 
 
-def angle_columns(joints: int) -> Column:
-    """q1_deg, q2_deg, ...: joint angles."""
-    return Column(name="q", unit="rad", written="deg", count=joints, why=f"the robot has {joints} joints")
+def angle_columns(joints: int | Sequence[str]) -> Column:
+    """q1_deg, q2_deg, ...: joint angles; of a robot whose joints have several freedoms, q1a_deg, q1b_deg, ..."""
+    return _joint_columns("q", "rad", "deg", joints)
 
 
-def rate_columns(joints: int) -> Column:
+def rate_columns(joints: int | Sequence[str]) -> Column:
     """qd1_deg_s, ...: joint speeds."""
-    return Column(name="qd", unit="rad_s", written="deg_s", count=joints, why=f"the robot has {joints} joints")
+    return _joint_columns("qd", "rad_s", "deg_s", joints)
 
 
-def acceleration_columns(joints: int) -> Column:
+def acceleration_columns(joints: int | Sequence[str]) -> Column:
     """qdd1_deg_s2, ...: joint accelerations."""
-    return Column(name="qdd", unit="rad_s2", written="deg_s2", count=joints, why=f"the robot has {joints} joints")
+    return _joint_columns("qdd", "rad_s2", "deg_s2", joints)
 
 
-def torque_columns(name: str, joints: int) -> Column:
-    """tau1_Nm, ...: joint torques; `name` is tau (of cables and springs), needed (of cables) or residual."""
-    return Column(name=name, unit="Nm", count=joints, why=f"the robot has {joints} joints")
+def torque_columns(name: str, joints: int | Sequence[str]) -> Column:
+    """tau1_Nm, ...: joint torques; `name` is tau (of cables and springs), needed (of cables), stop (of joint stops) or
+    residual."""
+    return _joint_columns(name, "Nm", "Nm", joints)
+
+
+def _joint_columns(name: str, unit: str, written: str, joints: int | Sequence[str]) -> Column:
+    """Numbered by joint, or by the `freedom_names` of a robot."""
+    if isinstance(joints, int) or all(joint.isdecimal() for joint in joints):
+        count = joints if isinstance(joints, int) else len(joints)
+        return Column(name=name, unit=unit, written=written, count=count, why=f"the robot has {count} joints")
+    parts = tuple(f"{name}{joint}" for joint in joints)
+    return Column(name=name, unit=unit, written=written, parts=parts, why=f"the joints have {len(parts)} freedoms")
 
 
 def tension_columns(cables: int) -> Column:
