@@ -105,7 +105,8 @@ def linearise(
 
     `damping` in N*m*s/rad, one for all or one per freedom: default that of the robot file. With `stiffness_EA` (N, one
     for all or one per cable) cables are elastic, stretched from lengths that give these tensions, and inputs are those
-    lengths; a cable without tension is slack. `outputs`: position of a `point` of a `link` (as in `jacobian`, default the tip), or the joint angles.
+    lengths; a cable without tension is slack. `outputs`: position of a `point` of a `link` (as in `jacobian`, default
+    the tip), or the joint angles.
 
     `friction` of cables in their holes: default that of the robot file, 0 for none; cables count as pulled from the
     straight robot. While they stick, friction is elastic and part of the model. Where one slips there is no linear

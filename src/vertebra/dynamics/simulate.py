@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from vertebra.dynamics.controller import Controller, Loop
 from vertebra.dynamics.problem import Moving, joint_damping
 from vertebra.errors import Diverged, InputError, OutOfRange
 from vertebra.mechanics.kernels.stepping import AT_LIMIT, RUNNING, Records, run_steps, trace_tips
@@ -47,8 +48,9 @@ from vertebra.robot.tables import Floats, twist_table
 if TYPE_CHECKING:
     import xarray
 
-Drive = ArrayLike | Callable[..., ArrayLike]
-"""(cables,), (steps + 1, cables), a function of time, or one of time, angles and rates."""
+Drive = ArrayLike | Callable[..., ArrayLike] | Controller
+"""One for all cables, (cables,), (steps + 1, cables), a function of time, one of time, angles and rates, or a
+`Controller`."""
 
 
 class Inputs(NamedTuple):
@@ -56,42 +58,60 @@ class Inputs(NamedTuple):
 
     samples: Floats
     """(2 steps + 1, cables) at every half step, or (1, cables) for all time."""
-    controller: Callable[..., ArrayLike] | None
+    controller: Callable[[float, Floats, Floats], Floats] | None = None
     """Called at the start of every step with time, angles and rates, when there is one."""
+    loop: Loop | None = None
+    """A controller with a rate of its own."""
 
 
 def inputs_over_time(
-    name: str, given: Drive, unit: str, cables: int, steps: int, dt: float, allowed: Callable[[str, Floats], None]
+    name: str, given: Drive, unit: str, robot: Robot, steps: int, dt: float, allowed: Callable[[str, Floats], None]
 ) -> Inputs:
     """Checked inputs; `allowed` raises for values that no cable can have."""
+    cables = len(robot.cables)
+
+    def checked(values: ArrayLike, time: float) -> Floats:
+        try:
+            sample = one_sample(name, values, unit, cables)
+            allowed(name, sample[None])
+        except InputError as error:
+            raise InputError(name, f"{error.message} (returned for {time:.6g} s)") from None
+        return sample
+
+    if isinstance(given, Controller):
+        loop = Loop(given, robot, dt, checked)
+        first = loop.first
+        return Inputs((np.zeros(cables) if first is None else first)[None].copy(), None, loop)
     if callable(given):
         if _takes_state(name, given):
-            return Inputs(np.zeros((1, cables)), given)
+            return Inputs(np.zeros((1, cables)), lambda t, q, qd: checked(given(t, q, qd), t))
         times = 0.5 * dt * np.arange(2 * steps + 1)
         samples = np.empty((len(times), cables))
         for row, time in enumerate(times):
-            samples[row] = one_sample(name, given(float(time)), unit, cables, time)
-        allowed(name, samples)
-        return Inputs(samples, None)
+            samples[row] = checked(given(float(time)), float(time))
+        return Inputs(samples)
     array = numbers(name, given, unit)
-    if array.shape == (cables,):
-        allowed(name, array[None])
-        return Inputs(array[None].copy(), None)
+    if array.shape in ((), (cables,)):
+        constant = np.array(np.broadcast_to(array, (1, cables)))
+        allowed(name, constant)
+        return Inputs(constant)
     if array.shape != (steps + 1, cables):
         wanted = f"({cables},), or ({steps + 1}, {cables}) at 0, dt, ... to the end"
-        raise InputError(name, f"must have shape {wanted}, or be a function of time, not {array.shape}")
+        raise InputError(name, f"must have shape {wanted}, or be a function or a Controller, not {array.shape}")
     allowed(name, array)
     samples = np.empty((2 * steps + 1, cables))
     samples[::2], samples[1::2] = array, 0.5 * (array[1:] + array[:-1])
-    return Inputs(samples, None)
+    return Inputs(samples)
 
 
-def one_sample(name: str, values: ArrayLike, unit: str, cables: int, time: float) -> Floats:
-    """What a function returned at a time."""
+def one_sample(name: str, values: ArrayLike, unit: str, cables: int) -> Floats:
+    """(cables,) what a function returned: one for all or one each."""
     array = numbers(name, values, unit)
-    if array.shape != (cables,):
-        raise InputError(name, f"must return {cables} numbers in {unit}, not shape {array.shape} (at {time:.6g} s)")
-    return array
+    if array.shape not in ((), (cables,)):
+        raise InputError(
+            name, f"must be {cables} numbers in {unit}, one per cable, not an array of shape {array.shape}"
+        )
+    return np.array(np.broadcast_to(array, (cables,)))
 
 
 def require_length(name: str, lengths: Floats) -> None:
@@ -189,6 +209,8 @@ class Run:
     every: int
     q: Floats
     qd: Floats
+    tensions: Floats
+    """(cables,) at the base, N."""
     least: Floats
     most: Floats
     has_friction: bool
@@ -219,8 +241,9 @@ class Run:
         records, filled = empty_records(steps // every + 3, n, c), np.zeros(1, np.int64)
         friction = work.friction or CableFriction.nothing()
         before = moving.system, drive, friction, work.spatial, heavy_cables, implicit, dt
+        tensions = np.zeros(c)
         room = (  # the fields of `StepWork` after the first two
-            *springs, np.empty(n), np.zeros(n), np.zeros(c), np.empty((STAGE_ROWS, n)), np.empty((3, c)),
+            *springs, np.empty(n), np.zeros(n), tensions, np.empty((STAGE_ROWS, n)), np.empty((3, c)),
             np.empty((3, c)), np.empty((size, size)), np.empty((size, size)), np.empty((size, size)),
             np.empty(n, np.int64),
         )  # fmt: skip
@@ -229,33 +252,37 @@ class Run:
             tuple(records), filled,
         )  # fmt: skip
         return cls(
-            inputs, by_length, steps, dt, before, after, every, q, qd, least, most, has_friction, records, filled
-        )
+            inputs, by_length, steps, dt, before, after, every, q, qd, tensions, least, most, has_friction, records,
+            filled,
+        )  # fmt: skip
 
     def advance(self, progress: Progress | None) -> tuple[int, int, int, float, float]:
         """Run to the end; returns how it ended, as the kernel `run_steps` does."""
-        step, samples = 0, self.inputs.samples
+        step, samples, loop = 0, self.inputs.samples, self.inputs.loop
         chunk = 1 if self.inputs.controller else max(1, CHUNK // len(self.q))
         outcome = (RUNNING, 0, 0, 0.0, 0.0)
+        if loop is not None and loop.first is not None:
+            self._steps(0, 0)  # for the tensions at the start
         while step < self.steps and outcome[0] == RUNNING:
-            if self.inputs.controller:
-                samples[0] = self._controlled(step)
             until = min(step + chunk, self.steps)
-            outcome = run_steps(*self.before, step, until, self.steps, self.every, samples, *self.after)
+            if self.inputs.controller is not None:
+                samples[0] = self.inputs.controller(step * self.dt, self.q.copy(), self.qd.copy())
+            if loop is not None:
+                loop.sample(step, self.q, self.qd, self.tensions)
+                command = loop.command(step)
+                samples[0] = samples[0] if command is None else command
+                until = min(loop.until(step), until)
+            outcome = self._steps(step, until)
             step = until
             if progress is not None:
                 progress(step, self.steps)
         return outcome
 
-    def _controlled(self, step: int) -> Floats:
-        """What the controller wants at the start of a step."""
-        assert self.inputs.controller is not None
-        name, unit = ("lengths", "m") if self.by_length else ("tensions", "N")
-        time = step * self.dt
-        wanted = self.inputs.controller(time, self.q.copy(), self.qd.copy())
-        values = one_sample(name, wanted, unit, self.inputs.samples.shape[1], time)
-        (require_length if self.by_length else require_pull)(name, values[None])
-        return values
+    def _steps(self, first: int, last: int) -> tuple[int, int, int, float, float]:
+        outcome: tuple[int, int, int, float, float] = run_steps(
+            *self.before, first, last, self.steps, self.every, self.inputs.samples, *self.after
+        )
+        return outcome
 
 
 # A simulated motion as a labelled data set.
@@ -303,9 +330,11 @@ def empty_records(rows: int, joints: int, cables: int) -> Records:
 
 
 def trajectory(
-    robot: Robot, records: Records, rows: int, dt: float, has_friction: bool, attributes: dict[str, Any]
-) -> xarray.Dataset:
-    """The first `rows` of a run, with friction of the cables or without.
+    robot: Robot, records: Records, rows: int, dt: float, has_friction: bool, attributes: dict[str, Any],
+    measured: tuple[dict[str, Any], dict[str, Any]] = ({}, {}),
+) -> xarray.Dataset:  # fmt: skip
+    """The first `rows` of a run, with friction of the cables or without; `measured`: variables and coordinates of a
+    controller.
 
     Its attribute `energy_error` is the largest imbalance of energy, relative to the largest kinetic energy.
     """
@@ -346,12 +375,13 @@ def trajectory(
         dimensions = ("time", dimension) if dimension else ("time",)
         variables[name] = (dimensions, np.array(values[name]), {"units": unit, "long_name": meaning})
     return xarray.Dataset(
-        variables,
+        variables | measured[0],
         coords={
             "time": ("time", steps * dt, {"units": "s", "long_name": "time"}),
             "joint": np.arange(1, n + 1) if robot.freedoms == n else robot.freedom_names,
             "cable": np.arange(1, c + 1),
             "axis": ["x", "y", "z"],
+            **measured[1],
         },
         attrs={"robot": robot.name, "dt": dt, "energy_error": off, **attributes},
     )
@@ -392,7 +422,8 @@ def simulate(
     Cables pull with `tensions` in N, or are elastic with the unstretched `lengths` in m (as in `shape_from_lengths`,
     slack where they have room to spare). Either is constant (cables,), sampled at every step (steps + 1, cables) with
     straight lines between, a function of time in s, or a controller: a function of time, angles and rates, called at
-    the start of each step and held through it. `damping` of the joints in N*m*s/rad, one for all or one per freedom,
+    the start of each step and held through it; or a `Controller`, which measures with noise at a rate of its own and
+    whose commands arrive late. `damping` of the joints in N*m*s/rad, one for all or one per freedom,
     and `friction` of cables in their holes: default those of the robot file, 0 for none.
 
     `integrator`: "rk4" (order 4) or "implicit" (order 2, damps what is too fast for `dt`: stiff cables, light links).
@@ -424,7 +455,7 @@ def simulate(
     if steps // every > kept:
         fewer = f"keep one in {-(-steps // kept)} or fewer"
         raise InputError("every", f"{steps} steps of {len(robot.joints)} joints are too many to keep; {fewer}")
-    if steps > MOST_ROWS and (callable(tensions) or callable(lengths)):
+    if steps > MOST_ROWS and any(callable(given) or isinstance(given, Controller) for given in (tensions, lengths)):
         raise InputError("dt", f"{steps} steps are too many for an input that changes; the most are {MOST_ROWS}")
     inputs, by_length = _inputs(robot, tensions, lengths, steps, dt)
     q, qd = _start(robot, q0, qd0)
@@ -437,7 +468,8 @@ def simulate(
     time = (step + way) * dt if how == "limit" else step * dt
     attributes = {"integrator": integrator, "ended": how, "ended_time": time}
     attributes["ended_joint"] = 0 if how == "duration" else robot.joint_of(joint)
-    result = trajectory(robot, run.records, int(run.filled[0]), dt, run.has_friction, attributes)
+    measured = inputs.loop.variables("m" if by_length else "N") if inputs.loop else ({}, {})
+    result = trajectory(robot, run.records, int(run.filled[0]), dt, run.has_friction, attributes, measured)
     if check and how == "limit":
         limit = float(run.most[joint] if angle > 0.0 else -run.least[joint])
         reason = f"it passed the limit after {time:.6g} s; pull less, let it meet a Bumper, or try a shorter dt"
@@ -449,15 +481,14 @@ def simulate(
 
 
 def _inputs(robot: Robot, tensions: Drive | None, lengths: Drive | None, steps: int, dt: float) -> tuple[Inputs, bool]:
-    count = len(robot.cables)
-    if tensions is None and lengths is None and count == 0:
-        return Inputs(np.zeros((1, 0)), None), False
+    if tensions is None and lengths is None and len(robot.cables) == 0:
+        return Inputs(np.zeros((1, 0))), False
     if (tensions is None) == (lengths is None):
         raise InputError("tensions", "give either the tensions of the cables in N or their unstretched lengths in m")
     if lengths is not None:
-        return inputs_over_time("lengths", lengths, "m", count, steps, dt, require_length), True
+        return inputs_over_time("lengths", lengths, "m", robot, steps, dt, require_length), True
     assert tensions is not None
-    return inputs_over_time("tensions", tensions, "N", count, steps, dt, require_pull), False
+    return inputs_over_time("tensions", tensions, "N", robot, steps, dt, require_pull), False
 
 
 def _start(robot: Robot, q0: ArrayLike | None, qd0: ArrayLike | None) -> tuple[Floats, Floats]:
