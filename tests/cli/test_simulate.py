@@ -184,6 +184,23 @@ def test_bumpers_keep_it_going(vertebra, robot: vb.Robot) -> None:
     assert ran.json["notes"]["stops"] == "200 N*m/rad, 0.5 N*m*s/rad"
 
 
+def test_rigid_stops_hold_the_joints(vertebra, robot: vb.Robot, tmp_path: Path) -> None:
+    arguments = ("simulate", ROBOT, "-t", "1", "--duration", "2 s", "--damping", "0.1", "--integrator", "implicit")
+    assert vertebra(*arguments).code == 2
+    held, path = (*arguments, "--limits", "rigid"), tmp_path / "motion.csv"
+    ran = vertebra(*held, "--out", str(path))
+    assert ran.code == 0
+    expected = vb.simulate(robot, 1, duration=2, damping=0.1, integrator="implicit", limits="rigid")
+    torque = float(expected.stop_torques[-1, 1])
+    assert torque < -0.01
+    shown = " ".join(vertebra(*held).out.split())
+    assert f"on their stops joint 2 with {-torque:.4g} N*m" in shown
+    assert "stops rigid" in shown
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+    assert float(rows[-1]["stop2_Nm"]) == pytest.approx(torque, rel=1e-9)
+    assert vertebra(*arguments, "--limits", "end").code == 2
+
+
 def test_friction_is_that_of_the_file_by_default(vertebra) -> None:
     more = ("--fill-inertia", "-t", "10,14,10,10", "--duration", "5 ms", "--dt", "0.1 ms", "--json")
     rough = vertebra("simulate", "yang2023-b", *more).json
@@ -257,7 +274,7 @@ MISTAKES = {
     "static start": ((*TENSIONS, *SHORT, "--start", "static 0,0,0,0"), "--start 'static 0,0,0,0': "),
     "damping": ((*TENSIONS, *SHORT, "--damping", "-1"), "--damping '-1': would drive the robot"),
     "dampings": ((*TENSIONS, *SHORT, "--damping", "1,2"), "this robot has 6 joints"),
-    "limits": ((*TENSIONS, *SHORT, "--limits", "wall"), "--limits 'wall': give end, or a stop such as"),
+    "limits": ((*TENSIONS, *SHORT, "--limits", "wall"), "--limits 'wall': give file, end, rigid, or a spring such as"),
     "bumper": ((*TENSIONS, *SHORT, "--limits", "bumper"), "say how stiff the stops are"),
     "soft bumper": ((*TENSIONS, *SHORT, "--limits", "bumper 0"), "give a stiffness above 0"),
     "every": ((*TENSIONS, *SHORT, "--every", "0"), "--every 0: give a count from 1 to 100000000"),

@@ -174,8 +174,8 @@ def test_sensed_links_are_those_of_the_file() -> None:
     run = vb.simulate(robot, controller, duration=0.02)
     assert run.link.values.tolist() == [0, 3, 6]
     assert run.measured_orientations.shape == (2, 3, 3, 3)
-    found = vb.shape_from_orientations(robot, seen[0])
-    assert np.abs(found.angles).max() < 0.2
+    apart = seen[0] - np.eye(3)  # the straight robot
+    assert 1e-3 < np.abs(apart).max() < 0.1
 
 
 def test_a_run_that_ends_early_keeps_what_was_measured() -> None:

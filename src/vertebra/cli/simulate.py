@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
     from vertebra.robot.robot import Robot
 
-STRAIGHT, STATIC, END, BUMPER = "straight", "static", "end", "bumper"
+STRAIGHT, STATIC, BUMPER = "straight", "static", "bumper"
+FILE, END, RIGID = WORDS = "file", "end", "rigid"
 DAMPING = read.Quantity("N*m*s/rad", "0.01", "damping")
 STOP = read.Quantity("N*m/rad", "5 N*m/rad", "stiffness")
 BUMPER_EXAMPLE = '"bumper 5 N*m/rad, 0.01 N*m*s/rad"'
@@ -86,7 +87,8 @@ LimitsOption = Annotated[
     typer.Option(
         "--limits",
         metavar="WHAT",
-        help=f"At a joint's limit: end, the run ends there, or a stop: {BUMPER_EXAMPLE}.",
+        help="At a joint's limit: end, the run ends there; rigid, it rests there; file, what the robot file says; or a "
+        f"spring: {BUMPER_EXAMPLE}.",
     ),
 ]
 EveryOption = Annotated[int, typer.Option("--every", metavar="N", help="Keep every N-th step.")]
@@ -108,7 +110,7 @@ def simulate(
     friction: FrictionOption = "file",
     presliding: PreslidingOption = None,
     integrator: IntegratorOption = IntegratorName.RK4,
-    limits: LimitsOption = END,
+    limits: LimitsOption = FILE,
     every: EveryOption = 1,
     fill_inertia: FillInertiaOption = False,
     out: MotionOutOption = None,
@@ -189,7 +191,9 @@ def _notes(losses: list[float], friction: str, presliding: str | None, stops: An
         yield "damping", f"{shown} N*m*s/rad"
     if friction != "file" or presliding is not None:
         yield "cable friction", friction.strip() + (f", presliding {presliding.strip()}" if presliding else "")
-    if stops != END:
+    if stops == RIGID:
+        yield "stops", RIGID
+    elif stops not in WORDS:
         yield "stops", f"{stops.stiffness:g} N*m/rad, {stops.damping:g} N*m*s/rad"
 
 
@@ -317,12 +321,12 @@ def _damping(text: str | None, robot: Robot) -> list[float]:
 
 
 def _limits(text: str) -> Any:
-    """`end`, or a `Bumper`."""
+    """`file`, `end`, `rigid`, or a `Bumper`."""
     word, _, rest = text.strip().partition(" ")
-    if word == END and not rest:
-        return END
+    if word in WORDS and not rest:
+        return word
     if word != BUMPER:
-        raise CommandError(f"--limits {text!r}: give end, or a stop such as {BUMPER_EXAMPLE}")
+        raise CommandError(f"--limits {text!r}: give file, end, rigid, or a spring such as {BUMPER_EXAMPLE}")
     stiffness, _, loss = rest.partition(",")
     if not stiffness.strip():
         raise CommandError(f"--limits {text!r}: say how stiff the stops are, such as {BUMPER_EXAMPLE}")

@@ -15,7 +15,8 @@ from vertebra.dynamics.controller import Controller, Loop
 from vertebra.dynamics.problem import Moving, joint_damping
 from vertebra.errors import Diverged, InputError, OutOfRange
 from vertebra.mechanics.kernels.stepping import AT_LIMIT, RUNNING, Records, run_steps, trace_tips
-from vertebra.mechanics.kinematics import crossed_joints, measure, spatial_tables
+from vertebra.mechanics.kernels.stops import Stops
+from vertebra.mechanics.kinematics import crossed_faces, crossed_joints, measure, spatial_tables
 from vertebra.mechanics.layout import (
     ENERGY_ACTUATOR,
     ENERGY_DAMPED,
@@ -28,6 +29,7 @@ from vertebra.mechanics.layout import (
     ENERGY_WIDTH,
     POWER_WIDTH,
     STAGE_ROWS,
+    STAGE_START_Q,
 )
 from vertebra.mechanics.problem import CableFriction, Load, require_pull
 from vertebra.robot.arguments import (
@@ -43,7 +45,7 @@ from vertebra.robot.arguments import (
 )
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot, RobotLike
-from vertebra.robot.tables import Floats, twist_table
+from vertebra.robot.tables import BACKBONE, Floats, twist_table
 
 if TYPE_CHECKING:
     import xarray
@@ -155,6 +157,32 @@ class Bumper:
             raise InputError("damping", f"must be one number of 0 N*m*s/rad or more, not {self.damping!r}")
 
 
+Limits = Literal["file", "end", "rigid"] | Bumper
+
+
+def rigid_stops(robot: Robot, limits: Limits, least: Floats, most: Floats) -> tuple[Floats, Floats] | None:
+    """(n,) where rigid stops hold each freedom, rad, infinite where none does; None for a robot without any. Of a
+    backbone the first freedom has the stop of its bend. Where the faces of a joint meet first, nothing stops it."""
+    joints = robot.joints
+    rigid = np.full(len(joints), limits == "rigid")
+    if limits == "file" and "stops" in (joints.dtype.names or ()):
+        rigid = joints["stops"].astype(bool)
+    rows, limit = np.repeat(rigid, joints["freedoms"]), robot.freedom_limits
+    low, high = np.where(rows & (least <= -limit), -limit, -np.inf), np.where(rows & (most >= limit), limit, np.inf)
+    others = joints["first"][joints["kind"] == BACKBONE] + 1
+    low[others], high[others] = -np.inf, np.inf
+    return (low, high) if rigid.any() else None
+
+
+def _stops(low: Floats, high: Floats) -> Stops:
+    n = len(low)
+    numbered, squares = np.empty((2, n), np.int64), [np.empty((n, n)) for _ in range(4)]
+    return Stops(
+        low, high, np.zeros(1, np.int64), numbered[0], np.empty(n), np.zeros(n, np.bool_), np.empty(n), np.empty(n),
+        squares[0], squares[1], squares[2], squares[3], numbered[1], np.zeros(n), np.empty((2, n)),
+    )  # fmt: skip
+
+
 def joint_ranges(robot: Robot) -> tuple[Floats, Floats]:
     """Least and most value of each freedom, rad: the joint's limit, or less where its faces would meet at a cable. The
     limit of a backbone holds for its bend in any direction, and a twist has none."""
@@ -211,6 +239,7 @@ class Run:
     qd: Floats
     tensions: Floats
     """(cables,) at the base, N."""
+    stages: Floats
     least: Floats
     most: Floats
     has_friction: bool
@@ -220,16 +249,21 @@ class Run:
     @classmethod
     def of(
         cls, moving: Moving, inputs: Inputs, by_length: bool, axial: Floats, damping: Floats,
-        limits: Literal["end"] | Bumper, steps: int, dt: float, every: int, implicit: bool, q: Floats, qd: Floats,
+        limits: Limits, steps: int, dt: float, every: int, implicit: bool, q: Floats, qd: Floats,
     ) -> Run:  # fmt: skip
         robot = moving.robot
         n, c = robot.freedoms, len(robot.cables)
         least, most = joint_ranges(robot)
-        outside = (q < least) | (q > most)
-        if limits == "end" and outside.any():
-            row = int(np.argmax(outside))
-            limit = float(most[row] if q[row] > 0.0 else -least[row])
-            raise OutOfRange(robot.joint_of(row), float(q[row]), limit, "q0 must lie within the limits of the joints")
+        if not isinstance(limits, Bumper):
+            _require_inside(robot, least, most, q)
+        stops, ends = None, rigid_stops(robot, limits, least, most)
+        if ends is not None:
+            stops = _stops(*ends)
+            rows = robot.joints["first"][robot.joints["kind"] == BACKBONE] + 1
+            held = np.isfinite(ends[0]), np.isfinite(ends[1])
+            for side in held:
+                side[rows] = side[rows - 1]
+            least, most = np.where(held[0], -np.inf, least), np.where(held[1], np.inf, most)
         stiff, loss = (limits.stiffness, limits.damping) if isinstance(limits, Bumper) else (0.0, 0.0)
         has_friction = moving.statics.has_friction
         drive = by_length, has_friction, axial, damping, least, most, float(stiff), float(loss)
@@ -238,29 +272,29 @@ class Run:
         work.report[:] = 1.0  # the softness of friction, which only searches change
         springs = np.empty(c if by_length else 0), np.empty(c if by_length else 0)
         size = n if implicit else 0
-        records, filled = empty_records(steps // every + 3, n, c), np.zeros(1, np.int64)
+        records, filled = empty_records(steps // every + 3, n, c, 0 if stops is None else n), np.zeros(1, np.int64)
         friction = work.friction or CableFriction.nothing()
         before = moving.system, drive, friction, work.spatial, heavy_cables, implicit, dt
-        tensions = np.zeros(c)
+        tensions, stages = np.zeros(c), np.empty((STAGE_ROWS, n))
         room = (  # the fields of `StepWork` after the first two
-            *springs, np.empty(n), np.zeros(n), tensions, np.empty((STAGE_ROWS, n)), np.empty((3, c)),
+            *springs, np.empty(n), np.zeros(n), tensions, stages, np.empty((3, c)),
             np.empty((3, c)), np.empty((size, size)), np.empty((size, size)), np.empty((size, size)),
             np.empty(n, np.int64),
         )  # fmt: skip
         after = (
-            moving.scratch()[:3], work.scratch[1:6], room, np.zeros((2, POWER_WIDTH)), q, qd, np.empty(n),
+            moving.scratch()[:3], work.scratch[1:6], room, stops, np.zeros((4, POWER_WIDTH)), q, qd, np.empty(n),
             tuple(records), filled,
         )  # fmt: skip
         return cls(
-            inputs, by_length, steps, dt, before, after, every, q, qd, tensions, least, most, has_friction, records,
-            filled,
+            inputs, by_length, steps, dt, before, after, every, q, qd, tensions, stages, least, most, has_friction,
+            records, filled,
         )  # fmt: skip
 
-    def advance(self, progress: Progress | None) -> tuple[int, int, int, float, float]:
+    def advance(self, progress: Progress | None) -> tuple[int, int, int, float]:
         """Run to the end; returns how it ended, as the kernel `run_steps` does."""
         step, samples, loop = 0, self.inputs.samples, self.inputs.loop
         chunk = 1 if self.inputs.controller else max(1, CHUNK // len(self.q))
-        outcome = (RUNNING, 0, 0, 0.0, 0.0)
+        outcome = (RUNNING, 0, 0, 0.0)
         if loop is not None and loop.first is not None:
             self._steps(0, 0)  # for the tensions at the start
         while step < self.steps and outcome[0] == RUNNING:
@@ -278,8 +312,8 @@ class Run:
                 progress(step, self.steps)
         return outcome
 
-    def _steps(self, first: int, last: int) -> tuple[int, int, int, float, float]:
-        outcome: tuple[int, int, int, float, float] = run_steps(
+    def _steps(self, first: int, last: int) -> tuple[int, int, int, float]:
+        outcome: tuple[int, int, int, float] = run_steps(
             *self.before, first, last, self.steps, self.every, self.inputs.samples, *self.after
         )
         return outcome
@@ -301,6 +335,7 @@ VARIABLES = {
     "load_work": ("", "J", "work of the loads since the start"),
     "dissipated": ("", "J", "lost to damping and friction since the start"),
     "drawn": ("", "J", "energy of cable mass drawn into the gaps since the start"),
+    "stop_torques": ("joint", "N*m", "torque of the joint's rigid stop"),
 }
 """Dimension besides time, unit and meaning of each variable."""
 
@@ -317,8 +352,8 @@ def energy_imbalance(run: Mapping[Any, Any]) -> Floats:
     return gained - (change("cable_work") + change("load_work") + change("drawn") - change("dissipated"))
 
 
-def empty_records(rows: int, joints: int, cables: int) -> Records:
-    """Arrays for this many recorded steps."""
+def empty_records(rows: int, joints: int, cables: int, stopped: int) -> Records:
+    """Arrays for this many recorded steps; `stopped`: joints, or none without rigid stops."""
     return Records(
         np.zeros(rows, np.int64),
         np.empty((rows, joints)),
@@ -326,6 +361,7 @@ def empty_records(rows: int, joints: int, cables: int) -> Records:
         np.empty((rows, joints)),
         np.empty((rows, cables)),
         np.empty((rows, ENERGY_WIDTH)),
+        np.empty((rows, stopped)),
     )
 
 
@@ -341,7 +377,7 @@ def trajectory(
     import xarray
 
     n, c = len(robot.joints), len(robot.cables)
-    steps, q, qd, qdd, tensions, energies = (table[:rows] for table in records)
+    steps, q, qd, qdd, tensions, energies, stops = (table[:rows] for table in records)
     tip, lengths = np.empty((rows, 3)), np.empty((rows, c))
     frames, twists = np.empty((n + 1, 4, 4)), twist_table(robot.joints)
     trace_tips(
@@ -368,10 +404,13 @@ def trajectory(
         "dissipated": dissipated,
         "drawn": energies[:, ENERGY_DRAWN],
     }
+    if stops.shape[1]:
+        values["stop_torques"] = stops
     most = float(energies[:, ENERGY_KINETIC].max())
     off = float(np.abs(energy_imbalance(values)).max()) / most if most > 0.0 else 0.0
     variables = {}
-    for name, (dimension, unit, meaning) in VARIABLES.items():
+    for name in values:
+        dimension, unit, meaning = VARIABLES[name]
         dimensions = ("time", dimension) if dimension else ("time",)
         variables[name] = (dimensions, np.array(values[name]), {"units": unit, "long_name": meaning})
     return xarray.Dataset(
@@ -412,7 +451,7 @@ def simulate(
     friction: Friction | None = None,
     stiffness_EA: ArrayLike | None = None,
     integrator: Integrator = "rk4",
-    limits: Literal["end"] | Bumper = "end",
+    limits: Limits = "file",
     every: int = 1,
     progress: Progress | None = None,
     check: bool = True,
@@ -427,7 +466,9 @@ def simulate(
     and `friction` of cables in their holes: default those of the robot file, 0 for none.
 
     `integrator`: "rk4" (order 4) or "implicit" (order 2, damps what is too fast for `dt`: stiff cables, light links).
-    A joint that reaches its limit ends the run, or meets a `Bumper`. `every`: keep every so many steps.
+    `limits`: a joint that reaches its limit ends the run ("end"), rests on a stop that takes all of its rate and holds
+    it with the torque in `stop_torques` ("rigid"), or meets a `Bumper`; "file" is what the robot file says of `stops`.
+    Faces of a joint that meet at a cable end the run in any case but the last. `every`: keep every so many steps.
     `progress(done, steps)` is called as steps are done. At most 100 million steps, 5 million of an input that changes;
     at most 5 million of them are kept, and 250 million numbers in all.
 
@@ -440,7 +481,7 @@ def simulate(
     check = flag("check", check)
     word("integrator", integrator, ("rk4", "implicit"))
     if not isinstance(limits, Bumper):
-        word("limits", limits, ("end", "a Bumper"))
+        word("limits", limits, ("file", "end", "rigid", "a Bumper"))
     dt, duration, every = positive("dt", dt), positive("duration", duration), positive_count("every", every)
     if not duration / dt <= MOST_STEPS:
         many = f"{duration / dt:.9g} steps are more than {MOST_STEPS}"
@@ -451,7 +492,7 @@ def simulate(
     if steps // every > MOST_ROWS:
         raise InputError("every", f"{steps} steps are too many to keep; keep one in {-(-steps // MOST_ROWS)} or fewer")
     moving = Moving.of(robot, gravity, loads, friction)
-    kept = MOST_NUMBERS // (3 * len(robot.joints) + 2 * len(robot.cables) + len(VARIABLES))
+    kept = MOST_NUMBERS // (4 * robot.freedoms + 2 * len(robot.cables) + len(VARIABLES))
     if steps // every > kept:
         fewer = f"keep one in {-(-steps // kept)} or fewer"
         raise InputError("every", f"{steps} steps of {len(robot.joints)} joints are too many to keep; {fewer}")
@@ -463,7 +504,7 @@ def simulate(
         moving, inputs, by_length, axial_stiffness(robot, stiffness_EA), joint_damping(robot, damping), limits,
         steps, dt, every, integrator == "implicit", q, qd,
     )  # fmt: skip
-    ended, step, joint, way, angle = run.advance(progress)
+    ended, step, joint, way = run.advance(progress)
     how = {RUNNING: "duration", AT_LIMIT: "limit"}.get(ended, "diverged")
     time = (step + way) * dt if how == "limit" else step * dt
     attributes = {"integrator": integrator, "ended": how, "ended_time": time}
@@ -471,13 +512,30 @@ def simulate(
     measured = inputs.loop.variables("m" if by_length else "N") if inputs.loop else ({}, {})
     result = trajectory(robot, run.records, int(run.filled[0]), dt, run.has_friction, attributes, measured)
     if check and how == "limit":
-        limit = float(run.most[joint] if angle > 0.0 else -run.least[joint])
-        reason = f"it passed the limit after {time:.6g} s; pull less, let it meet a Bumper, or try a shorter dt"
-        raise OutOfRange(robot.joint_of(joint), angle, limit, reason, result)
+        row = robot.joint_of(joint) - 1
+        going, limit = run.stages[STAGE_START_Q], float(robot.joints["limit"][row])
+        bend = robot.bend_of(going, row)
+        reason = (
+            f"it passed the limit after {time:.6g} s; pull less, give it rigid stops or a Bumper, or try a shorter dt"
+        )
+        if abs(bend) <= limit:
+            limit, met = crossed_faces(robot, going, row)
+            reason = f"after {time:.6g} s {met}"
+        raise OutOfRange(row + 1, bend, limit, reason, result)
     if check and how == "diverged":
         less = ", or less friction" if run.has_friction else ""
         raise Diverged(time, robot.joint_of(joint), f'take a shorter dt, integrator="implicit"{less}', result)
     return result
+
+
+def _require_inside(robot: Robot, least: Floats, most: Floats, q: Floats) -> None:
+    outside = (q < least) | (q > most)
+    for joint in robot.joints[robot.joints["kind"] == BACKBONE]:
+        outside[joint["first"]] |= np.hypot(*q[joint["first"] : joint["first"] + 2]) > joint["limit"]
+    if outside.any():
+        row = int(np.argmax(outside))
+        limit = float(most[row] if q[row] > 0.0 else -least[row])
+        raise OutOfRange(robot.joint_of(row), float(q[row]), limit, "q0 must lie within the limits of the joints")
 
 
 def _inputs(robot: Robot, tensions: Drive | None, lengths: Drive | None, steps: int, dt: float) -> tuple[Inputs, bool]:

@@ -39,6 +39,7 @@ from vertebra.robot.table_file import (
     length_columns,
     rate_columns,
     tension_columns,
+    torque_columns,
 )
 from vertebra.robot.tables import BACKBONE, Floats
 
@@ -158,6 +159,7 @@ def simulation_summary(case: SimulationCase, title: str = "") -> Facts:
          if speed.max() > STILL else "0: nothing moves"),
         ("speed at the end", f"{_speed(speed[-1].max())} deg/s at most"),
         ("tensions", _range(case.array("tensions"), "N")),
+        *_resting(case),
         ("integrator", f"{run.attrs['integrator']}, steps of {1e3 * float(run.attrs['dt']):.4g} ms, "
          f"{len(time)} sample{'' if len(time) == 1 else 's'} kept"),
         ("gravity", f"{vector(case.gravity)} m/s^2"),
@@ -166,6 +168,14 @@ def simulation_summary(case: SimulationCase, title: str = "") -> Facts:
     if case.real_time:
         rows.append(("real-time factor", f"{case.real_time:.3g} ({case.wall:.2f} s for {case.reached:.4g} s)"))
     return Facts(title or case.title, ("", ""), tuple(rows))
+
+
+def _resting(case: SimulationCase) -> Iterator[tuple[str, str]]:
+    """Joints on their stops at the end."""
+    if "stop_torques" in case.run:
+        torques, names = case.array("stop_torques")[-1], case.robot.freedom_names
+        held = [f"{names[row]} with {abs(torques[row]):.4g} N*m" for row in np.flatnonzero(torques)]
+        yield "on their stops", f"joint{'s' if len(held) > 1 else ''} {', '.join(held)}" if held else "none at the end"
 
 
 def ended_text(case: SimulationCase) -> str:
@@ -428,7 +438,8 @@ def _columns(case: SimulationCase) -> list[str]:
     n, cables = case.robot.freedom_names, len(case.robot.cables)
     moving = [angle_columns(n), rate_columns(n), *([acceleration_columns(n)] if "qdd" in case.run else [])]
     names = column_names(TIME, *moving, tension_columns(cables), length_columns(cables), TIP)
-    return [*names, *(f"{name}_mJ" for name in ENERGIES)]
+    stops = torque_columns("stop", n).names if "stop_torques" in case.run else ()
+    return [*names, *(f"{name}_mJ" for name in ENERGIES), *stops]
 
 
 def _rows(case: SimulationCase) -> Any:
@@ -436,5 +447,6 @@ def _rows(case: SimulationCase) -> Any:
     angles = [np.degrees(case.array(name)) for name in ("q", "qd", "qdd") if name in case.run]
     lengths, tip = 1e3 * case.array("lengths"), 1e3 * case.array("tip")
     energies = np.column_stack([1e3 * case.array(name) for name in ENERGIES])
-    columns = (case.time[:, None], *angles, case.array("tensions"), lengths, tip, energies)
+    stops = [case.array("stop_torques")] if "stop_torques" in case.run else []
+    columns = (case.time[:, None], *angles, case.array("tensions"), lengths, tip, energies, *stops)
     return np.column_stack(columns).tolist()
