@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.dynamics.cases import SPATIAL, spatial_robot
-from tests.dynamics.runs import BENT, PRESET, PULL, SWUNG, same, swing
+from tests.dynamics.runs import BENT, PRESET, PULL, SWUNG, imbalance, same, swing
 
 import vertebra as vb
 
@@ -127,6 +127,7 @@ def test_lengths_by_a_controller_that_feels_the_tensions() -> None:
     held[1] = rest
     expected = 2e3 * np.maximum(run.measured_lengths.values - held, 0.0) / held
     np.testing.assert_allclose(run.measured_tensions, expected, rtol=1e-9)
+    assert imbalance(run) < 1e-4, "a length that jumps does work at once"
     assert run.commands.attrs["units"] == "m"
 
 

@@ -79,6 +79,21 @@ class LinearModel:
     """(n, n) their shapes, one per column, with v^H M v = 1, largest component positive. Complex only where dead
     moments make two modes flutter: growing while they oscillate."""
 
+    @property
+    def state_names(self) -> list[str]:
+        """(2n,) of the rows of A: q1, ... and qd1, ...; q1a, q1b, ... where a joint has several freedoms."""
+        return [f"{part}{name}" for part in ("q", "qd") for name in self.robot.freedom_names]
+
+    @property
+    def input_names(self) -> list[str]:
+        """(cables,) of the columns of B: t1, ... for tensions, length1, ... for lengths."""
+        return [f"{'t' if self.inputs == 'tensions' else 'length'}{k + 1}" for k in range(len(self.tensions))]
+
+    @property
+    def output_names(self) -> list[str]:
+        """Of the rows of C: x, y, z of the point, or the angles."""
+        return ["x", "y", "z"] if self.outputs == "tip" else self.state_names[: len(self.q)]
+
     def __repr__(self) -> str:
         held = "stable" if self.stable else f"unstable, grows with {self.eigenvalues.real.max():.4g} 1/s"
         where = "" if self.in_equilibrium else ", not in equilibrium"
