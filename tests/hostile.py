@@ -98,6 +98,7 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "mass_matrix": {"robot": ARM, "q": REST},
     "forward_dynamics": {"robot": ARM, "q": REST, "qd": REST, "tensions": PULL},
     "allocate_tensions": {"robot": ARM, "q": REST},
+    "Controller": {"step": lambda time, measured: PULL, "rate": 100.0},
     "simulate": {"robot": ARM, "tensions": PULL, "duration": 0.01},
     "linearise": {"robot": ARM, "q": REST, "tensions": PULL},
     "follow_the_leader": {

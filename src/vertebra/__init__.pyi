@@ -1,6 +1,7 @@
 """The public names and where each one lives."""
 
 from vertebra.dynamics.allocation import allocate_tensions as allocate_tensions
+from vertebra.dynamics.controller import Controller as Controller
 from vertebra.dynamics.equations_of_motion import forward_dynamics as forward_dynamics
 from vertebra.dynamics.equations_of_motion import inverse_dynamics as inverse_dynamics
 from vertebra.dynamics.equations_of_motion import mass_matrix as mass_matrix

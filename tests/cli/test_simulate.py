@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.dynamics.cases import BACKBONE, UNIVERSAL, spatial_robot
 
 import vertebra as vb
 from vertebra.dynamics import Bumper
+from vertebra.dynamics.motion_samples import read_trajectory
 
 ROBOT = "dantuono2023"
 SHORT = ("--duration", "50 ms")
@@ -188,12 +191,57 @@ def test_bumpers_keep_it_going(vertebra, robot: vb.Robot) -> None:
     assert ran.json["notes"]["stops"] == "200 N*m/rad, 0.5 N*m*s/rad"
 
 
+def test_rigid_stops_hold_the_joints(vertebra, robot: vb.Robot, tmp_path: Path) -> None:
+    arguments = ("simulate", ROBOT, "-t", "1", "--duration", "2 s", "--damping", "0.1", "--integrator", "implicit")
+    assert vertebra(*arguments).code == 2
+    held, path = (*arguments, "--limits", "rigid"), tmp_path / "motion.csv"
+    ran = vertebra(*held, "--out", str(path))
+    assert ran.code == 0
+    expected = vb.simulate(robot, 1, duration=2, damping=0.1, integrator="implicit", limits="rigid")
+    torque = float(expected.stop_torques[-1, 1])
+    assert torque < -0.01
+    shown = " ".join(vertebra(*held).out.split())
+    assert f"on their stops joint 2 with {-torque:.4g} N*m" in shown
+    assert "stops rigid" in shown
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+    assert float(rows[-1]["stop2_Nm"]) == pytest.approx(torque, rel=1e-9)
+    assert vertebra(*arguments, "--limits", "end").code == 2
+
+
 def test_friction_is_that_of_the_file_by_default(vertebra) -> None:
     more = ("--fill-inertia", "-t", "10,14,10,10", "--duration", "5 ms", "--dt", "0.1 ms", "--json")
     rough = vertebra("simulate", "yang2023-b", *more).json
     free = vertebra("simulate", "yang2023-b", *more, "--friction", "none").json
     assert rough["dissipated"][-1] > 0.0
     assert free["dissipated"][-1] == pytest.approx(0.0, abs=1e-15)
+
+
+def test_joints_with_several_freedoms_have_a_column_for_each(vertebra, tmp_path: Path) -> None:
+    """In the CSV, which is a trajectory again, and in the tables; damping is that of the file by default."""
+    joints = (UNIVERSAL | {"damping": 0.002}, {"kind": "rolling", "radius": "15 mm"}, BACKBONE | {"torsion": 0.1})
+    robot, model, path = spatial_robot(*joints), tmp_path / "spatial.yaml", tmp_path / "motion.csv"
+    model.write_text(json.dumps(robot.to_mapping()))
+    pulls = np.linspace(0.5, 2.0, 12)
+    asked = ("simulate", str(model), "-t", ",".join(map(str, pulls)), "--duration", "20 ms", "--dt", "0.2 ms")
+    ran = vertebra(*asked, "--out", str(path))
+    assert ran.code == 0
+    names = ["1a", "1b", "2a", "2b", "3", "4", "5a", "5b", "5c", "6a", "6b", "6c"]
+    header = path.read_text().splitlines()[0].split(",")
+    assert header[1:13] == [f"q{name}_deg" for name in names]
+    assert header[13:25] == [f"qd{name}_deg_s" for name in names]
+    assert header[25:37] == [f"qdd{name}_deg_s2" for name in names]
+    table = vertebra(*asked).out
+    words = [word for line in table.split("Joints")[1].splitlines() for word in line.split()]
+    assert [word for word in words if word in names][:12] == names
+    assert "0.002, 0.002, 0.002, 0.002, 0, 0, 0, 0, 0, 0, 0, 0 N*m*s/rad" in " ".join(table.split())
+    expected = vb.simulate(robot, pulls, duration=0.02, dt=2e-4)
+    motion = read_trajectory(path, robot).motion
+    np.testing.assert_allclose(motion.q, expected.q, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(motion.qdd, expected.qdd, rtol=1e-12)
+    assert vertebra(*asked, "--damping", "0", "--json").json["energy_change"]["dissipated"] == 0.0
+    wrong = vertebra(*asked, "--damping", "0,0")
+    assert wrong.code == 2
+    assert "12 freedoms" in wrong.err
 
 
 def test_missing_inertia_names_the_option(vertebra) -> None:
@@ -233,7 +281,7 @@ MISTAKES = {
     "static start": ((*TENSIONS, *SHORT, "--start", "static 0,0,0,0"), "--start 'static 0,0,0,0': "),
     "damping": ((*TENSIONS, *SHORT, "--damping", "-1"), "--damping '-1': would drive the robot"),
     "dampings": ((*TENSIONS, *SHORT, "--damping", "1,2"), "this robot has 6 joints"),
-    "limits": ((*TENSIONS, *SHORT, "--limits", "wall"), "--limits 'wall': give end, or a stop such as"),
+    "limits": ((*TENSIONS, *SHORT, "--limits", "wall"), "--limits 'wall': give file, end, rigid, or a spring such as"),
     "bumper": ((*TENSIONS, *SHORT, "--limits", "bumper"), "say how stiff the stops are"),
     "soft bumper": ((*TENSIONS, *SHORT, "--limits", "bumper 0"), "give a stiffness above 0"),
     "every": ((*TENSIONS, *SHORT, "--every", "0"), "--every 0: give a count from 1 to 100000000"),

@@ -124,6 +124,33 @@ def faces_cross(robot: vb.Robot, q: np.ndarray) -> bool:
     return False
 
 
+UNIVERSAL = {"kind": "universal", "order": "xy", "lower": "8 mm", "stiffness": 0.05}
+BACKBONE = {"kind": "backbone", "length": "20 mm", "stiffness": 0.2, "mass": "0.3 g"}
+PLATE = {"length": "14 mm", "mass": "6 g", "center_of_mass": ["1 mm", "-0.5 mm", "6 mm"], "inertia": [5e-7, 6e-7, 4e-7]}
+
+
+def spatial_robot(*joints: dict[str, Any], gap_mass: bool = False, **about: Any) -> vb.Robot:
+    """A section of two joints for each of those given, with four cables to the end of each section."""
+    cables = {"radius": "7 mm", "linear_density": 0.2 if gap_mass else 0.0}
+    sections = [
+        {"joints": 2, "joint": joint, "link": PLATE,
+         "cables": cables | {"azimuth": [f"{angle + 25 * i} deg" for angle in (10, 100, 190, 280)]}}
+        | ({} if joint["kind"] in ("universal", "backbone") else {"azimuth": ["15 deg", "100 deg"]})
+        for i, joint in enumerate(joints)
+    ]  # fmt: skip
+    size = {"base": {"length": "5 mm"}, "tip": {"length": "3 mm"}}
+    return vb.load({"vertebra": 1, "name": "spatial", "sections": sections, **size, **about})
+
+
+SPATIAL = {
+    "universal": (UNIVERSAL,),
+    "backbone": (BACKBONE,),
+    "backbone-twist": (BACKBONE | {"torsion": 0.1},),
+    "mixed": (UNIVERSAL | {"order": "yx"}, {"kind": "rolling", "radius": "15 mm"}, BACKBONE | {"torsion": 0.1}),
+}
+"""Joints of `spatial_robot` by what they show."""
+
+
 def with_inertia(name: str) -> vb.Robot:
     """A preset whose links have inertia."""
     return vb.load(name).fill_inertia()

@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 import pytest
-from tests.dynamics.cases import random_loads, random_robot, with_inertia, worst
+from tests.dynamics.cases import SPATIAL, random_loads, random_robot, spatial_robot, with_inertia, worst
 from tests.statics.cases import any_direction
 
 import vertebra as vb
@@ -71,6 +71,58 @@ def test_any_state_against_differences_of_the_accelerations(seed):
     rest = accelerations(model, gravity, loads, np.zeros((1, 2 * n)), np.zeros((1, c)))[0]
     assert worst(model.accelerations, rest) < 1e-10
     assert not model.in_equilibrium
+
+
+@pytest.mark.parametrize("gap_mass", [False, True])
+@pytest.mark.parametrize("name", SPATIAL)
+def test_joints_with_several_freedoms_against_differences_of_the_accelerations(name, gap_mass):
+    rng = np.random.default_rng(len(name))
+    robot = spatial_robot(*SPATIAL[name], gap_mass=gap_mass)
+    n, c = robot.freedoms, len(robot.cables)
+    gravity, loads = 9.8 * any_direction(rng), random_loads(rng, robot, 2)
+    q, qd, pull = rng.uniform(-0.4, 0.4, n), rng.normal(0.0, 3.0, n), rng.uniform(1.0, 30.0, c)
+    model = linearise(robot, q, pull, gravity, loads, qd=qd, damping=rng.uniform(0.0, 0.01, n))
+    A, B = differences(model, gravity, loads)
+    assert (model.A[:n] == np.hstack([np.zeros((n, n)), np.eye(n)])).all()
+    assert worst(model.A[n:, :n], A[:, :n]) < 1e-8
+    assert worst(model.A[n:, n:], A[:, n:]) < 1e-9
+    assert worst(model.B[n:], B) < 1e-9
+    step = 1e-4
+    tips = [[vb.Pose(robot, q + s * step * e).tip for s in (-2, -1, 1, 2)] for e in np.eye(n)]
+    slopes = np.array([(t[0] - 8 * t[1] + 8 * t[2] - t[3]) / (12 * step) for t in tips]).T
+    assert worst(model.C[:, :n], slopes) < 1e-9
+    assert model.state_names == [f"{part}{freedom}" for part in ("q", "qd") for freedom in robot.freedom_names]
+    assert model.input_names == [f"t{k}" for k in range(1, c + 1)]
+    assert (model.output_names, model.C.shape) == (["x", "y", "z"], (3, 2 * n))
+    seen = linearise(robot, q, pull, outputs="angles")
+    assert seen.output_names == [f"q{freedom}" for freedom in robot.freedom_names]
+    assert len(seen.C) == n
+
+
+@pytest.mark.parametrize("name", SPATIAL)
+def test_joints_with_several_freedoms_on_elastic_cables(name):
+    """Inputs are lengths without tension; the model is that of short runs from the state."""
+    robot = spatial_robot(*SPATIAL[name])
+    n, c = robot.freedoms, len(robot.cables)
+    pull, q = np.linspace(3.0, 6.0, c), np.linspace(-0.15, 0.2, n)
+    model = linearise(robot, q, pull, stiffness_EA=500.0)
+    rest = vb.Pose(robot, q).cable_lengths / (1.0 + pull / 500.0)
+
+    def rises(change_q, change_length):
+        about = {"lengths": rest + change_length, "q0": q + change_q, "stiffness_EA": 500.0}
+        return vb.simulate(robot, duration=1e-6, dt=1e-6, **about).qdd.values[0]
+
+    def slope(i, size, of_length):
+        unit = [np.zeros(n), np.zeros(c)]
+        unit[of_length][i] = size
+        ends = [rises(s * unit[0], s * unit[1]) for s in (-2, -1, 1, 2)]
+        return (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * size)
+
+    A = np.array([slope(i, 1e-4, 0) for i in range(n)]).T
+    B = np.array([slope(k, 1e-6, 1) for k in range(c)]).T
+    assert worst(model.A[n:, :n], A) < 1e-7
+    assert worst(model.B[n:], B) < 1e-7
+    assert model.input_names == [f"length{k}" for k in range(1, c + 1)]
 
 
 @pytest.mark.parametrize("seed", range(CASES))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.dynamics.cases import random_robot, with_inertia
+from tests.dynamics.cases import BACKBONE, UNIVERSAL, random_robot, spatial_robot, with_inertia
 from tests.dynamics.runs import BENT, PRESET, PULL, end, imbalance, same, swing
 
 import vertebra as vb
@@ -174,6 +174,29 @@ def test_friction_of_the_file_is_the_default() -> None:
     as_filed = vb.simulate(robot, pull, **about)
     assert not same(as_filed, vb.simulate(robot, pull, friction=0, **about))
     assert same(as_filed, vb.simulate(robot, pull, friction=list(robot.friction_laws), **about))
+
+
+def test_damping_of_the_file_is_the_default() -> None:
+    """For each freedom of a joint; what the call gives takes its place."""
+    lossy = UNIVERSAL | {"damping": "0.002 N*m*s/rad"}, BACKBONE | {"torsion": 0.1, "damping": "0.004 N*m*s/rad"}
+    robot, smooth = spatial_robot(*lossy), spatial_robot(UNIVERSAL, BACKBONE | {"torsion": 0.1})
+    given = [0.002] * 4 + [0.004] * 6
+    q, pull = np.linspace(-0.2, 0.3, 10), np.linspace(1.0, 4.0, 8)
+
+    about: dict[str, Any] = {"duration": 5e-3, "dt": 1e-4, "q0": q}
+    as_filed = vb.simulate(robot, pull, **about)
+    assert float(as_filed.dissipated[-1]) > 0.0
+    assert same(as_filed, vb.simulate(smooth, pull, damping=given, **about))
+    assert not vb.simulate(robot, pull, damping=0, **about).dissipated.values.any()
+    assert not vb.simulate(smooth, pull, **about).dissipated.values.any()
+    model = vb.linearise(robot, q, pull)
+    assert model.damping.tolist() == given
+    np.testing.assert_array_equal(model.A, vb.linearise(smooth, q, pull, damping=given).A)
+    qd = np.linspace(-2.0, 3.0, 10)
+    accelerations = vb.forward_dynamics(robot, q, qd, pull)
+    np.testing.assert_array_equal(accelerations, vb.forward_dynamics(smooth, q, qd, pull, damping=given))
+    with pytest.raises(vb.InputError, match="10, one per freedom"):
+        vb.simulate(robot, pull, damping=[0.1] * 4, **about)
 
 
 # How a run ends, and what is refused.

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
     from vertebra.robot.robot import Robot
 
-STRAIGHT, STATIC, END, BUMPER = "straight", "static", "end", "bumper"
+STRAIGHT, STATIC, BUMPER = "straight", "static", "bumper"
+FILE, END, RIGID = WORDS = "file", "end", "rigid"
 DAMPING = read.Quantity("N*m*s/rad", "0.01", "damping")
 STOP = read.Quantity("N*m/rad", "5 N*m/rad", "stiffness")
 BUMPER_EXAMPLE = '"bumper 5 N*m/rad, 0.01 N*m*s/rad"'
@@ -72,7 +73,11 @@ MotionStartOption = Annotated[
     ),
 ]
 DampingOption = Annotated[
-    str, typer.Option("--damping", help="Of the joints in N*m*s/rad: one for all, or one per joint.")
+    str | None,
+    typer.Option(
+        "--damping",
+        help="Of the joints in N*m*s/rad: one for all, or one per freedom. Default: that of the robot file.",
+    ),
 ]
 IntegratorOption = Annotated[
     IntegratorName,
@@ -83,7 +88,8 @@ LimitsOption = Annotated[
     typer.Option(
         "--limits",
         metavar="WHAT",
-        help=f"At a joint's limit: end, the run ends there, or a stop: {BUMPER_EXAMPLE}.",
+        help="At a joint's limit: end, the run ends there; rigid, it rests there; file, what the robot file says; or a "
+        f"spring: {BUMPER_EXAMPLE}.",
     ),
 ]
 EveryOption = Annotated[int, typer.Option("--every", metavar="N", help="Keep every N-th step.")]
@@ -99,13 +105,13 @@ def simulate(
     duration: DurationOption = None,
     dt: StepOption = "1 ms",
     start: MotionStartOption = STRAIGHT,
-    damping: DampingOption = "0",
+    damping: DampingOption = None,
     gravity: GravityOption = None,
     load: LoadOption = None,
     friction: FrictionOption = "file",
     presliding: PreslidingOption = None,
     integrator: IntegratorOption = IntegratorName.RK4,
-    limits: LimitsOption = END,
+    limits: LimitsOption = FILE,
     every: EveryOption = 1,
     fill_inertia: FillInertiaOption = False,
     out: MotionOutOption = None,
@@ -189,7 +195,9 @@ def _notes(losses: list[float], friction: str, presliding: str | None, stops: An
         yield "damping", f"{shown} N*m*s/rad"
     if friction != "file" or presliding is not None:
         yield "cable friction", friction.strip() + (f", presliding {presliding.strip()}" if presliding else "")
-    if stops != END:
+    if stops == RIGID:
+        yield "stops", RIGID
+    elif stops not in WORDS:
         yield "stops", f"{stops.stiffness:g} N*m/rad, {stops.damping:g} N*m*s/rad"
 
 
@@ -303,21 +311,26 @@ def _start(text: str, robot: Robot, driven: Drive, rules: dict[str, Any], elasti
         raise CommandError(f"--start {text!r}: {error}") from None
 
 
-def _damping(text: str, robot: Robot) -> list[float]:
-    """One per joint, N*m*s/rad."""
-    values = read.one_or_each("--damping", text, DAMPING, robot.freedoms, "joint")
+def _damping(text: str | None, robot: Robot) -> list[float]:
+    """One per freedom, N*m*s/rad."""
+    if text is None:
+        from vertebra.dynamics.problem import joint_damping
+
+        return [float(value) for value in joint_damping(robot, None)]
+    each = "joint" if robot.freedoms == len(robot.joints) else "freedom"
+    values = read.one_or_each("--damping", text, DAMPING, robot.freedoms, each)
     if min(values) < 0.0:
         raise CommandError(f"--damping {text!r}: would drive the robot; give 0 or more")
     return values
 
 
 def _limits(text: str) -> Any:
-    """`end`, or a `Bumper`."""
+    """`file`, `end`, `rigid`, or a `Bumper`."""
     word, _, rest = text.strip().partition(" ")
-    if word == END and not rest:
-        return END
+    if word in WORDS and not rest:
+        return word
     if word != BUMPER:
-        raise CommandError(f"--limits {text!r}: give end, or a stop such as {BUMPER_EXAMPLE}")
+        raise CommandError(f"--limits {text!r}: give file, end, rigid, or a spring such as {BUMPER_EXAMPLE}")
     stiffness, _, loss = rest.partition(",")
     if not stiffness.strip():
         raise CommandError(f"--limits {text!r}: say how stiff the stops are, such as {BUMPER_EXAMPLE}")

@@ -118,12 +118,11 @@ def forward_dynamics(
 ) -> Floats:
     """Joint accelerations in rad/s^2 at angles `q` (rad) and rates `qd` (rad/s), one state (n,) or many (N, n).
 
-    Under cable `tensions` in N, (cables,) or one set per state, with elastic joints and `damping` in N*m*s/rad, one for
-    all or one per joint, default that of the robot file; or under joint torques `tau` in N*m and nothing else, the
-    inverse of `inverse_dynamics`. `friction` of cables in their
-    holes: default that of the robot file, 0 for none. How far a cable has slipped decides its direction, so every state
-    counts as one that the cables were pulled to from the straight robot: these are the accelerations with which
-    `simulate` starts there. Along a motion, with its history, use `simulate`.
+    Under cable `tensions` in N, (cables,) or one set per state, with elastic joints and `damping` in N*m*s/rad; or
+    under joint torques `tau` in N*m and nothing else, the inverse of `inverse_dynamics`. `damping` and `friction` of
+    cables in their holes: default those of the robot file, 0 for none. How far a cable has slipped decides its
+    direction, so every state counts as one that the cables were pulled to from the straight robot: these are the
+    accelerations with which `simulate` starts there. Along a motion, with its history, use `simulate`.
     """
     robot = as_robot(robot)
     if (tensions is None) == (tau is None):

@@ -84,6 +84,21 @@ class LinearModel:
     """(n, n) their shapes, one per column, with v^H M v = 1, largest component positive. Complex only where dead
     moments make two modes flutter: growing while they oscillate."""
 
+    @property
+    def state_names(self) -> list[str]:
+        """(2n,) of the rows of A: q1, ... and qd1, ...; q1a, q1b, ... where a joint has several freedoms."""
+        return [f"{part}{name}" for part in ("q", "qd") for name in self.robot.freedom_names]
+
+    @property
+    def input_names(self) -> list[str]:
+        """(cables,) of the columns of B: t1, ... for tensions, length1, ... for lengths."""
+        return [f"{'t' if self.inputs == 'tensions' else 'length'}{k + 1}" for k in range(len(self.tensions))]
+
+    @property
+    def output_names(self) -> list[str]:
+        """Of the rows of C: x, y, z of the point, or the angles."""
+        return ["x", "y", "z"] if self.outputs == "tip" else self.state_names[: len(self.q)]
+
     def __repr__(self) -> str:
         held = "stable" if self.stable else f"unstable, grows with {self.eigenvalues.real.max():.4g} 1/s"
         where = "" if self.in_equilibrium else ", not in equilibrium"
@@ -108,7 +123,7 @@ def linearise(
 ) -> LinearModel:
     """The motion near angles `q` (rad) and rates `qd` (rad/s, default none) under cable `tensions` (N).
 
-    `damping` in N*m*s/rad, one for all or one per joint; default that of the robot file. With `stiffness_EA` (N, one
+    `damping` in N*m*s/rad, one for all or one per freedom: default that of the robot file. With `stiffness_EA` (N, one
     for all or one per cable) cables are elastic, stretched from lengths that give these tensions, and inputs are those
     lengths; a cable without tension is slack. `outputs`: position of a `point` of a `link` (as in `jacobian`, default
     the tip), or the joint angles.

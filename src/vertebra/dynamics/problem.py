@@ -167,12 +167,13 @@ def _rows(robot: Robot, name: str, values: ArrayLike, unit: str) -> Floats:
 
 
 def joint_damping(robot: Robot, damping: ArrayLike | None) -> Floats:
-    """(n,) N*m*s/rad: one for all joints or one each, 0 or more; None for those of the robot file."""
+    """(n,) N*m*s/rad: one for all joints or one for each freedom, 0 or more; None for those of the robot file."""
     if damping is None:
         return robot.dampers
     array = numbers("damping", damping, "N*m*s/rad")
     if array.shape not in ((), (robot.freedoms,)) or (array < 0.0).any():
-        raise InputError("damping", f"must be one number of 0 N*m*s/rad or more, or {robot.freedoms}, one per joint")
+        each = "joint" if robot.freedoms == len(robot.joints) else "freedom"
+        raise InputError("damping", f"must be one number of 0 N*m*s/rad or more, or {robot.freedoms}, one per {each}")
     return np.array(np.broadcast_to(array, (robot.freedoms,)))
 
 

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from vertebra.dynamics.controller import Controller, Loop
 from vertebra.dynamics.problem import Moving, joint_damping
 from vertebra.errors import Diverged, InputError, OutOfRange
 from vertebra.mechanics.kernels.stepping import AT_LIMIT, RUNNING, Records, run_steps, trace_tips
-from vertebra.mechanics.kinematics import crossed_joints, measure, spatial_tables
+from vertebra.mechanics.kernels.stops import Stops
+from vertebra.mechanics.kinematics import crossed_faces, crossed_joints, measure, spatial_tables
 from vertebra.mechanics.layout import (
     ENERGY_ACTUATOR,
     ENERGY_DAMPED,
@@ -27,6 +29,7 @@ from vertebra.mechanics.layout import (
     ENERGY_WIDTH,
     POWER_WIDTH,
     STAGE_ROWS,
+    STAGE_START_Q,
 )
 from vertebra.mechanics.problem import CableFriction, Load, require_pull
 from vertebra.robot.arguments import (
@@ -42,13 +45,14 @@ from vertebra.robot.arguments import (
 )
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot, RobotLike
-from vertebra.robot.tables import Floats, twist_table
+from vertebra.robot.tables import BACKBONE, Floats, twist_table
 
 if TYPE_CHECKING:
     import xarray
 
-Drive = ArrayLike | Callable[..., ArrayLike]
-"""(cables,), (steps + 1, cables), a function of time, or one of time, angles and rates."""
+Drive = ArrayLike | Callable[..., ArrayLike] | Controller
+"""One for all cables, (cables,), (steps + 1, cables), a function of time, one of time, angles and rates, or a
+`Controller`."""
 
 
 class Inputs(NamedTuple):
@@ -56,47 +60,60 @@ class Inputs(NamedTuple):
 
     samples: Floats
     """(2 steps + 1, cables) at every half step, or (1, cables) for all time."""
-    controller: Callable[..., ArrayLike] | None
+    controller: Callable[[float, Floats, Floats], Floats] | None = None
     """Called at the start of every step with time, angles and rates, when there is one."""
+    loop: Loop | None = None
+    """A controller with a rate of its own."""
 
 
 def inputs_over_time(
-    name: str, given: Drive, unit: str, cables: int, steps: int, dt: float, allowed: Callable[[str, Floats], None]
+    name: str, given: Drive, unit: str, robot: Robot, steps: int, dt: float, allowed: Callable[[str, Floats], None]
 ) -> Inputs:
     """Checked inputs; `allowed` raises for values that no cable can have."""
+    cables = len(robot.cables)
+
+    def checked(values: ArrayLike, time: float) -> Floats:
+        try:
+            sample = one_sample(name, values, unit, cables)
+            allowed(name, sample[None])
+        except InputError as error:
+            raise InputError(name, f"{error.message} (returned for {time:.6g} s)") from None
+        return sample
+
+    if isinstance(given, Controller):
+        loop = Loop(given, robot, dt, checked)
+        first = loop.first
+        return Inputs((np.zeros(cables) if first is None else first)[None].copy(), None, loop)
     if callable(given):
         if _takes_state(name, given):
-            return Inputs(np.zeros((1, cables)), given)
+            return Inputs(np.zeros((1, cables)), lambda t, q, qd: checked(given(t, q, qd), t))
         times = 0.5 * dt * np.arange(2 * steps + 1)
         samples = np.empty((len(times), cables))
         for row, time in enumerate(times):
-            samples[row] = one_sample(name, given(float(time)), unit, cables, time)
-        allowed(name, samples)
-        return Inputs(samples, None)
+            samples[row] = checked(given(float(time)), float(time))
+        return Inputs(samples)
     array = numbers(name, given, unit)
     if array.shape in ((), (cables,)):
-        constant = np.full((1, cables), array)
+        constant = np.array(np.broadcast_to(array, (1, cables)))
         allowed(name, constant)
-        return Inputs(constant, None)
+        return Inputs(constant)
     if array.shape != (steps + 1, cables):
         wanted = f"({cables},), or ({steps + 1}, {cables}) at 0, dt, ... to the end"
-        raise InputError(name, f"must be one number, have shape {wanted}, or be a function of time, not {array.shape}")
+        raise InputError(
+            name, f"must be one number, have shape {wanted}, or be a function or a Controller, not {array.shape}"
+        )
     allowed(name, array)
     samples = np.empty((2 * steps + 1, cables))
     samples[::2], samples[1::2] = array, 0.5 * (array[1:] + array[:-1])
-    return Inputs(samples, None)
+    return Inputs(samples)
 
 
-def one_sample(name: str, values: ArrayLike, unit: str, cables: int, time: float) -> Floats:
-    """What a function returned at a time."""
+def one_sample(name: str, values: ArrayLike, unit: str, cables: int) -> Floats:
+    """(cables,) what a function returned: one for all or one each."""
     array = numbers(name, values, unit)
-    if array.shape == ():
-        return np.full(cables, float(array))
-    if array.shape != (cables,):
-        raise InputError(
-            name, f"must return one number in {unit} or {cables}, not shape {array.shape} (at {time:.6g} s)"
-        )
-    return array
+    if array.shape not in ((), (cables,)):
+        raise InputError(name, f"must be one number in {unit} or {cables}, one per cable, not shape {array.shape}")
+    return np.array(np.broadcast_to(array, (cables,)))
 
 
 def require_length(name: str, lengths: Floats) -> None:
@@ -138,6 +155,32 @@ class Bumper:
         damping = numbers("damping", self.damping, "N*m*s/rad")
         if damping.shape != () or damping < 0.0:
             raise InputError("damping", f"must be one number of 0 N*m*s/rad or more, not {self.damping!r}")
+
+
+Limits = Literal["file", "end", "rigid"] | Bumper
+
+
+def rigid_stops(robot: Robot, limits: Limits, least: Floats, most: Floats) -> tuple[Floats, Floats] | None:
+    """(n,) where rigid stops hold each freedom, rad, infinite where none does; None for a robot without any. Of a
+    backbone the first freedom has the stop of its bend. Where the faces of a joint meet first, nothing stops it."""
+    joints = robot.joints
+    rigid = np.full(len(joints), limits == "rigid")
+    if limits == "file" and "stops" in (joints.dtype.names or ()):
+        rigid = joints["stops"].astype(bool)
+    rows, limit = np.repeat(rigid, joints["freedoms"]), robot.freedom_limits
+    low, high = np.where(rows & (least <= -limit), -limit, -np.inf), np.where(rows & (most >= limit), limit, np.inf)
+    others = joints["first"][joints["kind"] == BACKBONE] + 1
+    low[others], high[others] = -np.inf, np.inf
+    return (low, high) if rigid.any() else None
+
+
+def _stops(low: Floats, high: Floats) -> Stops:
+    n = len(low)
+    numbered, squares = np.empty((2, n), np.int64), [np.empty((n, n)) for _ in range(4)]
+    return Stops(
+        low, high, np.zeros(1, np.int64), numbered[0], np.empty(n), np.zeros(n, np.bool_), np.empty(n), np.empty(n),
+        squares[0], squares[1], squares[2], squares[3], numbered[1], np.zeros(n), np.empty((2, n)),
+    )  # fmt: skip
 
 
 def joint_ranges(robot: Robot) -> tuple[Floats, Floats]:
@@ -194,6 +237,9 @@ class Run:
     every: int
     q: Floats
     qd: Floats
+    tensions: Floats
+    """(cables,) at the base, N."""
+    stages: Floats
     least: Floats
     most: Floats
     has_friction: bool
@@ -203,16 +249,21 @@ class Run:
     @classmethod
     def of(
         cls, moving: Moving, inputs: Inputs, by_length: bool, axial: Floats, damping: Floats,
-        limits: Literal["end"] | Bumper, steps: int, dt: float, every: int, implicit: bool, q: Floats, qd: Floats,
+        limits: Limits, steps: int, dt: float, every: int, implicit: bool, q: Floats, qd: Floats,
     ) -> Run:  # fmt: skip
         robot = moving.robot
         n, c = robot.freedoms, len(robot.cables)
         least, most = joint_ranges(robot)
-        outside = (q < least) | (q > most)
-        if limits == "end" and outside.any():
-            row = int(np.argmax(outside))
-            limit = float(most[row] if q[row] > 0.0 else -least[row])
-            raise OutOfRange(row + 1, float(q[row]), limit, "q0 must lie within the limits of the joints")
+        if not isinstance(limits, Bumper):
+            _require_inside(robot, least, most, q)
+        stops, ends = None, rigid_stops(robot, limits, least, most)
+        if ends is not None:
+            stops = _stops(*ends)
+            rows = robot.joints["first"][robot.joints["kind"] == BACKBONE] + 1
+            held = np.isfinite(ends[0]), np.isfinite(ends[1])
+            for side in held:
+                side[rows] = side[rows - 1]
+            least, most = np.where(held[0], -np.inf, least), np.where(held[1], np.inf, most)
         stiff, loss = (limits.stiffness, limits.damping) if isinstance(limits, Bumper) else (0.0, 0.0)
         has_friction = moving.statics.has_friction
         drive = by_length, has_friction, axial, damping, least, most, float(stiff), float(loss)
@@ -221,46 +272,51 @@ class Run:
         work.report[:] = 1.0  # the softness of friction, which only searches change
         springs = np.empty(c if by_length else 0), np.empty(c if by_length else 0)
         size = n if implicit else 0
-        records, filled = empty_records(steps // every + 3, n, c), np.zeros(1, np.int64)
+        records, filled = empty_records(steps // every + 3, n, c, 0 if stops is None else n), np.zeros(1, np.int64)
         friction = work.friction or CableFriction.nothing()
         before = moving.system, drive, friction, work.spatial, heavy_cables, implicit, dt
+        tensions, stages = np.zeros(c), np.empty((STAGE_ROWS, n))
         room = (  # the fields of `StepWork` after the first two
-            *springs, np.empty(n), np.zeros(n), np.zeros(c), np.empty((STAGE_ROWS, n)), np.empty((3, c)),
+            *springs, np.empty(n), np.zeros(n), tensions, stages, np.empty((3, c)),
             np.empty((3, c)), np.empty((size, size)), np.empty((size, size)), np.empty((size, size)),
             np.empty(n, np.int64),
         )  # fmt: skip
         after = (
-            moving.scratch()[:3], work.scratch[1:6], room, np.zeros((2, POWER_WIDTH)), q, qd, np.empty(n),
+            moving.scratch()[:3], work.scratch[1:6], room, stops, np.zeros((4, POWER_WIDTH)), q, qd, np.empty(n),
             tuple(records), filled,
         )  # fmt: skip
         return cls(
-            inputs, by_length, steps, dt, before, after, every, q, qd, least, most, has_friction, records, filled
-        )
+            inputs, by_length, steps, dt, before, after, every, q, qd, tensions, stages, least, most, has_friction,
+            records, filled,
+        )  # fmt: skip
 
-    def advance(self, progress: Progress | None) -> tuple[int, int, int, float, float]:
+    def advance(self, progress: Progress | None) -> tuple[int, int, int, float]:
         """Run to the end; returns how it ended, as the kernel `run_steps` does."""
-        step, samples = 0, self.inputs.samples
+        step, samples, loop = 0, self.inputs.samples, self.inputs.loop
         chunk = 1 if self.inputs.controller else max(1, CHUNK // len(self.q))
-        outcome = (RUNNING, 0, 0, 0.0, 0.0)
+        outcome = (RUNNING, 0, 0, 0.0)
+        if loop is not None and loop.first is not None:
+            self._steps(0, 0)  # for the tensions at the start
         while step < self.steps and outcome[0] == RUNNING:
-            if self.inputs.controller:
-                samples[0] = self._controlled(step)
             until = min(step + chunk, self.steps)
-            outcome = run_steps(*self.before, step, until, self.steps, self.every, samples, *self.after)
+            if self.inputs.controller is not None:
+                samples[0] = self.inputs.controller(step * self.dt, self.q.copy(), self.qd.copy())
+            if loop is not None:
+                loop.sample(step, self.q, self.qd, self.tensions)
+                command = loop.command(step)
+                samples[0] = samples[0] if command is None else command
+                until = min(loop.until(step), until)
+            outcome = self._steps(step, until)
             step = until
             if progress is not None:
                 progress(step, self.steps)
         return outcome
 
-    def _controlled(self, step: int) -> Floats:
-        """What the controller wants at the start of a step."""
-        assert self.inputs.controller is not None
-        name, unit = ("lengths", "m") if self.by_length else ("tensions", "N")
-        time = step * self.dt
-        wanted = self.inputs.controller(time, self.q.copy(), self.qd.copy())
-        values = one_sample(name, wanted, unit, self.inputs.samples.shape[1], time)
-        (require_length if self.by_length else require_pull)(name, values[None])
-        return values
+    def _steps(self, first: int, last: int) -> tuple[int, int, int, float]:
+        outcome: tuple[int, int, int, float] = run_steps(
+            *self.before, first, last, self.steps, self.every, self.inputs.samples, *self.after
+        )
+        return outcome
 
 
 # A simulated motion as a labelled data set.
@@ -279,6 +335,7 @@ VARIABLES = {
     "load_work": ("", "J", "work of the loads since the start"),
     "dissipated": ("", "J", "lost to damping and friction since the start"),
     "drawn": ("", "J", "energy of cable mass drawn into the gaps since the start"),
+    "stop_torques": ("joint", "N*m", "torque of the joint's rigid stop"),
 }
 """Dimension besides time, unit and meaning of each variable."""
 
@@ -295,8 +352,8 @@ def energy_imbalance(run: Mapping[Any, Any]) -> Floats:
     return gained - (change("cable_work") + change("load_work") + change("drawn") - change("dissipated"))
 
 
-def empty_records(rows: int, joints: int, cables: int) -> Records:
-    """Arrays for this many recorded steps."""
+def empty_records(rows: int, joints: int, cables: int, stopped: int) -> Records:
+    """Arrays for this many recorded steps; `stopped`: joints, or none without rigid stops."""
     return Records(
         np.zeros(rows, np.int64),
         np.empty((rows, joints)),
@@ -304,20 +361,23 @@ def empty_records(rows: int, joints: int, cables: int) -> Records:
         np.empty((rows, joints)),
         np.empty((rows, cables)),
         np.empty((rows, ENERGY_WIDTH)),
+        np.empty((rows, stopped)),
     )
 
 
 def trajectory(
-    robot: Robot, records: Records, rows: int, dt: float, has_friction: bool, attributes: dict[str, Any]
-) -> xarray.Dataset:
-    """The first `rows` of a run, with friction of the cables or without.
+    robot: Robot, records: Records, rows: int, dt: float, has_friction: bool, attributes: dict[str, Any],
+    measured: tuple[dict[str, Any], dict[str, Any]] = ({}, {}),
+) -> xarray.Dataset:  # fmt: skip
+    """The first `rows` of a run, with friction of the cables or without; `measured`: variables and coordinates of a
+    controller.
 
     Its attribute `energy_error` is the largest imbalance of energy, relative to the largest kinetic energy.
     """
     import xarray
 
     n, c = len(robot.joints), len(robot.cables)
-    steps, q, qd, qdd, tensions, energies = (table[:rows] for table in records)
+    steps, q, qd, qdd, tensions, energies, stops = (table[:rows] for table in records)
     tip, lengths = np.empty((rows, 3)), np.empty((rows, c))
     frames, twists = np.empty((n + 1, 4, 4)), twist_table(robot.joints)
     trace_tips(
@@ -344,19 +404,23 @@ def trajectory(
         "dissipated": dissipated,
         "drawn": energies[:, ENERGY_DRAWN],
     }
+    if stops.shape[1]:
+        values["stop_torques"] = stops
     most = float(energies[:, ENERGY_KINETIC].max())
     off = float(np.abs(energy_imbalance(values)).max()) / most if most > 0.0 else 0.0
     variables = {}
-    for name, (dimension, unit, meaning) in VARIABLES.items():
+    for name in values:
+        dimension, unit, meaning = VARIABLES[name]
         dimensions = ("time", dimension) if dimension else ("time",)
         variables[name] = (dimensions, np.array(values[name]), {"units": unit, "long_name": meaning})
     return xarray.Dataset(
-        variables,
+        variables | measured[0],
         coords={
             "time": ("time", steps * dt, {"units": "s", "long_name": "time"}),
             "joint": np.arange(1, n + 1) if robot.freedoms == n else robot.freedom_names,
             "cable": np.arange(1, c + 1),
             "axis": ["x", "y", "z"],
+            **measured[1],
         },
         attrs={"robot": robot.name, "dt": dt, "energy_error": off, **attributes},
     )
@@ -381,13 +445,13 @@ def simulate(
     dt: float = 1e-3,
     q0: ArrayLike | None = None,
     qd0: ArrayLike | None = None,
-    damping: ArrayLike = 0.0,
+    damping: ArrayLike | None = None,
     gravity: str | ArrayLike | None = None,
     loads: Sequence[Load] | None = (),
     friction: Friction | None = None,
     stiffness_EA: ArrayLike | None = None,
     integrator: Integrator = "rk4",
-    limits: Literal["end"] | Bumper = "end",
+    limits: Limits = "file",
     every: int = 1,
     progress: Progress | None = None,
     check: bool = True,
@@ -395,13 +459,16 @@ def simulate(
     """Motion of a robot from angles `q0` (rad) and rates `qd0` (rad/s), at rest and straight if left out.
 
     Cables pull with `tensions` in N, or are elastic with the unstretched `lengths` in m (as in `shape_from_lengths`,
-    slack where they have room to spare). Either is constant (cables,) or one number for all cables, sampled at every
-    step (steps + 1, cables) with straight lines between, a function of time in s, or a controller: a function of time,
-    angles and rates, called at the start of each step and held through it. `damping` in N*m*s/rad, one for all or one
-    per joint. `friction` of cables in their holes: default that of the robot file, 0 for none.
+    slack where they have room to spare). Either is constant, (cables,) or one number for all cables; sampled at every
+    step (steps + 1, cables) with straight lines between; a function of time in s; or a controller: a function of time,
+    angles and rates, called at the start of each step and held through it, or a `Controller`, which measures with noise
+    at a rate of its own and whose commands arrive late. `damping` of the joints in N*m*s/rad, one for all or one per
+    freedom, and `friction` of cables in their holes: default those of the robot file, 0 for none.
 
     `integrator`: "rk4" (order 4) or "implicit" (order 2, damps what is too fast for `dt`: stiff cables, light links).
-    A joint that reaches its limit ends the run, or meets a `Bumper`. `every`: keep every so many steps.
+    `limits`: a joint that reaches its limit ends the run ("end"), rests on a stop that takes all of its rate and holds
+    it with the torque in `stop_torques` ("rigid"), or meets a `Bumper`; "file" is what the robot file says of `stops`.
+    Faces of a joint that meet at a cable end the run in any case but the last. `every`: keep every so many steps.
     `progress(done, steps)` is called as steps are done. At most 100 million steps, 5 million of an input that changes;
     at most 5 million of them are kept, and 250 million numbers in all.
 
@@ -414,7 +481,7 @@ def simulate(
     check = flag("check", check)
     word("integrator", integrator, ("rk4", "implicit"))
     if not isinstance(limits, Bumper):
-        word("limits", limits, ("end", "a Bumper"))
+        word("limits", limits, ("file", "end", "rigid", "a Bumper"))
     dt, duration, every = positive("dt", dt), positive("duration", duration), positive_count("every", every)
     if not duration / dt <= MOST_STEPS:
         many = f"{duration / dt:.9g} steps are more than {MOST_STEPS}"
@@ -425,11 +492,11 @@ def simulate(
     if steps // every > MOST_ROWS:
         raise InputError("every", f"{steps} steps are too many to keep; keep one in {-(-steps // MOST_ROWS)} or fewer")
     moving = Moving.of(robot, gravity, loads, friction)
-    kept = MOST_NUMBERS // (3 * len(robot.joints) + 2 * len(robot.cables) + len(VARIABLES))
+    kept = MOST_NUMBERS // (4 * robot.freedoms + 2 * len(robot.cables) + len(VARIABLES))
     if steps // every > kept:
         fewer = f"keep one in {-(-steps // kept)} or fewer"
         raise InputError("every", f"{steps} steps of {len(robot.joints)} joints are too many to keep; {fewer}")
-    if steps > MOST_ROWS and (callable(tensions) or callable(lengths)):
+    if steps > MOST_ROWS and any(callable(given) or isinstance(given, Controller) for given in (tensions, lengths)):
         raise InputError("dt", f"{steps} steps are too many for an input that changes; the most are {MOST_ROWS}")
     inputs, by_length = _inputs(robot, tensions, lengths, steps, dt)
     q, qd = _start(robot, q0, qd0)
@@ -437,32 +504,49 @@ def simulate(
         moving, inputs, by_length, axial_stiffness(robot, stiffness_EA), joint_damping(robot, damping), limits,
         steps, dt, every, integrator == "implicit", q, qd,
     )  # fmt: skip
-    ended, step, joint, way, angle = run.advance(progress)
+    ended, step, joint, way = run.advance(progress)
     how = {RUNNING: "duration", AT_LIMIT: "limit"}.get(ended, "diverged")
     time = (step + way) * dt if how == "limit" else step * dt
     attributes = {"integrator": integrator, "ended": how, "ended_time": time}
-    attributes["ended_joint"] = 0 if how == "duration" else joint + 1
-    result = trajectory(robot, run.records, int(run.filled[0]), dt, run.has_friction, attributes)
+    attributes["ended_joint"] = 0 if how == "duration" else robot.joint_of(joint)
+    measured = inputs.loop.variables("m" if by_length else "N") if inputs.loop else ({}, {})
+    result = trajectory(robot, run.records, int(run.filled[0]), dt, run.has_friction, attributes, measured)
     if check and how == "limit":
-        limit = float(run.most[joint] if angle > 0.0 else -run.least[joint])
-        reason = f"it passed the limit after {time:.6g} s; pull less, let it meet a Bumper, or try a shorter dt"
-        raise OutOfRange(joint + 1, angle, limit, reason, result)
+        row = robot.joint_of(joint) - 1
+        going, limit = run.stages[STAGE_START_Q], float(robot.joints["limit"][row])
+        bend = robot.bend_of(going, row)
+        reason = (
+            f"it passed the limit after {time:.6g} s; pull less, give it rigid stops or a Bumper, or try a shorter dt"
+        )
+        if abs(bend) <= limit:
+            limit, met = crossed_faces(robot, going, row)
+            reason = f"after {time:.6g} s {met}"
+        raise OutOfRange(row + 1, bend, limit, reason, result)
     if check and how == "diverged":
         less = ", or less friction" if run.has_friction else ""
-        raise Diverged(time, joint + 1, f'take a shorter dt, integrator="implicit"{less}', result)
+        raise Diverged(time, robot.joint_of(joint), f'take a shorter dt, integrator="implicit"{less}', result)
     return result
 
 
+def _require_inside(robot: Robot, least: Floats, most: Floats, q: Floats) -> None:
+    outside = (q < least) | (q > most)
+    for joint in robot.joints[robot.joints["kind"] == BACKBONE]:
+        outside[joint["first"]] |= np.hypot(*q[joint["first"] : joint["first"] + 2]) > joint["limit"]
+    if outside.any():
+        row = int(np.argmax(outside))
+        limit = float(most[row] if q[row] > 0.0 else -least[row])
+        raise OutOfRange(robot.joint_of(row), float(q[row]), limit, "q0 must lie within the limits of the joints")
+
+
 def _inputs(robot: Robot, tensions: Drive | None, lengths: Drive | None, steps: int, dt: float) -> tuple[Inputs, bool]:
-    count = len(robot.cables)
-    if tensions is None and lengths is None and count == 0:
-        return Inputs(np.zeros((1, 0)), None), False
+    if tensions is None and lengths is None and len(robot.cables) == 0:
+        return Inputs(np.zeros((1, 0))), False
     if (tensions is None) == (lengths is None):
         raise InputError("tensions", "give either the tensions of the cables in N or their unstretched lengths in m")
     if lengths is not None:
-        return inputs_over_time("lengths", lengths, "m", count, steps, dt, require_length), True
+        return inputs_over_time("lengths", lengths, "m", robot, steps, dt, require_length), True
     assert tensions is not None
-    return inputs_over_time("tensions", tensions, "N", count, steps, dt, require_pull), False
+    return inputs_over_time("tensions", tensions, "N", robot, steps, dt, require_pull), False
 
 
 def _start(robot: Robot, q0: ArrayLike | None, qd0: ArrayLike | None) -> tuple[Floats, Floats]:
@@ -470,5 +554,5 @@ def _start(robot: Robot, q0: ArrayLike | None, qd0: ArrayLike | None) -> tuple[F
     qd = np.zeros(robot.freedoms) if qd0 is None else coordinates(robot, numbers("qd0", qd0, "rad/s"), "qd0").copy()
     if not (np.abs(q) < np.pi).all():
         row = int(np.argmax(np.abs(q) >= np.pi))
-        raise OutOfRange(row + 1, float(q[row]), np.pi, "q0 must lie within half a turn; angles are in rad")
+        raise OutOfRange(robot.joint_of(row), float(q[row]), np.pi, "q0 must lie within half a turn; angles are in rad")
     return q, qd

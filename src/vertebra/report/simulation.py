@@ -39,6 +39,7 @@ from vertebra.robot.table_file import (
     length_columns,
     rate_columns,
     tension_columns,
+    torque_columns,
 )
 from vertebra.robot.tables import BACKBONE, Floats
 
@@ -145,7 +146,7 @@ MUCH = 0.01
 
 def simulation_summary(case: SimulationCase, title: str = "") -> Facts:
     """The motion as a whole, one fact per row."""
-    run, time = case.run, case.time
+    run, time, names = case.run, case.time, case.robot.freedom_names
     speed, tip = np.abs(case.array("qd")), case.array("tip") * MM
     row, joint = (int(i) for i in np.unravel_index(speed.argmax(), speed.shape))
     rows = [
@@ -154,10 +155,11 @@ def simulation_summary(case: SimulationCase, title: str = "") -> Facts:
         ("tip at the end", f"{vector(tip[-1], '.3f')} mm"),
         ("tip travelled", f"{np.linalg.norm(np.diff(tip, axis=0), axis=1).sum():.3f} mm, from "
          f"{vector(tip[0], '.3f')} mm"),
-        ("peak speed", f"{math.degrees(speed.max()):.4g} deg/s, joint {case.robot.joint_of(joint)} at {time[row]:.4g} s"
+        ("peak speed", f"{math.degrees(speed.max()):.4g} deg/s, joint {names[joint]} at {time[row]:.4g} s"
          if speed.max() > STILL else "0: nothing moves"),
         ("speed at the end", f"{_speed(speed[-1].max())} deg/s at most"),
         ("tensions", _range(case.array("tensions"), "N")),
+        *_resting(case),
         ("integrator", f"{run.attrs['integrator']}, steps of {1e3 * float(run.attrs['dt']):.4g} ms, "
          f"{len(time)} sample{'' if len(time) == 1 else 's'} kept"),
         ("gravity", f"{vector(case.gravity)} m/s^2"),
@@ -166,6 +168,14 @@ def simulation_summary(case: SimulationCase, title: str = "") -> Facts:
     if case.real_time:
         rows.append(("real-time factor", f"{case.real_time:.3g} ({case.wall:.2f} s for {case.reached:.4g} s)"))
     return Facts(title or case.title, ("", ""), tuple(rows))
+
+
+def _resting(case: SimulationCase) -> Iterator[tuple[str, str]]:
+    """Joints on their stops at the end."""
+    if "stop_torques" in case.run:
+        torques, names = case.array("stop_torques")[-1], case.robot.freedom_names
+        held = [f"{names[row]} with {abs(torques[row]):.4g} N*m" for row in np.flatnonzero(torques)]
+        yield "on their stops", f"joint{'s' if len(held) > 1 else ''} {', '.join(held)}" if held else "none at the end"
 
 
 def ended_text(case: SimulationCase) -> str:
@@ -220,25 +230,34 @@ def _speed(value: float) -> str:
 
 
 def joint_table(case: SimulationCase) -> Facts:
-    """One row per freedom; that of a twist has no limit."""
-    robot, angles, speeds = case.robot, np.degrees(case.array("q")), case.array("qd")
-    rows = []
-    for j, (name, q, speed) in enumerate(zip(robot.freedom_names, angles.T, speeds.T, strict=True)):
-        joint = robot.joints[robot.joint_of(j) - 1]
-        bend = np.hypot(*angles.T[joint["first"] : joint["first"] + 2]) if joint["kind"] == BACKBONE else np.abs(q)
-        rows.append(
-            (
-                name,
-                *(signless_zero(value, ".3f") for value in (q[0], q[-1], q.min(), q.max())),
-                f"{100 * bend.max() / math.degrees(joint['limit']):.0f} %" if j < joint["first"] + 2 else "-",
-                _speed(np.abs(speed).max()),
-                _speed(speed[-1]),
-            )
+    """One row per joint, or per freedom where joints have several."""
+    angles, speeds, names = np.degrees(case.array("q")), case.array("qd"), case.robot.freedom_names
+    shares, limits = _of_limit(case.robot, case.array("q")), case.robot.freedom_limits
+    rows = [
+        (
+            names[j],
+            *(signless_zero(value, ".3f") for value in (q[0], q[-1], q.min(), q.max())),
+            f"{100 * shares[j]:.0f} %" if np.isfinite(limits[j]) else "-",
+            _speed(np.abs(speed).max()),
+            _speed(speed[-1]),
         )
+        for j, (q, speed) in enumerate(zip(angles.T, speeds.T, strict=True))
+    ]
     headers = (
         "joint", "start [deg]", "end [deg]", "least [deg]", "most [deg]", "of limit", "peak [deg/s]", "end [deg/s]",
     )  # fmt: skip
     return Facts("Joints", headers, tuple(rows))
+
+
+def _of_limit(robot: Robot, q: Floats) -> Floats:
+    """(freedoms,) largest share of its limit that each used; both components of a backbone's bend that of the bend, and
+    its twist none."""
+    used = np.abs(q)
+    for joint in robot.joints[robot.joints["kind"] == BACKBONE]:
+        bend = slice(joint["first"], joint["first"] + 2)
+        used[:, bend] = np.linalg.norm(q[:, bend], axis=1, keepdims=True)
+    shares: Floats = used.max(axis=0) / robot.freedom_limits
+    return shares
 
 
 def cable_table(case: SimulationCase) -> Facts:
@@ -425,7 +444,8 @@ def _columns(case: SimulationCase) -> list[str]:
     n, cables = case.robot.freedom_names, len(case.robot.cables)
     moving = [angle_columns(n), rate_columns(n), *([acceleration_columns(n)] if "qdd" in case.run else [])]
     names = column_names(TIME, *moving, tension_columns(cables), length_columns(cables), TIP)
-    return [*names, *(f"{name}_mJ" for name in ENERGIES)]
+    stops = torque_columns("stop", n).names if "stop_torques" in case.run else ()
+    return [*names, *(f"{name}_mJ" for name in ENERGIES), *stops]
 
 
 def _rows(case: SimulationCase) -> Any:
@@ -433,5 +453,6 @@ def _rows(case: SimulationCase) -> Any:
     angles = [np.degrees(case.array(name)) for name in ("q", "qd", "qdd") if name in case.run]
     lengths, tip = 1e3 * case.array("lengths"), 1e3 * case.array("tip")
     energies = np.column_stack([1e3 * case.array(name) for name in ENERGIES])
-    columns = (case.time[:, None], *angles, case.array("tensions"), lengths, tip, energies)
+    stops = [case.array("stop_torques")] if "stop_torques" in case.run else []
+    columns = (case.time[:, None], *angles, case.array("tensions"), lengths, tip, energies, *stops)
     return np.column_stack(columns).tolist()

@@ -167,6 +167,13 @@ class Robot:
         return damping
 
     @property
+    def freedom_limits(self) -> Floats:
+        """(freedoms,) rad, the limit of the joint that each belongs to; a backbone's twist has none."""
+        limits: Floats = np.repeat(self.joints["limit"], self.joints["freedoms"])
+        limits[self.joints["first"][self.joints["freedoms"] == 3] + 2] = np.inf
+        return limits
+
+    @property
     def section_ends(self) -> tuple[int, ...]:
         """Last link of each section."""
         return tuple(int(end) for end in np.cumsum([section.joints for section in self.description.sections]))

@@ -158,7 +158,8 @@ def acceleration_columns(joints: Freedoms) -> Column:
 
 
 def torque_columns(name: str, joints: Freedoms) -> Column:
-    """tau1_Nm, ...: joint torques; `name` is tau (of cables and springs), needed (of cables) or residual."""
+    """tau1_Nm, ...: joint torques; `name` is tau (of cables and springs), needed (of cables), stop (of
+    joint stops) or residual."""
     return _joint_columns(name, "Nm", "", joints)
 
 

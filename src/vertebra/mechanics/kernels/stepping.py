@@ -17,7 +17,7 @@ from vertebra.mechanics.kernels.cables import across_mirror, mirror_segment
 from vertebra.mechanics.kernels.equilibrium import Statics, StaticsWork, gather_spans, gather_tensions, gather_weights
 from vertebra.mechanics.kernels.friction import commit_slip, pull_with_friction
 from vertebra.mechanics.kernels.joints import walk_chain, world
-from vertebra.mechanics.kernels.newton import bend_of, linearise
+from vertebra.mechanics.kernels.newton import bend_of, in_range, linearise
 from vertebra.mechanics.kernels.newton_euler import (
     MotionWork,
     MovingChain,
@@ -28,8 +28,23 @@ from vertebra.mechanics.kernels.newton_euler import (
     turn_chain,
 )
 from vertebra.mechanics.kernels.spatial import row_of, turn_joints
+from vertebra.mechanics.kernels.stops import (
+    came_back,
+    choose_stops,
+    farthest_beyond,
+    find_touched,
+    hold_directions,
+    hold_joints,
+    hold_vector,
+    rest_on_stops,
+    stay,
+    strike,
+)
 from vertebra.mechanics.layout import (
+    ENERGY_ACTUATOR,
+    ENERGY_DAMPED,
     ENERGY_FIRST_POWER,
+    ENERGY_STORED,
     ENERGY_WIDTH,
     GRIP_DRAW,
     MOTION_COS_HALF,
@@ -117,6 +132,8 @@ class Records(NamedTuple):
     rises: Floats
     tensions: Floats
     energies: Floats
+    stops: Floats
+    """Torques of rigid stops; empty without them."""
 
 
 @inner
@@ -187,7 +204,7 @@ def pull_cables(chain, drive, friction, spatial, pull, winding, q, qd, work):
 
 
 @inner
-def drive_joints(chain, drive, friction, spatial, pull, winding, q, qd, work, qdd):
+def drive_joints(chain, drive, friction, spatial, stops, pull, winding, q, qd, work, qdd):
     """Write `qdd` and the tensions at one instant; returns energies and powers (columns of `energies`; theory 6.4)."""
     joints, torques, bumper = chain.joints, work.torques, drive.bumper
     turn_chain(chain, spatial, q)
@@ -213,6 +230,8 @@ def drive_joints(chain, drive, friction, spatial, pull, winding, q, qd, work, qd
             damped += loss * qd[row] * qd[row]
             qdd[row] = torque - loss * qd[row] - qdd[row]
     solve_motion(joints, chain.heavy_gaps, spatial, qdd, work.moving, qdd)
+    if stops is not None:
+        hold_joints(chain, stops, spatial, q, qd, work.moving, qdd)
     if not drive.by_length and not drive.has_friction:
         actuator = by_joints
     return kinetic, potential, stored, actuator, by_joints, damped, load_power, drawn
@@ -267,7 +286,7 @@ def add_work(works, weight, powers):
 
 
 @inner
-def rk4_step(chain, drive, friction, spatial, dt, work, works, q, qd, qdd, powers):
+def rk4_step(chain, drive, friction, spatial, stops, dt, work, works, q, qd, qdd, powers):
     """One step of the classical method; `qdd` and `powers` belong to its start."""
     pulls, windings, stages = work.pulls, work.windings, work.stages
     n = q.shape[0]
@@ -284,8 +303,8 @@ def rk4_step(chain, drive, friction, spatial, dt, work, works, q, qd, qdd, power
             stages[STAGE_AT_QD, j] = stages[STAGE_START_QD, j] + ahead * dt * stages[STAGE_RISE, j]
         at = 1 if i < 3 else 2
         found = drive_joints(
-            chain, drive, friction, spatial, pulls[at], windings[at], stages[STAGE_AT_Q], stages[STAGE_AT_QD], work,
-            stages[STAGE_RISE],
+            chain, drive, friction, spatial, stops, pulls[at], windings[at], stages[STAGE_AT_Q], stages[STAGE_AT_QD],
+            work, stages[STAGE_RISE],
         )  # fmt: skip
         add_work(works, weight * dt / 6.0, found)
         for j in range(n):
@@ -345,7 +364,7 @@ def stiffen_at_limit(joint, drive, spatial, q, first, K):
 
 
 @inner
-def implicit_step(chain, drive, friction, spatial, heavy_cables, dt, work, works, q, qd, qdd, powers):
+def implicit_step(chain, drive, friction, spatial, stops, heavy_cables, dt, work, works, q, qd, qdd, powers):
     """One step of the two-stage Rosenbrock method; each stage solves (M + h C + h^2 K) with h = gamma dt.
 
     `qdd` and `powers` belong to its start, and so does `work`. Returns whether the matrix was regular.
@@ -363,25 +382,27 @@ def implicit_step(chain, drive, friction, spatial, heavy_cables, dt, work, works
         for row in range(first, first + (1 if spatial is None else joints[j].freedoms)):
             past = beyond_range(joints[j], drive, spatial, q, row) != 0.0
             matrix[row, row] += h * (drive.damping[row] + (drive.bump if past else 0.0))
+    if stops is not None:
+        hold_directions(stops, matrix)
     if not factor_dense(matrix, work.order):
         return False
     for j in range(n):
         stages[STAGE_AT_Q, j], stages[STAGE_AT_QD, j] = qd[j], qdd[j]
-    solve_stage(h, work)
+    solve_stage(h, stops, work)
     for j in range(n):
         rate, rise = stages[STAGE_AT_Q, j], stages[STAGE_RIGHT, j]
         stages[STAGE_FIRST_Q, j], stages[STAGE_FIRST_QD, j] = rate, rise
         stages[STAGE_START_Q, j], stages[STAGE_START_QD, j] = q[j] + dt * rate, qd[j] + dt * rise
     found = drive_joints(
-        chain, drive, friction, spatial, work.pulls[2], work.windings[2], stages[STAGE_START_Q], stages[STAGE_START_QD],
-        work, stages[STAGE_RISE],
+        chain, drive, friction, spatial, stops, work.pulls[2], work.windings[2], stages[STAGE_START_Q],
+        stages[STAGE_START_QD], work, stages[STAGE_RISE],
     )  # fmt: skip
     add_work(works, 0.5 * dt, powers)
     add_work(works, 0.5 * dt, found)
     for j in range(n):
         stages[STAGE_AT_Q, j] = stages[STAGE_START_QD, j] - 2.0 * stages[STAGE_FIRST_Q, j]
         stages[STAGE_AT_QD, j] = stages[STAGE_RISE, j] - 2.0 * stages[STAGE_FIRST_QD, j]
-    solve_stage(h, work)
+    solve_stage(h, stops, work)
     for j in range(n):
         q[j] += dt * (1.5 * stages[STAGE_FIRST_Q, j] + 0.5 * stages[STAGE_AT_Q, j])
         qd[j] += dt * (1.5 * stages[STAGE_FIRST_QD, j] + 0.5 * stages[STAGE_RIGHT, j])
@@ -389,7 +410,7 @@ def implicit_step(chain, drive, friction, spatial, heavy_cables, dt, work, works
 
 
 @inner
-def solve_stage(h, work):
+def solve_stage(h, stops, work):
     """(1 - h J) k = r for r in AT_Q, AT_QD of the stages: k into AT_Q and RIGHT."""
     M, K, stages = work.M, work.K, work.stages
     n = M.shape[0]
@@ -398,13 +419,15 @@ def solve_stage(h, work):
         for j in range(n):
             total += M[i, j] * stages[STAGE_AT_QD, j] - h * K[i, j] * stages[STAGE_AT_Q, j]
         stages[STAGE_RIGHT, i] = total
+    if stops is not None:
+        hold_vector(stops, stages[STAGE_RIGHT])
     solve_dense(work.matrix, work.order, stages[STAGE_RIGHT])
     for i in range(n):
         stages[STAGE_AT_Q, i] += h * stages[STAGE_RIGHT, i]
 
 
 @inner
-def record_step(step, q, qd, qdd, tensions, powers, works, records, filled):
+def record_step(step, q, qd, qdd, tensions, stops, powers, works, records, filled):
     """Write one row, or write the last one again if it is of the same step."""
     steps, energies = records.steps, records.energies
     row = filled[0]
@@ -414,6 +437,8 @@ def record_step(step, q, qd, qdd, tensions, powers, works, records, filled):
     steps[row] = step
     for j in range(q.shape[0]):
         records.angles[row, j], records.rates[row, j], records.rises[row, j] = q[j], qd[j], qdd[j]
+        if stops is not None:
+            records.stops[row, j] = stops.torques[j]
     for k in range(tensions.shape[0]):
         records.tensions[row, k] = tensions[k]
     for i in range(ENERGY_WIDTH):
@@ -421,8 +446,9 @@ def record_step(step, q, qd, qdd, tensions, powers, works, records, filled):
 
 
 @inner
-def first_to_leave(joints, drive, spatial, dt, kept, q, qd):
+def first_to_leave(chain, drive, spatial, dt, stages, q, qd):
     """How a step ended, the freedom to blame, and the fraction of the step after which it reached its limit."""
+    joints, kept = chain.joints, stages[STAGE_KEPT_Q]
     least, most = drive.least, drive.most
     for j in range(q.shape[0]):
         if not (abs(q[j]) < HALF_TURN and abs(q[j] - kept[j]) < FARTHEST_STEP and abs(dt * qd[j]) < FASTEST):
@@ -434,30 +460,185 @@ def first_to_leave(joints, drive, spatial, dt, kept, q, qd):
             way = (limit - kept[j]) / (q[j] - kept[j])
             if way < soonest:
                 ended, joint, soonest = AT_LIMIT, j, max(way, 0.0)
-    if spatial is not None and drive.bumper == 0.0:
+    if spatial is not None:
         for j in range(joints.shape[0]):
             if joints[j].kind == BACKBONE:
-                first = joints[j].first
+                first, way = joints[j].first, 2.0
                 bend, before = bend_of(joints[j], q), bend_of(joints[j], kept)
-                if bend > most[first]:
-                    way = (most[first] - before) / (bend - before)
-                    if way < soonest:
-                        ended, joint, soonest = AT_LIMIT, first, max(way, 0.0)
+                if drive.bumper == 0.0 and bend > most[first]:
+                    way = max((most[first] - before) / (bend - before), 0.0)
+                elif bend <= joints[j].limit and not in_range(joints, chain.cables, chain.segments, q, j):
+                    way = until_faces_meet(chain, stages, q, j)
+                if way < soonest:
+                    ended, joint, soonest = AT_LIMIT, first, way
     return ended, joint, soonest
+
+
+@inner
+def until_faces_meet(chain, stages, q, j):
+    """The fraction of a step after which the faces of joint j met, on the straight line from its start to its end."""
+    free, crossed = 0.0, 1.0
+    for _ in range(40):
+        middle = 0.5 * (free + crossed)
+        for i in range(q.shape[0]):
+            stages[STAGE_AT_Q, i] = stages[STAGE_KEPT_Q, i] + middle * (q[i] - stages[STAGE_KEPT_Q, i])
+        if in_range(chain.joints, chain.cables, chain.segments, stages[STAGE_AT_Q], j):
+            free = middle
+        else:
+            crossed = middle
+    return free
+
+
+# Steps in which joints strike their stops.
+
+TOUCHING = 1e-12
+"""rad; how exactly the instant of a strike is found."""
+MOST_TRIALS = 60
+MOST_STRIKES = 200
+"""In one step; a run with more of them has diverged."""
+
+
+@inner
+def settle(chain, drive, friction, spatial, stops, pull, winding, q, qd, work, work_done, qdd):
+    """`drive_joints` where joints may touch their stops: those that strike them lose their rate, and the stops that
+    hold them are chosen."""
+    stops.touched[0] = 0
+    powers = drive_joints(chain, drive, friction, spatial, stops, pull, winding, q, qd, work, qdd)
+    find_touched(chain.joints, stops, spatial, q)
+    if stops.touched[0] == 0:
+        return powers
+    rest_on_stops(chain.joints, stops, spatial, False, q, qd)
+    lost = strike(chain, stops, spatial, q, qd, work.moving)
+    stops.touched[0] = 0
+    powers = drive_joints(chain, drive, friction, spatial, stops, pull, winding, q, qd, work, qdd)
+    choose_stops(chain, stops, spatial, q, qd, work.moving, qdd)
+    rest_on_stops(chain.joints, stops, spatial, True, q, qd)
+    work_done[ENERGY_DAMPED - ENERGY_FIRST_POWER] += lost
+    return powers
+
+
+@inner
+def sample_part(samples, step, dt, start, end, pulls, windings):
+    """`sample_inputs` for the part of a step from one fraction of it to another, on the same parabola."""
+    sample_inputs(samples, step, dt, pulls, windings)
+    if samples.shape[0] == 1 or (start == 0.0 and end == 1.0):
+        return
+    for k in range(samples.shape[1]):
+        a, m, b = pulls[0, k], pulls[1, k], pulls[2, k]
+        slope, curve = 4.0 * m - 3.0 * a - b, 2.0 * (a - 2.0 * m + b)
+        for i in range(3):
+            x = start + 0.5 * i * (end - start)
+            pulls[i, k] = a + x * (slope + x * curve)
+            windings[i, k] = (slope + 2.0 * x * curve) / dt
+
+
+@inner
+def step_part(
+    chain, drive, friction, spatial, stops, heavy_cables, implicit, samples, step, dt, start, end, work, works, q, qd,
+    qdd,
+):  # fmt: skip
+    """From one fraction of a step to another, from the state in `stops.start`, with the stops that hold there; returns
+    whether the matrix of an implicit step was regular."""
+    for i in range(POWER_WIDTH):
+        works[0, i] = works[2, i]
+    for j in range(q.shape[0]):
+        q[j], qd[j] = stops.start[0, j], stops.start[1, j]
+    sample_part(samples, step, dt, start, end, work.pulls, work.windings)
+    powers = drive_joints(
+        chain, drive, friction, spatial, stops, work.pulls[0], work.windings[0], q, qd, work, qdd
+    )  # fmt: skip
+    h = dt * (end - start)
+    if implicit:
+        return implicit_step(
+            chain, drive, friction, spatial, stops, heavy_cables, h, work, works[0], q, qd, qdd, powers
+        )
+    rk4_step(chain, drive, friction, spatial, stops, h, work, works[0], q, qd, qdd, powers)
+    return True
+
+
+@inner
+def keep_start(stops, works, q, qd):
+    for j in range(q.shape[0]):
+        stops.start[0, j], stops.start[1, j] = q[j], qd[j]
+    for i in range(POWER_WIDTH):
+        works[2, i] = works[0, i]
+
+
+@inner
+def step_with_stops(
+    chain, drive, friction, spatial, stops, heavy_cables, implicit, samples, step, dt, work, works, q, qd, qdd
+):  # fmt: skip
+    """One step: up to the first joint that strikes its stop, and on from there. Returns whether matrices were regular.
+
+    The instant of a strike is found by false position (Illinois), on steps that are taken again.
+    """
+    joints, start, regular = chain.joints, 0.0, True
+    keep_start(stops, works, q, qd)
+    for _ in range(MOST_STRIKES):
+        regular = step_part(
+            chain, drive, friction, spatial, stops, heavy_cables, implicit, samples, step, dt, start, 1.0, work, works,
+            q, qd, qdd,
+        )  # fmt: skip
+        late = farthest_beyond(joints, stops, spatial, q)
+        if not regular:
+            return False
+        if came_back(joints, stops, spatial, q):
+            for i in range(POWER_WIDTH):
+                works[0, i] = works[2, i]
+            for j in range(q.shape[0]):
+                q[j], qd[j] = stops.start[0, j], stops.start[1, j]
+            sample_part(samples, step, dt, start, 1.0, work.pulls, work.windings)
+            drive_joints(chain, drive, friction, spatial, stops, work.pulls[0], work.windings[0], q, qd, work, qdd)
+            works[0, ENERGY_DAMPED - ENERGY_FIRST_POWER] += stay(stops, qd)
+            keep_start(stops, works, q, qd)
+            continue
+        if late <= TOUCHING:
+            rest_on_stops(joints, stops, spatial, True, q, qd)
+            return True
+        low, high, early = start, 1.0, farthest_beyond(joints, stops, spatial, stops.start[0])
+        side = 0
+        for _ in range(MOST_TRIALS):
+            at = (low * late - high * early) / (late - early)
+            if not low < at < high:
+                at = 0.5 * (low + high)
+            step_part(
+                chain, drive, friction, spatial, stops, heavy_cables, implicit, samples, step, dt, start, at, work,
+                works, q, qd, qdd,
+            )  # fmt: skip
+            beyond = farthest_beyond(joints, stops, spatial, q)
+            if abs(beyond) <= TOUCHING or high - low <= 1e-15:
+                break
+            if beyond > 0.0:
+                high, late = at, beyond
+                early = 0.5 * early if side == 1 else early
+                side = 1
+            else:
+                low, early = at, beyond
+                late = 0.5 * late if side == -1 else late
+                side = -1
+        start = at
+        rest_on_stops(joints, stops, spatial, True, q, qd)
+        sample_part(samples, step, dt, start, 1.0, work.pulls, work.windings)
+        settle(
+            chain, drive, friction, spatial, stops, work.pulls[0], work.windings[0], q, qd, work, works[0], qdd
+        )  # fmt: skip
+        keep_start(stops, works, q, qd)
+    return False
 
 
 @kernel
 def run_steps(
     chain, drive, friction, spatial, heavy_cables, implicit, dt, first, last, steps, every, samples, moving, resting,
-    room, works, q, qd, qdd, records, filled,
+    room, stops, works, q, qd, qdd, records, filled,
 ):  # fmt: skip
     """Steps `first` to `last` of a run of so many `steps`, from the state in `q`, `qd`; `every` so many are recorded,
     and the last of all.
 
     Plain tuples with the fields of `MovingChain`, `Drive`, `MotionWork`, `StaticsWork`, the rest of `StepWork` and
-    `Records`; `filled`: rows written so far; `works` (2, ..): work so far, and at the start of the step. Returns how it
-    ended, after which step (its state is in `q` and `qd`), the joint to blame, the fraction of the next step after
-    which it reached its limit, and its angle at the end of that step.
+    `Records`; `stops` or None; `filled`: rows written so far; `works` (4, ..): work so far, at the start of the step,
+    at the start of a part of it, and the energy stored in the cables at the end of the steps before. Returns how it
+    ended, after which step (its state is in `q` and `qd`, and where it was going in the stages), the freedom to blame,
+    and the fraction of the next step after which it reached its limit.
     """
     chain, drive, records = MovingChain(*chain), Drive(*drive), Records(*records)
     work = StepWork(MotionWork(*moving), StaticsWork(*resting), *room)
@@ -466,15 +647,24 @@ def run_steps(
     gather_bodies(links, cables, chain.bodies)
     gather_weights(joints, links, cables, work.resting.state)
     gather_tensions(joints, cables, chain.segments, tensions, work.resting.state)
-    ended, joint, way, angle = RUNNING, 0, 0.0, 0.0
+    ended, joint, way = RUNNING, 0, 0.0
     for step in range(first, last + 1):
         sample_inputs(samples, min(step, (samples.shape[0] - 3) // 2), dt, pulls, windings)
         at = 0 if samples.shape[0] == 1 or 2 * step < samples.shape[0] - 1 else 2
-        powers = drive_joints(chain, drive, friction, spatial, pulls[at], windings[at], q, qd, work, qdd)
+        if stops is None:
+            powers = drive_joints(chain, drive, friction, spatial, stops, pulls[at], windings[at], q, qd, work, qdd)
+        else:
+            powers = settle(
+                chain, drive, friction, spatial, stops, pulls[at], windings[at], q, qd, work, works[0], qdd
+            )  # fmt: skip
+        if step == first and first > 0 and drive.by_length and samples.shape[0] == 1:
+            # A length that jumps from one call to the next stretches its cable at once.
+            works[0, ENERGY_ACTUATOR - ENERGY_FIRST_POWER] += powers[ENERGY_STORED] - works[3, 0]
+        works[3, 0] = powers[ENERGY_STORED]
         if drive.has_friction:
             commit_slip(cables, friction.laws, tensions, friction.grip, friction.history)
         if step == steps or step % every == 0:
-            record_step(step, q, qd, qdd, tensions, powers, works[0], records, filled)
+            record_step(step, q, qd, qdd, tensions, stops, powers, works[0], records, filled)
         if step == last:
             break
         for j in range(q.shape[0]):
@@ -482,25 +672,36 @@ def run_steps(
         for i in range(POWER_WIDTH):
             works[1, i] = works[0, i]
         regular = True
-        if implicit:
+        if stops is not None:
+            regular = step_with_stops(
+                chain, drive, friction, spatial, stops, heavy_cables, implicit, samples,
+                min(step, (samples.shape[0] - 3) // 2), dt, work, works, q, qd, qdd,
+            )  # fmt: skip
+        elif implicit:
             regular = implicit_step(
-                chain, drive, friction, spatial, heavy_cables, dt, work, works[0], q, qd, qdd, powers
+                chain, drive, friction, spatial, stops, heavy_cables, dt, work, works[0], q, qd, qdd, powers
             )
         else:
-            rk4_step(chain, drive, friction, spatial, dt, work, works[0], q, qd, qdd, powers)
-        ended, joint, way = first_to_leave(joints, drive, spatial, dt, stages[STAGE_KEPT_Q], q, qd)
+            rk4_step(chain, drive, friction, spatial, stops, dt, work, works[0], q, qd, qdd, powers)
+        ended, joint, way = first_to_leave(chain, drive, spatial, dt, stages, q, qd)
         if not regular:
             ended, way = DIVERGED, 0.0
         if ended != RUNNING:
-            angle = q[joint]
             for j in range(q.shape[0]):
+                stages[STAGE_START_Q, j] = q[j]
                 q[j], qd[j] = stages[STAGE_KEPT_Q, j], stages[STAGE_KEPT_QD, j]
             for i in range(POWER_WIDTH):
                 works[0, i] = works[1, i]
-            powers = drive_joints(chain, drive, friction, spatial, pulls[at], windings[at], q, qd, work, qdd)
-            record_step(step, q, qd, qdd, tensions, powers, works[0], records, filled)
-            return ended, step, joint, way, angle
-    return ended, last, joint, way, angle
+            sample_inputs(samples, min(step, (samples.shape[0] - 3) // 2), dt, pulls, windings)
+            if stops is None:
+                powers = drive_joints(chain, drive, friction, spatial, stops, pulls[at], windings[at], q, qd, work, qdd)
+            else:
+                powers = settle(
+                    chain, drive, friction, spatial, stops, pulls[at], windings[at], q, qd, work, works[0], qdd
+                )  # fmt: skip
+            record_step(step, q, qd, qdd, tensions, stops, powers, works[0], records, filled)
+            return ended, step, joint, way
+    return ended, last, joint, way
 
 
 @kernel
