@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import os
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -178,12 +177,12 @@ PYELASTICA = np.array([0.49348787, 0.23962645, 1.89893999])
 
 
 def test_pyelastica_comes_to_rest_at_the_same_tip():
-    """To 0.1 % of the length (0.052 %; with two elements 0.179 %); a soak runs it again where it is installed."""
+    """To 0.1 % of the length (0.052 %; with two elements 0.179 %); a soak runs it again."""
     robot, tensions, force = rod(10, torsion=True), [60.0, 10.0, 5.0], (0.5, 1.5, -0.5)
     found = shape(robot, tensions, force=force).tip
     assert np.linalg.norm(found[:2]) > 0.25 * LENGTH
     assert np.linalg.norm(found - PYELASTICA) < 1e-3 * LENGTH
-    if SOAK and find_spec("elastica"):
+    if SOAK:
         from tests.oracles.pyelastica_rod import pyelastica_tip
 
         again = pyelastica_tip(robot, tensions, force, every=4, duration=2.0)
