@@ -129,6 +129,8 @@ METHODS: dict[str, Row] = {
     "Robot.to_mjcf": Row(lambda: SNAKE.to_mjcf, {}),
     "Robot.to_urdf": Row(lambda: SNAKE.to_urdf, {}),
     "Robot.notes": Row(lambda: SNAKE.notes, {}),
+    "Robot.joint_of": Row(lambda: SNAKE.joint_of, {"freedom": 1}),
+    "Robot.bend_of": Row(lambda: SNAKE.bend_of, {"angles": np.zeros(SNAKE.freedoms), "row": 1}),
     "Robot.fill_inertia": Row(lambda: SNAKE.fill_inertia, {}),
     "Pose.jacobian": Row(lambda: vb.Pose(ROLLING, np.zeros(11)).jacobian, {}),
     "Calibration.identity": Row(lambda: vb.Calibration.identity, {"robot": SENSED}),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from vertebra.errors import InputError, shown
 from vertebra.robot.description import Description, Sensors
@@ -132,13 +132,23 @@ class Robot:
 
     def joint_of(self, freedom: int) -> int:
         """The joint, from 1, that a freedom belongs to, from 0."""
+        from vertebra.robot.arguments import whole
+
+        index = whole(freedom)
+        if index is None or not 0 <= index < self.freedoms:
+            raise InputError("freedom", f"must be from 0 to {self.freedoms - 1}, not {shown(freedom)}")
         return int(np.searchsorted(self.joints["first"], freedom, side="right"))
 
-    def bend_of(self, angles: Floats, row: int) -> float:
+    def bend_of(self, angles: ArrayLike, row: int) -> float:
         """What the limit of a joint (row from 0) holds for, rad: its angle, the larger one of a universal joint, the
-        bend of a backbone joint in whatever direction."""
-        joint = self.joints[row]
-        own = angles[joint["first"] : joint["first"] + min(int(joint["freedoms"]), 2)]
+        bend of a ball or backbone joint in whatever direction."""
+        from vertebra.robot.arguments import coordinates, whole
+
+        index = whole(row)
+        if index is None or not 0 <= index < len(self.joints):
+            raise InputError("row", f"must be from 0 to {len(self.joints) - 1}, not {shown(row)}")
+        joint = self.joints[index]
+        own = coordinates(self, angles)[joint["first"] : joint["first"] + min(int(joint["freedoms"]), 2)]
         if joint["kind"] in (BALL, BACKBONE):
             return float(np.hypot(*own))
         return float(own[np.abs(own).argmax()])
