@@ -196,7 +196,8 @@ def test_columns_we_write_are_never_taken_for_misspelt_ones() -> None:
     every = column_names(
         TIME, angle_columns(12), rate_columns(12), acceleration_columns(12), tension_columns(9), length_columns(9), TIP,
         *(torque_columns(name, 12) for name in ("tau", "needed", "residual")), spread_columns(TIP),
-        spread_columns(angle_columns(12)),
+        spread_columns(angle_columns(12)), angle_columns(["1a", "1b", "2"]), rate_columns(["1a", "1b", "2"]),
+        spread_columns(angle_columns(["1a", "1b", "1c"])), torque_columns("tau", ["1a", "1b"]), Column(name="settled"),
     )  # fmt: skip
     assert [name for name in every if not OURS.fullmatch(name)] == []
     # Close to several of them, and in the file as well.

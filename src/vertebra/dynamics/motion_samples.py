@@ -155,20 +155,20 @@ class TrajectoryFile(NamedTuple):
 def read_trajectory(path: str | Path, robot: Robot) -> TrajectoryFile:
     """The motion of all joints of `robot` from a CSV file.
 
-    Columns: time_s; q1_deg, q2_deg, ... or q1_rad, ... of every joint. Optional: qd1_deg_s, ... and qdd1_deg_s2, ...
-    (or rad_s, rad_s2) of every joint; what is missing is computed as `sampled_motion` does. Angles beyond the limit of
-    a joint are an error that names row and column.
+    Columns: time_s; q1_deg, q2_deg, ... or q1_rad, ... of every joint, q1a_deg, q1b_deg, ... where it has several
+    freedoms. Optional: qd1_deg_s, ... and qdd1_deg_s2, ... (or rad_s, rad_s2) of every joint; what is missing is
+    computed as `sampled_motion` does. Angles beyond the limit of a joint are an error that names row and column.
     """
-    n, limits = robot.freedoms, np.repeat(robot.joints["limit"], robot.joints["freedoms"]).tolist()
+    names, limits = robot.freedom_names, np.repeat(robot.joints["limit"], robot.joints["freedoms"]).tolist()
 
-    def beyond(angle: float, joint: int) -> str:
-        if abs(angle) <= limits[joint]:
+    def beyond(angle: float, row: int) -> str:
+        if abs(angle) <= limits[row]:
             return ""
-        found, limit = math.degrees(angle), math.degrees(limits[joint])
-        return f"{found:.6g} deg is beyond the limit of joint {joint + 1}, +-{limit:.6g} deg"
+        found, limit = math.degrees(angle), math.degrees(limits[row])
+        return f"{found:.6g} deg is beyond the limit of joint {robot.joint_of(row)}, +-{limit:.6g} deg"
 
-    rates = (replace(columns(n), needed=False) for columns in (rate_columns, acceleration_columns))
-    table = read_table(path, [TIME, replace(angle_columns(n), check=beyond), *rates], per="time step")
+    rates = (replace(columns(names), needed=False) for columns in (rate_columns, acceleration_columns))
+    table = read_table(path, [TIME, replace(angle_columns(names), check=beyond), *rates], per="time step")
     found = sampled_motion(table.time, table.values["q"], table.values.get("qd"), table.values.get("qdd"))
     return TrajectoryFile(found, (*table.notes, *_notes(found)))
 

@@ -492,10 +492,12 @@ def _outliers(fit: ShapeFit, missed: Floats, rows: NDArray[np.int64]) -> Iterato
     scale = 1.0 if fit.sigma_known else max(1.4826 * float(np.median(missed)), 1e-3)
     worst = np.zeros(len(fit.data))
     np.maximum.at(worst, rows, missed / scale)
-    for row in np.argsort(-worst, kind="stable")[:MOST_NAMED].tolist():
-        if worst[row] > OUTLIER:
-            name = row_name(row + 1, fit.data.lines[row])
-            yield f"{name} is {worst[row]:.1f} standard deviations off; look at it again"
+    outliers = [row for row in np.argsort(-worst, kind="stable").tolist() if worst[row] > OUTLIER]
+    for row in outliers[:MOST_NAMED]:
+        name = row_name(row + 1, fit.data.lines[row])
+        yield f"{name} is {worst[row]:.1f} standard deviations off; look at it again"
+    if len(outliers) > MOST_NAMED:
+        yield f"{len(outliers) - MOST_NAMED} more rows are over {OUTLIER:g} standard deviations off"
 
 
 def _warnings(fit: ShapeFit, residuals: Floats, where: NDArray[np.bool_]) -> Iterator[str]:

@@ -88,6 +88,8 @@ class ShapeData:
     """Whether they are simulated."""
     notes: tuple[str, ...] = ()
     """Remarks about the file, such as columns that were not used."""
+    freedoms: tuple[str, ...] = ()
+    """(n,) `Robot.freedom_names`, for the names of columns; empty where every joint has one freedom."""
 
     def __post_init__(self) -> None:
         freeze(self, LISTS, "shape")
@@ -98,7 +100,7 @@ class ShapeData:
             raise MeasurementError(problems, self.source)
 
     def _problems(self) -> Iterator[CellProblem]:
-        columns = shape_columns(self.tensions.shape[1], self.angles.shape[1])
+        columns = shape_columns(self.tensions.shape[1], self.freedoms or self.angles.shape[1])
         values = {"t": self.tensions, "tip": self.tips, "q": self.angles, "payload": self.payload,
                   "weight": self.weight, "sigma_tip": self.sigma_tip, "sigma_angle": self.sigma_angle}  # fmt: skip
         yield from wrong_values(columns, values, self.lines)
@@ -137,8 +139,9 @@ class ShapeData:
 # 2,2,8,8,-57.95,0.00,130.97
 
 
-def shape_columns(cables: int, joints: int) -> tuple[Column, ...]:
-    """Columns of the file for a robot; the tip and the angles may be measured in part."""
+def shape_columns(cables: int, freedoms: int | Sequence[str]) -> tuple[Column, ...]:
+    """Columns of the file for a robot; the tip and the angles may be measured in part. `freedoms` as in
+    `angle_columns`."""
     # A measured coordinate without a unit would rather be in mm than in m.
     tensions, option = tension_columns(cables), partial(Column, needed=False, blank=True)
     mass = rule(lambda mass: 0.0 <= mass < LARGEST, "must be a mass of 0 g or more, not {:g}", 1e3)
@@ -148,7 +151,7 @@ def shape_columns(cables: int, joints: int) -> tuple[Column, ...]:
         Column(name="m", unit="kg", count=cables, needed=False, instead="t", check=mass, why=tensions.why),
         replace(tensions, instead="m"),
         replace(TIP, bare=False, needed=False, partial=True, blank=True, check=FINITE),
-        replace(angle_columns(joints), needed=False, partial=True, blank=True, check=FINITE),
+        replace(angle_columns(freedoms), needed=False, partial=True, blank=True, check=FINITE),
         option(name="payload", unit="kg", written="g", check=mass),
         option(name="weight", check=weight),
         option(name="sigma_tip", unit="m", written="mm", parts=("sigma",), check=sigma),
@@ -165,19 +168,19 @@ def read_shapes(path: str | Path, robot: Robot, *, g: float | None = None) -> Sh
     cell where nothing was measured. Optional: payload_g at the tip, weight, sigma_mm, sigma_deg, sequence.
     """
     Problem.of(robot, None, ())  # refuses robots that have no statics, before their cables are counted
-    joints = len(robot.joints)
-    table = read_table(path, shape_columns(len(robot.cables), joints), per="shape")
+    freedoms = tuple(robot.freedom_names)
+    table = read_table(path, shape_columns(len(robot.cables), freedoms), per="shape")
     if "tip" not in table.values and "q" not in table.values:
         message = "has nothing measured; give the tip as x_mm, y_mm, z_mm, or joint angles q1_deg, q2_deg, ..."
         raise file_error(table.origin, message)
     if g is not None and "t" in table.values:
         raise InputError("g", f"{path} has tensions; g belongs to hung masses m1_kg, m2_kg, ...")
-    blank = np.full((len(table), max(3, joints)), np.nan)
+    blank = np.full((len(table), max(3, len(freedoms))), np.nan)
     try:
         return ShapeData(
             tensions=table.values["t"] if "t" in table.values else checked_g(g) * table.values["m"],
             tips=table.values.get("tip", blank[:, :3]),
-            angles=table.values.get("q", blank[:, :joints]),
+            angles=table.values.get("q", blank[:, : len(freedoms)]),
             payload=table.get("payload", 0.0),
             weight=table.get("weight", 1.0),
             sigma_tip=table.get("sigma_tip", math.nan),
@@ -187,6 +190,7 @@ def read_shapes(path: str | Path, robot: Robot, *, g: float | None = None) -> Sh
             source=f"{Path(path).name}, {len(table)} {'simulated' if table.simulated else 'measured'} shapes",
             simulated=table.simulated,
             notes=table.notes,
+            freedoms=freedoms,
         )
     except MeasurementError as error:
         raise table.as_written(error) from None
@@ -205,7 +209,7 @@ def shape_csv(data: ShapeData) -> str:
         numbers["payload"] = 1e3 * data.payload
     if (data.weight != 1.0).any():
         numbers["weight"] = data.weight
-    columns = shape_columns(data.tensions.shape[1], data.angles.shape[1])
+    columns = shape_columns(data.tensions.shape[1], data.freedoms or data.angles.shape[1])
     return measured_text(columns, numbers, {"sequence": data.sequence}, data.source if data.simulated else "")
 
 

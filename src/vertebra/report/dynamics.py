@@ -553,7 +553,7 @@ def dynamics_record(case: DynamicsCase) -> dict[str, Any]:
 def _columns(case: DynamicsCase) -> Iterator[tuple[str, Floats]]:
     """Names with units and (N,) values; the file can be read again as a trajectory or as tensions."""
     found = case.allocation
-    n, cables = found.q.shape[1], len(case.robot.cables)
+    n, cables = case.robot.freedom_names, len(case.robot.cables)
     turning = (angle_columns(n), found.q), (rate_columns(n), found.qd), (acceleration_columns(n), found.qdd)
     torques = ("tau", found.tau), ("needed", case.needed), ("residual", found.residual)
     groups: list[tuple[Column, Floats]] = [

@@ -110,7 +110,7 @@ def tension_table(shape: Shape) -> Facts:
     rows = [("base", *(f"{value:.4f}" for value in shape.tensions_at_base))]
     rows += [
         (str(j + 1), *(f"{value:.4f}" if j < last[k] else "" for k, value in enumerate(shape.tensions[:, j])))
-        for j in range(len(shape.angles))
+        for j in range(len(shape.robot.joints))
     ]
     return Facts("Tension across each joint [N]", ("joint", *_cable_names(shape)), tuple(rows))
 
@@ -120,7 +120,7 @@ def slip_table(shape: Shape) -> Facts:
     last = shape.robot.cables["last_link"]
     rows = tuple(
         (str(j), *(signed(value) if j < last[k] else "" for k, value in enumerate(shape.slip[:, j])))
-        for j in range(len(shape.angles))
+        for j in range(len(shape.robot.joints))
     )
     title = "Slip in each link: -1 drawn to the base, 1 to the tip, between them the cable sticks"
     return Facts(title, ("link", *_cable_names(shape)), rows)
@@ -143,6 +143,7 @@ def shape_summary(shape: Shape, title: str = "") -> Facts:
     rows = [
         ("tip", f"{vector(shape.tip * MM, '.3f')} mm"),
         ("state", state_text(shape)),
+        *_stop_rows(shape),
         *_stiffness_rows(shape),
         *friction_rows(shape),
         ("energy", f"{number(shape.energy)} J"),
@@ -151,6 +152,15 @@ def shape_summary(shape: Shape, title: str = "") -> Facts:
         ("gravity", f"{vector(shape.gravity)} m/s^2"),
     ]
     return Facts(title or shape.robot.name, ("", ""), tuple(rows))
+
+
+def _stop_rows(shape: Shape) -> Iterator[tuple[str, str]]:
+    if shape.at_stops:
+        verb = "rests on its stop" if len(shape.at_stops) == 1 else "rest on their stops"
+        joints = (shape.robot.joints[joint - 1] for joint in shape.at_stops)
+        torques = [shape.stop_torques[row["first"] : row["first"] + row["freedoms"]] for row in joints]
+        most = max(float(np.linalg.norm(own)) for own in torques)
+        yield "stops", f"{joint_list(shape.at_stops)} {verb}, with {number(most)} N*m at most"
 
 
 def state_text(shape: Shape) -> str:
@@ -166,7 +176,7 @@ def warnings(shape: Shape) -> Iterator[str]:
         yield state_text(shape)
     past = _past_limit(shape)
     if past:
-        yield f"{joint_list(past)} past the limit: the stops would carry load, which is not modelled"
+        yield f"{joint_list(past)} past the limit, where stops would hold: write `stops: rigid` in the robot file"
     if shape.locked:
         yield (
             f"{joint_list(shape.locked)} bent so far that the friction law locks a cable in its hole: there the "
@@ -181,8 +191,12 @@ def warnings(shape: Shape) -> Iterator[str]:
 
 def _past_limit(shape: Shape) -> tuple[int, ...]:
     """Joints out of range, but for those that only friction stops."""
-    limits = shape.robot.joints["limit"]
-    return tuple(j for j in shape.out_of_range if j not in shape.locked or abs(shape.angles[j - 1]) > limits[j - 1])
+    robot, limits = shape.robot, shape.robot.joints["limit"]
+    return tuple(
+        j
+        for j in shape.out_of_range
+        if j not in shape.locked or abs(robot.bend_of(shape.angles, j - 1)) > limits[j - 1]
+    )
 
 
 def joint_list(joints: tuple[int, ...], most: int = 6) -> str:
@@ -215,22 +229,26 @@ def stiffness_text(value: float) -> str:
 
 
 def joint_table(shape: Shape) -> Facts:
-    """One row per joint."""
-    share = np.abs(shape.angles) / shape.robot.joints["limit"]
-    force = np.linalg.norm(shape.forces, axis=1)
-    cables = shape.tensions.sum(axis=0)
-    rows = [
-        (
+    """One row per joint, with all its angles; also the torque of the stop where a joint rests on one."""
+    robot = shape.robot
+    force, cables = np.linalg.norm(shape.forces, axis=1), shape.tensions.sum(axis=0)
+    width, stops = int(robot.joints["freedoms"].max()), bool(shape.at_stops)
+    rows = []
+    for j, joint in enumerate(robot.joints):
+        own = slice(joint["first"], joint["first"] + joint["freedoms"])
+        angles = [signless_zero(math.degrees(angle), ".3f") for angle in shape.angles[own]]
+        rows.append((
             str(j + 1),
-            signless_zero(math.degrees(shape.angles[j]), ".3f"),
-            f"{100 * share[j]:.0f} %",
+            *angles,
+            *[""] * (width - len(angles)),
+            f"{100 * abs(robot.bend_of(shape.angles, j)) / joint['limit']:.0f} %",
             f"{force[j]:.4f}",
-            signless_zero(normal, ".4f"),
+            signless_zero(shape.normal_forces[j], ".4f"),
             f"{cables[j]:.4f}",
-        )
-        for j, normal in enumerate(shape.normal_forces)
-    ]
-    headers = ("joint", "angle [deg]", "of limit", "force [N]", "normal [N]", "cables [N]")
+            *([f"{np.linalg.norm(shape.stop_torques[own]):.4g}" if j + 1 in shape.at_stops else ""] if stops else []),
+        ))  # fmt: skip
+    angle_names = ["angle [deg]"] if width == 1 else [f"{name} [deg]" for name in "abc"[:width]]
+    headers = ("joint", *angle_names, "of limit", "force [N]", "normal [N]", "cables [N]", *["stop [N*m]"] * stops)
     return Facts("Joints in this shape", headers, tuple(rows))
 
 
@@ -362,15 +380,16 @@ PICTURE = (
 ) + TURN_IT
 NOTE = (
     "The force of a joint is what the link before it exerts on the link after it, normal its part along the common "
-    "normal of the two, cables the sum of tensions there."
+    "normal of the two, cables the sum of tensions there, stop the torque of the rigid stop that it rests on."
 )
 FIELDS = (
     "angles", "tip", "frames", "tensions", "tensions_at_base", "slip", "lengths", "forces", "normal_forces",
     "compliance", "energy", "residual", "moment_scale", "iterations", "converged", "stable", "out_of_range",
-    "locked", "separated", "weakest", "gravity", "closure",
+    "locked", "separated", "weakest", "at_stops", "stop_torques", "gravity", "closure",
 )  # fmt: skip
 COLUMNS = ("joint", "angle_deg", "x_mm", "y_mm", "z_mm", "force_x_N", "force_y_N", "force_z_N")
-"""The place is the frame of the link distal of the joint; the force is what the link before it exerts on it."""
+"""The place is the frame of the link distal of the joint; the force is what the link before it exerts on it. A joint
+with several freedoms has a row for each: 1a, 1b."""
 
 
 def shape_report(shape: Shape) -> Report:
@@ -429,7 +448,7 @@ def branches_report(found: Equilibria) -> Report:
 def shape_title(shape: Shape, most: int = 12) -> str:
     """Robot and tensions, for a heading."""
     tensions = [f"{round(tension, 9):.4g}" for tension in shape.tensions_at_base]
-    shown = ", ".join(tensions[:most]) + (", ..." if len(tensions) > most else "")
+    shown = ", ".join(tensions[:most]) + (f", ... ({len(tensions)})" if len(tensions) > most else "")
     return f"{shape.robot.name} under {shown} N"
 
 
@@ -504,15 +523,18 @@ def _other_shape(shape: Shape, name: str, number: int, rules: dict[str, Any]) ->
 
 
 def shape_rows(shape: Shape) -> Iterator[tuple[Any, ...]]:
-    """One row per joint, for `COLUMNS`."""
-    for j, (angle, force) in enumerate(zip(shape.angles, shape.forces, strict=True)):
-        place = shape.frames[j + 1][:3, 3] * MM
-        yield (j + 1, math.degrees(angle), *(float(value) for value in (*place, *force)))
+    """One row per freedom, for `COLUMNS`."""
+    robot = shape.robot
+    for row, (name, angle) in enumerate(zip(robot.freedom_names, shape.angles, strict=True)):
+        joint = robot.joint_of(row)
+        place, force = shape.frames[joint][:3, 3] * MM, shape.forces[joint - 1]
+        yield (name, math.degrees(angle), *(float(value) for value in (*place, *force)))
 
 
 def shape_record(shape: Shape) -> dict[str, Any]:
     """Every field of a shape as JSON, SI."""
-    record: dict[str, Any] = {"robot": shape.robot.name} | plain_fields(shape, FIELDS)
+    record: dict[str, Any] = {"robot": shape.robot.name, "freedoms": shape.robot.freedom_names}
+    record |= plain_fields(shape, FIELDS)
     record["friction"] = friction_record(shape.friction)
     record["loads"] = load_records(shape.loads)
     record["status"] = shape.status.name.lower()

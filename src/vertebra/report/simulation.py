@@ -414,7 +414,7 @@ def simulation_record(case: SimulationCase) -> dict[str, Any]:
 
 
 def _columns(case: SimulationCase) -> list[str]:
-    n, cables = case.robot.freedoms, len(case.robot.cables)
+    n, cables = case.robot.freedom_names, len(case.robot.cables)
     moving = [angle_columns(n), rate_columns(n), *([acceleration_columns(n)] if "qdd" in case.run else [])]
     names = column_names(TIME, *moving, tension_columns(cables), length_columns(cables), TIP)
     return [*names, *(f"{name}_mJ" for name in ENERGIES)]

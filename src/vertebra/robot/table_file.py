@@ -37,7 +37,9 @@ SEPARATORS = ",;\t"
 CLOSE = 0.8
 """Names this similar to a column (1 is equal, letter case aside) are taken for a typing error."""
 MOST_NAMED = 8
-"""Unused columns beyond this number are only counted."""
+"""Columns beyond this number are only counted in a message."""
+NO_PART = -1
+"""Stands for a numbered part that the robot does not have."""
 QUANTITIES = {
     "s": "time", "m": "length", "kg": "mass", "N": "force", "rad": "angle", "rad_s": "angular velocity",
     "rad_s2": "angular acceleration", "m_s2": "acceleration", "Nm": "torque",
@@ -56,6 +58,8 @@ class Column:
     """The unit in recommended names (deg, mm); the SI unit unless stated."""
     count: int | None = None
     """Number of numbered columns name1, name2, ...; None for a name without a number."""
+    numbers: tuple[str, ...] = ()
+    """What stands behind the name of numbered columns where that is not 1, 2, ...: q1a, q1b."""
     parts: tuple[str, ...] = ()
     """Names, without units, of columns that belong together."""
     also: Mapping[str, str] = field(default_factory=dict)
@@ -85,7 +89,7 @@ class Column:
     def stems(self) -> tuple[str, ...]:
         """The names of its parts without units."""
         if self.count is not None:
-            return tuple(f"{self.name}{k}" for k in range(1, self.count + 1))
+            return tuple(f"{self.name}{k}" for k in self.numbers or range(1, self.count + 1))
         return self.parts or (self.name,)
 
     @property
@@ -104,6 +108,11 @@ class Column:
 
         Numbered parts that the robot does not have count too.
         """
+        if self.numbers:
+            found = re.fullmatch(rf"({self.name}\d{{1,6}}[a-z]?)(?:_(.+))?", name)
+            if found is None:
+                return None
+            return self.stems.index(found[1]) if found[1] in self.stems else NO_PART, found[2] or ""
         if self.count is not None:
             found = re.fullmatch(rf"{self.name}(\d{{1,6}})(?:_(.+))?", name)
             return None if found is None else (int(found[1]) - 1, found[2] or "")
@@ -133,24 +142,38 @@ TIP = Column(
 """Place of the tip, or any other point; plain x, y, z are in m."""
 
 
-def angle_columns(joints: int) -> Column:
+def freedom_columns(name: str, unit: str, written: str, freedoms: int | Sequence[str]) -> Column:
+    """A column per freedom of the joints: name1, name2, ..., or name1a, name1b, ... where joints have several.
+
+    `freedoms` are `Robot.freedom_names`, or their number where every joint has one.
+    """
+    if isinstance(freedoms, int):
+        freedoms = [str(joint) for joint in range(1, freedoms + 1)]
+    joints = len({number.rstrip("abc") for number in freedoms})
+    if joints == len(freedoms):
+        return Column(name=name, unit=unit, written=written, count=joints, why=f"the robot has {joints} joints")
+    why = f"the robot has {joints} joint{'' if joints == 1 else 's'} with {len(freedoms)} angles"
+    return Column(name=name, unit=unit, written=written, count=len(freedoms), numbers=tuple(freedoms), why=why)
+
+
+def angle_columns(freedoms: int | Sequence[str]) -> Column:
     """q1_deg, q2_deg, ...: joint angles."""
-    return Column(name="q", unit="rad", written="deg", count=joints, why=f"the robot has {joints} joints")
+    return freedom_columns("q", "rad", "deg", freedoms)
 
 
-def rate_columns(joints: int) -> Column:
+def rate_columns(freedoms: int | Sequence[str]) -> Column:
     """qd1_deg_s, ...: joint speeds."""
-    return Column(name="qd", unit="rad_s", written="deg_s", count=joints, why=f"the robot has {joints} joints")
+    return freedom_columns("qd", "rad_s", "deg_s", freedoms)
 
 
-def acceleration_columns(joints: int) -> Column:
+def acceleration_columns(freedoms: int | Sequence[str]) -> Column:
     """qdd1_deg_s2, ...: joint accelerations."""
-    return Column(name="qdd", unit="rad_s2", written="deg_s2", count=joints, why=f"the robot has {joints} joints")
+    return freedom_columns("qdd", "rad_s2", "deg_s2", freedoms)
 
 
-def torque_columns(name: str, joints: int) -> Column:
+def torque_columns(name: str, freedoms: int | Sequence[str]) -> Column:
     """tau1_Nm, ...: joint torques; `name` is tau (of cables and springs), needed (of cables) or residual."""
-    return Column(name=name, unit="Nm", count=joints, why=f"the robot has {joints} joints")
+    return freedom_columns(name, "Nm", "", freedoms)
 
 
 def tension_columns(cables: int) -> Column:
@@ -177,8 +200,8 @@ def _pull(tension: float, _: int) -> str:
 
 
 OURS = re.compile(
-    r"row|reached|feasible|(time|t)_s|q\d+(_sigma)?_deg|qd\d+_deg_s|qdd\d+_deg_s2|t\d+(_N)?|length\d+_mm"
-    r"|(wanted_|tip_)?[xyz](_sigma)?_mm|error_mm|(tau|needed|residual)\d+_Nm|cable\d+_joint\d+_N|contact\d+_N"
+    r"row|reached|feasible|settled|status|(time|t)_s|q\d+[abc]?(_sigma)?_deg|qd\d+[abc]?_deg_s|qdd\d+[abc]?_deg_s2|t\d+(_N)?|length\d+_mm"
+    r"|(wanted_|tip_)?[xyz](_sigma)?_mm|error_mm|(tau|needed|residual)\d+[abc]?_Nm|cable\d+_joint\d+_N|contact\d+_N"
     r"|friction_use\d+|[a-z_]+_mJ|.+_true"
 )
 """Columns of files that we write: never taken for misspelt names."""
@@ -235,10 +258,7 @@ class Table:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know about the file."""
-        if not self.unused:
-            return ()
-        more = f" and {len(self.unused) - MOST_NAMED} more" if len(self.unused) > MOST_NAMED else ""
-        return (f"columns not used: {', '.join(self.unused[:MOST_NAMED])}{more}",)
+        return (f"columns not used: {_listed(self.unused)}",) if self.unused else ()
 
     def get(self, name: str, default: float) -> Floats:
         """(N,) values of a column, with `default` where the file says nothing."""
@@ -426,7 +446,13 @@ class _Header:
                     yield name, f"is missing; {why}{rest}"
         elif column.needed and not self._has(column.instead):
             why = column.why if column.why and not (column.words or column.text) else f"the header needs {header}"
-            yield column.names[0], f"is missing; {why} (found {', '.join(self.names[:MOST_NAMED])})"
+            yield column.names[0], f"is missing; {why} (found {_listed(self.names)})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names in a sentence; those beyond `MOST_NAMED` are counted."""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def _abbreviated(name: str, columns: Iterable[tuple[Column, int]]) -> list[tuple[Column, int]]:

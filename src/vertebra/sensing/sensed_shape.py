@@ -66,6 +66,16 @@ def sensor_health(
     )
 
 
+UNSETTLED = 0.5
+"""Standard deviation of an angle, as a share of the joint's limit, from which the sensors do not determine it."""
+
+
+def unknown_angles(robot: Robot, angle_sigmas: Floats) -> list[int]:
+    """Rows of the angles that the sensors do not determine, as before all of them were heard."""
+    limits = np.repeat(robot.joints["limit"], robot.joints["freedoms"])
+    return [int(row) for row in np.flatnonzero(~(angle_sigmas < UNSETTLED * limits))]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class SensedShape:
     """A robot as its sensors see it, SI. World: that of the sensors, z up; the base stands at its origin."""
@@ -110,6 +120,11 @@ class SensedShape:
     """(sensors, 2) of tilt and heading in the fit, 0 to 1."""
     reasons: tuple[str, ...] = ()
     """(sensors,) why a sensor is not ok, in words."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether the sensors determine every angle; not so in the first shapes, until all sensors were heard."""
+        return not unknown_angles(self.robot, self.angle_sigmas)
 
     @property
     def tip(self) -> Floats:
