@@ -60,7 +60,7 @@ StiffnessEAOption = Annotated[
 ]
 ANGLES_HELP = (
     '"10 deg" for all, one per joint (per freedom where joints have several: 1a, 1b, 2a, ...), or a CSV file with '
-    "columns joint and angle_deg, or with q1_deg, q2_deg, ..."
+    "columns joint and angle_deg, or with q1_deg, q2_deg and so on in one row"
 )
 StartOption = Annotated[str | None, typer.Option("--start", help=f"Joint angles to start from: {ANGLES_HELP}.")]
 

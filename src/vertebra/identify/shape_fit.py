@@ -447,10 +447,10 @@ def fit_shapes(
 
 
 def _check_sizes(robot: Robot, data: ShapeData) -> None:
-    wanted = len(robot.cables), len(robot.joints)
+    wanted = len(robot.cables), robot.freedoms
     if (data.tensions.shape[1], data.angles.shape[1]) != wanted:
         raise InputError("data", f"belongs to another robot than {robot.name}, which has {wanted[0]} cables "
-                         f"and {wanted[1]} joints")  # fmt: skip
+                         f"and {wanted[1]} joint angles")  # fmt: skip
 
 
 def _sigma_known(data: ShapeData, sigma_tip: float | None, sigma_angle: float | None) -> bool:

@@ -260,11 +260,11 @@ class ShapeModel:
         """Solve every row; raises `UnsolvedRow` for the first that has no shape, `VertebraError` for no such robot."""
         mounted = apply_all(self.setup, self.parameters, values).mounted()
         data, robot = self.data, mounted.robot
-        n, c = len(robot.joints), len(robot.cables)
+        n, c, joints = robot.freedoms, len(robot.cables), len(robot.joints)
         rows: list[Row] = [Row(np.empty(0), np.empty(0))] * len(data)
         seen = np.empty((len(data), 3 + n))
         for path in data.paths:
-            q, history = np.zeros(n), np.zeros((HISTORY_PLANES, c, n))
+            q, history = np.zeros(n), np.zeros((HISTORY_PLANES, c, joints))
             for step, row in enumerate(path):
                 before = history.copy()
                 q = self._solve(mounted.with_payload(float(data.payload[row])), row, q.copy(), history, step > 0)
@@ -277,7 +277,10 @@ class ShapeModel:
         work, pull = problem.workspace(history=history), self.data.tensions[row].copy()
         status = find_shape(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, use_start, q, *work.scratch)
         try:
-            build_shape(problem, status, pull, q, work, by_length=False).require_solved()
+            shape = build_shape(problem, status, pull, q, work, by_length=False).require_solved()
+            if shape.at_stops:
+                message = f"joint {shape.at_stops[0]} rests on its rigid stop, which hides what the parameters change"
+                raise InputError("shapes", f"{message}; measure with smaller tensions")
         except VertebraError as error:
             raise UnsolvedRow(row + 1, self.data.lines[row], error) from error
         if work.friction is not None:
@@ -288,10 +291,10 @@ class ShapeModel:
         """(N, 3 + n, p) derivative of what is seen of every row in every parameter."""
         data, mounted = self.data, prediction.mounted
         stencils = [self._stencil(prediction.values, i) for i in range(len(self.parameters))]
-        n, c, p = len(mounted.robot.joints), len(mounted.robot.cables), len(self.parameters)
-        slopes = np.empty((len(data), 3 + n, p))
+        robot, p = mounted.robot, len(self.parameters)
+        slopes = np.empty((len(data), 3 + robot.freedoms, p))
         for path in data.paths:
-            memory = np.zeros((p, c, n))
+            memory = np.zeros((p, len(robot.cables), len(robot.joints)))
             for row in path:
                 slopes[row], memory = self._row_slopes(mounted, stencils, prediction.rows[row], row, memory)
         size = np.array([each.size(value) for each, value in zip(self.parameters, prediction.values, strict=True)])
@@ -321,7 +324,7 @@ class ShapeModel:
     def _row_slopes(
         self, mounted: MountedRobot, stencils: list[list[Stencil]], solved: Row, row: int, memory: Floats
     ) -> tuple[Floats, Floats]:
-        """d(seen)/dp (3 + n, p) of a row, and dw/dp (p, cables, n) that it leaves behind."""
+        """d(seen)/dp (3 + n, p) of a row, and dw/dp (p, cables, joints) that it leaves behind."""
         q, pull, payload = solved.q, self.data.tensions[row].copy(), float(self.data.payload[row])
         problem = mounted.with_payload(payload)
         work = problem.workspace(history=solved.history.copy())
@@ -337,21 +340,23 @@ class ShapeModel:
                 if at is not None:
                     drawn[i] += weight * at
         if work.friction is not None:
-            pushed += self._remembered(work, pull, drawn, memory)
+            pushed += self._remembered(work, mounted.robot, pull, drawn, memory)
         turned = np.linalg.solve(stiffness, -pushed).astype(np.float64, copy=False)
         seen = np.vstack([mounted.turn @ Pose(mounted.robot, q).jacobian()[:3] @ turned + direct, turned])
-        return seen, memory if work.friction is None else left_behind(work, drawn, turned, memory)
+        return seen, memory if work.friction is None else left_behind(work, mounted.robot, drawn, turned, memory)
 
     @staticmethod
-    def _remembered(work: Workspace, pull: Floats, drawn: Floats, memory: Floats) -> Floats:
+    def _remembered(work: Workspace, robot: Robot, pull: Floats, drawn: Floats, memory: Floats) -> Floats:
         """(n, p) joint torques through slip directions that are not at full slip, at the fixed pose."""
         assert work.friction is not None
         grip, presliding = work.friction.grip, work.friction.laws[:, LAW_PRESLIDING]
         # CLIMB is the sum over discs up to j of d log F / ds over the presliding, for those that stick.
-        share = np.diff(grip[GRIP_CLIMB], axis=1, prepend=0.0)
+        share = np.diff(grip[GRIP_CLIMB, :, : len(robot.joints)], axis=1, prepend=0.0)
         change = np.cumsum(share * (presliding[:, None] * memory + drawn), axis=2)
-        torques = pull[:, None] * grip[GRIP_RATIO] * grip[GRIP_ARM]
-        total: Floats = np.einsum("kj,pkj->jp", torques, change)
+        freedoms = robot.joints["freedoms"]
+        ratios = np.repeat(grip[GRIP_RATIO, :, : len(robot.joints)], freedoms, axis=1)
+        torques = pull[:, None] * ratios * grip[GRIP_ARM]
+        total: Floats = np.einsum("kj,pkj->jp", torques, np.repeat(change, freedoms, axis=2))
         return total
 
 
@@ -368,23 +373,24 @@ def held_torques(problem: Problem, pull: Floats, q: Floats, solved: Workspace) -
     if work.friction is None or solved.friction is None:
         return balance_at(problem, work, pull, q), None
     held, past = solved.friction.grip, work.friction.history
-    past[HISTORY_SLIP], past[HISTORY_DRAWN] = held[GRIP_SLIP], held[GRIP_DRAWN]
+    joints = len(problem.robot.joints)
+    past[HISTORY_SLIP], past[HISTORY_DRAWN] = held[GRIP_SLIP, :, :joints], held[GRIP_DRAWN, :, :joints]
     tau = balance_at(problem, work, pull, q)
-    drawn = work.friction.grip[GRIP_DRAWN].copy()
-    if not np.array_equal(drawn, held[GRIP_DRAWN]):
+    drawn = work.friction.grip[GRIP_DRAWN, :, :joints].copy()
+    if not np.array_equal(drawn, held[GRIP_DRAWN, :, :joints]):
         past[HISTORY_DRAWN] = drawn
         tau = balance_at(problem, work, pull, q)
     return tau, drawn
 
 
-def left_behind(work: Workspace, drawn: Floats, turned: Floats, memory: Floats) -> Floats:
-    """(p, cables, n) dw/dp after a row: as before where a cable sticks, -(dD/dp) / presliding where it slips."""
+def left_behind(work: Workspace, robot: Robot, drawn: Floats, turned: Floats, memory: Floats) -> Floats:
+    """(p, cables, joints) dw/dp after a row: as before where a cable sticks, -(dD/dp) / presliding where it slips."""
     assert work.friction is not None
     grip, presliding = work.friction.grip, work.friction.laws[:, LAW_PRESLIDING]
     # D of a disc is the change of all segments beyond it.
-    segments = grip[GRIP_DRAW][None] * turned.T[:, None, :]
+    segments = np.add.reduceat(grip[GRIP_DRAW][None] * turned.T[:, None, :], robot.joints["first"], axis=2)
     total = drawn + np.cumsum(segments[:, :, ::-1], axis=2)[:, :, ::-1]
-    sticks = np.abs(grip[GRIP_SLIP]) < 1.0
+    sticks = np.abs(grip[GRIP_SLIP, :, : len(robot.joints)]) < 1.0
     after: Floats = np.where(sticks[None], memory, -total / presliding[:, None])
     return after
 
@@ -414,7 +420,7 @@ def simulate_shapes(
     one for all or one per row. `sequence`: path names, one per row; by default every row is a path of its own.
     """
     pull = np.array(tensions, dtype=np.float64)
-    n, c = len(robot.joints), len(robot.cables)
+    n, c, freedoms = len(robot.joints), len(robot.cables), robot.freedoms
     if pull.ndim != 2 or pull.shape[1] != c:
         raise InputError("tensions", f"must have shape (N, {c}) for {robot.name}, not {pull.shape}")
     count = len(pull)
@@ -424,17 +430,17 @@ def simulate_shapes(
         setup = apply_all(setup, [item.parameter for item in asked], np.array([item.start for item in asked]))
     blank = np.full(count, np.nan)
     data = ShapeData(
-        pull, np.zeros((count, 3)), np.full((count, n), np.nan), np.broadcast_to(payload, count), np.ones(count),
-        blank, blank, tuple(sequence or [""] * count), (0,) * count,
+        pull, np.zeros((count, 3)), np.full((count, freedoms), np.nan), np.broadcast_to(payload, count), np.ones(count),
+        blank, blank, tuple(sequence or [""] * count), (0,) * count, freedoms=tuple(robot.freedom_names),
     )  # fmt: skip
     seen = ShapeModel(setup, data, ()).predict(np.empty(0)).seen
     random = np.random.default_rng(seed)
     places = seen[:, :3] + random.normal(0.0, 1.0, (count, 3)) * noise_tip
-    angles = seen[:, 3:] + random.normal(0.0, 1.0, (count, n)) * noise_angle
+    angles = seen[:, 3:] + random.normal(0.0, 1.0, (count, freedoms)) * noise_angle
     measured = list(joints) if joints is not None else [] if tips else list(range(1, n + 1))
     if not all(1 <= joint <= n for joint in measured):
         raise InputError("joints", f"must be from 1 to {n}")
-    kept = np.isin(np.arange(1, n + 1), measured)
+    kept = np.repeat(np.isin(np.arange(1, n + 1), measured), robot.joints["freedoms"])
     noise = " and ".join(
         [f"{1e3 * noise_tip:g} mm"] * tips + [f"{np.degrees(noise_angle):g} deg"] * bool(kept.any())
     )  # fmt: skip
@@ -442,4 +448,5 @@ def simulate_shapes(
         pull, places if tips else np.full((count, 3), np.nan), np.where(kept, angles, np.nan), data.payload,
         data.weight, blank, blank, data.sequence, data.lines,
         f"{count} simulated shapes of {robot.name} with {noise} of noise, seed {seed}", simulated=True,
+        freedoms=data.freedoms,
     )  # fmt: skip

@@ -40,6 +40,7 @@ from vertebra.mechanics.layout import (
     WIDE_V_LOW,
 )
 from vertebra.robot.arguments import (
+    BALLS_CAN,
     coordinates,
     gravity_vector,
     link_index,
@@ -182,10 +183,7 @@ class Problem:
         kinds = robot.joints["kind"]
         if (kinds == BALL).any():
             row = int(np.argmax(kinds == BALL))
-            raise InputError(
-                "robot",
-                f"joint {row + 1} is a ball joint; this needs rolling, flexure, pin, universal or backbone joints",
-            )
+            raise InputError("robot", f"joint {row + 1} is a ball joint; {BALLS_CAN}")
         word("closure", closure, ("virtual-work", "paper"))
         if closure == "paper" and (kinds != FLEXURE).any():
             row = int(np.argmax(kinds != FLEXURE))
