@@ -220,3 +220,9 @@ def test_what_is_written_is_read_back_to_the_last_bit(tmp_path: Path) -> None:
 def test_arrays_are_checked_as_files_are() -> None:
     found = list(wrong_values(COLUMNS, {"t": np.array([[1.0, -1.0], [math.nan, 2.0]])}, (7, 9)))
     assert [(problem.row, problem.line, problem.column) for problem in found] == [(1, 7, "t2_N"), (2, 9, "t1_N")]
+
+
+def test_a_list_of_columns_that_is_cut_says_by_how_much() -> None:
+    names = [f"remark{letter}" for letter in "abcdefghijk"]
+    with pytest.raises(MeasurementError, match=r"found remarka, .*, remarkh and 3 more"):
+        parse_table(",".join(names) + "\n" + ",".join("1" * 11), [TIME], "x")

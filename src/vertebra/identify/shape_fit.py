@@ -497,7 +497,8 @@ def _outliers(fit: ShapeFit, missed: Floats, rows: NDArray[np.int64]) -> Iterato
         name = row_name(row + 1, fit.data.lines[row])
         yield f"{name} is {worst[row]:.1f} standard deviations off; look at it again"
     if len(outliers) > MOST_NAMED:
-        yield f"{len(outliers) - MOST_NAMED} more rows are over {OUTLIER:g} standard deviations off"
+        more = len(outliers) - MOST_NAMED
+        yield f"{more} more row{' is' if more == 1 else 's are'} over {OUTLIER:g} standard deviations off"
 
 
 def _warnings(fit: ShapeFit, residuals: Floats, where: NDArray[np.bool_]) -> Iterator[str]:
