@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -66,14 +67,16 @@ def sensor_health(
     )
 
 
-UNSETTLED = 0.5
-"""Standard deviation of an angle, as a share of the joint's limit, from which the sensors do not determine it."""
+UNSETTLED = 0.15
+"""Standard deviation of an angle, as a share of the joint's limit, from which the sensors do not determine it: less
+than what two joints have that share a bend across a silent link."""
 
 
 def unknown_angles(robot: Robot, angle_sigmas: Floats) -> list[int]:
     """Rows of the angles that the sensors do not determine, as before all of them were heard."""
     limits = np.repeat(robot.joints["limit"], robot.joints["freedoms"])
-    return [int(row) for row in np.flatnonzero(~(angle_sigmas < UNSETTLED * limits))]
+    two_sensors = math.sqrt(2.0) * float(robot.sensor_noise.max())
+    return [int(row) for row in np.flatnonzero(~(angle_sigmas < np.maximum(UNSETTLED * limits, 3.0 * two_sensors)))]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
