@@ -147,6 +147,11 @@ def test_motion_of_joints_with_several_freedoms_is_read_back(vertebra, tmp_path,
     last = robot.freedom_names[-2]
     np.testing.assert_allclose(np.degrees(motion.q[:, -2]), columns[f"q{last}_deg"], rtol=1e-14)
     np.testing.assert_allclose(np.degrees(motion.qdd[:, 1]), columns["qdd1b_deg_s2"], rtol=1e-14)
+    told = vertebra(*moved)
+    assert told.code == 0
+    assert [line.split()[0] for line in told.out.splitlines() if re.match(r"\d[abc] ", line)] == [
+        name for name in robot.freedom_names if name[-1] in "abc"
+    ]
     wrong = tmp_path / "wrong.csv"
     wrong.write_text(run.read_text().replace("q1a_deg", "q1_deg", 1))
     with pytest.raises(

@@ -106,7 +106,10 @@ class DynamicsCase:
     @property
     def springs(self) -> Floats:
         """(N, n) torque of elastic joints that the cables must overcome, k q, N*m."""
-        torques: Floats = self.robot.joints["stiffness"] * self.allocation.q
+        joints = self.robot.joints
+        stiffness, twists = np.repeat(joints["stiffness"], joints["freedoms"]), joints[joints["freedoms"] == 3]
+        stiffness[twists["first"] + 2] = twists["torsion"]
+        torques: Floats = stiffness * self.allocation.q
         return torques
 
     @property
@@ -141,7 +144,8 @@ class DynamicsCase:
     def worst(self, values: Floats) -> Worst:
         """The largest of (N, n) values."""
         row, joint = (int(i) for i in np.unravel_index(values.argmax(), values.shape))
-        return Worst(float(values[row, joint]), float(self.time[row]), joint + 1)
+        number = self.robot.joint_of(joint) if values.shape[1] == self.robot.freedoms else joint + 1
+        return Worst(float(values[row, joint]), float(self.time[row]), number)
 
     def with_contacts(self) -> NDArray[np.bool_]:
         """(n,) which joints have two contact points with friction."""
@@ -315,7 +319,7 @@ def joint_table(case: DynamicsCase) -> Facts:
     headers += ["left over [N*m]"]
     rows = []
     for j in range(found.tau.shape[1]):
-        row = [str(j + 1), signless_zero(math.degrees(_peak(found.q[:, j])), ".2f")]
+        row = [case.robot.freedom_names[j], signless_zero(math.degrees(_peak(found.q[:, j])), ".2f")]
         row += [f"{math.degrees(abs(_peak(values[:, j]))):.4g}" for values in (found.qd, found.qdd)]
         row += [_torque(found.tau[:, j].min()), _torque(found.tau[:, j].max())]
         row += [_torque(_peak(springs[:, j])), _torque(_peak(case.needed[:, j]))] if elastic else []
@@ -378,12 +382,12 @@ MOST_USE = 2.0
 
 def dynamics_panels(case: DynamicsCase) -> Iterator[Panel]:
     """Four plots, two more for joints with contact points, and one more where tension changes along the cables."""
-    found, time = case.allocation, case.time
+    found, time, names = case.allocation, case.time, case.robot.freedom_names
     yield _angle_panel(case)
-    yield joint_panel("Torques for the cables (tau + k q)", "torque [N*m]", time, case.needed)
+    yield joint_panel("Torques for the cables (tau + k q)", "torque [N*m]", time, case.needed, names)
     yield tension_panel(time, found.base_tensions)
     left = np.where(np.abs(found.residual) > ROUND_OFF, found.residual, 0.0)
-    yield joint_panel("Torque left over", "torque [N*m]", time, left)
+    yield joint_panel("Torque left over", "torque [N*m]", time, left, names)
     there = case.with_contacts()
     if found.contacts is not None and there.any():
         yield _contact_panel(case, "Contact force, the smaller of both points", "force [N]",
@@ -396,7 +400,7 @@ def dynamics_panels(case: DynamicsCase) -> Iterator[Panel]:
 
 def _angle_panel(case: DynamicsCase) -> Panel:
     """What is done and, where `project` has changed it, what was asked for."""
-    panel = joint_panel("Angles", "angle [deg]", case.time, np.degrees(case.allocation.q))
+    panel = joint_panel("Angles", "angle [deg]", case.time, np.degrees(case.allocation.q), case.robot.freedom_names)
     if case.moved is None:
         return panel
     wanted = joint_panel("", "", case.time, np.degrees(case.trajectory.q)).series

@@ -5,7 +5,7 @@ record, CSV and netCDF.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -154,7 +154,7 @@ def simulation_summary(case: SimulationCase, title: str = "") -> Facts:
         ("tip at the end", f"{vector(tip[-1], '.3f')} mm"),
         ("tip travelled", f"{np.linalg.norm(np.diff(tip, axis=0), axis=1).sum():.3f} mm, from "
          f"{vector(tip[0], '.3f')} mm"),
-        ("peak speed", f"{math.degrees(speed.max()):.4g} deg/s, joint {joint + 1} at {time[row]:.4g} s"
+        ("peak speed", f"{math.degrees(speed.max()):.4g} deg/s, joint {case.robot.joint_of(joint)} at {time[row]:.4g} s"
          if speed.max() > STILL else "0: nothing moves"),
         ("speed at the end", f"{_speed(speed[-1].max())} deg/s at most"),
         ("tensions", _range(case.array("tensions"), "N")),
@@ -220,14 +220,15 @@ def _speed(value: float) -> str:
 
 
 def joint_table(case: SimulationCase) -> Facts:
-    """One row per joint."""
-    angles, speeds = np.degrees(case.array("q")), case.array("qd")
-    limits = np.degrees(case.robot.joints["limit"])
+    """One row per joint, or per freedom where joints have several; torsion has no limit."""
+    angles, speeds, robot = np.degrees(case.array("q")), case.array("qd"), case.robot
+    limits = np.degrees(np.repeat(robot.joints["limit"], robot.joints["freedoms"]))
+    names = robot.freedom_names
     rows = [
         (
-            str(j + 1),
+            names[j],
             *(signless_zero(value, ".3f") for value in (q[0], q[-1], q.min(), q.max())),
-            f"{100 * np.abs(q).max() / limits[j]:.0f} %",
+            "" if names[j].endswith("c") else f"{100 * np.abs(q).max() / limits[j]:.0f} %",
             _speed(np.abs(speed).max()),
             _speed(speed[-1]),
         )
@@ -278,15 +279,16 @@ ENERGY_STYLES = {
 def simulation_panels(case: SimulationCase) -> tuple[Panel, Panel, Panel, Panel]:
     """Four plots."""
     time = case.time
-    angles = joint_panel("Angles", "angle [deg]", time, np.degrees(case.array("q")))
+    angles = joint_panel("Angles", "angle [deg]", time, np.degrees(case.array("q")), case.robot.freedom_names)
     return angles, tension_panel(time, case.array("tensions")), tip_panel(case), energy_panel(case)
 
 
-def joint_panel(title: str, axis: str, time: Floats, values: Floats) -> Panel:
-    """One line per joint; (N, n) values. Of very many joints, some."""
+def joint_panel(title: str, axis: str, time: Floats, values: Floats, names: Sequence[str] = ()) -> Panel:
+    """One line per joint; (N, n) values. `names` are those of freedoms. Of very many, some."""
     shown = spread(values.shape[1], MOST_LINES)
+    names = names or [str(j) for j in range(1, values.shape[1] + 1)]
     some = "" if len(shown) == values.shape[1] else f", {len(shown)} of {values.shape[1]} joints"
-    series = tuple(curve(f"joint {j + 1}", time, values[:, j], *cable_style(i)) for i, j in enumerate(shown))
+    series = tuple(curve(f"joint {names[j]}", time, values[:, j], *cable_style(i)) for i, j in enumerate(shown))
     return Panel(title + some, TIME_AXIS, axis, series)
 
 
@@ -401,7 +403,7 @@ def simulation_record(case: SimulationCase) -> dict[str, Any]:
         "duration": case.asked,
         "reached": case.reached,
         "end": {name: case.array(name)[-1].tolist() for name in ("q", "qd", "tensions", "lengths", "tip")},
-        "peak_speed": {"value": float(speed.max()), "joint": joint + 1, "time": float(case.time[row])},
+        "peak_speed": {"value": float(speed.max()), "joint": case.robot.joint_of(joint), "time": float(case.time[row])},
         "energy_change": {name: float(change[-1]) for name, change in energy.changes.items()},
         "energy_imbalance": float(np.abs(energy.imbalance).max()),
         "energy_scale": energy.scale,
