@@ -29,6 +29,17 @@ def test_every_command_checks_its_files_and_knows_which_it_writes(names: tuple[s
     assert paths <= {*OUTPUTS, *INPUTS, *FOLDERS}, "say whether it is read or written"
 
 
+GROUPS = sorted({names[:depth] for names in COMMANDS for depth in range(len(names))})
+
+
+@pytest.mark.parametrize("names", [*COMMANDS, *GROUPS], ids=lambda names: " ".join(names) or "vertebra")
+def test_help_names_no_type_for_flags(vertebra, names: tuple[str, ...]) -> None:
+    told = vertebra(*names, "--help")
+    assert told.code == 0
+    assert "--help" in told.out
+    assert "<bool>" not in told.out
+
+
 def test_the_names_of_files_are_those_of_commands() -> None:
     found = {one.name for each in COMMANDS.values() for one in each.params if one.type_descriptor.annotation is Path}
     assert found == {*OUTPUTS, *INPUTS, *FOLDERS}

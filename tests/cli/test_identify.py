@@ -311,7 +311,7 @@ def test_lines_and_robot_files(vertebra) -> None:
         ((*SHAPE, "yang2023-a", "--fit", "EI", "--prior", "EI=1+-0.1"), "", "", "--sigma-mm"),
         ((*SHAPE, "yang2023-a", "--fit", "EI", "--sigma-mm", "-1"), "", "", "sigma_tip: must be"),
         ((*SHAPE, "yang2023-a", "--fit", "EI", "--g", "9.81"), "", "", "g belongs to hung masses"),
-        ((*SHAPE, "hu2023-prototype", "--fit", "EI"), "", "", "flexure joints"),
+        ((*SHAPE, "hu2023-prototype", "--fit", "EI"), "", "", "elastic joints"),
         ((*SHAPE, "yang2023-c", "--fit", "EI"), "", "", "column t5"),
         ((*SHAPE, "cai2023", "--fit", "mass"), "", "", "ball joint"),
         ((*SHAPE, "nowhere", "--fit", "EI"), "", "", "nowhere"),

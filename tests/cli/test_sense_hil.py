@@ -98,7 +98,7 @@ def test_files(vertebra, asked, tmp_path: Path):
     rows = list(csv.DictReader((tmp_path / "run.csv").read_text().splitlines()))
     assert len(rows) == len(score.times)
     assert float(rows[7]["tip_error_mm"]) == pytest.approx(1e3 * score.tip_errors[7])
-    assert float(rows[7]["q3_deg"]) == pytest.approx(math.degrees(score.angles[7, 2]))
+    assert float(rows[7]["q2a_deg"]) == pytest.approx(math.degrees(score.angles[7, 2]))
     assert float(rows[7]["z_mm_true"]) == pytest.approx(1e3 * score.true_tips[7, 2])
     series = json.loads((tmp_path / "run.json").read_text())["series"]
     assert series["chain"]["tip_error"] == score.tip_errors.tolist()

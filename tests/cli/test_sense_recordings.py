@@ -135,10 +135,29 @@ def test_shapes_are_written(vertebra, recording, tmp_path):
     shapes, rows = read_shapes(mcap), np.genfromtxt(table, delimiter=",", names=True)
     assert shapes.complete
     assert len(shapes.times) == len(rows) == 51
-    assert np.allclose(rows["q1_deg"], np.degrees(shapes.angles[:, 0]), rtol=1e-8)
+    assert np.allclose(rows["q1a_deg"], np.degrees(shapes.angles[:, 0]), rtol=1e-8)
     again = vertebra("sense", "replay", recording, "--robot", "lapusan2022", "--out", str(table))
     assert again.code == 2
     assert "--overwrite" in again.err
+
+
+def test_shapes_before_all_sensors_were_heard_are_flagged(vertebra, tmp_path):
+    """Until then some angles are only known to be within their limit."""
+    frames = network(ROBOT, 0.3).frames
+    late = [frame for i, frame in enumerate(frames) if i > 20 or frame.id not in (0x103, 0x104)]
+    recording, table = recorded(tmp_path / "run.blf", late), tmp_path / "run.csv"
+    ran = vertebra("sense", "replay", recording, "--robot", "lapusan2022", "--out", str(table), "--json")
+    header, *rows = (line.split(",") for line in table.read_text().splitlines())
+    settled = [row[header.index("settled")] for row in rows]
+    sigmas = [max(float(row[i]) for i, name in enumerate(header) if name.endswith("_sigma_deg")) for row in rows]
+    assert settled[0] == "False"
+    assert settled[-1] == "True"
+    assert [flag == "False" for flag in settled] == [sigma > 15.0 for sigma in sigmas]
+    assert ran.json["unsettled"] == settled.count("False")
+    assert ran.json["last"]["settled"]
+    told = vertebra("sense", "replay", recording, "--robot", "lapusan2022").out
+    assert f"{settled.count('False')} of them" in told
+    assert "in which sensors did not determine every angle" in " ".join(told.split())
 
 
 def test_a_calibration_is_used(vertebra, recording, tmp_path):
@@ -207,7 +226,7 @@ def test_frames_become_shapes_and_shapes_a_table(vertebra, recording, tmp_path):
     assert vertebra("sense", "convert", str(mcap), str(table)).code == 0
     rows = np.genfromtxt(table, delimiter=",", names=True)
     assert np.allclose(rows["time_s"], shapes.times, atol=1e-6)
-    assert np.allclose(rows["q3_deg"], np.degrees(shapes.angles[:, 2]), rtol=1e-8)
+    assert np.allclose(rows["q2a_deg"], np.degrees(shapes.angles[:, 2]), rtol=1e-8)
     assert np.allclose(rows["z_mm"], shapes.tips[:, 2] * 1e3, rtol=1e-8)
     assert np.allclose(rows["x_sigma_mm"], np.sqrt(shapes.tip_covariances[:, 0, 0]) * 1e3, rtol=1e-8)
 

@@ -99,6 +99,9 @@ def test_csv_is_a_trajectory_and_tensions_again(vertebra, robot: vb.Robot, tmp_p
     again = vertebra("simulate", ROBOT, "--tensions-file", str(path), "--damping", "0.02", "--json")
     np.testing.assert_allclose(again.json["tip"], expected.tip, atol=1e-12)
     assert "note: columns not used: q1_deg" in again.err
+    assert f" and {len(header) - 5 - 8} more" in " ".join(again.err.split()), (
+        "all but time, t1 to t4 and the eight named"
+    )
 
 
 def test_tensions_over_time(vertebra, robot: vb.Robot, tmp_path: Path) -> None:

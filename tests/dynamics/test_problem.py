@@ -80,7 +80,7 @@ def test_angles_beyond_the_joint_law_name_the_joint(call: Call, angle: float) ->
         (vb.load("cai2023"), "joint 1 is a ball joint"),
         (vb.load("lapusan2022"), "link 1 has no mass"),
         (ball_first(), "joint 1 is a ball joint"),
-        (turning_mix(), "joint 5 is a ball joint.*ask payload"),
+        (turning_mix(), "joint 5 is a ball joint.*ask for `payload`"),
         (mirror_mix(), "link 1 has no inertia.*fill_inertia"),
         (vb.load("yang2023-a"), "link 1 has no inertia"),
         (None, "must be a Robot"),

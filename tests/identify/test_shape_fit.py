@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -125,6 +126,16 @@ def test_weights_and_sigmas_of_rows() -> None:
     loose = fit_shapes(FLEXURE, with_rows(sigma_tip=sigma), ["EI"])
     assert loose.values[0] == pytest.approx(light.values[0], rel=1e-9)
     assert (loose.sigma_known, light.sigma_known) == (True, False)
+
+
+def test_outliers_beyond_those_that_are_named_are_counted() -> None:
+    clean = simulate_shapes(FLEXURE, pulls(FLEXURE, 30), {"EI": 1.1}, noise_tip=1e-5)
+    tips = clean.tips.copy()
+    tips[::5] += 0.02 * np.arange(1, 7)[:, None]
+    fit = fit_shapes(FLEXURE, replace(clean, tips=tips), ["EI"])
+    told = [text for text in fit.warnings if "standard deviations off" in text]
+    assert len(told) == 6
+    assert told[-1] == "1 more row is over 4.5 standard deviations off"
 
 
 def test_bound_that_holds() -> None:

@@ -190,6 +190,20 @@ MIXED = robots.robot(
     robots.section(4, robots.FLEXURE, azimuth=["20 deg", "-65 deg"], cables=robots.cables("4 mm", 0.8, 2.9, 5.0)),
 )
 """Two kinds of joints; some cables end halfway, and the holes of the two groups are not at one radius."""
+SQUARE = {"radius": "5 mm", "azimuth": [0.1, 1.7, 3.3, 4.8], "linear_density": "2 g/m", "lock_mass": "0.5 g"}
+RUBBED = SQUARE | {"friction": {"constant": 0.25, "presliding": "0.02 mm"}}
+UNIVERSAL = robots.robot(
+    "universal",
+    robots.section(4, robots.UNIVERSAL | {"stiffness": 0.9, "limit": "60 deg"}, cables=RUBBED),
+)
+BACKBONE = {"kind": "backbone", "length": "16 mm", "stiffness": 0.5, "mass": "0.3 g"}
+ROD = robots.robot(
+    "backbone",
+    robots.section(2, BACKBONE),
+    robots.section(2, BACKBONE | {"torsion": 0.4}),
+    robots.section(1, robots.ROLLING, azimuth=["30 deg"], cables=RUBBED),
+)
+"""Backbones with and without torsion, and a joint with one freedom."""
 EVERYTHING = ("mass", "radius", "linear_density", "lock_mass", "frame_x", "offset_y")
 VALUES = {
     "a": 12.0, "b": 0.9, "c": 0.12, "mu": 0.3, "EI": 1.1, "stiffness": 0.4, "mass": 1.2, "radius": 0.0051,
@@ -210,8 +224,8 @@ def model_of(robot, names, tensions, sequence="", closure="virtual-work", payloa
     values = np.array([radius if name == "radius" else VALUES[name] for name in names])
     asked = unknowns(setup, [Choice(*pair) for pair in zip(names, values.tolist(), strict=True)])
     data = ShapeData(
-        tensions, np.zeros((rows, 3)), np.zeros((rows, len(robot.joints))), np.full(rows, payload), np.ones(rows),
-        blank, blank, (sequence,) * rows, (0,) * rows,
+        tensions, np.zeros((rows, 3)), np.zeros((rows, robot.freedoms)), np.full(rows, payload), np.ones(rows),
+        blank, blank, (sequence,) * rows, (0,) * rows, freedoms=tuple(robot.freedom_names),
     )  # fmt: skip
     return ShapeModel(setup, data, [item.parameter for item in asked]), values
 
@@ -260,8 +274,10 @@ def assert_same_slopes(model: ShapeModel, values: np.ndarray, step: float = 1e-5
         (FLEXURE, (*EVERYTHING, "a", "b", "c", "stiffness", "tilt_y", "tilt_z"), "paper"),
         (ROLLING, (*EVERYTHING, "mu", "tilt_x", "tilt_y"), "virtual-work"),
         (MIXED, ("mu", "EI", "mass", "linear_density", "lock_mass", "tilt_x", "tilt_y"), "virtual-work"),
+        (UNIVERSAL, (*EVERYTHING, "mu", "stiffness", "tilt_x", "tilt_y"), "virtual-work"),
+        (ROD, (*EVERYTHING, "mu", "EI", "tilt_x", "tilt_y"), "virtual-work"),
     ],
-    ids=["flexure", "flexure-paper", "rolling", "mixed"],
+    ids=["flexure", "flexure-paper", "rolling", "mixed", "universal", "backbone"],
 )
 def test_slopes_of_single_rows(robot: vb.Robot, names: tuple[str, ...], closure: str) -> None:
     assert_same_slopes(*model_of(robot, names, pulls(robot, 3), closure=closure))
@@ -280,13 +296,15 @@ def to_and_fro(tensions: list[float]) -> np.ndarray:
         (FLEXURE, ("a", "b", "c", "EI", "mass", "radius", "tilt_z"), "virtual-work", [2.0, 3.0, 8.0, 9.0]),
         (FLEXURE, ("a", "c", "EI", "radius", "tilt_y"), "paper", [2.0, 3.0, 8.0, 9.0]),
         (ROLLING, ("mu", "mass", "radius", "tilt_x", "tilt_y"), "virtual-work", [1.0, 1.2, 2.0, 3.0]),
+        (UNIVERSAL, ("mu", "mass", "radius", "EI", "tilt_x"), "virtual-work", [2.0, 3.0, 8.0, 9.0]),
+        (ROD, ("mu", "mass", "radius", "EI", "tilt_x"), "virtual-work", [2.0, 3.0, 8.0, 9.0]),
     ],
-    ids=["flexure", "flexure-paper", "rolling"],
+    ids=["flexure", "flexure-paper", "rolling", "universal", "backbone"],
 )
 def test_slopes_along_a_path_know_its_history(robot, names, closure, tensions, monkeypatch) -> None:
     model, values = model_of(robot, names, to_and_fro(tensions), "up", closure)
     found = assert_same_slopes(model, values, 1e-6)
-    monkeypatch.setattr(shapes, "left_behind", lambda work, drawn, turned, memory: np.zeros_like(memory))
+    monkeypatch.setattr(shapes, "left_behind", lambda work, robot, drawn, turned, memory: np.zeros_like(memory))
     forgetful = model.differentiate(model.predict(values))
     assert np.abs(forgetful - found).max() > 0.1 * np.abs(found).max(), "the path must need its history"
 
@@ -301,3 +319,25 @@ def test_slope_of_friction_that_is_zero_now() -> None:
         2 * h
     )
     assert np.abs(found[..., 0] - wanted).max() < 1e-5 * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize("robot", [UNIVERSAL, ROD], ids=["universal", "backbone"])
+def test_parameters_of_joints_with_several_freedoms_are_recovered(robot: vb.Robot, tmp_path: Path) -> None:
+    true = {"EI": 1.2, "mu": 0.31}
+    data = simulate_shapes(robot, pulls(robot, 6, 1.0, 9.0), true, noise_angle=1e-5, noise_tip=1e-6, joints=[1, 3])
+    assert np.isfinite(data.angles).all(axis=0).tolist() == [name[0] in "13" for name in robot.freedom_names]
+    (tmp_path / "shapes.csv").write_text(shape_csv(data))
+    again = read_shapes(tmp_path / "shapes.csv", robot)
+    np.testing.assert_allclose(again.angles, data.angles, rtol=1e-14)
+    fit = vb.fit_shapes(robot, again, ["EI", "mu"], sigma_tip=1e-6, sigma_angle=1e-5)
+    assert fit.converged
+    wanted = np.array([true[name] for name in fit.names])
+    assert (np.abs(fit.values - wanted) < 4.0 * fit.standard_errors).all()
+    assert (fit.standard_errors < 0.01 * wanted).all()
+
+
+def test_a_shape_on_a_rigid_stop_is_refused() -> None:
+    joint = {"kind": "backbone", "length": "16 mm", "stiffness": 0.02, "limit": "20 deg", "stops": "rigid"}
+    robot = robots.robot("stopped", robots.section(2, joint, cables=SQUARE))
+    with pytest.raises(UnsolvedRow, match="row 1: shapes: joint 1 rests on its rigid stop"):
+        simulate_shapes(robot, [[9.0, 1.0, 1.0, 1.0]])

@@ -12,8 +12,10 @@ import vertebra as vb
 from vertebra.report.path import (
     MOST_NAMED,
     MOST_ROWS,
+    FailedRow,
     Walked,
     Wanted,
+    failed_table,
     gap_text,
     loop_panel,
     path_panels,
@@ -26,7 +28,7 @@ from vertebra.report.path import (
     walk_summary,
     widest_gap,
 )
-from vertebra.statics import Shape, Walk
+from vertebra.statics import Shape, Status, Walk
 
 UP = np.linspace(10.0, 20.0, 6)
 LOOP = np.concatenate([UP, UP[-2::-1]])
@@ -174,3 +176,11 @@ def test_png_of_any_walk(walk: Walk, last: Shape, tmp_path: Path, count: int, is
     some = Walk(robot, *(part[:count] for part in parts))
     wanted = Wanted(some.tip, (True,) * count) if is_wanted else None
     assert has_clean_border(picture_of(path_report(Walked(some, last, 0.0, wanted=wanted)), tmp_path / "a.png"))
+
+
+def test_rows_without_a_shape_say_how_many_are_left_out(walk: Walk, last: Shape) -> None:
+    failed = [FailedRow(i, f"row {i}", np.ones(4), Status.UNSTABLE, "falls over") for i in range(1, MOST_ROWS + 4)]
+    table = failed_table(Walked(walk, last, 0.0, failed=failed))
+    assert len(table.rows) == MOST_ROWS
+    assert table.title == f"Rows without a shape, the first {MOST_ROWS} of {MOST_ROWS + 3}"
+    assert failed_table(Walked(walk, last, 0.0, failed=failed[:2])).title == "Rows without a shape"

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.report.looking import Reader, has_clean_border, page_of
-from tests.robots import bending_mix
 
 import vertebra as vb
 from vertebra.report.document import numeric_columns
@@ -383,20 +382,62 @@ def test_thin_lines_are_the_robot_without_weight_and_without_friction(with_frict
     assert list(friction_free(expected)) == []
 
 
-def test_joints_with_several_freedoms_have_all_their_angles_in_one_row() -> None:
-    robot = bending_mix()
-    shape = vb.shape_from_tensions(robot, [2.0, 6.0, *[2.0] * 7])
-    degrees = np.degrees(shape.angles)
-    rows = joint_table(shape).rows
-    assert [len(row[1].split(", ")) for row in rows] == robot.joints["freedoms"].tolist()
-    told = ", ".join(f"{angle:.3f}" for angle in degrees[:2])
-    assert rows[0][:3] == ("1", told, f"{100 * np.hypot(*degrees[:2]) / 90:.0f} %")
-    report = shape_report(shape)
-    assert told in " ".join(Reader(page_of(report)).shown)
-    table = report.rows()
-    assert table.columns[:4] == ("joint", "angle_a_deg", "angle_b_deg", "angle_c_deg")
-    written = list(table.rows)
-    assert len(written) == len(robot.joints)
-    assert [value for row in written for value in row[1:4] if value != ""] == pytest.approx(degrees.tolist())
-    assert written[0][4:7] == pytest.approx(shape.frames[1][:3, 3] * 1e3)
-    assert all(len(row) == len(table.columns) for row in written)
+HELD = {"stiffness": 0.05, "limit": "40 deg", "stops": "rigid"}
+ROD = HELD | {"kind": "backbone", "length": "20 mm"}
+
+
+@pytest.mark.parametrize(
+    ("joint", "names"),
+    [
+        (ROD, ["a [deg]", "b [deg]"]),
+        (ROD | {"torsion": 0.03}, ["a [deg]", "b [deg]", "c [deg]"]),
+        (HELD | {"kind": "universal", "lower": "10 mm"}, ["a [deg]", "b [deg]"]),
+        (HELD | {"kind": "flexure", "length": "20 mm"}, ["angle [deg]"]),
+    ],
+    ids=["backbone", "twisting backbone", "universal", "flexure"],
+)
+def test_tables_of_joints_with_several_freedoms_and_of_joints_on_their_stops(joint, names) -> None:
+    cables = {"radius": "6 mm", "azimuth": ["0 deg", "90 deg", "180 deg", "270 deg"], "friction": 0.1}
+    section = {"joints": 3, "joint": joint, "link": {"length": "12 mm", "mass": "2 g"}, "cables": cables}
+    if joint["kind"] == "flexure":
+        section["azimuth"] = "20 deg"
+    robot = vb.load({"vertebra": 1, "name": "stopped", "base": {"length": "8 mm"}, "sections": [section]})
+    free, stopped = (vb.shape_from_tensions(robot, pulls) for pulls in ([0.3, 0.2, 0.2, 0.25], [20, 1, 1, 8]))
+    assert (free.at_stops, stopped.at_stops) == ((), (1, 2, 3))
+    for shape in (free, stopped):
+        table = joint_table(shape)
+        stops = ["stop [N*m]"] * bool(shape.at_stops)
+        assert table.headers == ("joint", *names, "of limit", "force [N]", "normal [N]", "cables [N]", *stops)
+        for j, row in enumerate(table.rows):
+            own = slice(j * len(names), (j + 1) * len(names))
+            np.testing.assert_allclose(
+                [float(cell) for cell in row[1 : 1 + len(names)]], np.degrees(shape.angles[own]), atol=6e-4
+            )
+            assert (
+                row[1 + len(names)] == f"{100 * abs(robot.bend_of(shape.angles, j)) / robot.joints['limit'][j]:.0f} %"
+            )
+            if stops:
+                np.testing.assert_allclose(float(row[-1]), np.linalg.norm(shape.stop_torques[own]), rtol=1e-3)
+        assert [row[0] for row in tension_table(shape).rows] == ["base", "1", "2", "3"]
+        assert len(slip_table(shape).rows) == 3
+        told = dict(shape_summary(shape).rows)
+        assert ("stops" in told) == bool(stops)
+        record = shape_report(shape).record()
+        assert record["at_stops"] == list(shape.at_stops)
+        assert record["freedoms"] == robot.freedom_names
+    largest = max(np.linalg.norm(stopped.stop_torques.reshape(3, -1), axis=1))
+    assert told["stops"] == f"joints 1, 2 and 3 rest on their stops, with {largest:.6g} N*m at most"
+
+
+def test_a_title_says_how_many_tensions_it_leaves_out() -> None:
+    cables = {"radius": "4 mm", "azimuth": [f"{20 * k} deg" for k in range(18)]}
+    section = {
+        "joints": 1,
+        "joint": {"kind": "rolling", "radius": "9 mm"},
+        "link": {"length": "12 mm"},
+        "cables": cables,
+    }
+    robot = vb.load(
+        {"vertebra": 1, "name": "many", "sections": [section | {"azimuth": "0 deg"}], "base": {"length": "5 mm"}}
+    )
+    assert shape_title(vb.shape_from_tensions(robot, np.ones(18))) == f"many under {', '.join('1' * 12)}, ... (18) N"

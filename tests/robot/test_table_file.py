@@ -196,7 +196,8 @@ def test_columns_we_write_are_never_taken_for_misspelt_ones() -> None:
     every = column_names(
         TIME, angle_columns(12), rate_columns(12), acceleration_columns(12), tension_columns(9), length_columns(9), TIP,
         *(torque_columns(name, 12) for name in ("tau", "needed", "residual")), spread_columns(TIP),
-        spread_columns(angle_columns(12)),
+        spread_columns(angle_columns(12)), angle_columns(["1a", "1b", "2"]), rate_columns(["1a", "1b", "2"]),
+        spread_columns(angle_columns(["1a", "1b", "1c"])), torque_columns("tau", ["1a", "1b"]), Column(name="settled"),
     )  # fmt: skip
     assert [name for name in every if not OURS.fullmatch(name)] == []
     # Close to several of them, and in the file as well.
@@ -219,3 +220,9 @@ def test_what_is_written_is_read_back_to_the_last_bit(tmp_path: Path) -> None:
 def test_arrays_are_checked_as_files_are() -> None:
     found = list(wrong_values(COLUMNS, {"t": np.array([[1.0, -1.0], [math.nan, 2.0]])}, (7, 9)))
     assert [(problem.row, problem.line, problem.column) for problem in found] == [(1, 7, "t2_N"), (2, 9, "t1_N")]
+
+
+def test_a_list_of_columns_that_is_cut_says_by_how_much() -> None:
+    names = [f"remark{letter}" for letter in "abcdefghijk"]
+    with pytest.raises(MeasurementError, match=r"found remarka, .*, remarkh and 3 more"):
+        parse_table(",".join(names) + "\n" + ",".join("1" * 11), [TIME], "x")

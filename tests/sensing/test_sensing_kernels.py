@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests import robots
 from tests.mechanics.test_kernels import assert_no_allocation_inside, read_only, recorded_call
 from tests.sensing.cases import every_kind, universal, with_sensors
 
@@ -20,7 +21,9 @@ KERNELS = {
     "fill_pair_angles": pairwise,
     "place_sensed": pairwise,
 }
-ROBOTS = [*every_kind(), universal(200)]
+ROD = {"kind": "backbone", "length": "20 mm", "stiffness": 0.1}
+RODS = robots.robot("rods", robots.section(2, ROD), robots.section(2, ROD | {"torsion": 0.1}))
+ROBOTS = [*every_kind(), universal(200), RODS]
 
 
 def ask(robot, **options):
@@ -36,7 +39,7 @@ def ask(robot, **options):
 
 
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("robot", [universal(4), every_kind()[-1]], ids=lambda robot: robot.name)
+@pytest.mark.parametrize("robot", [universal(4), every_kind()[-1], RODS], ids=lambda robot: robot.name)
 def test_kernels_of_sensing_allocate_nothing(robot, name, monkeypatch):
     assert_no_allocation_inside([recorded_call(KERNELS[name], name, monkeypatch, lambda: ask(robot))])
 

@@ -218,3 +218,14 @@ def test_ages_of_samples_from_the_future_are_negative_and_nothing_breaks():
     shape = estimator.solve(0.0)
     assert shape.ages[1] == -1e9
     np.testing.assert_allclose(shape.angles[4:], pose(0.0)[4:], atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["chain", "pairwise"])
+def test_a_shape_is_settled_once_every_angle_is_determined(method):
+    robot = universal(4)
+    estimator = ShapeEstimator(robot, method)
+    settled = []
+    for link in (0, 4, 2, 3, 1):
+        estimator.update(link, np.eye(3), 0.0)
+        settled.append(estimator.solve().settled)
+    assert settled == [False, False, False, False, True]

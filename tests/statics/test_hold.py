@@ -374,3 +374,10 @@ def test_shapes_that_no_tensions_hold_are_refused() -> None:
     assert result.shape.locked == (1, 2, 3, 4, 5, 6)
     for values in (result.tensions, result.residual, result.shape.tensions):
         assert np.isfinite(values).all()
+
+
+def test_a_cut_list_of_joints_says_how_many_more() -> None:
+    held = vb.tensions_for_shape("hu2023-prototype", np.radians([(-1) ** j * 5.0 for j in range(11)]), check=False)
+    joints = held.infeasible
+    assert len(joints) > 8
+    assert repr(held).endswith(f"does not hold joint {', '.join(map(str, joints[:8]))} and {len(joints) - 8} more)")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from vertebra import __version__
 from vertebra.cli.answer import CommandError, parameter_name
@@ -71,7 +71,23 @@ def _options(
     """Options before any command."""
 
 
-class Command(TyperCommand):
+class PlainFlags:
+    """Flags take no value, so help names no type for them."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Arguments and options, with --help."""
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for each in params:
+            if getattr(each, "is_flag", False) and each.metavar is None:
+                each.metavar = ""
+        return params
+
+
+class Group(PlainFlags, TyperGroup):
+    """Commands that belong together."""
+
+
+class Command(PlainFlags, TyperCommand):
     """A command that refuses to write over a file that it reads, or one file twice."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -112,5 +128,15 @@ def _every_command(group: typer.Typer) -> Iterator[Any]:
             yield from _every_command(inner.typer_instance)
 
 
+def _every_group(group: typer.Typer) -> Iterator[Any]:
+    yield group.info
+    for inner in group.registered_groups:
+        yield inner
+        if inner.typer_instance is not None:
+            yield from _every_group(inner.typer_instance)
+
+
 for _each in _every_command(app):
     _each.cls = Command
+for _each in _every_group(app):
+    _each.cls = Group

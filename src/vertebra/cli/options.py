@@ -59,9 +59,11 @@ StiffnessEAOption = Annotated[
     str | None,
     typer.Option("--stiffness-EA", help='Elasticity of the cables for --lengths and --shortenings: "20 kN".'),
 ]
-StartOption = Annotated[
-    str | None, typer.Option("--start", help='Joint angles to start from: "10 deg" for all, or one per joint.')
-]
+ANGLES_HELP = (
+    '"10 deg" for all, one per joint (per freedom where joints have several: 1a, 1b, 2a, ...), or a CSV file with '
+    "columns joint and angle_deg, or with q1_deg, q2_deg and so on in one row"
+)
+StartOption = Annotated[str | None, typer.Option("--start", help=f"Joint angles to start from: {ANGLES_HELP}.")]
 
 OutOption = Annotated[
     Path | None,
@@ -152,14 +154,40 @@ def lengths(option: str, text: str, robot: Robot) -> list[float]:
 
 
 def angles(option: str, text: str, robot: Robot) -> list[float]:
-    """One per joint coordinate, rad."""
+    """One per joint coordinate, rad: typed, or from a CSV file."""
+    if text.strip().lower().endswith(".csv"):
+        return _angles_from_file(option, Path(text.strip()), robot)
     values = one_or_each(option, text, ANGLE, robot.freedoms, "joint coordinate")
-    for j, value in enumerate(values, 1):
+    for name, value in zip(robot.freedom_names, values, strict=True):
         if abs(value) >= math.pi:
             raise CommandError(
-                f"{option}: joint {j} has {value:g} rad, which is half a turn or more; degrees? write deg"
+                f"{option}: joint {name} has {value:g} rad, which is half a turn or more; degrees? write deg"
             )
     return values
+
+
+def _angles_from_file(option: str, file: Path, robot: Robot) -> list[float]:
+    """From a table of one shape: a row per freedom with columns joint and angle_deg, as `vertebra shape` writes it, or
+    one row with q1_deg, q2_deg, ..."""
+    from vertebra.robot.table_file import Column, angle_columns
+
+    names = robot.freedom_names
+    row = replace(angle_columns(names), instead="angle")
+    joint = Column(name="joint", text=True, needed=False)
+    angle = Column(name="angle", unit="rad", written="deg", instead="q", why=f"or give {row.spoken} in one row")
+    table = read_columns(option, file, [joint, angle, row], per="joint angle")
+    if "q" in table.values:
+        if len(table) != 1:
+            raise CommandError(f"{option} {file}: has {len(table)} rows of {row.spoken}; leave the one of the shape")
+        return [float(value) for value in table.values["q"][0]]
+    listed = list(table.texts.get("joint", names[: len(table)]))
+    if sorted(listed) != sorted(names):
+        raise CommandError(
+            f"{option} {file}: the rows must be those of joint {', '.join(names)}, one each "
+            f"(found {', '.join(listed) if len(listed) <= 2 * len(names) else f'{len(listed)} rows'})"
+        )
+    found = dict(zip(listed, table.values["angle"].tolist(), strict=True))
+    return [float(found[name]) for name in names]
 
 
 def position(option: str, text: str, robot: Robot) -> list[float]:

@@ -148,6 +148,8 @@ class Played:
         self.shapes = 0
         self.began = 0.0
         """s of the SYNC clock, of the first shape."""
+        self.unsettled = 0
+        """Shapes in which an angle was not determined by the sensors."""
         self.last: SensedShape | None = None
         self.fault: RecordingError | None = None
         self.wall = 0.0
@@ -158,6 +160,7 @@ class Played:
             self.began = shape.time
         self.last = shape
         self.shapes += 1
+        self.unsettled += not shape.settled
 
     def report(self) -> Report:
         """The last shape, and a summary of the replay."""
@@ -178,6 +181,7 @@ class Played:
 
         found = {"robot": self.chosen.robot.name, "shapes": self.shapes, "complete": self.replay.reader.complete}
         return found | {
+            "unsettled": self.unsettled,
             "wall_time": self.wall,
             "last": sensed_record(self.last) if self.last is not None else None,
             "counters": counters_record(self.replay.network.counters),
@@ -193,6 +197,11 @@ class Played:
         span = self.last.time - self.began
         rows = [
             ("shapes", f"{self.shapes} over {span:.2f} s, {span / max(self.wall, 1e-9):.0f} times as fast as it was"),
+            *(
+                [("not settled", f"{self.unsettled} of them, in which sensors did not determine every angle")]
+                if self.unsettled
+                else []
+            ),
             ("frames", f"{counters.frames}, lost {counters.lost.sum()}, malformed {counters.malformed}"),
             *sensed_rows(self.last),
         ]
@@ -215,7 +224,7 @@ def play(
             contents = shape_log.robot_contents(chosen.robot, chosen.calibration_text)
             shapes = files.enter_context(shape_log.DerivedLogWriter(mcap, contents, overwrite=overwrite))
         if out is not None:
-            table = files.enter_context(shape_log.ShapesCsv(out, chosen.robot.freedoms, overwrite=overwrite))
+            table = files.enter_context(shape_log.ShapesCsv(out, chosen.robot, overwrite=overwrite))
         try:
             for shape, arrival, _ in source:
                 played.add(shape)
@@ -307,11 +316,14 @@ def _convert_shapes(
 
         copied = copy_mcap(source, out, overwrite=overwrite)
         return {"messages": copied.messages, "complete": copied.complete}, copied.fault
+    from vertebra.robot.robot import load
     from vertebra.sensing.recording.shape_log import ShapesCsv
     from vertebra.sensing.recording.shape_reader import read_shapes
 
     shapes = read_shapes(source)
-    with ShapesCsv(out, shapes.angles.shape[1], overwrite=overwrite) as table:
+    if not shapes.robot:
+        raise CommandError(f"IN {source}: holds no robot.json, so its angles have no names; replay the frames instead")
+    with ShapesCsv(out, load(shapes.robot), overwrite=overwrite) as table:
         for row in range(len(shapes.times)):
             table.add(
                 float(shapes.times[row]), shapes.angles[row], shapes.angle_sigmas[row], shapes.tips[row],

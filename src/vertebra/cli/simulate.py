@@ -256,8 +256,8 @@ def _from_file(robot: Robot, file: Path, duration: str | None, dt: float) -> Dri
 
     read.need_cables("--tensions-file", robot)
     table = read_tensions(file, robot)
-    if table.unused:
-        say(f"note: columns not used: {', '.join(table.unused[:8])}")
+    for note in table.notes:
+        say(f"note: {note}")
     last = float(table.time[-1])
     if table.time[0] != 0.0:
         raise CommandError(f"--tensions-file {file}: the first row is at {table.time[0]:g} s; let it be at 0")
@@ -288,7 +288,7 @@ def _list(values: list[float], most: int = 12) -> str:
     texts = [f"{round(value, 9):.4g}" for value in values]
     if len(set(texts)) == 1:
         return texts[0]
-    return ", ".join(texts[:most]) + (", ..." if len(texts) > most else "")
+    return ", ".join(texts[:most]) + (f", ... ({len(texts)})" if len(texts) > most else "")
 
 
 def _start(text: str, robot: Robot, driven: Drive, rules: dict[str, Any], elastic: dict[str, Any]) -> tuple[Any, str]:

@@ -34,9 +34,7 @@ class Least(StrEnum):
 
 def tensions(
     robot: RobotArgument,
-    angles: Annotated[
-        str | None, typer.Option("--angles", help='The shape to hold: "10 deg" for all joints, or one per joint.')
-    ] = None,
+    angles: Annotated[str | None, typer.Option("--angles", help=f"The shape to hold: {read.ANGLES_HELP}.")] = None,
     tip: Annotated[
         str | None, typer.Option("--tip", help='Where the tip should be, in the world: "30, 0, 140 mm".')
     ] = None,

@@ -18,7 +18,7 @@ from vertebra.errors import InputError, shown
 from vertebra.mechanics.kinematics import Pose
 from vertebra.mechanics.problem import Closure, Load, Problem
 from vertebra.robot.arguments import gravity_vector
-from vertebra.robot.description import FlexureJoint, Section
+from vertebra.robot.description import BackboneJoint, FlexureJoint, Section
 from vertebra.robot.friction import FrictionLaw, least_quadratic
 from vertebra.robot.robot import Robot, load
 from vertebra.robot.tables import Floats
@@ -98,34 +98,33 @@ def _apply_mu(setup: Setup, value: float) -> Setup:
     return setup.with_laws(lambda law: FrictionLaw((0.0, 0.0, value), law.presliding))
 
 
-def _scale_rods(section: dict[str, Any], factor: Callable[[float], float]) -> None:
-    """Multiply the stiffness k of a flexure joint by factor(k)."""
+def _scale_springs(section: dict[str, Any], factor: Callable[[float], float]) -> None:
+    """Multiply the bending stiffness k of an elastic joint by factor(k)."""
     joint = section["joint"]
-    if joint["kind"] != "flexure":
-        return
-    if joint.get("stiffness") is not None:
+    if joint.get("youngs_modulus") is not None:
+        rod = FlexureJoint(**joint) if joint["kind"] == "flexure" else BackboneJoint(**joint)
+        joint["youngs_modulus"] *= factor(rod.bending_stiffness())
+    elif joint.get("stiffness"):
         joint["stiffness"] *= factor(joint["stiffness"])
-    else:
-        joint["youngs_modulus"] *= factor(FlexureJoint(**joint).bending_stiffness())
 
 
-def _get_factor_of_rods(setup: Setup) -> float:
-    if not any(flexures(setup)):
-        raise InputError("fit", "EI and stiffness belong to flexure joints that are not slack; this robot has none")
+def _get_factor_of_springs(setup: Setup) -> float:
+    if not springs(setup):
+        raise InputError("fit", "EI and stiffness belong to elastic joints, and no joint of this robot has a stiffness")
     return 1.0
 
 
-def _apply_factor_of_rods(setup: Setup, value: float) -> Setup:
-    return setup.with_sections(lambda section: _scale_rods(section, lambda _: value))
+def _apply_factor_of_springs(setup: Setup, value: float) -> Setup:
+    return setup.with_sections(lambda section: _scale_springs(section, lambda _: value))
 
 
 def _get_stiffness(setup: Setup) -> float:
-    _get_factor_of_rods(setup)
-    return _alike("stiffness", flexures(setup))
+    _get_factor_of_springs(setup)
+    return _alike("stiffness", springs(setup))
 
 
 def _apply_stiffness(setup: Setup, value: float) -> Setup:
-    return setup.with_sections(lambda section: _scale_rods(section, lambda k: value / k))
+    return setup.with_sections(lambda section: _scale_springs(section, lambda k: value / k))
 
 
 def _get_mass(setup: Setup) -> float:
@@ -190,10 +189,10 @@ def _make() -> Iterable[Parameter]:
     every = frozenset(f"friction {name}" for name in "abc")
     yield Parameter("mu", "", "friction: the same coefficient at any bend", 0.0, 10.0, 0.05, _get_mu, _apply_mu, every)
     rods = frozenset({"stiffness"})
-    meaning = "factor on the bending stiffness of flexure joints"
-    yield Parameter("EI", "", meaning, 0.05, 20.0, 0.05, _get_factor_of_rods, _apply_factor_of_rods, rods)
+    meaning = "factor on the bending stiffness of elastic joints"
+    yield Parameter("EI", "", meaning, 0.05, 20.0, 0.05, _get_factor_of_springs, _apply_factor_of_springs, rods)
     yield Parameter(
-        "stiffness", "N*m/rad", "bending stiffness of every flexure joint", 1e-6, 1e6, 1e-4,
+        "stiffness", "N*m/rad", "bending stiffness of every elastic joint", 1e-6, 1e6, 1e-4,
         _get_stiffness, _apply_stiffness, rods, "N*m/rad",
     )  # fmt: skip
     yield Parameter(
@@ -370,9 +369,9 @@ def friction_field(law: FrictionLaw) -> dict[str, Any]:
     return {**value, "presliding": law.presliding}
 
 
-def flexures(setup: Setup) -> list[float]:
-    """Bending stiffness of the flexure joints, one per section that has them, N*m/rad."""
-    return [s.joint.bending_stiffness() for s in setup.sections if isinstance(s.joint, FlexureJoint)]
+def springs(setup: Setup) -> list[float]:
+    """Bending stiffness of every elastic joint, N*m/rad."""
+    return [float(stiffness) for stiffness in load(setup.mapping).joints["stiffness"] if stiffness]
 
 
 # What is to be fitted, as a person writes it: parameters with their start, bounds and what is known beforehand.

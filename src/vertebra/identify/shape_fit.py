@@ -447,10 +447,10 @@ def fit_shapes(
 
 
 def _check_sizes(robot: Robot, data: ShapeData) -> None:
-    wanted = len(robot.cables), len(robot.joints)
+    wanted = len(robot.cables), robot.freedoms
     if (data.tensions.shape[1], data.angles.shape[1]) != wanted:
         raise InputError("data", f"belongs to another robot than {robot.name}, which has {wanted[0]} cables "
-                         f"and {wanted[1]} joints")  # fmt: skip
+                         f"and {wanted[1]} joint angles")  # fmt: skip
 
 
 def _sigma_known(data: ShapeData, sigma_tip: float | None, sigma_angle: float | None) -> bool:
@@ -492,10 +492,13 @@ def _outliers(fit: ShapeFit, missed: Floats, rows: NDArray[np.int64]) -> Iterato
     scale = 1.0 if fit.sigma_known else max(1.4826 * float(np.median(missed)), 1e-3)
     worst = np.zeros(len(fit.data))
     np.maximum.at(worst, rows, missed / scale)
-    for row in np.argsort(-worst, kind="stable")[:MOST_NAMED].tolist():
-        if worst[row] > OUTLIER:
-            name = row_name(row + 1, fit.data.lines[row])
-            yield f"{name} is {worst[row]:.1f} standard deviations off; look at it again"
+    outliers = [row for row in np.argsort(-worst, kind="stable").tolist() if worst[row] > OUTLIER]
+    for row in outliers[:MOST_NAMED]:
+        name = row_name(row + 1, fit.data.lines[row])
+        yield f"{name} is {worst[row]:.1f} standard deviations off; look at it again"
+    if len(outliers) > MOST_NAMED:
+        more = len(outliers) - MOST_NAMED
+        yield f"{more} more row{' is' if more == 1 else 's are'} over {OUTLIER:g} standard deviations off"
 
 
 def _warnings(fit: ShapeFit, residuals: Floats, where: NDArray[np.bool_]) -> Iterator[str]:

@@ -88,6 +88,8 @@ class ShapeData:
     """Whether they are simulated."""
     notes: tuple[str, ...] = ()
     """Remarks about the file, such as columns that were not used."""
+    freedoms: tuple[str, ...] = ()
+    """(n,) `Robot.freedom_names`, for the names of columns; empty where every joint has one freedom."""
 
     def __post_init__(self) -> None:
         freeze(self, LISTS, "shape")
@@ -98,7 +100,7 @@ class ShapeData:
             raise MeasurementError(problems, self.source)
 
     def _problems(self) -> Iterator[CellProblem]:
-        columns = shape_columns(self.tensions.shape[1], self.angles.shape[1])
+        columns = shape_columns(self.tensions.shape[1], self.freedoms or self.angles.shape[1])
         values = {"t": self.tensions, "tip": self.tips, "q": self.angles, "payload": self.payload,
                   "weight": self.weight, "sigma_tip": self.sigma_tip, "sigma_angle": self.sigma_angle}  # fmt: skip
         yield from wrong_values(columns, values, self.lines)
@@ -137,8 +139,9 @@ class ShapeData:
 # 2,2,8,8,-57.95,0.00,130.97
 
 
-def shape_columns(cables: int, joints: int) -> tuple[Column, ...]:
-    """Columns of the file for a robot; the tip and the angles may be measured in part."""
+def shape_columns(cables: int, freedoms: int | Sequence[str]) -> tuple[Column, ...]:
+    """Columns of the file for a robot; the tip and the angles may be measured in part. `freedoms` as in
+    `angle_columns`."""
     # A measured coordinate without a unit would rather be in mm than in m.
     tensions, option = tension_columns(cables), partial(Column, needed=False, blank=True)
     mass = rule(lambda mass: 0.0 <= mass < LARGEST, "must be a mass of 0 g or more, not {:g}", 1e3)
@@ -148,7 +151,7 @@ def shape_columns(cables: int, joints: int) -> tuple[Column, ...]:
         Column(name="m", unit="kg", count=cables, needed=False, instead="t", check=mass, why=tensions.why),
         replace(tensions, instead="m"),
         replace(TIP, bare=False, needed=False, partial=True, blank=True, check=FINITE),
-        replace(angle_columns(joints), needed=False, partial=True, blank=True, check=FINITE),
+        replace(angle_columns(freedoms), needed=False, partial=True, blank=True, check=FINITE),
         option(name="payload", unit="kg", written="g", check=mass),
         option(name="weight", check=weight),
         option(name="sigma_tip", unit="m", written="mm", parts=("sigma",), check=sigma),
@@ -165,19 +168,19 @@ def read_shapes(path: str | Path, robot: Robot, *, g: float | None = None) -> Sh
     cell where nothing was measured. Optional: payload_g at the tip, weight, sigma_mm, sigma_deg, sequence.
     """
     Problem.of(robot, None, ())  # refuses robots that have no statics, before their cables are counted
-    joints = len(robot.joints)
-    table = read_table(path, shape_columns(len(robot.cables), joints), per="shape")
+    freedoms = tuple(robot.freedom_names)
+    table = read_table(path, shape_columns(len(robot.cables), freedoms), per="shape")
     if "tip" not in table.values and "q" not in table.values:
         message = "has nothing measured; give the tip as x_mm, y_mm, z_mm, or joint angles q1_deg, q2_deg, ..."
         raise file_error(table.origin, message)
     if g is not None and "t" in table.values:
         raise InputError("g", f"{path} has tensions; g belongs to hung masses m1_kg, m2_kg, ...")
-    blank = np.full((len(table), max(3, joints)), np.nan)
+    blank = np.full((len(table), max(3, len(freedoms))), np.nan)
     try:
         return ShapeData(
             tensions=table.values["t"] if "t" in table.values else checked_g(g) * table.values["m"],
             tips=table.values.get("tip", blank[:, :3]),
-            angles=table.values.get("q", blank[:, :joints]),
+            angles=table.values.get("q", blank[:, : len(freedoms)]),
             payload=table.get("payload", 0.0),
             weight=table.get("weight", 1.0),
             sigma_tip=table.get("sigma_tip", math.nan),
@@ -187,6 +190,7 @@ def read_shapes(path: str | Path, robot: Robot, *, g: float | None = None) -> Sh
             source=f"{Path(path).name}, {len(table)} {'simulated' if table.simulated else 'measured'} shapes",
             simulated=table.simulated,
             notes=table.notes,
+            freedoms=freedoms,
         )
     except MeasurementError as error:
         raise table.as_written(error) from None
@@ -205,7 +209,7 @@ def shape_csv(data: ShapeData) -> str:
         numbers["payload"] = 1e3 * data.payload
     if (data.weight != 1.0).any():
         numbers["weight"] = data.weight
-    columns = shape_columns(data.tensions.shape[1], data.angles.shape[1])
+    columns = shape_columns(data.tensions.shape[1], data.freedoms or data.angles.shape[1])
     return measured_text(columns, numbers, {"sequence": data.sequence}, data.source if data.simulated else "")
 
 
@@ -256,11 +260,11 @@ class ShapeModel:
         """Solve every row; raises `UnsolvedRow` for the first that has no shape, `VertebraError` for no such robot."""
         mounted = apply_all(self.setup, self.parameters, values).mounted()
         data, robot = self.data, mounted.robot
-        n, c = len(robot.joints), len(robot.cables)
+        n, c, joints = robot.freedoms, len(robot.cables), len(robot.joints)
         rows: list[Row] = [Row(np.empty(0), np.empty(0))] * len(data)
         seen = np.empty((len(data), 3 + n))
         for path in data.paths:
-            q, history = np.zeros(n), np.zeros((HISTORY_PLANES, c, n))
+            q, history = np.zeros(n), np.zeros((HISTORY_PLANES, c, joints))
             for step, row in enumerate(path):
                 before = history.copy()
                 q = self._solve(mounted.with_payload(float(data.payload[row])), row, q.copy(), history, step > 0)
@@ -273,7 +277,10 @@ class ShapeModel:
         work, pull = problem.workspace(history=history), self.data.tensions[row].copy()
         status = find_shape(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, use_start, q, *work.scratch)
         try:
-            build_shape(problem, status, pull, q, work, by_length=False).require_solved()
+            shape = build_shape(problem, status, pull, q, work, by_length=False).require_solved()
+            if shape.at_stops:
+                message = f"joint {shape.at_stops[0]} rests on its rigid stop, which hides what the parameters change"
+                raise InputError("shapes", f"{message}; measure with smaller tensions")
         except VertebraError as error:
             raise UnsolvedRow(row + 1, self.data.lines[row], error) from error
         if work.friction is not None:
@@ -284,10 +291,10 @@ class ShapeModel:
         """(N, 3 + n, p) derivative of what is seen of every row in every parameter."""
         data, mounted = self.data, prediction.mounted
         stencils = [self._stencil(prediction.values, i) for i in range(len(self.parameters))]
-        n, c, p = len(mounted.robot.joints), len(mounted.robot.cables), len(self.parameters)
-        slopes = np.empty((len(data), 3 + n, p))
+        robot, p = mounted.robot, len(self.parameters)
+        slopes = np.empty((len(data), 3 + robot.freedoms, p))
         for path in data.paths:
-            memory = np.zeros((p, c, n))
+            memory = np.zeros((p, len(robot.cables), len(robot.joints)))
             for row in path:
                 slopes[row], memory = self._row_slopes(mounted, stencils, prediction.rows[row], row, memory)
         size = np.array([each.size(value) for each, value in zip(self.parameters, prediction.values, strict=True)])
@@ -317,7 +324,7 @@ class ShapeModel:
     def _row_slopes(
         self, mounted: MountedRobot, stencils: list[list[Stencil]], solved: Row, row: int, memory: Floats
     ) -> tuple[Floats, Floats]:
-        """d(seen)/dp (3 + n, p) of a row, and dw/dp (p, cables, n) that it leaves behind."""
+        """d(seen)/dp (3 + n, p) of a row, and dw/dp (p, cables, joints) that it leaves behind."""
         q, pull, payload = solved.q, self.data.tensions[row].copy(), float(self.data.payload[row])
         problem = mounted.with_payload(payload)
         work = problem.workspace(history=solved.history.copy())
@@ -333,21 +340,23 @@ class ShapeModel:
                 if at is not None:
                     drawn[i] += weight * at
         if work.friction is not None:
-            pushed += self._remembered(work, pull, drawn, memory)
+            pushed += self._remembered(work, mounted.robot, pull, drawn, memory)
         turned = np.linalg.solve(stiffness, -pushed).astype(np.float64, copy=False)
         seen = np.vstack([mounted.turn @ Pose(mounted.robot, q).jacobian()[:3] @ turned + direct, turned])
-        return seen, memory if work.friction is None else left_behind(work, drawn, turned, memory)
+        return seen, memory if work.friction is None else left_behind(work, mounted.robot, drawn, turned, memory)
 
     @staticmethod
-    def _remembered(work: Workspace, pull: Floats, drawn: Floats, memory: Floats) -> Floats:
+    def _remembered(work: Workspace, robot: Robot, pull: Floats, drawn: Floats, memory: Floats) -> Floats:
         """(n, p) joint torques through slip directions that are not at full slip, at the fixed pose."""
         assert work.friction is not None
         grip, presliding = work.friction.grip, work.friction.laws[:, LAW_PRESLIDING]
         # CLIMB is the sum over discs up to j of d log F / ds over the presliding, for those that stick.
-        share = np.diff(grip[GRIP_CLIMB], axis=1, prepend=0.0)
+        share = np.diff(grip[GRIP_CLIMB, :, : len(robot.joints)], axis=1, prepend=0.0)
         change = np.cumsum(share * (presliding[:, None] * memory + drawn), axis=2)
-        torques = pull[:, None] * grip[GRIP_RATIO] * grip[GRIP_ARM]
-        total: Floats = np.einsum("kj,pkj->jp", torques, change)
+        freedoms = robot.joints["freedoms"]
+        ratios = np.repeat(grip[GRIP_RATIO, :, : len(robot.joints)], freedoms, axis=1)
+        torques = pull[:, None] * ratios * grip[GRIP_ARM]
+        total: Floats = np.einsum("kj,pkj->jp", torques, np.repeat(change, freedoms, axis=2))
         return total
 
 
@@ -364,23 +373,24 @@ def held_torques(problem: Problem, pull: Floats, q: Floats, solved: Workspace) -
     if work.friction is None or solved.friction is None:
         return balance_at(problem, work, pull, q), None
     held, past = solved.friction.grip, work.friction.history
-    past[HISTORY_SLIP], past[HISTORY_DRAWN] = held[GRIP_SLIP], held[GRIP_DRAWN]
+    joints = len(problem.robot.joints)
+    past[HISTORY_SLIP], past[HISTORY_DRAWN] = held[GRIP_SLIP, :, :joints], held[GRIP_DRAWN, :, :joints]
     tau = balance_at(problem, work, pull, q)
-    drawn = work.friction.grip[GRIP_DRAWN].copy()
-    if not np.array_equal(drawn, held[GRIP_DRAWN]):
+    drawn = work.friction.grip[GRIP_DRAWN, :, :joints].copy()
+    if not np.array_equal(drawn, held[GRIP_DRAWN, :, :joints]):
         past[HISTORY_DRAWN] = drawn
         tau = balance_at(problem, work, pull, q)
     return tau, drawn
 
 
-def left_behind(work: Workspace, drawn: Floats, turned: Floats, memory: Floats) -> Floats:
-    """(p, cables, n) dw/dp after a row: as before where a cable sticks, -(dD/dp) / presliding where it slips."""
+def left_behind(work: Workspace, robot: Robot, drawn: Floats, turned: Floats, memory: Floats) -> Floats:
+    """(p, cables, joints) dw/dp after a row: as before where a cable sticks, -(dD/dp) / presliding where it slips."""
     assert work.friction is not None
     grip, presliding = work.friction.grip, work.friction.laws[:, LAW_PRESLIDING]
     # D of a disc is the change of all segments beyond it.
-    segments = grip[GRIP_DRAW][None] * turned.T[:, None, :]
+    segments = np.add.reduceat(grip[GRIP_DRAW][None] * turned.T[:, None, :], robot.joints["first"], axis=2)
     total = drawn + np.cumsum(segments[:, :, ::-1], axis=2)[:, :, ::-1]
-    sticks = np.abs(grip[GRIP_SLIP]) < 1.0
+    sticks = np.abs(grip[GRIP_SLIP, :, : len(robot.joints)]) < 1.0
     after: Floats = np.where(sticks[None], memory, -total / presliding[:, None])
     return after
 
@@ -410,7 +420,7 @@ def simulate_shapes(
     one for all or one per row. `sequence`: path names, one per row; by default every row is a path of its own.
     """
     pull = np.array(tensions, dtype=np.float64)
-    n, c = len(robot.joints), len(robot.cables)
+    n, c, freedoms = len(robot.joints), len(robot.cables), robot.freedoms
     if pull.ndim != 2 or pull.shape[1] != c:
         raise InputError("tensions", f"must have shape (N, {c}) for {robot.name}, not {pull.shape}")
     count = len(pull)
@@ -420,17 +430,17 @@ def simulate_shapes(
         setup = apply_all(setup, [item.parameter for item in asked], np.array([item.start for item in asked]))
     blank = np.full(count, np.nan)
     data = ShapeData(
-        pull, np.zeros((count, 3)), np.full((count, n), np.nan), np.broadcast_to(payload, count), np.ones(count),
-        blank, blank, tuple(sequence or [""] * count), (0,) * count,
+        pull, np.zeros((count, 3)), np.full((count, freedoms), np.nan), np.broadcast_to(payload, count), np.ones(count),
+        blank, blank, tuple(sequence or [""] * count), (0,) * count, freedoms=tuple(robot.freedom_names),
     )  # fmt: skip
     seen = ShapeModel(setup, data, ()).predict(np.empty(0)).seen
     random = np.random.default_rng(seed)
     places = seen[:, :3] + random.normal(0.0, 1.0, (count, 3)) * noise_tip
-    angles = seen[:, 3:] + random.normal(0.0, 1.0, (count, n)) * noise_angle
+    angles = seen[:, 3:] + random.normal(0.0, 1.0, (count, freedoms)) * noise_angle
     measured = list(joints) if joints is not None else [] if tips else list(range(1, n + 1))
     if not all(1 <= joint <= n for joint in measured):
         raise InputError("joints", f"must be from 1 to {n}")
-    kept = np.isin(np.arange(1, n + 1), measured)
+    kept = np.repeat(np.isin(np.arange(1, n + 1), measured), robot.joints["freedoms"])
     noise = " and ".join(
         [f"{1e3 * noise_tip:g} mm"] * tips + [f"{np.degrees(noise_angle):g} deg"] * bool(kept.any())
     )  # fmt: skip
@@ -438,4 +448,5 @@ def simulate_shapes(
         pull, places if tips else np.full((count, 3), np.nan), np.where(kept, angles, np.nan), data.payload,
         data.weight, blank, blank, data.sequence, data.lines,
         f"{count} simulated shapes of {robot.name} with {noise} of noise, seed {seed}", simulated=True,
+        freedoms=data.freedoms,
     )  # fmt: skip

@@ -31,8 +31,8 @@ def two_link_rig(robot: Robot) -> Robot:
     if not isinstance(first.joint, BallJoint):
         raise InputError(
             "robot",
-            f"slip tests are made on ball joints held by friction, and joint 1 of {robot.name} is a "
-            f"{first.joint.kind} joint; give the robot whose links were tested",
+            f"slip tests are made on ball joints, and joint 1 of {robot.name} is a {first.joint.kind} joint; give the "
+            "robot whose links were tested, or fit parameters of this one to its shapes with `fit_shapes`",
         )
     section = first.model_copy(update={"joints": 1, "cables": _all_cables(robot)})
     return Robot(description.model_copy(update={"name": f"{robot.name}, two links", "sections": (section,)}))

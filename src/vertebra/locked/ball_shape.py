@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError, OutOfRange, shown
-from vertebra.robot.arguments import as_robot, number, numbers, require_robot
+from vertebra.robot.arguments import OTHERS_CAN, as_robot, number, numbers, require_robot
 from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import BALL, KIND_CODES, Floats
 
@@ -82,9 +82,7 @@ def require_balls(robot: Robot, name: str = "robot") -> None:
     if other.any():
         row = int(np.argmax(other))
         kind = next(name for name, code in KIND_CODES.items() if code == robot.joints["kind"][row])
-        raise InputError(
-            name, f"{robot.name}: joint {row + 1} is a {kind} joint; only ball joints are locked by friction"
-        )
+        raise InputError(name, f"{robot.name}: joint {row + 1} is a {kind} joint; {OTHERS_CAN}")
 
 
 def _per_joint(name: str, robot: Robot, values: ArrayLike) -> Floats:

@@ -40,6 +40,7 @@ from vertebra.mechanics.layout import (
     WIDE_V_LOW,
 )
 from vertebra.robot.arguments import (
+    BALLS_CAN,
     coordinates,
     gravity_vector,
     link_index,
@@ -215,12 +216,7 @@ class Problem:
         kinds = robot.joints["kind"]
         if (kinds == BALL).any():
             row = int(np.argmax(kinds == BALL))
-            raise InputError(
-                "robot",
-                f"joint {row + 1} is a ball joint, which friction holds in the shape it was put into; this needs "
-                "rolling, flexure, pin, universal or backbone joints. Of a ball-joint robot ask payload, payload_map, "
-                "best_tensions or follow_the_leader, with weights attached as loads or at the tip",
-            )
+            raise InputError("robot", f"joint {row + 1} is a ball joint; {BALLS_CAN}")
         word("closure", closure, ("virtual-work", "paper"))
         if closure == "paper" and (kinds != FLEXURE).any():
             row = int(np.argmax(kinds != FLEXURE))

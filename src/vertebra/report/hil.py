@@ -134,7 +134,7 @@ def joint_table(score: Score) -> Facts:
 
 
 def freedom_names(robot: Robot) -> list[str]:
-    """Such as ``3``, or ``3 y`` and ``3 x`` for the two axes of a universal joint."""
+    """Such as ``3``, or ``3 y`` and ``3 x`` for the two axes of a universal joint, ``3 toward x`` for a bend."""
     names = []
     for number, joint in enumerate(robot.joints, 1):
         if joint["freedoms"] == 1:
@@ -142,7 +142,7 @@ def freedom_names(robot: Robot) -> list[str]:
         elif joint["axis_x"] or joint["axis_y"]:
             names += [f"{number} y", f"{number} x"] if joint["axis_y"] else [f"{number} x", f"{number} y"]
         else:
-            names += [f"{number} toward x", f"{number} toward y"]
+            names += [f"{number} {way}" for way in ("toward x", "toward y", "twist")[: joint["freedoms"]]]
     return names
 
 
@@ -451,7 +451,7 @@ def _series(score: Score) -> dict[str, Any]:
 
 
 def _columns(score: Score) -> list[str]:
-    sensed = column_names(angle_columns(score.angles.shape[1]), TIP)
+    sensed = column_names(angle_columns(score.robot.freedom_names), TIP)
     return [*TIME.names, *(f"{name}_true" for name in sensed), *sensed, "tip_error_mm", "turn_error_deg"]
 
 

@@ -122,7 +122,8 @@ def row_table(walk: Walk, names: Sequence[str] = (), extra: Sequence[Sequence[st
 def failed_table(walked: Walked) -> Facts:
     """Rows without a shape, and why."""
     rows = [(str(row.number), row.status.name.lower().replace("_", " "), row.message) for row in walked.failed]
-    return Facts("Rows without a shape", ("row", "status", "why"), tuple(rows[:MOST_ROWS]))
+    some = f", the first {MOST_ROWS} of {len(rows)}" if len(rows) > MOST_ROWS else ""
+    return Facts(f"Rows without a shape{some}", ("row", "status", "why"), tuple(rows[:MOST_ROWS]))
 
 
 def shown_rows(count: int, most: int = MOST_ROWS) -> list[int]:
@@ -368,6 +369,7 @@ def path_record(walked: Walked) -> dict[str, Any]:
     """Every row as JSON, SI, and the last shape."""
     walk, gap = walked.walk, widest_gap(walked.walk)
     found: dict[str, Any] = {"robot": walk.robot.name, "rows": len(walk), "substeps": walked.substeps}
+    found["freedoms"] = walk.robot.freedom_names
     found["row"] = walk.row_numbers.tolist()
     found["failed"] = [
         {"row": row.number, "status": row.status.name.lower(), "message": row.message} for row in walked.failed
@@ -384,11 +386,11 @@ def path_record(walked: Walked) -> dict[str, Any]:
 
 
 def _columns(walked: Walked) -> Iterator[str]:
-    cables, joints = walked.walk.tensions.shape[1], walked.walk.angles.shape[1]
+    cables, freedoms = walked.walk.tensions.shape[1], walked.walk.robot.freedom_names
     yield from ("row", *column_names(tension_columns(cables), TIP))
     if walked.wanted is not None:
         yield from (*(f"wanted_{name}" for name in TIP.names), "error_mm", "reached")
-    yield from column_names(angle_columns(joints), length_columns(cables))
+    yield from column_names(angle_columns(freedoms), length_columns(cables))
     yield from ("friction_work_mJ", "status")
 
 

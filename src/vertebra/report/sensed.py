@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vertebra.sensing.sensed_shape import unknown_angles
+
 if TYPE_CHECKING:
     from vertebra.sensing.network import Counters
     from vertebra.sensing.sensed_shape import SensedShape
@@ -38,6 +40,14 @@ def poor_sensors(shape: SensedShape) -> str:
     return ", ".join(poor) if poor else "all ok"
 
 
+def unknown_joints(shape: SensedShape) -> str:
+    """Joints with an angle that the sensors do not determine."""
+    from vertebra.report.shape import joint_list
+
+    robot = shape.robot
+    return joint_list(tuple(dict.fromkeys(robot.joint_of(row) for row in unknown_angles(robot, shape.angle_sigmas))))
+
+
 def sensed_rows(shape: SensedShape) -> list[tuple[str, str]]:
     """A shape as rows of a table."""
     return [
@@ -45,6 +55,7 @@ def sensed_rows(shape: SensedShape) -> list[tuple[str, str]]:
         ("tip", tip_text(shape)),
         ("joint angles, deg", angle_text(shape.angles)),
         ("their spread, deg", angle_text(shape.angle_sigmas)),
+        *([] if shape.settled else [("not settled", f"{unknown_joints(shape)} not determined by the sensors")]),
         ("sensors", poor_sensors(shape)),
     ]
 
@@ -57,6 +68,7 @@ def sensed_record(shape: SensedShape) -> dict[str, Any]:
         "tip_in_base": shape.tip_in_base.tolist(),
         "angles": shape.angles.tolist(),
         "angle_sigmas": shape.angle_sigmas.tolist(),
+        "settled": shape.settled,
         "covariance": shape.covariance.tolist(),
         "heading_residuals": shape.heading_residuals.tolist(),
         "tilt_residuals": shape.tilt_residuals.tolist(),

@@ -143,6 +143,7 @@ def shape_summary(shape: Shape, title: str = "") -> Facts:
     rows = [
         ("tip", f"{vector(shape.tip * MM, '.3f')} mm"),
         ("state", state_text(shape)),
+        *_stop_rows(shape),
         *_stiffness_rows(shape),
         *friction_rows(shape),
         ("energy", f"{number(shape.energy)} J"),
@@ -151,6 +152,15 @@ def shape_summary(shape: Shape, title: str = "") -> Facts:
         ("gravity", f"{vector(shape.gravity)} m/s^2"),
     ]
     return Facts(title or shape.robot.name, ("", ""), tuple(rows))
+
+
+def _stop_rows(shape: Shape) -> Iterator[tuple[str, str]]:
+    if shape.at_stops:
+        verb = "rests on its stop" if len(shape.at_stops) == 1 else "rest on their stops"
+        joints = (shape.robot.joints[joint - 1] for joint in shape.at_stops)
+        torques = [shape.stop_torques[row["first"] : row["first"] + row["freedoms"]] for row in joints]
+        most = max(float(np.linalg.norm(own)) for own in torques)
+        yield "stops", f"{joint_list(shape.at_stops)} {verb}, with {number(most)} N*m at most"
 
 
 def state_text(shape: Shape) -> str:
@@ -166,7 +176,7 @@ def warnings(shape: Shape) -> Iterator[str]:
         yield state_text(shape)
     past = _past_limit(shape)
     if past:
-        yield f"{joint_list(past)} past the limit: the stops would carry load, which is not modelled"
+        yield f"{joint_list(past)} past the limit, where stops would hold: write `stops: rigid` in the robot file"
     if shape.locked:
         yield (
             f"{joint_list(shape.locked)} bent so far that the friction law locks a cable in its hole: there the "
@@ -181,11 +191,12 @@ def warnings(shape: Shape) -> Iterator[str]:
 
 def _past_limit(shape: Shape) -> tuple[int, ...]:
     """Joints out of range, but for those that only friction stops."""
-    return tuple(j for j in shape.out_of_range if j not in shape.locked or _share_of_limit(shape, j - 1) > 1.0)
-
-
-def _share_of_limit(shape: Shape, row: int) -> float:
-    return abs(shape.robot.bend_of(shape.angles, row)) / float(shape.robot.joints["limit"][row])
+    robot, limits = shape.robot, shape.robot.joints["limit"]
+    return tuple(
+        j
+        for j in shape.out_of_range
+        if j not in shape.locked or abs(robot.bend_of(shape.angles, j - 1)) > limits[j - 1]
+    )
 
 
 def joint_list(joints: tuple[int, ...], most: int = 6) -> str:
@@ -218,22 +229,26 @@ def stiffness_text(value: float) -> str:
 
 
 def joint_table(shape: Shape) -> Facts:
-    """One row per joint; of joints that have several freedoms, the angle of each."""
-    force = np.linalg.norm(shape.forces, axis=1)
-    cables = shape.tensions.sum(axis=0)
-    own = np.split(shape.angles, shape.robot.joints["first"][1:])
-    rows = [
-        (
+    """One row per joint, with all its angles; also the torque of the stop where a joint rests on one."""
+    robot = shape.robot
+    force, cables = np.linalg.norm(shape.forces, axis=1), shape.tensions.sum(axis=0)
+    width, stops = int(robot.joints["freedoms"].max()), bool(shape.at_stops)
+    rows = []
+    for j, joint in enumerate(robot.joints):
+        own = slice(joint["first"], joint["first"] + joint["freedoms"])
+        angles = [signless_zero(math.degrees(angle), ".3f") for angle in shape.angles[own]]
+        rows.append((
             str(j + 1),
-            ", ".join(signless_zero(math.degrees(angle), ".3f") for angle in own[j]),
-            f"{100 * _share_of_limit(shape, j):.0f} %",
+            *angles,
+            *[""] * (width - len(angles)),
+            f"{100 * abs(robot.bend_of(shape.angles, j)) / joint['limit']:.0f} %",
             f"{force[j]:.4f}",
-            signless_zero(normal, ".4f"),
+            signless_zero(shape.normal_forces[j], ".4f"),
             f"{cables[j]:.4f}",
-        )
-        for j, normal in enumerate(shape.normal_forces)
-    ]
-    headers = ("joint", "angle [deg]", "of limit", "force [N]", "normal [N]", "cables [N]")
+            *([f"{np.linalg.norm(shape.stop_torques[own]):.4g}" if j + 1 in shape.at_stops else ""] if stops else []),
+        ))  # fmt: skip
+    angle_names = ["angle [deg]"] if width == 1 else [f"{name} [deg]" for name in "abc"[:width]]
+    headers = ("joint", *angle_names, "of limit", "force [N]", "normal [N]", "cables [N]", *["stop [N*m]"] * stops)
     return Facts("Joints in this shape", headers, tuple(rows))
 
 
@@ -368,15 +383,16 @@ PICTURE = (
 ) + TURN_IT
 NOTE = (
     "The force of a joint is what the link before it exerts on the link after it, normal its part along the common "
-    "normal of the two, cables the sum of tensions there."
+    "normal of the two, cables the sum of tensions there, stop the torque of the rigid stop that it rests on."
 )
 FIELDS = (
     "angles", "tip", "frames", "tensions", "tensions_at_base", "slip", "lengths", "forces", "normal_forces",
     "compliance", "energy", "residual", "moment_scale", "iterations", "converged", "stable", "out_of_range",
-    "locked", "separated", "weakest", "gravity", "closure",
+    "locked", "separated", "weakest", "at_stops", "stop_torques", "gravity", "closure",
 )  # fmt: skip
-PLACE_AND_FORCE = ("x_mm", "y_mm", "z_mm", "force_x_N", "force_y_N", "force_z_N")
-"""The place is the frame of the link distal of the joint; the force is what the link before it exerts on it."""
+COLUMNS = ("joint", "angle_deg", "x_mm", "y_mm", "z_mm", "force_x_N", "force_y_N", "force_z_N")
+"""The place is the frame of the link distal of the joint; the force is what the link before it exerts on it. A joint
+with several freedoms has a row for each: 1a, 1b."""
 
 
 def shape_report(shape: Shape) -> Report:
@@ -395,7 +411,7 @@ def shape_report(shape: Shape) -> Report:
         footnote=NOTE,
         picture=lambda: shape_scene(shape, ghosts()),
         picture_title=title + fault_words(shape),
-        rows=lambda: Rows(shape_columns(shape.robot), shape_rows(shape)),
+        rows=lambda: Rows(COLUMNS, shape_rows(shape)),
     )
 
 
@@ -428,14 +444,14 @@ def branches_report(found: Equilibria) -> Report:
         footnote=NOTE,
         picture=lambda: shape_scene(shape, ghosts()),
         picture_title=title + fault_words(shape),
-        rows=lambda: Rows(("branch", *shape_columns(shape.robot)), rows),
+        rows=lambda: Rows(("branch", *COLUMNS), rows),
     )
 
 
 def shape_title(shape: Shape, most: int = 12) -> str:
     """Robot and tensions, for a heading."""
     tensions = [f"{round(tension, 9):.4g}" for tension in shape.tensions_at_base]
-    shown = ", ".join(tensions[:most]) + (", ..." if len(tensions) > most else "")
+    shown = ", ".join(tensions[:most]) + (f", ... ({len(tensions)})" if len(tensions) > most else "")
     return f"{shape.robot.name} under {shown} N"
 
 
@@ -509,26 +525,19 @@ def _other_shape(shape: Shape, name: str, number: int, rules: dict[str, Any]) ->
         yield ghost(shape.robot, other.frames, name, number)
 
 
-def shape_columns(robot: Robot) -> tuple[str, ...]:
-    """Names of what `shape_rows` gives: one angle of each joint, or as many as the joint with the most freedoms has."""
-    most = int(robot.joints["freedoms"].max())
-    angles = ("angle_deg",) if most == 1 else tuple(f"angle_{letter}_deg" for letter in "abc"[:most])
-    return ("joint", *angles, *PLACE_AND_FORCE)
-
-
 def shape_rows(shape: Shape) -> Iterator[tuple[Any, ...]]:
-    """One row per joint, for `shape_columns`."""
-    most = int(shape.robot.joints["freedoms"].max())
-    own = np.split(np.degrees(shape.angles), shape.robot.joints["first"][1:])
-    for j, (angles, force) in enumerate(zip(own, shape.forces, strict=True)):
-        place = shape.frames[j + 1][:3, 3] * MM
-        given = [*angles.tolist(), *([""] * (most - len(angles)))]
-        yield (j + 1, *given, *(float(value) for value in (*place, *force)))
+    """One row per freedom, for `COLUMNS`."""
+    robot = shape.robot
+    for row, (name, angle) in enumerate(zip(robot.freedom_names, shape.angles, strict=True)):
+        joint = robot.joint_of(row)
+        place, force = shape.frames[joint][:3, 3] * MM, shape.forces[joint - 1]
+        yield (name, math.degrees(angle), *(float(value) for value in (*place, *force)))
 
 
 def shape_record(shape: Shape) -> dict[str, Any]:
     """Every field of a shape as JSON, SI."""
-    record: dict[str, Any] = {"robot": shape.robot.name} | plain_fields(shape, FIELDS)
+    record: dict[str, Any] = {"robot": shape.robot.name, "freedoms": shape.robot.freedom_names}
+    record |= plain_fields(shape, FIELDS)
     record["friction"] = friction_record(shape.friction)
     record["loads"] = load_records(shape.loads)
     record["status"] = shape.status.name.lower()

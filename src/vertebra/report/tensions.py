@@ -83,9 +83,9 @@ def wanted_line(found: HoldingTensions) -> list[Ghost]:
 
 def holding_summary(found: HoldingTensions, title: str) -> Facts:
     """How well the tensions hold the shape."""
-    shape = found.shape
+    shape, joints = found.shape, len(found.shape.robot.joints)
     rows = (
-        ("held", "yes" if found.feasible else f"NO, {len(found.infeasible)} of {len(shape.angles)} joints are not"),
+        ("held", "yes" if found.feasible else f"NO, {len(found.infeasible)} of {joints} joints are not"),
         ("stable", "yes" if found.stable else "NO" if found.feasible else "-"),
         (
             "left over",
@@ -100,7 +100,9 @@ def holding_summary(found: HoldingTensions, title: str) -> Facts:
 def _misses(found: HoldingTensions, most: int = 6) -> Iterator[str]:
     """Such as ``joint 3 by 0.0012 N*m``."""
     for joint in found.infeasible[:most]:
-        yield f"joint {joint} by {abs(found.residual[joint - 1]):.3g} N*m"
+        row = found.shape.robot.joints[joint - 1]
+        own = found.residual[row["first"] : row["first"] + row["freedoms"]]
+        yield f"joint {joint} by {abs(own).max():.3g} N*m"
     if len(found.infeasible) > most:
         yield f"and {len(found.infeasible) - most} more"
 

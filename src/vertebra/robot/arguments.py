@@ -22,6 +22,17 @@ from vertebra.robot.robot import Robot, RobotLike, load
 from vertebra.robot.tables import Floats
 from vertebra.robot.units import real
 
+BALLS_CAN = (
+    "ball joints are locked by friction, so their shape is given and not found: ask for `payload`, `payload_map`, "
+    "`best_tensions`, `follow_the_leader`, kinematics, sensing or exports"
+)
+"""What robots with ball joints are told where a shape is to be found, and what they can be asked."""
+OTHERS_CAN = (
+    "only ball joints are locked by friction: ask for `shape_from_tensions`, `tensions_for_shape`, `tensions_for_tip` "
+    "or `simulate`"
+)
+"""What robots with other joints are told where a locked shape is asked about."""
+
 LARGEST = 1e12
 """No quantity of a robot, in SI, is larger than this."""
 SMALLEST = 1e-60

@@ -37,7 +37,7 @@ SEPARATORS = ",;\t"
 CLOSE = 0.8
 """Names this similar to a column (1 is equal, letter case aside) are taken for a typing error."""
 MOST_NAMED = 8
-"""Unused columns beyond this number are only counted."""
+"""Columns beyond this number are only counted in a message."""
 QUANTITIES = {
     "s": "time", "m": "length", "kg": "mass", "N": "force", "rad": "angle", "rad_s": "angular velocity",
     "rad_s2": "angular acceleration", "m_s2": "acceleration", "Nm": "torque",
@@ -196,9 +196,9 @@ def _pull(tension: float, _: int) -> str:
 
 
 OURS = re.compile(
-    r"row|reached|feasible|(time|t)_s|q\d+[abc]?(_sigma)?_deg|qd\d+[abc]?_deg_s|qdd\d+[abc]?_deg_s2|t\d+(_N)?"
-    r"|length\d+_mm|(wanted_|tip_)?[xyz](_sigma)?_mm|error_mm|(tau|needed|residual)\d+[abc]?_Nm|cable\d+_joint\d+_N"
-    r"|contact\d+_N"
+    r"row|reached|feasible|settled|status|(time|t)_s|q\d+[abc]?(_sigma)?_deg|qd\d+[abc]?_deg_s|qdd\d+[abc]?_deg_s2"
+    r"|t\d+(_N)?|length\d+_mm|(wanted_|tip_)?[xyz](_sigma)?_mm|error_mm|(tau|needed|residual|stop)\d+[abc]?_Nm"
+    r"|cable\d+_joint\d+_N|contact\d+_N"
     r"|friction_use\d+|[a-z_]+_mJ|.+_true"
 )
 """Columns of files that we write: never taken for misspelt names."""
@@ -255,10 +255,7 @@ class Table:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know about the file."""
-        if not self.unused:
-            return ()
-        more = f" and {len(self.unused) - MOST_NAMED} more" if len(self.unused) > MOST_NAMED else ""
-        return (f"columns not used: {', '.join(self.unused[:MOST_NAMED])}{more}",)
+        return (f"columns not used: {_listed(self.unused)}",) if self.unused else ()
 
     def get(self, name: str, default: float) -> Floats:
         """(N,) values of a column, with `default` where the file says nothing."""
@@ -446,7 +443,13 @@ class _Header:
                     yield name, f"is missing; {why}{rest}"
         elif column.needed and not self._has(column.instead):
             why = column.why if column.why and not (column.words or column.text) else f"the header needs {header}"
-            yield column.names[0], f"is missing; {why} (found {', '.join(self.names[:MOST_NAMED])})"
+            yield column.names[0], f"is missing; {why} (found {_listed(self.names)})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names in a sentence; those beyond `MOST_NAMED` are counted."""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def _abbreviated(name: str, columns: Iterable[tuple[Column, int]]) -> list[tuple[Column, int]]:

@@ -17,7 +17,7 @@ from vertebra.errors import InputError
 from vertebra.mechanics.kernels.sensed_chain import fit_chain
 from vertebra.mechanics.kernels.sensor_intake import fill_pair_angles, place_sensed
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import BALL, UNIVERSAL, Floats
+from vertebra.robot.tables import UNIVERSAL, Floats
 from vertebra.sensing.so3 import tilt_and_heading
 
 if TYPE_CHECKING:
@@ -150,8 +150,9 @@ def pair_covariances(
     covariances[0] = _at_point(before @ np.diag(noise[0] ** 2) @ before.T, ends[0])
     for j, joint in enumerate(robot.joints):
         own = slice(joint["first"], joint["first"] + joint["freedoms"])
-        spin, centre = axes[own, :3], axes[own, 3:]
-        twists = np.concatenate([spin, np.cross(centre, spin)], axis=1).T
+        spin, centre = axes[own, :3], axes[own, 3:6]
+        along = axes[own, 6:].sum(axis=1, keepdims=True) * spin
+        twists = np.concatenate([spin, np.cross(centre, spin) + along], axis=1).T
         if known[j] and known[j + 1]:
             share = _share(joint["kind"], spin, frames[j, :3, 2], frames[j + 1, :3, 2])
             variances[own] = (share**2 @ (noise[j] ** 2 + noise[j + 1] ** 2)).ravel()
@@ -169,10 +170,10 @@ def pair_covariances(
 def _share(kind: int, spin: Floats, before: Floats, after: Floats) -> Floats:
     """(freedoms, 3) share of a small turn between two links that each angle takes; the z axes of both links are given.
 
-    The angles of a universal joint leave the rest to a turn about the z of the link before, those of a ball joint to
-    one about the z of the link after.
+    The angles of a universal joint leave the rest to a turn about the z of the link before, the bend of a ball or a
+    backbone joint to one about the z of the link after.
     """
-    if kind in (UNIVERSAL, BALL):
+    if len(spin) == 2:
         return np.asarray(np.linalg.inv([*spin, before if kind == UNIVERSAL else after]).T[:2])
     return np.asarray(np.linalg.pinv(spin.T))
 

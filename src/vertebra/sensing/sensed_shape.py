@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -66,6 +67,18 @@ def sensor_health(
     )
 
 
+UNSETTLED = 0.15
+"""Standard deviation of an angle, as a share of the joint's limit, from which the sensors do not determine it: less
+than what two joints have that share a bend across a silent link."""
+
+
+def unknown_angles(robot: Robot, angle_sigmas: Floats) -> list[int]:
+    """Rows of the angles that the sensors do not determine, as before all of them were heard."""
+    limits = np.repeat(robot.joints["limit"], robot.joints["freedoms"])
+    two_sensors = math.sqrt(2.0) * float(robot.sensor_noise.max())
+    return [int(row) for row in np.flatnonzero(~(angle_sigmas < np.maximum(UNSETTLED * limits, 3.0 * two_sensors)))]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class SensedShape:
     """A robot as its sensors see it, SI. World: that of the sensors, z up; the base stands at its origin."""
@@ -110,6 +123,11 @@ class SensedShape:
     """(sensors, 2) of tilt and heading in the fit, 0 to 1."""
     reasons: tuple[str, ...] = ()
     """(sensors,) why a sensor is not ok, in words."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether the sensors determine every angle; not so in the first shapes, until all sensors were heard."""
+        return not unknown_angles(self.robot, self.angle_sigmas)
 
     @property
     def tip(self) -> Floats:

@@ -42,7 +42,8 @@ class HoldingTensions:
         pulls = ", ".join(f"{tension:.4g}" for tension in self.tensions)
         if self.feasible:
             return f"HoldingTensions({pulls} N, {'stable' if self.stable else 'unstable'})"
-        joints = ", ".join(str(joint) for joint in self.infeasible[:8]) + (", ..." if len(self.infeasible) > 8 else "")
+        more = f" and {len(self.infeasible) - 8} more" if len(self.infeasible) > 8 else ""
+        joints = ", ".join(str(joint) for joint in self.infeasible[:8]) + more
         return f"HoldingTensions({pulls} N, does not hold joint {joints})"
 
 

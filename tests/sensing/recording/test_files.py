@@ -34,7 +34,7 @@ def shape_writer(path: Path, **options) -> DerivedLogWriter:
 
 
 def table_writer(path: Path, **options) -> ShapesCsv:
-    return ShapesCsv(path, ROBOT.freedoms, **options)
+    return ShapesCsv(path, ROBOT, **options)
 
 
 def close(writer) -> None:

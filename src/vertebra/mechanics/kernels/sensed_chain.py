@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.kernels.algebra import combined, dot, read, tilt_and_heading, turn_in_place, write
-from vertebra.mechanics.kernels.joints import place_ball, place_mirror, place_universal
+from vertebra.mechanics.kernels.joints import place_backbone, place_ball, place_mirror, place_universal
 from vertebra.mechanics.layout import FACTOR_AXIS, FACTOR_GAIN, FACTOR_INVERSE, FACTOR_OFFSET
-from vertebra.robot.tables import BALL, PIN, Floats, Table
+from vertebra.robot.tables import BACKBONE, BALL, PIN, Floats, Table
 
 MOST_STEPS = 30
 SMALL_STEP = 1e-6
@@ -92,6 +92,8 @@ def place_twisted_chain(joints, links, q, twist, frames, axes):
             place_mirror(joint, reach, q[first], j, frames, axes)
         elif joint.kind == BALL:
             place_ball(joint, reach, q[first], q[first + 1], j, frames, axes)
+        elif joint.kind == BACKBONE:
+            place_backbone(joint, reach, q, j, frames, axes)
         else:
             place_universal(joint, reach, q[first], q[first + 1], j, frames, axes)
         if twist[j] != 0.0:
@@ -194,6 +196,7 @@ def prior_and_wish(joint, q, soft, straight, twist):
 
     A weak prior to stay decides where no sensor does; a strong one is against leaving the range; a soft twist is drawn
     to zero, and so are angles by `straight`. A freedom that the joint lacks gets 1, so that the matrix can be inverted.
+    A backbone that twists by itself has no soft twist.
     """
     first, limit = joint.first, joint.limit
     stay = 1.0 / (limit * limit) + straight
@@ -204,7 +207,9 @@ def prior_and_wish(joint, q, soft, straight, twist):
         if excess != 0.0:
             stay += LIMIT_WEIGHT
         return (stay, 0.0, back, 1.0), (-straight * q[first] - LIMIT_WEIGHT * excess, pulled, 0.0)
-    if joint.kind == BALL:
+    if joint.freedoms == 3:
+        back, pulled = stay, -straight * q[first + 2]
+    if joint.kind == BALL or joint.kind == BACKBONE:
         x, y = q[first], q[first + 1]
         bend = math.sqrt(x * x + y * y)
         if bend <= limit:
@@ -263,7 +268,7 @@ def substitute_fit(chain, pull, fit):
     for j in range(n):
         joint = joints[j]
         before = turn
-        for f in range(joint.freedoms + 1 if twists else joint.freedoms):
+        for f in range(min(joint.freedoms + 1, 3) if twists else joint.freedoms):
             step = factors[j, FACTOR_OFFSET + f] - dot(read(factors, j, FACTOR_GAIN + 3 * f), before)
             step = min(max(step, -LARGEST_STEP), LARGEST_STEP)
             axis = read(factors, j, FACTOR_AXIS + 3 * f)
@@ -282,7 +287,7 @@ def keep_in_range(joints, q):
     for j in range(joints.shape[0]):
         joint = joints[j]
         first, limit = joint.first, joint.limit
-        if joint.kind == BALL:
+        if joint.kind == BALL or joint.kind == BACKBONE:
             bend = math.sqrt(q[first] * q[first] + q[first + 1] * q[first + 1])
             if bend > limit:
                 q[first] *= limit / bend
@@ -364,6 +369,11 @@ def fill_screws(joint, j, point, frames, axes, factors, screws):
             x, y, z = frames[j + 1, 0, 3], frames[j + 1, 1, 3], frames[j + 1, 2, 3]
         x, y, z = point[0] - x, point[1] - y, point[2] - z
         screws[f, 0], screws[f, 1], screws[f, 2] = b * z - c * y, c * x - a * z, a * y - b * x
+        if axes.shape[1] > 6 and f < joint.freedoms:
+            along = axes[joint.first + f, 6]
+            screws[f, 0], screws[f, 1], screws[f, 2] = (
+                screws[f, 0] + along * a, screws[f, 1] + along * b, screws[f, 2] + along * c,
+            )  # fmt: skip
         screws[f, 3], screws[f, 4], screws[f, 5] = a, b, c
 
 

@@ -10,7 +10,7 @@ from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.kernels.algebra import tilt_and_heading, turn_in_place, write_euler, write_quaternion
 from vertebra.mechanics.kernels.joints import place_base
 from vertebra.mechanics.kernels.sensed_chain import fit_chain, place_twisted_chain, spread_covariance
-from vertebra.robot.tables import BALL, PIN
+from vertebra.robot.tables import BACKBONE, BALL, PIN
 
 ACCEPTED, OLD, OUTLIER = range(3)
 ANGLES, QUATERNION, MATRIX = range(3)
@@ -272,7 +272,15 @@ def pair_angles(joint, before, after, relative, q):
                 total += before[k, row] * after[k, column]
             relative[row, column] = total
     first, c = joint.first, relative
-    if joint.kind == BALL:
+    if joint.freedoms == 3:
+        # (w, x, y, z) of C times 4 w: w = cos(bend/2) cos(twist/2), (x, y) = sin(bend/2) cos(twist/2) (-b_y, b_x)/bend,
+        # z = sin(twist/2).
+        w = 1.0 + c[0, 0] + c[1, 1] + c[2, 2]
+        x, y, z = c[2, 1] - c[1, 2], c[0, 2] - c[2, 0], c[1, 0] - c[0, 1]
+        side = math.hypot(x, y)
+        scale = 2.0 * math.atan2(side, w) / side if side > 1e-12 else 0.5
+        q[first], q[first + 1], q[first + 2] = scale * y, -scale * x, 2.0 * math.atan2(z, math.hypot(w, side))
+    elif joint.kind == BALL or joint.kind == BACKBONE:
         side = math.hypot(c[0, 2], c[1, 2])
         scale = math.atan2(side, c[2, 2]) / side if side > 1e-12 else 1.0
         q[first], q[first + 1] = scale * c[0, 2], scale * c[1, 2]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import BALL, PIN, Floats
+from vertebra.robot.tables import BACKBONE, BALL, PIN, Floats
 from vertebra.sensing import so3
 from vertebra.sensing.calibration.readings import Flags, Readings
 from vertebra.sensing.calibration.rest import (
@@ -48,8 +48,8 @@ def _gap(robot: Robot, first: int, last: int) -> Gap:
     """Joints first + 1 ... last."""
     joints = tuple(range(first + 1, last + 1))
     rows = robot.joints[first:last]
-    if (rows["kind"] == BALL).any():
-        if len(rows) == 1:
+    if np.isin(rows["kind"], (BALL, BACKBONE)).any():
+        if len(rows) == 1 and rows["freedoms"][0] == 2:
             twist = np.zeros((1, 3, 3))
             twist[0, 1, 0], twist[0, 0, 1] = 0.5, -0.5
             return Gap(joints, twist, np.zeros(1), np.eye(3)[:2])

@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vertebra.errors import InputError
+from vertebra.mechanics.kernels.sensor_intake import fill_pair_angles
 from vertebra.robot.export.common import mjcf_qpos, mjcf_velocity_map
 from vertebra.robot.robot import Robot, load
-from vertebra.robot.tables import BALL, ROLLING, Floats
+from vertebra.robot.tables import Floats
 from vertebra.sensing.estimator import METHODS, Method
 from vertebra.sensing.pairwise import require_universal
 from vertebra.sensing.simulated.motion import Motion, SensorTruth, Truth, base_rotation, twisted, world_frames
@@ -228,20 +229,8 @@ class VirtualBody:
     def angles(self) -> Floats:
         """(freedoms,) joint coordinates, rad."""
         angles = np.empty(self._robot.freedoms)
-        for row, joint in enumerate(self._robot.joints):
-            first = joint["first"]
-            if joint["kind"] == ROLLING:
-                angles[first] = self._coordinate(row, "_a") + self._coordinate(row, "_b")
-            elif joint["kind"] == BALL:
-                angles[first : first + 2] = _bend(self._data.joint(f"joint{row + 1}").qpos)
-            elif joint["freedoms"] == 2:
-                angles[first : first + 2] = self._coordinate(row, "_a"), self._coordinate(row, "_b")
-            else:
-                angles[first] = self._coordinate(row, "")
+        fill_pair_angles(self._robot.joints, self.look()[0][:, :3, :3].copy(), np.empty((3, 3)), angles)
         return angles
-
-    def _coordinate(self, row: int, part: str) -> float:
-        return float(self._data.joint(f"joint{row + 1}{part}").qpos[0])
 
     def _set_up(self, gravity: float) -> None:
         model, data = self._model, self._data
@@ -271,14 +260,6 @@ class VirtualBody:
         stiffness = max(inertia * SERVO**2, gravity * float(model.body_mass[distal] @ arms) / SAG)
         model.jnt_stiffness[joint] = stiffness
         model.dof_damping[own] = 2 * math.sqrt(inertia * stiffness)
-
-
-def _bend(quaternion: Floats) -> Floats:
-    """(2,) bend toward x and y of a ball joint, rad; its twist is left out."""
-    w, x, y, _ = quaternion if quaternion[0] >= 0 else -quaternion
-    across = math.hypot(x, y)
-    scale = 2 * math.atan2(across, w) / across if across > 0 else 2.0
-    return np.array([scale * y, -scale * x])
 
 
 def _mujoco() -> ModuleType:

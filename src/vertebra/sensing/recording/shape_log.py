@@ -21,7 +21,7 @@ from vertebra.errors import InputError
 from vertebra.robot.table_file import TIME, TIP, angle_columns, column_names, spread_columns
 from vertebra.robot.tables import Floats
 from vertebra.sensing.recording.files import BILLION, Block, BlockWriter, WholeFile, from_ns, to_ns
-from vertebra.sensing.sensed_shape import SensorHealth, sensor_health
+from vertebra.sensing.sensed_shape import SensorHealth, sensor_health, unknown_angles
 from vertebra.sensing.so3 import quaternion
 
 if TYPE_CHECKING:
@@ -433,19 +433,21 @@ JSON_SCHEMAS = {
 
 
 class ShapesCsv:
-    """A CSV table with a row per shape: time, angles in degrees, tip in mm, standard deviations. A context manager."""
+    """A CSV table with a row per shape: time, angles in degrees, tip in mm, standard deviations, and whether the shape
+    is settled. A context manager."""
 
-    def __init__(self, path: str | Path, freedoms: int, *, overwrite: bool = True) -> None:
+    def __init__(self, path: str | Path, robot: Robot, *, overwrite: bool = True) -> None:
         """`time_s` is the SYNC clock, the tip is in world axes."""
-        self._file, self._rows = WholeFile(path, overwrite), list[str]()
-        angles = angle_columns(freedoms)
-        self._write(column_names(TIME, angles, TIP, spread_columns(TIP), spread_columns(angles)))
+        self._file, self._rows, self._robot = WholeFile(path, overwrite), list[str](), robot
+        angles = angle_columns(robot.freedom_names)
+        self._write([*column_names(TIME, angles, TIP, spread_columns(TIP), spread_columns(angles)), "settled"])
 
     def add(self, time: float, angles: Floats, sigmas: Floats, tip: Floats, covariance: Floats) -> None:
         """Add a shape, SI. Standard deviations that are not known are left empty."""
         spread = np.sqrt(np.diagonal(covariance)[:3]) * 1e3
         numbers = [*np.degrees(angles), *tip * 1e3, *spread, *np.degrees(sigmas)]
-        self._write([f"{time:.6f}", *(f"{value:.9g}" if np.isfinite(value) else "" for value in numbers)])
+        cells = (f"{value:.9g}" if np.isfinite(value) else "" for value in numbers)
+        self._write([f"{time:.6f}", *cells, str(not unknown_angles(self._robot, sigmas))])
 
     def _write(self, cells: Iterable[str]) -> None:
         self._rows.append(",".join(cells) + "\n")

@@ -12,7 +12,7 @@ from vertebra.errors import InputError
 from vertebra.mechanics.kernels.joints import DONE, walk_chain
 from vertebra.robot.arguments import coordinates, numbers
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import BALL, Floats
+from vertebra.robot.tables import BACKBONE, BALL, Floats
 from vertebra.sensing import so3
 
 _ROUNDING = 1e-6
@@ -139,7 +139,7 @@ def _unit_sines(rng: np.random.Generator, width: int) -> Motion:
 
 def _limits(robot: Robot) -> Floats:
     """(freedoms,) limit of each coordinate while all others move too, rad."""
-    limits = robot.joints["limit"] / np.where(robot.joints["kind"] == BALL, np.sqrt(2), 1.0)
+    limits = robot.joints["limit"] / np.where(np.isin(robot.joints["kind"], (BALL, BACKBONE)), np.sqrt(2), 1.0)
     return np.repeat(limits, robot.joints["freedoms"])
 
 
