@@ -273,7 +273,7 @@ class ShapeModel:
         work, pull = problem.workspace(history=history), self.data.tensions[row].copy()
         status = find_shape(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, use_start, q, *work.scratch)
         try:
-            build_shape(problem, status, pull, q, work, by_length=False).require_solved()
+            build_shape(problem, status, pull, q, work).require_solved()
         except VertebraError as error:
             raise UnsolvedRow(row + 1, self.data.lines[row], error) from error
         if work.friction is not None:
