@@ -34,8 +34,8 @@ MOST = 1e3
 SAMPLES = (300, 1500)
 """Tensions looked at before the search, and once more where these lead nowhere."""
 TRIES = 24
-ANSWERS, AGREEING = 12, (6, 3)
-"""Optima that are compared; fewer where of so many so many agree on the best."""
+ANSWERS, AGREEING = 4, (6, 3)
+"""Answers that are compared with friction; without, optima until of at least so many so many agree on the best."""
 ALIKE = 1e-6
 """Relative difference of norms below which two optima are the same."""
 KICKS = (0.0, 0.01, 0.01, 0.02, 0.02, 0.05, 0.05, 0.1, 0.1, 0.2)
@@ -51,7 +51,10 @@ STEP = 1e-6
 """Of the usual tension: least change of one that tells a slope."""
 PROVEN = 1e-7
 """Residual of the first-order conditions below which an optimum counts as one."""
-MARGINS = (1.5, 3.0, 6.0, 12.0)
+WORTH = 1.1
+"""How much larger than others the tensions of a proven optimum may be."""
+TRIED = 3
+MARGINS = (1.1, 1.3, 2.0, 4.0, 8.0)
 """Where tensions could shrink until the robot gives way: stiffness of its weakest motion that is kept, as a factor on
 what is left when it is about to take another shape."""
 NEAR, KEPT, LEEWAY = 0.3, 1e-9, 0.03
@@ -453,8 +456,8 @@ def _search(
 ) -> _Found:
     """The least tensions that reach the goal, or those that come nearest to it."""
     near, miss_of_near = low, np.inf
+    found: list[_Found] = []
     for count in SAMPLES:
-        found: list[_Found] = []
         for first in _candidates(tip, low, high, start, count):
             tensions, miss = _descend(tip, first, low, farthest, enough)
             if miss > enough:
@@ -463,31 +466,40 @@ def _search(
                 continue
             optimum = least(tip, tensions, low, farthest)
             found.append(_Found(tensions, None) if optimum is None else _Found(optimum.tensions, optimum))
-            norms = np.sort([np.linalg.norm(one.tensions) for one in found])
-            agreeing = int((norms <= (1.0 + ALIKE) * norms[0]).sum())
-            if len(found) == ANSWERS or (len(found) >= AGREEING[0] and agreeing >= AGREEING[1]):
-                break
-        if found:
-            return _proven(tip, found, low, farthest)
+            if _agree(found):
+                return _proven(tip, found, low, farthest)
+            if tip.problem.laws and len(found) == ANSWERS:
+                return min(found, key=_norm)
+    if found:
+        return _proven(tip, found, low, farthest)
     closest = nearest(tip, near, low, farthest)
     return _Found(near, None) if closest is None else _Found(closest.tensions, closest)
 
 
+def _norm(found: _Found) -> float:
+    return float(np.linalg.norm(found.tensions))
+
+
+def _agree(found: list[_Found]) -> bool:
+    norms = np.array([_norm(one) for one in found])
+    return len(norms) >= AGREEING[0] and int((norms <= (1.0 + ALIKE) * norms.min()).sum()) >= AGREEING[1]
+
+
 def _proven(tip: _Tip, found: list[_Found], low: Floats, high: Floats) -> _Found:
     """The least of the answers; where the robot is about to give way there, the least with some stability left."""
-    for _ in range(len(found)):
-        found.sort(key=lambda one: float(np.linalg.norm(one.tensions)))
-        best = found[0]
-        if tip.problem.laws or best.answer is None or best.answer.kkt <= PROVEN:
-            return best
-        steadier = _steadier(tip, best.answer, low, high)
-        if steadier is None:
-            return best
-        found[0] = _Found(steadier.tensions, steadier)
+    found.sort(key=_norm)
+    for place, one in enumerate(found):
+        if tip.problem.laws or (one.answer is not None and one.answer.kkt <= PROVEN):
+            return one if _norm(one) <= WORTH * _norm(found[0]) else found[0]
+        steadier = _steadier(tip, one.answer, low, high) if one.answer is not None and place < TRIED else None
+        others = [_norm(other) for other in found[place + 1 :] if other.answer and other.answer.kkt <= PROVEN]
+        if steadier is not None and np.linalg.norm(steadier.tensions) <= min([WORTH * _norm(found[0]), *others]):
+            return _Found(steadier.tensions, steadier)
     return found[0]
 
 
 def _steadier(tip: _Tip, answer: Answer, low: Floats, high: Floats) -> Answer | None:
+    """The least tensions with some stability left, next to an answer that is about to give way."""
     if tip.residual(answer.tensions) is None:
         return None
     weakest = tip.weakest()
