@@ -287,19 +287,25 @@ def _meet(system: System, tensions: Floats, low: Floats, high: Floats) -> Point 
         solution = _programme(one, zero, unit * point.slope, point.off, rows, room)
         if solution is None:
             return None
-        tensions = np.clip(tensions + unit * solution.step, low, high)
+        tensions = _bounded(tensions + unit * solution.step, low, high, unit)
     return None
+
+
+def _bounded(tensions: Floats, low: Floats, high: Floats, unit: float) -> Floats:
+    """Within the bounds, and at them but for round-off exactly there."""
+    near = 1e-13 * unit
+    return np.where(tensions <= low + near, low, np.where(tensions >= high - near, high, tensions))
 
 
 def _shorter(
     system: System, point: Point, aim: Floats, step: Floats, kkt: float, low: Floats, high: Floats
 ) -> Point | None:
     """The end of a step, or of a part of it, that meets the goal with less tension."""
-    before = float(np.linalg.norm(point.tensions - aim))
-    length = float(np.linalg.norm(step)) / (float(np.linalg.norm(point.tensions)) or 1.0)
+    before, unit = float(np.linalg.norm(point.tensions - aim)), float(np.linalg.norm(point.tensions))
+    length = float(np.linalg.norm(step)) / (unit or 1.0)
     part = min(1.0, LONGEST / length) if length > 0.0 else 1.0
     while part * length > 1e-12 and part > SHORTEST:
-        after = _meet(system, np.clip(point.tensions + part * step, low, high), low, high)
+        after = _meet(system, _bounded(point.tensions + part * step, low, high, unit), low, high)
         if after is not None:
             # So near the end that round-off hides the gain, full steps are trusted.
             if float(np.linalg.norm(after.tensions - aim)) < before or (kkt < 1e-5 and part == 1.0):
@@ -310,11 +316,11 @@ def _shorter(
 
 def _nearer(system: System, point: Point, step: Floats, low: Floats, high: Floats) -> Point | None:
     """The end of a step, or of a part of it, that is nearer to the goal."""
-    before = float(np.linalg.norm(point.off))
-    length = float(np.linalg.norm(step)) / (float(np.linalg.norm(point.tensions)) or 1.0)
+    before, unit = float(np.linalg.norm(point.off)), float(np.linalg.norm(point.tensions))
+    length = float(np.linalg.norm(step)) / (unit or 1.0)
     part = min(1.0, 1.0 / length) if length > 0.0 else 1.0
     while part * length > 1e-12 and part > SHORTEST:
-        after = _back_inside(system, np.clip(point.tensions + part * step, low, high), low, high)
+        after = _back_inside(system, _bounded(point.tensions + part * step, low, high, unit), low, high)
         if after is not None and float(np.linalg.norm(after.off)) < before:
             return after
         part *= 0.4
@@ -332,5 +338,5 @@ def _back_inside(system: System, tensions: Floats, low: Floats, high: Floats) ->
         solution = _programme(one, np.zeros(len(tensions)), nothing, none, *_limits(point, low, high, unit))
         if solution is None:
             return None
-        tensions = np.clip(tensions + unit * solution.step, low, high)
+        tensions = _bounded(tensions + unit * solution.step, low, high, unit)
     return None

@@ -31,10 +31,10 @@ from vertebra.statics.shape import Shape, Status
 
 MOST = 1e3
 """How far the search goes without an upper bound: times the tension that balances weight, loads and elastic joints."""
-SAMPLES = (300, 1500)
+SAMPLES = (300, 900)
 """Tensions looked at before the search, and once more where these lead nowhere."""
 TRIES = 24
-ANSWERS, AGREEING = 4, (6, 3)
+ANSWERS, AGREEING = 4, (8, 4)
 """Answers that are compared with friction; without, optima until of at least so many so many agree on the best."""
 ALIKE = 1e-6
 """Relative difference of norms below which two optima are the same."""
@@ -117,8 +117,8 @@ class _Goal:
         """`axes` (3, 3) of the tip, one per column."""
         off = (tip - self.position) / self.size
         if self.turned is not None and self.rows is not None:
-            away = np.cross(self.turned, axes, axis=0)
-            off = np.append(off, self.rows @ (away[:, 2] if len(self.rows) == 2 else 0.5 * away.sum(axis=1)))
+            away, cosine = self._away(self.turned, axes)
+            off = np.append(off, 2.0 * self.rows @ away / (1.0 + cosine))
         return off if self.direction is None else np.append(off, self.too_soft(compliance, self.direction))
 
     def slope(self, axes: Floats, by_tension: Floats) -> Floats:
@@ -126,12 +126,20 @@ class _Goal:
         slope: Floats = by_tension[:3] / self.size
         if self.turned is None or self.rows is None:
             return slope
-        # d(w x a) = w x (omega x a) = omega (w . a) - a (w . omega)
+        # Twice n tan(angle / 2), with the axis n of the turn: d(w x a) = omega (w . a) - a (w . omega).
         last = 2 if len(self.rows) == 2 else 0
         overlap = (self.turned[:, last:] * axes[:, last:]).sum()
-        turning = overlap * np.eye(3) - axes[:, last:] @ self.turned[:, last:].T
-        share = 1.0 if last else 0.5
-        return np.vstack([slope, share * (self.rows @ turning) @ by_tension[3:]])
+        turning = (1.0 if last else 0.5) * (overlap * np.eye(3) - axes[:, last:] @ self.turned[:, last:].T)
+        away, cosine = self._away(self.turned, axes)
+        turning = 2.0 * (turning / (1.0 + cosine) + np.outer(away, away) / (1.0 + cosine) ** 2)
+        return np.vstack([slope, self.rows @ turning @ by_tension[3:]])
+
+    def _away(self, wanted: Floats, axes: Floats) -> tuple[Floats, float]:
+        """n sin(angle) and cos(angle) of the turn from the wanted axis or axes to the actual."""
+        away = np.cross(wanted, axes, axis=0)
+        if self.rows is not None and len(self.rows) == 2:
+            return away[:, 2], max(float(wanted[:, 2] @ axes[:, 2]), -1.0 + 1e-9)
+        return 0.5 * away.sum(axis=1), max(0.5 * float((wanted * axes).sum()) - 0.5, -1.0 + 1e-9)
 
     def tilt(self, axes: Floats) -> Any:
         """Angle from the wanted axis or rotation, rad; `axes` (..., 3, 3)."""
