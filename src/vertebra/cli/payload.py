@@ -73,7 +73,9 @@ CoupleOption = Annotated[
 MomentOption = Annotated[
     str | None,
     typer.Option(
-        "--moment", metavar="X,Y,Z", help="Axis of a pure torque instead of a force, in the world; the answer is in N*m."
+        "--moment",
+        metavar="X,Y,Z",
+        help="Axis of a pure torque instead of a force, in the world; the answer: N*m.",
     ),
 ]
 SocketOption = Annotated[

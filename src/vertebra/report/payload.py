@@ -216,11 +216,15 @@ FEW = 5
 def payload_summary(case: PayloadCase, found: Payload, title: str = "", aimed: str = "") -> Facts:
     """The answer as a whole, one fact per row; `aimed` says where the direction came from."""
     tip = case.frames[-1][:3, :3] @ case.robot.tip_point + case.frames[-1][:3, 3]
+    pointing = "direction" if found.unit == "N" else "axis"
     rows = [
         ("payload", f"{payload_text(found)}{_hung(case, found)}"),
         ("weakest", weakest_text(found.joint, found.mode)),
         *_remarks(found),
-        ("direction" if found.unit == "N" else "axis", vector(found.direction, ".4g") + (f", {aimed}" if aimed else "")),
+        (
+            "direction" if found.unit == "N" else "axis",
+            vector(found.direction, ".4g") + (f", {aimed}" if aimed else ""),
+        ),
         ("acts at", f"{case.where(found.link)}, {vector(case.place(found.link), '.2f')} mm"),
         ("shape", f"{case.words}; tip at {vector(tip * MM, '.2f')} mm"),
         ("tensions", tensions_text(case.tensions)),
@@ -390,7 +394,10 @@ def limit_bars(found: Payload) -> Any:
             textangle=0,
             cliponaxis=False,
             hovertemplate="joint %{x}: %{customdata}<extra></extra>",
-            customdata=[f"{text}{f' {found.unit}' if text != '∞' else ''}, {mode}" for text, i in zip(texts, of_mode, strict=True)],
+            customdata=[
+                f"{text}{f' {found.unit}' if text != '∞' else ''}, {mode}"
+                for text, i in zip(texts, of_mode, strict=True)
+            ],
         )
     finish(figure, "joint", f"limit [{found.unit}]", barmode="overlay", showlegend=True)
     figure.update_xaxes(dtick=1 if len(limits) <= MOST_LABELS else None, range=[0.4, len(limits) + 0.6])

@@ -306,10 +306,10 @@ def _shorter(
     part = min(1.0, LONGEST / length) if length > 0.0 else 1.0
     while part * length > 1e-12 and part > SHORTEST:
         after = _meet(system, _bounded(point.tensions + part * step, low, high, unit), low, high)
-        if after is not None:
-            # So near the end that round-off hides the gain, full steps are trusted.
-            if float(np.linalg.norm(after.tensions - aim)) < before or (kkt < 1e-5 and part == 1.0):
-                return after
+        # So near the end that round-off hides the gain, full steps are trusted.
+        trusted = kkt < 1e-5 and part == 1.0
+        if after is not None and (trusted or float(np.linalg.norm(after.tensions - aim)) < before):
+            return after
         part *= 0.4
     return None
 

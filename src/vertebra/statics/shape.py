@@ -205,18 +205,27 @@ class Shape:
         """
         problem, history = self._problem(), self._cables.history
         work = problem.workspace(True, None if history is None else history.copy())
-        crossed = self.robot.cables["last_link"]
         rest, rate = self._cables.rest, self._cables.rate
         if not len(rest):
-            axial = axial_stiffness(self.robot, None)
-            rest = self.lengths / (1.0 + self.tensions.sum(axis=1) / (crossed * axial))
-            rate = axial / rest
+            rest = self.natural_lengths()
+            rate = axial_stiffness(self.robot, None) / rest
         response = self._tip_response(problem, work, self.tensions_at_base.copy(), rest, rate)
         # T = EA (l / rest - 1) is the mean tension of a cable.
         lost = np.where(self.lengths - rest >= -1e-13 * rest, rate * self.lengths / rest, 0.0)
         if work.friction is not None:
-            lost *= crossed / work.friction.grip[GRIP_RATIO, :, : len(self.robot.joints)].sum(axis=1)
+            lost *= self.robot.cables["last_link"] / work.friction.grip[GRIP_RATIO, :, : len(self.robot.joints)].sum(
+                axis=1
+            )
         return np.where(np.isinf(response), np.inf, -lost * response)
+
+    def natural_lengths(self, stiffness_EA: ArrayLike | None = None) -> Floats:
+        """(cables,) lengths without tension of cables that have these tensions in this shape, m.
+
+        `stiffness_EA` as in `shape_from_lengths`, which takes these lengths.
+        """
+        mean = self.tensions.sum(axis=1) / self.robot.cables["last_link"]
+        rest: Floats = self.lengths / (1.0 + mean / axial_stiffness(self.robot, stiffness_EA))
+        return rest
 
     def _problem(self) -> Problem:
         return Problem.of(self.robot, self.gravity, self.loads, self.friction or 0.0, self.closure)

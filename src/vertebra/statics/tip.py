@@ -54,6 +54,7 @@ PROVEN = 1e-7
 WORTH = 1.1
 """How much larger than others the tensions of a proven optimum may be."""
 TRIED = 3
+GIVES_WAY = "the robot, which would give way with less tension"
 MARGINS = (1.1, 1.3, 2.0, 4.0, 8.0)
 """Where tensions could shrink until the robot gives way: stiffness of its weakest motion that is kept, as a factor on
 what is left when it is about to take another shape."""
@@ -96,7 +97,7 @@ class TipTensions:
 
 
 @dataclass(frozen=True)
-class _Goal:
+class TipGoal:
     """What the tip should do, as residuals without units."""
 
     position: Floats
@@ -157,11 +158,11 @@ class _Goal:
         return 0.1 * np.log(np.maximum(give, 1e-300) * self.stiffness)
 
 
-class _Tip:
+class TipSearch:
     """Tip, slope and compliance as functions of the tensions; scratch made once."""
 
     def __init__(
-        self, problem: Problem, goal: _Goal, usual: float, start: ArrayLike | None, history: Floats | None = None
+        self, problem: Problem, goal: TipGoal, usual: float, start: ArrayLike | None, history: Floats | None = None
     ) -> None:
         self.problem, self.goal, self.usual = problem, goal, usual
         self.use_start, first = problem.start(start)
@@ -344,7 +345,7 @@ class _Walls:
         """Such as ``joint 3 at its limit of 45 deg``."""
         joints = self.robot.joints
         if wall >= len(self):
-            return "the robot, which would give way with less tension"
+            return GIVES_WAY
         if wall < len(self.freedoms) + len(self.backbones):
             if wall < len(self.freedoms):
                 row = self.robot.joint_of(int(self.freedoms[wall])) - 1
@@ -402,12 +403,12 @@ def tensions_for_tip(
     if len(low) == 0:
         raise InputError("robot", f"{robot.name} has no cables")
     tolerance = TOLERANCE * robot.length if tolerance is None else positive("tolerance", tolerance)
-    goal = _goal(robot, position, axis, rotation, stiffness)
-    usual = _usual_tension(problem, low, high)
+    goal = tip_goal(robot, position, axis, rotation, stiffness)
+    usual = usual_tension(problem, low, high)
     farthest = np.minimum(high, low + MOST * usual)
     enough = 0.2 * tolerance / goal.size
     if path is None:
-        tip = _Tip(problem, goal, usual, start)
+        tip = TipSearch(problem, goal, usual, start)
         found = _search(tip, low, high, farthest, start, enough)
         shape = shape_from_tensions(
             robot, found.tensions, gravity=gravity, loads=loads, friction=friction, closure=closure, start=start,
@@ -415,10 +416,10 @@ def tensions_for_tip(
         )  # fmt: skip
     else:
         state = path.save()
-        tip = _Tip(problem, goal, usual, state.angles if state.steps else None, state.history.copy())
+        tip = TipSearch(problem, goal, usual, state.angles if state.steps else None, state.history.copy())
         found = _next_on_path(tip, path.tensions, low, high, farthest, enough)
         shape = path.preview(found.tensions)
-    result = _result(shape, goal, found, tip.walls, low, high, tolerance)
+    result = tip_result(shape, goal, found, tip.walls, low, high, tolerance)
     if check:
         shape.require_solved()
         if not result.reached:
@@ -437,8 +438,8 @@ def _on_path(robot: Robot, path: ShapePath, given: tuple[object, ...], closure: 
 
 
 def _next_on_path(
-    tip: _Tip, last: Floats | None, low: Floats, high: Floats, farthest: Floats, enough: float
-) -> _Found:
+    tip: TipSearch, last: Floats | None, low: Floats, high: Floats, farthest: Floats, enough: float
+) -> Found:
     """The answer that the last tensions lead to; where they lead to none, the usual search, history included."""
     if last is not None:
         # Where cables begin to slip back, the tip responds differently than just before: a kick finds the new slope.
@@ -446,34 +447,36 @@ def _next_on_path(
         size = np.maximum(last, 0.1 * float(last.max()))
         for kick in KICKS:
             first = last + kick * size * rng.uniform(-1.0, 1.0, len(last))
-            tensions, miss = _descend(tip, np.clip(first, low, farthest), low, farthest, enough)
+            tensions, miss = descend(tip, np.clip(first, low, farthest), low, farthest, enough)
             if miss <= enough:
                 nearby = None if tip.problem.laws else least(tip, tensions, low, farthest, toward=last)
-                return _Found(tensions, None) if nearby is None else _Found(nearby.tensions, nearby)
+                return Found(tensions, None) if nearby is None else Found(nearby.tensions, nearby)
     return _search(tip, low, high, farthest, None, enough)
 
 
-class _Found(NamedTuple):
+class Found(NamedTuple):
+    """What a search found."""
+
     tensions: Floats
     answer: Answer | None
     """None where the first-order conditions could not be told."""
 
 
 def _search(
-    tip: _Tip, low: Floats, high: Floats, farthest: Floats, start: ArrayLike | None, enough: float
-) -> _Found:
+    tip: TipSearch, low: Floats, high: Floats, farthest: Floats, start: ArrayLike | None, enough: float
+) -> Found:
     """The least tensions that reach the goal, or those that come nearest to it."""
     near, miss_of_near = low, np.inf
-    found: list[_Found] = []
+    found: list[Found] = []
     for count in SAMPLES:
         for first in _candidates(tip, low, high, start, count):
-            tensions, miss = _descend(tip, first, low, farthest, enough)
+            tensions, miss = descend(tip, first, low, farthest, enough)
             if miss > enough:
                 if miss < miss_of_near:
                     near, miss_of_near = tensions, miss
                 continue
             optimum = least(tip, tensions, low, farthest)
-            found.append(_Found(tensions, None) if optimum is None else _Found(optimum.tensions, optimum))
+            found.append(Found(tensions, None) if optimum is None else Found(optimum.tensions, optimum))
             if _agree(found):
                 return _proven(tip, found, low, farthest)
             if tip.problem.laws and len(found) == ANSWERS:
@@ -481,36 +484,36 @@ def _search(
     if found:
         return _proven(tip, found, low, farthest)
     closest = nearest(tip, near, low, farthest)
-    return _Found(near, None) if closest is None else _Found(closest.tensions, closest)
+    return Found(near, None) if closest is None else Found(closest.tensions, closest)
 
 
-def _norm(found: _Found) -> float:
+def _norm(found: Found) -> float:
     return float(np.linalg.norm(found.tensions))
 
 
-def _agree(found: list[_Found]) -> bool:
+def _agree(found: list[Found]) -> bool:
     norms = np.array([_norm(one) for one in found])
     return len(norms) >= AGREEING[0] and int((norms <= (1.0 + ALIKE) * norms.min()).sum()) >= AGREEING[1]
 
 
-def _proven(tip: _Tip, found: list[_Found], low: Floats, high: Floats) -> _Found:
+def _proven(tip: TipSearch, found: list[Found], low: Floats, high: Floats) -> Found:
     """The least of the answers; where the robot is about to give way there, the least with some stability left."""
     found.sort(key=_norm)
     for place, one in enumerate(found):
         if tip.problem.laws or (one.answer is not None and one.answer.kkt <= PROVEN):
             return one if _norm(one) <= WORTH * _norm(found[0]) else found[0]
-        steadier = _steadier(tip, one.answer, low, high) if one.answer is not None and place < TRIED else None
+        steadier = steadier_answer(tip, one.answer, low, high) if one.answer is not None and place < TRIED else None
         others = [_norm(other) for other in found[place + 1 :] if other.answer and other.answer.kkt <= PROVEN]
         if steadier is not None and np.linalg.norm(steadier.tensions) <= min([WORTH * _norm(found[0]), *others]):
-            return _Found(steadier.tensions, steadier)
+            return Found(steadier.tensions, steadier)
     return found[0]
 
 
-def _steadier(tip: _Tip, answer: Answer, low: Floats, high: Floats) -> Answer | None:
+def steadier_answer(tip: TipSearch, answer: Answer, low: Floats, high: Floats) -> Answer | None:
     """The least tensions with some stability left, next to an answer that is about to give way."""
     if tip.residual(answer.tensions) is None:
         return None
-    weakest = tip.weakest()
+    weakest, before = tip.weakest(), tip.walls.margin
     try:
         for more in MARGINS:
             tip.walls.margin = more * weakest
@@ -518,14 +521,15 @@ def _steadier(tip: _Tip, answer: Answer, low: Floats, high: Floats) -> Answer | 
             if optimum is not None and optimum.kkt <= PROVEN:
                 return optimum
     finally:
-        tip.walls.margin = 0.0
+        tip.walls.margin = before
     return None
 
 
-def _goal(
-    robot: Robot, position: ArrayLike, axis: ArrayLike | None, rotation: ArrayLike | None,
-    stiffness: tuple[ArrayLike, float] | None,
-) -> _Goal:  # fmt: skip
+def tip_goal(
+    robot: Robot, position: ArrayLike, axis: ArrayLike | None = None, rotation: ArrayLike | None = None,
+    stiffness: tuple[ArrayLike, float] | None = None,
+) -> TipGoal:  # fmt: skip
+    """The goal, checked."""
     place = vector("position", position, "m")
     turned = rows = along = None
     value = 0.0
@@ -546,7 +550,7 @@ def _goal(
             raise InputError("stiffness", "must be a direction and a stiffness: ((0, 0, 1), 20.0) in N/m") from None
         value = positive("stiffness", wanted)
         along = _unit("stiffness", direction)
-    goal = _Goal(place, robot.length, along, value, turned, rows)
+    goal = TipGoal(place, robot.length, along, value, turned, rows)
     if rows is not None and len(robot.cables) < goal.count:
         asked = f"position and {'axis' if axis is not None else 'rotation'}{'' if along is None else ' and stiffness'}"
         raise InputError(
@@ -564,7 +568,7 @@ def _unit(name: str, direction: ArrayLike) -> Floats:
     return unit
 
 
-def _candidates(tip: _Tip, low: Floats, high: Floats, start: ArrayLike | None, count: int) -> Floats:
+def _candidates(tip: TipSearch, low: Floats, high: Floats, start: ArrayLike | None, count: int) -> Floats:
     """Tensions to start from, the most promising first."""
     problem, goal, rng = tip.problem, tip.goal, np.random.default_rng(0)
     robot = problem.robot
@@ -598,7 +602,7 @@ def _candidates(tip: _Tip, low: Floats, high: Floats, start: ArrayLike | None, c
     return chosen
 
 
-def _usual_tension(problem: Problem, low: Floats, high: Floats) -> float:
+def usual_tension(problem: Problem, low: Floats, high: Floats) -> float:
     """A tension that matters to this robot: what balances its weight, its loads and its elastic joints.
 
     A robot that has none of them takes the same shape at any tension: then its bounds say, or nothing does, and 1 N is
@@ -614,7 +618,7 @@ def _usual_tension(problem: Problem, low: Floats, high: Floats) -> float:
     return torque / lever if torque > 0.0 else float(bounded.max(initial=0.0)) or 1.0
 
 
-def _descend(tip: _Tip, first: Floats, low: Floats, high: Floats, enough: float) -> tuple[Floats, float]:
+def descend(tip: TipSearch, first: Floats, low: Floats, high: Floats, enough: float) -> tuple[Floats, float]:
     """Levenberg-Marquardt within bounds: the best tensions found, and how far they miss."""
     tensions = first.copy()
     residual = tip.residual(tensions)
@@ -664,9 +668,10 @@ def _step(
     return step
 
 
-def _result(
-    shape: Shape, goal: _Goal, found: _Found, walls: _Walls, low: Floats, high: Floats, tolerance: float
+def tip_result(
+    shape: Shape, goal: TipGoal, found: Found, walls: _Walls, low: Floats, high: Floats, tolerance: float
 ) -> TipTensions:
+    """The answer with all that it says of itself."""
     tensions, answer = found
     error = float(np.linalg.norm(shape.tip - goal.position))
     reached, stiffness, tilt = error <= tolerance and shape.status == Status.SOLVED, None, None
@@ -684,6 +689,8 @@ def _result(
             bound = "least" if side < 0 else "most" if np.isfinite(high[cable]) else "largest searched"
             stops.append(f"cable {cable + 1} at its {bound} tension of {tensions[cable]:.4g} N")
         stops += [walls.name(wall) for wall in answer.walls]
+        if not reached and not stops:
+            stops.append("the reach of the robot, at no bound")
     kkt = np.inf if answer is None else answer.kkt
     return TipTensions(tensions, shape, error, stiffness, reached, tuple(edge.tolist()), tilt, kkt, tuple(stops))
 
