@@ -150,7 +150,7 @@ def test_axis_and_rotation_are_reached() -> None:
 
 def test_directions_need_cables() -> None:
     robot = smooth("hu2023-prototype")
-    with pytest.raises(InputError, match="need 5 cables or more, and .* has 4"):
+    with pytest.raises(InputError, match=r"need 5 cables or more, and .* has 4"):
         vb.tensions_for_tip(robot, (0.0, 0.0, 0.15), axis=(0, 0, 1))
     with pytest.raises(InputError, match="need 6 cables"):
         vb.tensions_for_tip(robot, (0.0, 0.0, 0.15), rotation=np.eye(3))
@@ -188,7 +188,7 @@ def test_a_joint_at_its_limit_is_named() -> None:
     mapping = smooth("hu2023-prototype").to_mapping()
     mapping["sections"][0]["joint"]["limit"] = "8 deg"
     robot = vb.load(mapping)
-    with pytest.raises(Infeasible, match="joint .* at its limit of 8 deg") as caught:
+    with pytest.raises(Infeasible, match=r"joint .* at its limit of 8 deg") as caught:
         vb.tensions_for_tip(robot, (0.12, 0.0, 0.05), upper=50.0)
     found = caught.value.result
     assert found.kkt < 1e-6

@@ -213,9 +213,8 @@ class Shape:
         # T = EA (l / rest - 1) is the mean tension of a cable.
         lost = np.where(self.lengths - rest >= -1e-13 * rest, rate * self.lengths / rest, 0.0)
         if work.friction is not None:
-            lost *= self.robot.cables["last_link"] / work.friction.grip[GRIP_RATIO, :, : len(self.robot.joints)].sum(
-                axis=1
-            )
+            ratios = work.friction.grip[GRIP_RATIO, :, : len(self.robot.joints)].sum(axis=1)
+            lost *= self.robot.cables["last_link"] / ratios
         return np.where(np.isinf(response), np.inf, -lost * response)
 
     def natural_lengths(self, stiffness_EA: ArrayLike | None = None) -> Floats:

@@ -226,7 +226,7 @@ class TipSearch:
         """Least stiffness against any motion at the last pose, N*m/rad."""
         return float(np.linalg.eigvalsh(self.problem.dense_stiffness(self.work))[0])
 
-    def _weakening(self, turned: Floats) -> Floats:
+    def _weakening(self, turned: Any) -> Floats:
         """(cables,) loss of the least stiffness per tension, relative to the margin, at the last pose; `turned` is
         the motion per tension (freedoms, cables)."""
         problem, work, q, pull = self.problem, self.problem.workspace(), self.q, self.pull

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -167,8 +167,8 @@ def tensions_for_tips(
         raise InputError("times", f"must be {len(places)} increasing numbers in s, one per tip")
     problem = Problem.of(robot, gravity, loads, friction, closure)
     tolerance = TOLERANCE * robot.length if tolerance is None else positive("tolerance", tolerance)
-    rules = {"gravity": gravity, "loads": loads, "friction": friction, "closure": closure}
-    bounds = {"lower": lower, "upper": upper, "tolerance": tolerance}
+    rules: dict[str, Any] = {"gravity": gravity, "loads": loads, "friction": friction, "closure": closure}
+    bounds: dict[str, Any] = {"lower": lower, "upper": upper, "tolerance": tolerance}
     track = _Track(robot, problem, rules, bounds, tolerance)
     rows: list[tuple[Floats, Shape, bool, float]] = []
     jumps: list[Jump] = []
@@ -205,12 +205,12 @@ class _Track:
     """Where the robot is on its way."""
 
     def __init__(
-        self, robot: Robot, problem: Problem, rules: dict[str, object], bounds: dict[str, object], tolerance: float
+        self, robot: Robot, problem: Problem, rules: dict[str, Any], bounds: dict[str, Any], tolerance: float
     ) -> None:
         self.robot, self.problem, self.rules, self.bounds, self.tolerance = robot, problem, rules, bounds, tolerance
-        self.low, self.high = tension_bounds(robot, bounds["lower"], bounds["upper"])  # type: ignore[arg-type]
+        self.low, self.high = tension_bounds(robot, bounds["lower"], bounds["upper"])
         self.usual = usual_tension(problem, self.low, self.high)
-        self.path = ShapePath(robot, **rules) if problem.laws else None  # type: ignore[arg-type]
+        self.path = ShapePath(robot, **rules) if problem.laws else None
         self.last: TipTensions | None = None
         self.place = np.zeros(3)
         self.margin = 0.0
@@ -219,7 +219,7 @@ class _Track:
         """The answer at a place, and the reason if it is not next to the last."""
         reason = ""
         if self.path is not None:
-            found = tensions_for_tip(self.robot, place, path=self.path, **self.bounds, check=False)  # type: ignore[arg-type]
+            found = tensions_for_tip(self.robot, place, path=self.path, **self.bounds, check=False)
             if self.last is not None and self._far(found, self.last):
                 reason = "no tensions near the last ones bring the tip there with this history of friction"
             if found.shape.status == Status.SOLVED:
@@ -227,7 +227,7 @@ class _Track:
         else:
             nearby = None if self.last is None else self._follow(self.last, self.place, place, HALVINGS)
             if nearby is None:
-                found = tensions_for_tip(self.robot, place, **self.rules, **self.bounds, check=False)  # type: ignore[arg-type]
+                found = tensions_for_tip(self.robot, place, **self.rules, **self.bounds, check=False)
                 if self.last is not None:
                     held = f" ({', '.join(self.last.stops)})" if self.last.stops else ""
                     reason = f"the least tensions of the rows before lead no further{held}"
@@ -273,7 +273,7 @@ class _Track:
         if answer is None:
             return None
         shape = shape_from_tensions(
-            self.robot, answer.tensions, start=last.shape.angles, check=False, **self.rules  # type: ignore[arg-type]
+            self.robot, answer.tensions, start=last.shape.angles, check=False, **self.rules
         )  # fmt: skip
         found = Found(answer.tensions, answer)
         return tip_result(shape, goal, found, tip.walls, self.low, self.high, self.tolerance)
