@@ -221,10 +221,7 @@ def payload_summary(case: PayloadCase, found: Payload, title: str = "", aimed: s
         ("payload", f"{payload_text(found)}{_hung(case, found)}"),
         ("weakest", weakest_text(found.joint, found.mode)),
         *_remarks(found),
-        (
-            "direction" if found.unit == "N" else "axis",
-            vector(found.direction, ".4g") + (f", {aimed}" if aimed else ""),
-        ),
+        (pointing, vector(found.direction, ".4g") + (f", {aimed}" if aimed else "")),
         ("acts at", f"{case.where(found.link)}, {vector(case.place(found.link), '.2f')} mm"),
         ("shape", f"{case.words}; tip at {vector(tip * MM, '.2f')} mm"),
         ("tensions", tensions_text(case.tensions)),
