@@ -51,11 +51,11 @@ STEP = 1e-6
 """Of the usual tension: least change of one that tells a slope."""
 PROVEN = 1e-7
 """Residual of the first-order conditions below which an optimum counts as one."""
-WORTH = 1.1
+WORTH = 1.5
 """How much larger than others the tensions of a proven optimum may be."""
 TRIED = 3
 GIVES_WAY = "the robot, which would give way with less tension"
-MARGINS = (1.1, 1.3, 2.0, 4.0, 8.0)
+MARGINS = (1.1, 1.3, 1.6, 2.0, 4.0, 8.0)
 """Where tensions could shrink until the robot gives way: stiffness of its weakest motion that is kept, as a factor on
 what is left when it is about to take another shape."""
 NEAR, KEPT, LEEWAY = 0.3, 1e-9, 0.03
