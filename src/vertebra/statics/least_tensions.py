@@ -155,8 +155,9 @@ def _answer(point: Point, kkt: float, solution: _Solution | None, low: Floats, h
         return Answer(point, kkt, (), ())
     count, tops = len(low), np.flatnonzero(np.isfinite(high))
     pushed = solution.limits > 1e-9 * max(float(solution.limits.max(initial=0.0)), 1e-300)
-    least_held = [(int(k), -1) for k in np.flatnonzero(pushed[:count])]
-    most_held = [(int(k), 1) for k in tops[pushed[count : count + len(tops)]]]
+    near = 1e-9 * float(np.linalg.norm(point.tensions))
+    least_held = [(int(k), -1) for k in np.flatnonzero(pushed[:count] & (point.tensions <= low + near))]
+    most_held = [(int(k), 1) for k in tops[pushed[count : count + len(tops)]] if point.tensions[k] >= high[k] - near]
     walls = tuple(np.array(point.walls, dtype=int)[pushed[count + len(tops) :]].tolist()) if point.walls else ()
     return Answer(point, kkt, tuple(sorted(least_held + most_held)), walls)
 

@@ -55,7 +55,7 @@ WORTH = 1.5
 """How much larger than others the tensions of a proven optimum may be."""
 TRIED = 3
 GIVES_WAY = "the robot, which would give way with less tension"
-MARGINS = (1.1, 1.3, 1.6, 2.0, 4.0, 8.0)
+MARGINS = (1.1, 1.3, 1.6, 2.0, 4.0, 8.0, 16.0, 64.0)
 """Where tensions could shrink until the robot gives way: stiffness of its weakest motion that is kept, as a factor on
 what is left when it is about to take another shape."""
 NEAR, KEPT, LEEWAY = 0.3, 1e-9, 0.03
@@ -460,6 +460,8 @@ class Found(NamedTuple):
     tensions: Floats
     answer: Answer | None
     """None where the first-order conditions could not be told."""
+    first: Floats | None = None
+    """Where its search began."""
 
 
 def _search(
@@ -476,7 +478,7 @@ def _search(
                     near, miss_of_near = tensions, miss
                 continue
             optimum = least(tip, tensions, low, farthest)
-            found.append(Found(tensions, None) if optimum is None else Found(optimum.tensions, optimum))
+            found.append(Found(tensions, None) if optimum is None else Found(optimum.tensions, optimum, tensions))
             if _agree(found):
                 return _proven(tip, found, low, farthest)
             if tip.problem.laws and len(found) == ANSWERS:
@@ -502,24 +504,29 @@ def _proven(tip: TipSearch, found: list[Found], low: Floats, high: Floats) -> Fo
     for place, one in enumerate(found):
         if tip.problem.laws or (one.answer is not None and one.answer.kkt <= PROVEN):
             return one if _norm(one) <= WORTH * _norm(found[0]) else found[0]
-        steadier = steadier_answer(tip, one.answer, low, high) if one.answer is not None and place < TRIED else None
+        steadier = (
+            steadier_answer(tip, one.answer, low, high, one.first) if one.answer is not None and place < TRIED else None
+        )
         others = [_norm(other) for other in found[place + 1 :] if other.answer and other.answer.kkt <= PROVEN]
         if steadier is not None and np.linalg.norm(steadier.tensions) <= min([WORTH * _norm(found[0]), *others]):
             return Found(steadier.tensions, steadier)
     return found[0]
 
 
-def steadier_answer(tip: TipSearch, answer: Answer, low: Floats, high: Floats) -> Answer | None:
-    """The least tensions with some stability left, next to an answer that is about to give way."""
+def steadier_answer(
+    tip: TipSearch, answer: Answer, low: Floats, high: Floats, first: Floats | None = None
+) -> Answer | None:
+    """The least tensions with some stability left, next to an answer that is about to give way; or from `first`."""
     if tip.residual(answer.tensions) is None:
         return None
     weakest, before = tip.weakest(), tip.walls.margin
     try:
         for more in MARGINS:
             tip.walls.margin = more * weakest
-            optimum = least(tip, answer.tensions, low, high)
-            if optimum is not None and optimum.kkt <= PROVEN:
-                return optimum
+            for start in (answer.tensions,) if first is None else (answer.tensions, first):
+                optimum = least(tip, start, low, high)
+                if optimum is not None and optimum.kkt <= PROVEN:
+                    return optimum
     finally:
         tip.walls.margin = before
     return None
@@ -672,7 +679,7 @@ def tip_result(
     shape: Shape, goal: TipGoal, found: Found, walls: _Walls, low: Floats, high: Floats, tolerance: float
 ) -> TipTensions:
     """The answer with all that it says of itself."""
-    tensions, answer = found
+    tensions, answer = found.tensions, found.answer
     error = float(np.linalg.norm(shape.tip - goal.position))
     reached, stiffness, tilt = error <= tolerance and shape.status == Status.SOLVED, None, None
     if goal.turned is not None:
