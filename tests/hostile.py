@@ -88,6 +88,7 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "critical_tension": {"robot": ROLLING},
     "tensions_for_shape": {"robot": ROLLING, "angles": np.zeros(11), "lower": 2.0},
     "tensions_for_tip": {"robot": ROLLING, "position": (0.05, -0.06, 0.13), "lower": 0.5},
+    "tensions_for_tips": {"robot": ROLLING, "tips": [(0.05, -0.06, 0.13)], "lower": 0.5},
     "stiffness_curve": {"robot": ROLLING, "common": [5.0]},
     "ShapePath": {"robot": ROLLING},
     "Pose": {"robot": ROLLING, "angles": np.zeros(11)},

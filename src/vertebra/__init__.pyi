@@ -46,6 +46,7 @@ from vertebra.statics.hold import tensions_for_shape as tensions_for_shape
 from vertebra.statics.path import ShapePath as ShapePath
 from vertebra.statics.stiffness import stiffness_curve as stiffness_curve
 from vertebra.statics.tip import tensions_for_tip as tensions_for_tip
+from vertebra.statics.tip_path import tensions_for_tips as tensions_for_tips
 
 __version__: str
 __all__: list[str]

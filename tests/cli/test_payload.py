@@ -359,3 +359,18 @@ def test_a_map_needs_no_gravity(vertebra, tmp_path: Path) -> None:
     record = vertebra(*arguments).json
     assert record["map"] == str(path)
     assert record["direction_from"] == "the weakest of 1000 directions"
+
+
+def test_a_pure_torque_is_answered_in_newton_metres(vertebra, robot: vb.Robot) -> None:
+    given = ("payload", "cai2023", "--shape", "S 2.85 deg", "-t", "35", "--moment", "0,0,2")
+    ran = vertebra(*given)
+    assert ran.code == 0
+    found = vb.payload(robot, *vb.BallShape.s_curve(robot, np.radians(2.85)), 35.0, moment=(0, 0, 1))
+    assert f"{found.force:.4g} N*m" in ran.out
+    assert "limit [N*m]" in ran.out
+    record = vertebra(*given, "--json").json
+    assert (record["unit"], record["force"]) == ("N*m", pytest.approx(found.force))
+    for other in (("--direction", "0,0,1"), ("--best",), ("--point", "0,0,5 mm")):
+        refused = vertebra(*given, *other)
+        assert refused.code == 2
+        assert f"{other[0]}: belongs to a force" in refused.err

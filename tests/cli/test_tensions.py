@@ -163,3 +163,24 @@ def test_fits_80_columns(vertebra, monkeypatch: pytest.MonkeyPatch) -> None:
         out = vertebra("tensions", ROBOT, *goal, "--upper", "20").out
         assert max(map(len, out.splitlines())) <= 80
         assert "…" not in out
+
+
+def test_tips_in_time_tell_rates_and_feed_simulations(vertebra, made: Shape, tmp_path: Path) -> None:
+    tips = [vb.shape_from_tensions(made.robot, [f * pull for pull in PULL]).tip for f in (1.0, 1.05, 1.1)]
+    rows = [f"{0.5 * i},{','.join(repr(1e3 * float(x)) for x in tip)}" for i, tip in enumerate(tips)]
+    (tmp_path / "tips.csv").write_text("time_s,x_mm,y_mm,z_mm\n" + "\n".join(rows) + "\n")
+    out = tmp_path / "pulls.csv"
+    given = ("tensions", ROBOT, "--tip-path", str(tmp_path / "tips.csv"), "--lower", "0.5")
+    assert vertebra(*given, "--out", str(out)).code == 0
+    ran = vertebra(*given)
+    assert re.search(r"^fastest +[\d.e-]+ N/s and [\d.e-]+ mm/s of cable", ran.out, re.MULTILINE)
+    assert out.read_text().startswith("row,time_s,t1_N")
+    from vertebra.dynamics.motion_samples import read_tensions
+
+    assert read_tensions(out, made.robot).time.tolist() == [0.0, 0.5, 1.0]
+
+
+def test_an_axis_needs_cables(vertebra) -> None:
+    ran = vertebra("tensions", ROBOT, "--tip", "0, 0, 150 mm", "--axis", "0,0,1")
+    assert ran.code == 2
+    assert "need 5 cables or more" in ran.err

@@ -8,7 +8,7 @@ import os
 import numpy as np
 import pytest
 from tests.locked import snakes
-from tests.oracles.ball_scan import next_hold, wrong_limits
+from tests.oracles.ball_scan import Wrenches, next_hold, wrong_limits
 
 import vertebra as vb
 from vertebra.errors import InputError, OutOfRange
@@ -462,3 +462,69 @@ def test_a_rim_that_is_never_met_does_not_change_the_reentry(reentries):
             else:
                 assert wide.is_interval
     assert checked > 0
+
+
+# A pure torque.
+
+
+def torque_wrenches(question, axis) -> Wrenches:
+    """The oracle's contacts under a torque, in N*m."""
+    w = question.snake().wrenches((1.0, 0.0, 0.0), question.link, None, np.zeros(3))
+    reached = np.any(w.d != 0.0, axis=1)
+    return Wrenches(w.f0, w.m0, np.zeros_like(w.d), reached[:, None] * axis, w.mu, w.radius, w.ring)
+
+
+def test_a_pure_torque_slips_where_the_scan_says():
+    modes = []
+    for seed in SEEDS[:: 1 if SOAK else 3]:
+        rng = np.random.default_rng(seed)
+        question = snakes.question(rng)
+        question.point = question.moment_per_force = None
+        axis = rng.normal(size=3)
+        payload = question.ask(direction=None, moment=3.0 * axis)
+        axis /= np.linalg.norm(axis)
+        assert payload.unit == "N*m"
+        np.testing.assert_allclose(payload.direction, axis, rtol=0, atol=1e-15)
+        wrong = wrong_limits(torque_wrenches(question, axis), payload.limits, payload.modes, round_off=1e-13)
+        assert {name: rows.tolist() for name, rows in wrong.items()} == {"missed": [], "early": [], "mode": []}, seed
+        assert payload.force == payload.limits.min()
+        assert payload.joint == 0 or "N*m" in repr(payload)
+        modes += payload.modes
+    for mode in ("unlimited", "sliding", "torsion"):
+        assert modes.count(mode) > 5
+
+
+def test_a_torque_is_a_force_far_away_on_a_long_arm():
+    """With moment_per_force the force is next to nothing."""
+    robot = snakes.short(5)
+    shape = snakes.shape_of(robot, "vertical S")
+    torque = vb.payload(robot, *shape, 35.0, moment=(0.3, 1.0, -0.2))
+    axis = np.array([0.3, 1.0, -0.2]) / np.linalg.norm([0.3, 1.0, -0.2])
+    arm = 1e6
+    force = vb.payload(robot, *shape, 35.0, DOWN, moment_per_force=arm * axis)
+    assert torque.force == pytest.approx(arm * force.force, rel=1e-4)
+    assert (torque.joint, torque.mode) == (force.joint, force.mode)
+
+
+def test_sockets_hold_against_torques_too():
+    robot = snakes.short(5)
+    wide, narrow = (
+        vb.payload(robot, np.zeros(5), np.zeros(5), 35.0, moment=(0.0, 1.0, 0.0), gravity=(0, 0, 0), socket_limit=rim)
+        for rim in (np.pi, np.deg2rad(1.0))
+    )
+    assert narrow.mode == "socket"
+    assert 0.0 < narrow.force < wide.force
+    # The contact leans by the rim's angle: the moment is that of the contact force on this arm.
+    pull = 35.0 * len(robot.cables)
+    assert narrow.force == pytest.approx(pull * robot.joints["radius"][0] * np.sin(np.deg2rad(1.0)), rel=1e-6)
+
+
+@pytest.mark.parametrize("given", [{"direction": DOWN}, {"point": (0, 0, 0)}, {"moment_per_force": (0, 0, 1)}])
+def test_a_torque_has_no_direction_and_no_point(given):
+    robot = snakes.short(3)
+    with pytest.raises(InputError, match="pure torque"):
+        vb.payload(robot, 0.0, 0.0, 35.0, moment=(0, 0, 1), **given)
+    with pytest.raises(InputError, match="moment"):
+        vb.payload(robot, 0.0, 0.0, 35.0, moment=(0, 0, 0))
+    with pytest.raises(InputError, match="moment"):
+        vb.payload(robot, 0.0, 0.0, 35.0)

@@ -256,7 +256,7 @@ def test_locked_robots_carry_masses_as_weights() -> None:
     tipped = vb.load(cai.to_mapping() | {"tip": {**cai.to_mapping()["tip"], "mass": 0.02, "center_of_mass": 0.004}})
     as_load = vb.payload(cai, **rules, loads=[vb.Load(mass=0.02, point=(0, 0, 0.004))]).force
     assert vb.payload(tipped, **rules).force == pytest.approx(as_load, rel=1e-12)
-    with pytest.raises(vb.InputError, match="locked by friction.*ask for `payload`"):
+    with pytest.raises(vb.InputError, match=r"locked by friction.*ask for `payload`"):
         vb.shape_from_tensions(cai, 5.0)
 
 

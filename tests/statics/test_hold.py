@@ -12,6 +12,7 @@ from scipy.optimize import linprog, nnls
 from tests.oracles import mirror_chain, statics
 from tests.robots import smooth
 from tests.statics.cases import Case, random_case
+from tests.statics.kinds import any_robot
 
 import vertebra as vb
 from vertebra.errors import Infeasible, InputError, OutOfRange, Unstable
@@ -381,3 +382,26 @@ def test_a_cut_list_of_joints_says_how_many_more() -> None:
     joints = held.infeasible
     assert len(joints) > 8
     assert repr(held).endswith(f"does not hold joint {', '.join(map(str, joints[:8]))} and {len(joints) - 8} more)")
+
+
+@pytest.mark.parametrize("kind", ["universal", "backbone"])
+@pytest.mark.parametrize("seed", range(3))
+def test_joints_with_several_freedoms_are_held(kind: str, seed: int) -> None:
+    """What some tensions give, they or smaller ones hold; and the shape comes back from them."""
+    rng = np.random.default_rng(seed)
+    robot = any_robot(rng, 8, (kind,))
+    row = 0.4 * rng.uniform(0.5, 1.5, 8)
+    wanted = vb.shape_from_tensions(robot, row)
+    result = vb.tensions_for_shape(robot, wanted.angles)
+    assert result.feasible
+    assert result.stable
+    assert result.residual.shape == (robot.freedoms,)
+    assert np.linalg.norm(result.tensions) <= np.linalg.norm(row) * (1 + 1e-9)
+    forward = vb.shape_from_tensions(robot, result.tensions, start=wanted.angles)
+    np.testing.assert_allclose(forward.angles, wanted.angles, rtol=0, atol=1e-6)
+    # Bent another way at one joint, no tensions hold it, and the joint is named by its number.
+    turned = wanted.angles.copy()
+    turned[-2:] += [0.3, -0.2]
+    loose = vb.tensions_for_shape(robot, turned, check=False)
+    assert not loose.feasible
+    assert set(loose.infeasible) <= set(range(1, len(robot.joints) + 1))

@@ -16,7 +16,7 @@ import vertebra as vb
 from vertebra.errors import Infeasible, InputError
 from vertebra.mechanics.problem import Problem
 from vertebra.statics import Shape, TipTensions
-from vertebra.statics.tip import _Goal, _Tip
+from vertebra.statics.tip import TipGoal, TipSearch
 
 TARGETS = 84 if os.environ.get("VERTEBRA_SOAK") == "1" else 10
 """Places for each of the seven questions below."""
@@ -146,7 +146,7 @@ def test_slope_of_the_tip_is_that_of_finite_differences(name: str) -> None:
         case = Case(robot, shape.tensions[:, 0].copy(), gravity, loads)
         case.tensions[:] = np.maximum(case.tensions, 0.05 * case.tensions.max())
         shape = case.solve()
-        tip = _Tip(Problem.of(robot, gravity, loads), _Goal(np.zeros(3), 1.0, None, 0.0), 1.0, None)
+        tip = TipSearch(Problem.of(robot, gravity, loads), TipGoal(np.zeros(3), 1.0, None, 0.0), 1.0, None)
         np.testing.assert_array_equal(tip.residual(case.tensions), shape.tip)
         np.testing.assert_array_equal(tip.compliance, shape.compliance)
         slope = np.stack(
@@ -434,7 +434,7 @@ def test_how_the_tip_answers_to_tensions(name: str, closure: Any) -> None:
     robot, most, _, _ = ROUGH[name]
     pull = np.random.default_rng(3).uniform(0.2 * most, most, len(robot.cables))
     problem = Problem.of(robot, None, (), None, closure)
-    tip = _Tip(problem, _Goal(np.zeros(3), 1.0, None, 0.0), 1.0, None)
+    tip = TipSearch(problem, TipGoal(np.zeros(3), 1.0, None, 0.0), 1.0, None)
     residual = tip.residual(pull)
     assert residual is not None
     slope = tip.slope(pull, residual).copy()

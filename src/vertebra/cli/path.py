@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -119,7 +119,13 @@ def collect(
     )
 
 
-def lead(path: ShapePath, tips: Sequence[Sequence[float]], names: Sequence[str], goal: dict[str, Any]) -> Walked:
+def lead(
+    path: ShapePath,
+    tips: Sequence[Sequence[float]],
+    names: Sequence[str],
+    goal: dict[str, Any],
+    times: Sequence[float] = (),
+) -> Walked:
     """Bring the tip to each place in turn, from the shape before; out of reach, it goes as near as it can."""
     import numpy as np
 
@@ -141,24 +147,32 @@ def lead(path: ShapePath, tips: Sequence[Sequence[float]], names: Sequence[str],
         works.append(path.friction_work)
         reached.append(found.reached)
     wanted = Wanted(np.array(tips, dtype=np.float64), tuple(reached))
-    return Walked(collect(path.robot, tensions, shapes, works), shapes[-1], before, wanted=wanted, names=names)
+    rest = np.array([shape.natural_lengths() for shape in shapes])
+    walk = collect(path.robot, tensions, shapes, works)
+    return Walked(
+        walk, shapes[-1], before, wanted=wanted, names=names, times=tuple(times), rest=rest if len(times) else None
+    )
 
 
-def places(robot: Robot, tip: str | None, file: Path | None) -> Iterator[tuple[str, list[float]]]:
-    """Name and place of every wanted tip, m; one, unless a file is given."""
+def places(robot: Robot, tip: str | None, file: Path | None) -> tuple[list[tuple[str, list[float]]], list[float]]:
+    """Name and place of every wanted tip, m: one, unless a file is given; and the times, s, if the file has them."""
     if file is None:
-        yield "--tip", read.position("--tip", tip or "", robot)
-        return
-    from vertebra.robot.table_file import TIP
+        return [("--tip", read.position("--tip", tip or "", robot))], []
+    from dataclasses import replace
 
-    rows = read.read_rows("--tip-path", file, TIP)
-    for i, values in enumerate(rows.values):
+    from vertebra.robot.table_file import TIME, TIP
+
+    table = read.read_columns("--tip-path", file, (replace(TIME, needed=False), TIP))
+    found = []
+    for i, values in enumerate(table.values["tip"].tolist()):
+        name = f"{file}, row {i + 1} (line {table.lines[i]})"
         if max(map(abs, values)) > 3 * robot.length:
             raise CommandError(
-                f"{rows.name(i)}: the robot is only {robot.length * 1e3:.4g} mm long; columns x,y,z are in m, write "
+                f"{name}: the robot is only {robot.length * 1e3:.4g} mm long; columns x,y,z are in m, write "
                 "x_mm,y_mm,z_mm for mm"
             )
-        yield rows.name(i), values
+        found.append((name, values))
+    return found, table.values["time"].reshape(-1).tolist() if "time" in table.values else []
 
 
 # Where a path has ended, as a JSON file.

@@ -70,6 +70,14 @@ CoupleOption = Annotated[
     str | None,
     typer.Option("--moment-per-force", help='Moment that comes with each N of load, N*m/N in the world: "0,5,0 mm".'),
 ]
+MomentOption = Annotated[
+    str | None,
+    typer.Option(
+        "--moment",
+        metavar="X,Y,Z",
+        help="Axis of a pure torque instead of a force, in the world; the answer: N*m.",
+    ),
+]
 SocketOption = Annotated[
     str | None,
     typer.Option(
@@ -94,6 +102,7 @@ def payload(
     link: LinkOption = "-1",
     point: PointOption = None,
     moment_per_force: CoupleOption = None,
+    moment: MomentOption = None,
     gravity: GravityOption = None,
     load: LoadOption = None,
     friction: FrictionOption = "file",
@@ -125,6 +134,7 @@ def payload(
     """How much load until a link slips? For ball-joint robots that friction holds in a given shape.
 
     The largest load in a direction, the joint that gives way first and how. Numbers without a unit are SI.
+    With --moment the load is a torque, and the answer is in N*m.
 
     vertebra payload cai2023 --shape "S 2.85 deg" -t 35 --direction 0,-1,0 --out payload.html
 
@@ -153,7 +163,15 @@ def payload(
         raise CommandError(f"--link {link}: several links belong to --map, without --best and --out; give one link")
     notes = tuple(_notes(rules, friction))
     question = Question(model, given, rules, links, _count(directions), notes)
-    aim, aimed = _direction(direction, question.gravity, map_ is not None)
+    if moment is not None:
+        others = {"--direction": direction, "--point": point, "--moment-per-force": moment_per_force, "--map": map_}
+        wrong = [name for name, value in others.items() if value is not None] + ["--best"] * best
+        if wrong:
+            raise CommandError(f"{wrong[0]}: belongs to a force; --moment asks for a pure torque")
+        question.rules["moment"] = _axis(moment)
+        aim, aimed = None, ""
+    else:
+        aim, aimed = _direction(direction, question.gravity, map_ is not None)
     if best:
         if tensions is not None and upper is not None:
             raise CommandError(
@@ -214,7 +232,7 @@ class Question:
 
     def one(self, tensions: list[float], aim: tuple[float, float, float] | None, aimed: str) -> Found:
         """The payload of given tensions."""
-        if aim is None:
+        if aim is None and "moment" not in self.rules:
             aim, aimed = self._weakest(tensions), f"the weakest of {self.count} directions"
         return Found(self._case(tensions), self._payload(tensions, aim, self.links[0]), aimed)
 
@@ -294,6 +312,14 @@ def _direction(text: str | None, gravity: Floats, of_a_map: bool) -> tuple[tuple
     if not any(found):
         raise CommandError(f'--direction {text!r}: has no length; give "x,y,z" in the world, such as "0,0,-1"')
     return found, ""
+
+
+def _axis(text: str) -> tuple[float, float, float]:
+    """Of a pure torque."""
+    found = read.vector("--moment", text, read.Quantity("", "1", "component"), "0,0,1")
+    if not any(found):
+        raise CommandError(f'--moment {text!r}: has no length; give the axis "x,y,z" in the world, such as "0,0,1"')
+    return found
 
 
 def _links(text: str, robot: Robot) -> list[int]:

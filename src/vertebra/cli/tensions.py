@@ -41,8 +41,14 @@ def tensions(
     tip_path: Annotated[
         Path | None,
         typer.Option(
-            "--tip-path", help="CSV with a place x_mm,y_mm,z_mm per row: the tip goes along them; slip has a history."
+            "--tip-path",
+            help="CSV with a place x_mm,y_mm,z_mm per row: the tip goes along them; slip has a history. With time_s, "
+            "rates are told and --out CSV files are what simulate --tensions-file reads.",
         ),
+    ] = None,
+    axis: Annotated[
+        str | None,
+        typer.Option("--axis", metavar="X,Y,Z", help="With --tip: where the last link shall point; needs five cables."),
     ] = None,
     from_state: FromStateOption = None,
     save_state: SaveStateOption = None,
@@ -101,7 +107,7 @@ def tensions(
 
     if wanted == "--angles":
         _refuse("--angles", "--tip", stiffness=stiffness, start=start, from_state=from_state, save_state=save_state,
-                tolerance=tolerance)  # fmt: skip
+                tolerance=tolerance, axis=axis)  # fmt: skip
         from vertebra.report.tensions import holding_report
 
         given["minimise"] = (minimise or Least.NORM).value
@@ -110,15 +116,17 @@ def tensions(
         answer(holding_report(held, asked), out, as_json)
         return
     _refuse(wanted, "--angles", minimise=minimise)
+    if axis is not None:
+        given["axis"] = read.vector("--axis", axis, read.Quantity("", "1", "component"), "0,0,1")
     if stiffness is not None:
         given["stiffness"] = wanted_stiffness(stiffness)
     if tolerance is not None:
         given["tolerance"] = wanted_tolerance(tolerance)
     if tip_path is not None or from_state is not None or save_state is not None:
         _refuse("a path, which goes on from its last shape", "a single --tip", start=start)
-        rows = list(places(model, tip, tip_path))
+        rows, times = places(model, tip, tip_path)
         path = open_path(model, rules, from_state)
-        walked = lead(path, [place for _, place in rows], [name for name, _ in rows], given)
+        walked = lead(path, [place for _, place in rows], [name for name, _ in rows], given, times)
         answer_path(path, walked, save_state, out, as_json)
         return
     from vertebra.report.tensions import tip_report

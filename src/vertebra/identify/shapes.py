@@ -277,7 +277,7 @@ class ShapeModel:
         work, pull = problem.workspace(history=history), self.data.tensions[row].copy()
         status = find_shape(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, use_start, q, *work.scratch)
         try:
-            shape = build_shape(problem, status, pull, q, work, by_length=False).require_solved()
+            shape = build_shape(problem, status, pull, q, work).require_solved()
             if shape.at_stops:
                 message = f"joint {shape.at_stops[0]} rests on its rigid stop, which hides what the parameters change"
                 raise InputError("shapes", f"{message}; measure with smaller tensions")

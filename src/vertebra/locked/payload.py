@@ -23,6 +23,8 @@ from vertebra.mechanics.layout import (
     BALL_USE,
     BALL_WIDTH,
     SUPPLY_WIDTH,
+    WEAKEST_LOAD,
+    WEAKEST_REENTRY,
     WEAKEST_WIDTH,
 )
 from vertebra.mechanics.problem import Load
@@ -34,6 +36,8 @@ from vertebra.robot.tables import Floats
 Mode = Literal["unlimited", "sliding", "torsion", "separation", "socket"]
 MODES: tuple[Mode, ...] = ("unlimited", "sliding", "torsion", "separation", "socket")
 """How a joint gives way, in the order of the kernels' codes."""
+
+Unit = Literal["N", "N*m"]
 
 VERBS = {
     "sliding": "slides",
@@ -77,17 +81,18 @@ class Payload:
     """The load at which the first link slips."""
 
     force: float
-    """N; infinite when no load in this direction makes a link slip, 0 when the robot slips without load."""
+    """N, or N*m of a pure torque; infinite when no load in this direction makes a link slip, 0 when the robot slips
+    without load."""
     joint: int
     """The weakest joint, from 1; 0 when unlimited."""
     mode: Mode
     """How it gives way."""
     limits: Floats
-    """(n,) load at which each joint gives way, N; infinite for joints in the guide."""
+    """(n,) load at which each joint gives way, in units of `force`; infinite for joints in the guide."""
     modes: tuple[Mode, ...]
     """(n,) how each joint gives way."""
     reentry: float
-    """N; least load beyond `force` that all joints carry again, infinite when there is none."""
+    """Least load beyond `force` that all joints carry again, in the same unit; infinite when there is none."""
     slips_unloaded: bool
     """The robot slips under its own weight, dead loads and cables."""
     reason: str
@@ -95,11 +100,13 @@ class Payload:
     contact: Contact
     """At the load `force`; without load when unlimited."""
     direction: Floats
-    """(3,) of the load on the robot, world axes, unit vector."""
+    """(3,) of the load on the robot, world axes, unit vector; of a pure torque its axis."""
     link: int
     """The loaded link, from 0 (base)."""
     tensions: Floats
     """(cables, n) tension of each cable at each joint, N."""
+    unit: Unit
+    """Of `force`, `limits` and `reentry`: N, or N*m where a pure torque was asked for."""
 
     @property
     def is_interval(self) -> bool:
@@ -109,16 +116,16 @@ class Payload:
     def __repr__(self) -> str:
         if self.joint == 0:
             return "Payload(unlimited: no load in this direction makes a link slip)"
-        again = "" if self.is_interval else f", holds again from {self.reentry:.4g} N"
-        return f"Payload({self.force:.4g} N: joint {self.joint} {VERBS[self.mode]}{again})"
+        again = "" if self.is_interval else f", holds again from {self.reentry:.4g} {self.unit}"
+        return f"Payload({self.force:.4g} {self.unit}: joint {self.joint} {VERBS[self.mode]}{again})"
 
 
-def explain(force: float, joint: int, mode: Mode, contact: Contact) -> str:
+def explain(force: float, joint: int, mode: Mode, contact: Contact, unit: Unit = "N") -> str:
     """The sentence of `Payload.reason`."""
     if joint == 0:
         return "no load in this direction makes a link slip"
     if force > 0.0:
-        return f"joint {joint} {VERBS[mode]} at {force:.4g} N"
+        return f"joint {joint} {VERBS[mode]} at {force:.4g} {unit}"
     if mode == "separation":
         cause = "nothing presses its links together; tighten the cables"
     elif mode == "socket":
@@ -135,12 +142,13 @@ def payload(
     bends: ArrayLike,
     azimuths: ArrayLike,
     tensions: ArrayLike,
-    direction: ArrayLike,
+    direction: ArrayLike | None = None,
     link: int = -1,
     point: ArrayLike | None = None,
     moment_per_force: ArrayLike | None = None,
     gravity: str | ArrayLike | None = None,
     *,
+    moment: ArrayLike | None = None,
     loads: Sequence[Load] | None = (),
     friction: Friction | None = None,
     socket_limit: ArrayLike | None = None,
@@ -152,6 +160,9 @@ def payload(
     each is one number, or one per joint or cable. The load F acts along `direction` (world axes) at `point` of `link`
     (link frame, m; default: the tip on the last link, the centre of mass on any other), with a moment of F times
     `moment_per_force` (N*m per N, world axes). `loads` act all the time, beside the robot's weight.
+
+    For a pure torque give `moment` instead of `direction`: the axis about which it turns the link (world axes, its size
+    does not count). The answer is then in N*m, and so are the limits of the joints.
 
     `friction` of the cables in their holes takes tension away along the robot: a law or a coefficient, one or one per
     cable; default: that of the robot file. `socket_limit`: angle between contact normal and link axis that the socket
@@ -167,19 +178,32 @@ def payload(
     pull = checked_tensions(robot, tensions)
     if pull.ndim != 1:
         raise InputError("tensions", f"must be one set of tensions, not shape {pull.shape}; `payload_map` takes many")
-    unit_load = chain.unit_load(
-        unit_vector("direction", direction), *load_place(robot, link, point), load_couple(moment_per_force)
-    )
-    return limit_of(chain, pull, unit_load)
+    place = load_place(robot, link, point)
+    if moment is None:
+        if direction is None:
+            raise InputError("direction", "must be three numbers, such as (0, 0, -1); or give `moment` for a torque")
+        unit_load = chain.unit_load(unit_vector("direction", direction), *place, load_couple(moment_per_force))
+        return limit_of(chain, pull, unit_load)
+    for name, given in (("direction", direction), ("moment_per_force", moment_per_force), ("point", point)):
+        if given is not None:
+            raise InputError(name, "belongs to a force; a pure torque, as `moment` asks for, has none")
+    # Kernels compare the load with forces: a torque is given to them as a force on the arm of a ball.
+    axis, arm = unit_vector("moment", moment), float(robot.joints["radius"].mean())
+    return limit_of(chain, pull, chain.unit_load(np.zeros(3), *place, arm * axis), axis, arm)
 
 
-def limit_of(chain: LockedChain, tensions: Floats, unit_load: UnitLoad) -> Payload:
-    """`payload` of checked arguments."""
+def limit_of(
+    chain: LockedChain, tensions: Floats, unit_load: UnitLoad, axis: Floats | None = None, arm: float = 1.0
+) -> Payload:
+    """`payload` of checked arguments; `axis` of a pure torque, which is `arm` for a unit of load, N*m."""
     n = len(chain.robot.joints)
     limits, codes, weakest = np.empty(n), np.empty(n, dtype=np.int64), np.empty(WEAKEST_WIDTH)
     forces, balls = np.empty((n, SUPPLY_WIDTH)), np.empty((n, BALL_WIDTH))
     find_payload(*chain.question(chain.supply(tensions), unit_load), limits, codes, forces, balls, weakest)
+    weakest[[WEAKEST_LOAD, WEAKEST_REENTRY]] *= arm
+    limits *= arm
     force, row, again = weakest.tolist()
+    unit: Unit = "N" if axis is None else "N*m"
     joint = int(row) + 1
     modes = tuple([MODES[code] for code in codes.tolist()])
     mode = modes[joint - 1] if joint else MODES[0]
@@ -189,6 +213,7 @@ def limit_of(chain: LockedChain, tensions: Floats, unit_load: UnitLoad) -> Paylo
         balls[:, BALL_USE], balls[:, BALL_TORSION_USE],
     )  # fmt: skip
     return Payload(
-        force, joint, mode, limits, modes, again, force == 0.0, explain(force, joint, mode, contact),
-        contact, np.array(unit_load.direction), unit_load.link, chain.share * tensions[:, None],
+        force, joint, mode, limits, modes, again, force == 0.0, explain(force, joint, mode, contact, unit),
+        contact, np.array(unit_load.direction) if axis is None else axis, unit_load.link,
+        chain.share * tensions[:, None], unit,
     )  # fmt: skip

@@ -24,7 +24,7 @@ from vertebra.report.document import (
 from vertebra.report.panels import Panel, Series
 from vertebra.report.scene import Ghost, Mark, Scene, best_view, cable_style, gravity_arrow
 from vertebra.report.shape import alike_cables, all_tables, shape_record, shape_scene, shape_tables, warnings
-from vertebra.robot.table_file import TIP, angle_columns, column_names, length_columns, tension_columns
+from vertebra.robot.table_file import TIME, TIP, angle_columns, column_names, length_columns, tension_columns
 from vertebra.robot.tables import Floats
 from vertebra.statics.path import Walk
 from vertebra.statics.shape import Shape, Status
@@ -280,6 +280,10 @@ class Walked:
     wanted: Wanted | None = None
     names: Sequence[str] = ()
     """Of the rows, for messages."""
+    times: tuple[float, ...] = ()
+    """Of the rows, s, where they are known."""
+    rest: Floats | None = None
+    """(N, cables) lengths without tension, m, with times."""
     failed: Sequence[FailedRow] = ()
     """Rows without a shape."""
     untried: int = 0
@@ -300,8 +304,14 @@ class Walked:
         if self.wanted is None:
             return facts
         reached, farthest = sum(self.wanted.reached), float(self.wanted.errors(self.walk).max())
-        row = ("reached", f"{reached} of {len(self.walk)} tips, off by {farthest * MM:.3g} mm at most")
-        return facts._replace(rows=(facts.rows[0], row, *facts.rows[1:]))
+        more = [("reached", f"{reached} of {len(self.walk)} tips, off by {farthest * MM:.3g} mm at most")]
+        if len(self.times) > 1 and self.rest is not None:
+            pull, run = (
+                float(np.abs(np.gradient(values, self.times, axis=0)).max())
+                for values in (self.walk.tensions, self.rest)
+            )
+            more.append(("fastest", f"{pull:.4g} N/s and {run * MM:.4g} mm/s of cable"))
+        return facts._replace(rows=(facts.rows[0], *more, *facts.rows[1:]))
 
 
 def path_report(walked: Walked) -> Report:
@@ -387,7 +397,7 @@ def path_record(walked: Walked) -> dict[str, Any]:
 
 def _columns(walked: Walked) -> Iterator[str]:
     cables, freedoms = walked.walk.tensions.shape[1], walked.walk.robot.freedom_names
-    yield from ("row", *column_names(tension_columns(cables), TIP))
+    yield from ("row", *(column_names(TIME) if walked.times else ()), *column_names(tension_columns(cables), TIP))
     if walked.wanted is not None:
         yield from (*(f"wanted_{name}" for name in TIP.names), "error_mm", "reached")
     yield from column_names(angle_columns(freedoms), length_columns(cables))
@@ -399,7 +409,8 @@ def _rows_of(walked: Walked) -> Iterator[list[Any]]:
     angles, errors = np.degrees(walk.angles), None if wanted is None else wanted.errors(walk)
     found: list[list[Any]] = []
     for i in range(len(walk)):
-        row = [int(walk.row_numbers[i]), *walk.tensions[i].tolist(), *(MM * walk.tip[i]).tolist()]
+        number, time = int(walk.row_numbers[i]), walked.times[i : i + 1]
+        row = [number, *time, *walk.tensions[i].tolist(), *(MM * walk.tip[i]).tolist()]
         if wanted is not None and errors is not None:
             row += [*(MM * wanted.tips[i]).tolist(), MM * float(errors[i]), wanted.reached[i]]
         row += [*angles[i].tolist(), *(MM * walk.lengths[i]).tolist(), MJ * float(walk.friction_work[i]), "solved"]

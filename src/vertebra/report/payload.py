@@ -60,9 +60,9 @@ COLOURS = {
 """Okabe and Ito's colours; grey where nothing gives way."""
 
 
-def force_text(force: float) -> str:
-    """In N, four digits; a word where there is no limit."""
-    return significant(force, "N")
+def force_text(force: float, unit: str = "N") -> str:
+    """With its unit, four digits; a word where there is no limit."""
+    return significant(force, unit)
 
 
 def weakest_text(joint: int, mode: str) -> str:
@@ -182,8 +182,9 @@ def payload_scene(case: PayloadCase, found: Payload) -> Scene:
     scene = case_scene(case)
     size = float((scene.high - scene.low).max())
     at = case.place(found.link)
-    name = f"payload at {case.where(found.link)}: {force_text(found.force)}"
-    arrows = [*scene.arrows, Arrow(at, at + ARROW_SHARE * size * found.direction, FORCE_COLOUR, name)]
+    name = f"payload at {case.where(found.link)}: {force_text(found.force, found.unit)}"
+    colour = FORCE_COLOUR if found.unit == "N" else MOMENT_COLOUR
+    arrows = [*scene.arrows, Arrow(at, at + ARROW_SHARE * size * found.direction, colour, name)]
     marks: list[Mark] = []
     if found.joint and found.contact.normal[found.joint - 1].any():  # nothing touches where nothing presses
         point, normal = contact_point(case, found), found.contact.normal[found.joint - 1]
@@ -218,11 +219,12 @@ FEW = 5
 def payload_summary(case: PayloadCase, found: Payload, title: str = "", aimed: str = "") -> Facts:
     """The answer as a whole, one fact per row; `aimed` says where the direction came from."""
     tip = case.frames[-1][:3, :3] @ case.robot.tip_point + case.frames[-1][:3, 3]
+    pointing = "direction" if found.unit == "N" else "axis"
     rows = [
         ("payload", f"{payload_text(found)}{_hung(case, found)}"),
         ("weakest", weakest_text(found.joint, found.mode)),
         *_remarks(found),
-        ("direction", vector(found.direction, ".4g") + (f", {aimed}" if aimed else "")),
+        (pointing, vector(found.direction, ".4g") + (f", {aimed}" if aimed else "")),
         ("acts at", f"{case.where(found.link)}, {vector(case.place(found.link), '.2f')} mm"),
         ("shape", f"{case.words}; tip at {vector(tip * MM, '.2f')} mm"),
         ("tensions", tensions_text(case.tensions)),
@@ -236,13 +238,13 @@ def payload_text(found: Payload) -> str:
     """The force in N, or what there is instead."""
     if found.slips_unloaded:
         return "none: it does not even hold itself"
-    return force_text(found.force)
+    return force_text(found.force, found.unit)
 
 
 def _hung(case: PayloadCase, found: Payload) -> str:
     """The mass that weighs as much, where the load points along gravity."""
     g = float(np.linalg.norm(case.gravity))
-    down = g > 0 and float(found.direction @ case.gravity) > (1 - 1e-9) * g
+    down = g > 0 and found.unit == "N" and float(found.direction @ case.gravity) > (1 - 1e-9) * g
     return f", the weight of {1e3 * found.force / g:.4g} g" if down and 0 < found.force < math.inf else ""
 
 
@@ -250,17 +252,17 @@ def _remarks(found: Payload) -> Iterator[tuple[str, str]]:
     if found.slips_unloaded or found.force == 0:
         yield "why", found.reason
     if not found.is_interval:
-        yield "but", f"holds again from {force_text(found.reentry)}; loads in between make it slip"
+        yield "but", f"holds again from {force_text(found.reentry, found.unit)}; loads in between make it slip"
 
 
 def warnings(found: Payload) -> Iterator[str]:
     """What a reader must not overlook."""
     if found.slips_unloaded:
-        yield f"payload 0 N: {found.reason}"
+        yield f"payload 0 {found.unit}: {found.reason}"
     if not found.is_interval:
         yield (
-            f"more load can help: it slips above {force_text(found.force)} and holds again from "
-            f"{force_text(found.reentry)}; the payload is the first limit as the load grows from zero"
+            f"more load can help: it slips above {force_text(found.force, found.unit)} and holds again from "
+            f"{force_text(found.reentry, found.unit)}; the payload is the first limit as the load grows from zero"
         )
 
 
@@ -305,7 +307,7 @@ def limit_table(case: PayloadCase, found: Payload, few: int | None = FEW) -> Fac
         )
         for i in order.tolist()
     ]
-    headers = ("joint", "bend [deg]", "azimuth [deg]", "limit [N]", "mode", "slide use", "twist use")
+    headers = ("joint", "bend [deg]", "azimuth [deg]", f"limit [{found.unit}]", "mode", "slide use", "twist use")
     return Facts(title, headers, tuple(rows))
 
 
@@ -392,9 +394,12 @@ def limit_bars(found: Payload) -> Any:
             textangle=0,
             cliponaxis=False,
             hovertemplate="joint %{x}: %{customdata}<extra></extra>",
-            customdata=[f"{text}{' N' if text != '∞' else ''}, {mode}" for text, i in zip(texts, of_mode, strict=True)],
+            customdata=[
+                f"{text}{f' {found.unit}' if text != '∞' else ''}, {mode}"
+                for text, i in zip(texts, of_mode, strict=True)
+            ],
         )
-    finish(figure, "joint", "limit [N]", barmode="overlay", showlegend=True)
+    finish(figure, "joint", f"limit [{found.unit}]", barmode="overlay", showlegend=True)
     figure.update_xaxes(dtick=1 if len(limits) <= MOST_LABELS else None, range=[0.4, len(limits) + 0.6])
     figure.update_yaxes(range=[0, 1.12 * top])
     if 0 < found.force < math.inf:
@@ -403,7 +408,7 @@ def limit_bars(found: Payload) -> Any:
 
 
 def axis_top(found: Payload) -> float:
-    """N, where bars are cut."""
+    """Where bars are cut, in the unit of the payload."""
     there = found.limits[np.isfinite(found.limits)]
     if not len(there) or not there.max() > 0:
         return 1.0
@@ -432,8 +437,8 @@ NOTE = (
     "what friction can hold, at the payload."
 )
 FIELDS = (
-    "force", "joint", "mode", "limits", "modes", "reentry", "is_interval", "slips_unloaded", "reason", "direction",
-    "link",
+    "force", "unit", "joint", "mode", "limits", "modes", "reentry", "is_interval", "slips_unloaded", "reason",
+    "direction", "link",
 )  # fmt: skip
 CONTACT = (
     "force", "moment", "centers", "normal", "normal_force", "friction_force", "torsion", "sliding_use", "torsion_use",
@@ -442,7 +447,7 @@ COLUMNS = (
     "joint", "bend_deg", "azimuth_deg", "limit_N", "mode", "normal_force_N", "friction_force_N", "torsion_Nm",
     "sliding_use", "torsion_use",
 )  # fmt: skip
-"""Without a limit, limit_N is inf."""
+"""Without a limit, limit_N is inf; of a pure torque it is limit_Nm."""
 
 
 def payload_report(
@@ -460,7 +465,7 @@ def payload_report(
         page=lambda: payload_sections(case, found, aimed, more),
         footnote=NOTE,
         picture=lambda: payload_scene(case, found),
-        rows=lambda: Rows(COLUMNS, _rows(case, found)),
+        rows=lambda: Rows([_column(name, found) for name in COLUMNS], _rows(case, found)),
     )
 
 
@@ -532,6 +537,11 @@ def payload_record(case: PayloadCase, found: Payload, aimed: str, best: BestTens
             "equal_direction": plain_value(best.equal.direction),
         }
     return record
+
+
+def _column(name: str, found: Payload) -> str:
+    """`limit_Nm` where the load is a torque."""
+    return "limit_Nm" if name == "limit_N" and found.unit != "N" else name
 
 
 def _rows(case: PayloadCase, found: Payload) -> Iterator[tuple[Any, ...]]:

@@ -112,7 +112,7 @@ def tip_report(found: TipTensions, tip: Sequence[float], stiffness: float | None
     shape = found.shape
     title = f"{shape.robot.name}: tensions for a tip"
     record: dict[str, Any] = {"robot": shape.robot.name, "position": list(tip)}
-    record |= plain_fields(found, ("tensions", "error", "stiffness", "reached", "at_bounds"))
+    record |= plain_fields(found, ("tensions", "error", "tilt", "stiffness", "reached", "at_bounds", "kkt", "stops"))
     marks = [Mark(np.array(tip) * 1e3, TARGET_COLOUR, "wanted tip")]
     missed = f"not reached: {_shortfall(found, stiffness)}; ask for less, or widen --lower and --upper"
     return Report(
@@ -134,8 +134,11 @@ def tip_summary(found: TipTensions, tip: Iterable[float], title: str) -> Facts:
     rows = [
         ("wanted tip", f"{vector([1e3 * value for value in tip], '.3f')} mm"),
         ("reached", f"{'yes' if found.reached else 'NO'}, off by {found.error * 1e3:.3g} mm"),
+        ("optimum", optimum_text(found)),
         *shape_summary(found.shape).rows,
     ]
+    if found.tilt is not None:
+        rows.insert(2, ("direction", f"off by {math.degrees(found.tilt):.3g} deg"))
     if found.stiffness is not None:
         rows.insert(2, ("stiffness", f"{stiffness_text(found.stiffness)} in the wanted direction"))
     return Facts(title, ("", ""), tuple(rows))
@@ -145,9 +148,19 @@ def _shortfall(found: TipTensions, wanted: float | None) -> str:
     parts = [f"the tip stays {found.error * 1e3:.3g} mm away"]
     if wanted is not None and found.stiffness is not None:
         parts.append(f"with {found.stiffness:.4g} N/m of {wanted:.4g} N/m wanted")
-    if found.at_bounds:
-        parts.append(f"with cable {', '.join(map(str, found.at_bounds))} at a bound")
+    if found.tilt is not None:
+        parts.append(f"and {math.degrees(found.tilt):.3g} deg off the wanted direction")
+    if found.stops:
+        parts.append(f"(what stops it: {', '.join(found.stops)})")
     return " ".join(parts)
+
+
+def optimum_text(found: TipTensions) -> str:
+    """How well the first-order conditions are met."""
+    if not math.isfinite(found.kkt):
+        return "not proven: the first-order conditions could not be told"
+    what = "least sum of squares" if found.reached else "least distance"
+    return f"{what}, first-order conditions met to {found.kkt:.1g}"
 
 
 def tension_table(robot: Robot, tensions: Floats) -> Facts:

@@ -217,7 +217,7 @@ def far_outside(robot: Robot, values: ArrayLike, times: float = 3.0) -> str:
     return f"the robot is only {robot.length * 1e3:.4g} mm long" if too_long else ""
 
 
-def tip_goal(robot: Robot, position: ArrayLike) -> Floats:
+def tip_position(robot: Robot, position: ArrayLike) -> Floats:
     """Where the tip is wanted, (3,) m. Out of reach it has a nearest answer; far outside it is most likely in mm."""
     place = vector("position", position, "m")
     outside = far_outside(robot, place, 30.0)

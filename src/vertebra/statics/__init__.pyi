@@ -11,3 +11,4 @@ from vertebra.statics.shape import Status as Status
 from vertebra.statics.shape import TipStiffness as TipStiffness
 from vertebra.statics.stiffness import StiffnessCurve as StiffnessCurve
 from vertebra.statics.tip import TipTensions as TipTensions
+from vertebra.statics.tip_path import TipPath as TipPath

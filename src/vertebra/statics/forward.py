@@ -29,7 +29,7 @@ from vertebra.robot.arguments import as_robot, axial_stiffness, flag, function, 
 from vertebra.robot.friction import Friction, FrictionLaw
 from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import PIN, UNIVERSAL, Floats, twist_table
-from vertebra.statics.shape import Shape, Status, build_shape
+from vertebra.statics.shape import GivenCables, Shape, Status, build_shape
 
 CHUNK = 256
 """Rows that a thread solves at a time."""
@@ -65,7 +65,7 @@ def shape_from_tensions(
     use_start, q = problem.start(start)
     work = problem.workspace()
     status = find_shape(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, use_start, q, *work.scratch)
-    shape = build_shape(problem, status, pull, q, work, by_length=False)
+    shape = build_shape(problem, status, pull, q, work)
     return require_solved(problem, shape) if check else shape
 
 
@@ -213,7 +213,7 @@ class Shapes:
         pull, q, work = self.tensions[row].copy(), self.angles[row].copy(), problem.workspace()
         inspect_pose(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, True, q, *work.scratch[1:])
         work.report[REPORT_ITERATIONS] = self.iterations[row]
-        return build_shape(problem, SETTLED if self.converged[row] else STALLED, pull, q, work, by_length=False)
+        return build_shape(problem, SETTLED if self.converged[row] else STALLED, pull, q, work)
 
     def __repr__(self) -> str:
         counts = [f"{int((self.status == code).sum())} {code.name.lower().replace('_', ' ')}" for code in Status]
@@ -347,7 +347,7 @@ def shape_from_lengths(
     use_start, q = problem.start(start)
     work, pull = problem.workspace(by_length=True), np.zeros(len(rest))
     status = find_shape(*problem.system, pull, rest, rate, work.friction, use_start, q, *work.scratch)
-    shape = build_shape(problem, status, pull, q, work, by_length=True)
+    shape = build_shape(problem, status, pull, q, work, GivenCables(rest, rate))
     if check and shape.status == Status.UNSTABLE:
         raise Unstable(shape.weakest, "the cables do not support it; shorten all of them a little", shape)
     return shape.require_solved() if check else shape

@@ -104,7 +104,7 @@ def tensions_for_shape(
     residual = torques(tensions, stops=True)
     held = np.abs(residual) <= tolerance * work.report[REPORT_SCALE]
     feasible = bool(held.all())
-    shape = build_shape(problem, SETTLED if feasible else STALLED, tensions, q, work, by_length=False)
+    shape = build_shape(problem, SETTLED if feasible else STALLED, tensions, q, work)
     stable = not np.isinf(shape.compliance).any() if feasible else False
     joints = tuple(sorted({robot.joint_of(int(freedom)) for freedom in np.flatnonzero(~held)}))
     result = HoldingTensions(tensions, residual, joints, feasible, stable, shape)

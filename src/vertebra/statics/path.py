@@ -31,7 +31,7 @@ from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import Floats, twist_table
 from vertebra.statics.forward import cable_rates, require_solved, rest_lengths, tension_rows
-from vertebra.statics.shape import Shape, Status, build_shape
+from vertebra.statics.shape import GivenCables, Shape, Status, build_shape
 
 MOST_STEPS = 1_000_000
 """Of one call: rows times substeps."""
@@ -389,7 +389,7 @@ class ShapePath:
         status = find_shape(
             *problem.system, pull, rest, rate, work.friction, state.steps > 0, q, *work.scratch
         )  # fmt: skip
-        shape = build_shape(problem, status, pull, q, work, by_length)
+        shape = build_shape(problem, status, pull, q, work, GivenCables(rest, rate, state.history))
         if shape.status != Status.SOLVED:
             return state, shape
         spent = 0.0

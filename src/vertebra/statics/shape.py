@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,12 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from vertebra.errors import InputError, NoEquilibrium, OutOfRange, Unstable
 from vertebra.mechanics.kernels.describe import describe_shape
 from vertebra.mechanics.kernels.friction import MOST_GRIP, grip_at
-from vertebra.mechanics.kernels.newton import AT_LIMIT, SETTLED, all_in_range, in_range
+from vertebra.mechanics.kernels.newton import AT_LIMIT, SETTLED, all_in_range, in_range, inspect_pose
 from vertebra.mechanics.kernels.sweep import NONE
-from vertebra.mechanics.kinematics import crossed_faces
+from vertebra.mechanics.kinematics import Pose, crossed_faces, measure
 from vertebra.mechanics.layout import (
     GRIP_IN,
     GRIP_OUT,
+    GRIP_RATIO,
     GRIP_SLIP,
     REPORT_ENERGY,
     REPORT_ITERATIONS,
@@ -29,8 +30,8 @@ from vertebra.mechanics.layout import (
     STATE_STOP,
     STATE_TAU,
 )
-from vertebra.mechanics.problem import CableFriction, Closure, Load, Problem, Workspace
-from vertebra.robot.arguments import vector
+from vertebra.mechanics.problem import NO_CABLES, CableFriction, Closure, Load, Problem, Workspace
+from vertebra.robot.arguments import axial_stiffness, vector
 from vertebra.robot.friction import FrictionLaw
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import BACKBONE, ROLLING, Floats, twist_table
@@ -88,6 +89,17 @@ class TipStiffness:
         return f"TipStiffness({values} N/m)"
 
 
+class GivenCables(NamedTuple):
+    """How the cables of a shape were held, beside their tensions."""
+
+    rest: Floats = NO_CABLES
+    """(cables,) lengths without tension, m; empty when the tensions were given."""
+    rate: Floats = NO_CABLES
+    """(cables,) tension per stretch, N/m."""
+    history: Floats | None = None
+    """(3, cables, n) of the friction before this shape; None for cables pulled from the straight robot."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Shape:
     """A robot in equilibrium (unless it says otherwise), world axes, SI."""
@@ -143,6 +155,8 @@ class Shape:
     """Joint from which an unstable robot gives way, or that is farthest from balance, counted from 1; 0 for none."""
     stop_torques: Floats
     """(n,) torque of the rigid stop that each joint rests on, N*m; 0 where none does."""
+    _cables: GivenCables
+    """What else the shape depends on, for its derivatives."""
 
     @property
     def at_stops(self) -> tuple[int, ...]:
@@ -179,6 +193,64 @@ class Shape:
         compliance = 0.5 * (self.compliance[:3, :3] + self.compliance[:3, :3].T)
         values, vectors = np.linalg.eigh(compliance)
         return TipStiffness(principal_stiffnesses(values[::-1]), vectors.T[::-1].copy(), compliance)
+
+    @property
+    def tip_by_tension(self) -> Floats:
+        """(6, cables) motion of the tip per tension at the base, all other tensions held: m/N, then rad/N.
+
+        For a shape from lengths too, as if its cables were now held by their tensions. Infinite where the shape would
+        then be unstable. Worked out anew at each use.
+        """
+        problem, history = self._problem(), self._cables.history
+        work = problem.workspace(history=None if history is None else history.copy())
+        return self._tip_response(problem, work, self.tensions_at_base.copy(), NO_CABLES, NO_CABLES)
+
+    @property
+    def tip_by_length(self) -> Floats:
+        """(6, cables) motion of the tip per length of cable without tension, all other lengths held: m/m, then rad/m.
+
+        The cables have the axial stiffness that the shape was solved with. A shape from tensions is taken as if its
+        cables were now held by their lengths, with the robot file's `stiffness_EA`, and 20 kN where that has none; a
+        cable without tension is about to become taut. Zero for slack cables, infinite where the shape is unstable.
+        Worked out anew at each use.
+        """
+        problem, history = self._problem(), self._cables.history
+        work = problem.workspace(True, None if history is None else history.copy())
+        rest, rate = self._cables.rest, self._cables.rate
+        if not len(rest):
+            rest = self.natural_lengths()
+            rate = axial_stiffness(self.robot, None) / rest
+        response = self._tip_response(problem, work, self.tensions_at_base.copy(), rest, rate)
+        # T = EA (l / rest - 1) is the mean tension of a cable.
+        lost = np.where(self.lengths - rest >= -1e-13 * rest, rate * self.lengths / rest, 0.0)
+        if work.friction is not None:
+            ratios = work.friction.grip[GRIP_RATIO, :, : len(self.robot.joints)].sum(axis=1)
+            lost *= self.robot.cables["last_link"] / ratios
+        return np.where(np.isinf(response), np.inf, -lost * response)
+
+    def natural_lengths(self, stiffness_EA: ArrayLike | None = None) -> Floats:
+        """(cables,) lengths without tension of cables that have these tensions in this shape, m.
+
+        `stiffness_EA` as in `shape_from_lengths`, which takes these lengths.
+        """
+        mean = self.tensions.sum(axis=1) / self.robot.cables["last_link"]
+        rest: Floats = self.lengths / (1.0 + mean / axial_stiffness(self.robot, stiffness_EA))
+        return rest
+
+    def _problem(self) -> Problem:
+        return Problem.of(self.robot, self.gravity, self.loads, self.friction or 0.0, self.closure)
+
+    def _tip_response(self, problem: Problem, work: Workspace, pull: Floats, rest: Floats, rate: Floats) -> Floats:
+        """(6, cables) motion of the tip per tension put on a cable at the base."""
+        q = self.angles.copy()
+        inspect_pose(*problem.system, pull, rest, rate, work.friction, True, q, *work.scratch[1:])
+        if not self.converged or work.report[REPORT_WEAK] != NONE:
+            return np.full((6, len(pull)), np.inf)
+        joints = self.robot.joints
+        arms = measure(self.robot, self.angles).first if work.friction is None else work.friction.arms(joints)
+        turned = np.linalg.solve(problem.dense_stiffness(work, len(rest) > 0), arms.T)
+        response: Floats = -Pose(self.robot, self.angles).jacobian() @ turned
+        return response
 
     def tension_margin(self) -> tuple[float, float]:
         """Range of the factor on all tensions within which the stiffness at this pose is positive definite.
@@ -240,9 +312,14 @@ _LOCKED = (
 )
 
 
-def build_shape(problem: Problem, status: int, tensions: Floats, q: Floats, work: Workspace, by_length: bool) -> Shape:
+BY_TENSION = GivenCables()
+
+
+def build_shape(
+    problem: Problem, status: int, tensions: Floats, q: Floats, work: Workspace, cables: GivenCables = BY_TENSION
+) -> Shape:
     """The result object of a pose, from what `find_shape` or `inspect_pose` left in `work`."""
-    robot = problem.robot
+    robot, by_length = problem.robot, len(cables.rest) > 0
     n, c = len(robot.joints), len(robot.cables)
     frames, twists, tip = np.empty((n + 1, 4, 4)), twist_table(robot.joints), np.empty(3)
     along, lengths = np.empty((c, n)), np.empty(c)
@@ -268,7 +345,7 @@ def build_shape(problem: Problem, status: int, tensions: Floats, q: Floats, work
         report[REPORT_ENERGY], report[REPORT_RESIDUAL], report[REPORT_SCALE], int(report[REPORT_ITERATIONS]),
         converged, stable, tuple(sorted({*joints_out_of_range(robot, q), *locked})), locked,
         rows_where((normal_forces < 0.0) & (robot.joints["kind"] == ROLLING)), weakest,
-        work.state[:, STATE_STOP].copy() if robot.joints["stops"].any() else np.zeros(len(q)),
+        work.state[:, STATE_STOP].copy() if robot.joints["stops"].any() else np.zeros(len(q)), cables,
     )  # fmt: skip
 
 

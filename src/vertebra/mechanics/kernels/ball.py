@@ -343,7 +343,7 @@ def _joint_limit(chain, j, cap):
         most = min(limit, cap)
         if mode == SEPARATION:
             most *= 1.0 - 1e-9  # where there is still a contact
-        if dot(dj, dj) == 0.0:
+        if j >= chain.link:
             most = 0.0  # the load does not reach this joint
         rim = rim_limit(f0, m0, dj, m1, radius, _socket_axis(chain.frames, j), math.cos(joints[j].socket), most)
         if rim < limit:
