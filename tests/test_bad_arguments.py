@@ -123,6 +123,12 @@ OF_ONE_CALL: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ("stiffness direction", {"stiffness": ((1.0, 0.0), 5.0)}),
         ("robot", {"robot": SENSED}),
     ],
+    "tensions_for_tips": [
+        ("tips", {"tips": (0.05, -0.06, 0.13)}),
+        ("times", {"times": [0.0, 1.0]}),
+        ("upper", {"lower": 5.0, "upper": 4.0}),
+        ("robot", {"robot": SENSED}),
+    ],
     "stiffness_curve": [
         ("tensions", {"common": [-1.0]}),
         ("tensions", {"extra": [0.0, 0.0, -20.0, 0.0]}),

@@ -124,6 +124,12 @@ COUNTS = {
         FLEXURES,
         lambda robot, **more: vb.tensions_for_tip(robot, measured().tips[0], upper=60.0, check=False, **more).tensions,
     ),
+    "tensions_for_tips": Row(
+        FLEXURES,
+        lambda robot, **more: (
+            vb.tensions_for_tips(robot, measured().tips[:1], upper=60.0, check=False, **more).tensions
+        ),
+    ),
     "forward_dynamics": Row(FLEXURES, lambda robot, **more: vb.forward_dynamics(robot, BENT, RATES, PULL, **more)),
     "simulate": Row(FLEXURES, simulated),
     "linearise": Row(

@@ -166,6 +166,8 @@ def tensions_for_tips(
     if when.shape != (len(places),) or not (np.diff(when) > 0.0).all():
         raise InputError("times", f"must be {len(places)} increasing numbers in s, one per tip")
     problem = Problem.of(robot, gravity, loads, friction, closure)
+    if not len(robot.cables):
+        raise InputError("robot", f"{robot.name} has no cables")
     tolerance = TOLERANCE * robot.length if tolerance is None else positive("tolerance", tolerance)
     rules: dict[str, Any] = {"gravity": gravity, "loads": loads, "friction": friction, "closure": closure}
     bounds: dict[str, Any] = {"lower": lower, "upper": upper, "tolerance": tolerance}
