@@ -93,12 +93,13 @@ def test_csv_can_be_walked_again(vertebra, rows: Path, tmp_path: Path, expected:
     table = list(csv.DictReader(path.read_text().splitlines()))
     names = ["row", *(f"t{k}_N" for k in range(1, 5)), "x_mm", "y_mm", "z_mm", *(f"q{j}_deg" for j in range(1, 13))]
     assert list(table[0]) == [*names, *(f"length{k}_mm" for k in range(1, 5)), "friction_work_mJ", "status"]
+    assert {row.pop("status") for row in table} == {"solved"}
     column = {name: np.array([float(row[name]) for row in table]) for name in table[0]}
     np.testing.assert_array_equal(column["t1_N"], LOOP)
     np.testing.assert_allclose(column["x_mm"], expected.tip[:, 0] * 1e3, rtol=1e-9)
     np.testing.assert_allclose(column["q3_deg"], np.degrees(expected.angles[:, 2]), rtol=1e-9)
     np.testing.assert_allclose(column["length4_mm"], expected.lengths[:, 3] * 1e3, rtol=1e-9)
-    np.testing.assert_allclose(column["friction_work_mJ", "status"], expected.friction_work * 1e3, rtol=1e-9)
+    np.testing.assert_allclose(column["friction_work_mJ"], expected.friction_work * 1e3, rtol=1e-9)
     again = vertebra("shape", ROBOT, "--path", str(path), "--json")
     np.testing.assert_allclose(again.json["tip"], expected.tip, rtol=1e-9, atol=1e-12)
     assert "note: columns not used: row, x_mm" in again.err

@@ -51,7 +51,7 @@ def test_json_holds_every_field_in_si(vertebra, expected: Shape) -> None:
         assert record[name] == []
     assert record["closure"] == "virtual-work"
     assert record["tensions_at_base"] == [0.98, 0.98, 0.98, 3.92]
-    assert {field.name for field in fields(expected)} <= set(record), "every field of the result"
+    assert {field.name for field in fields(expected)} - {"_cables"} <= set(record), "every field of the result"
     assert record["status"] == "solved"
     stiffness = record["tip_stiffness"]["stiffness"]
     assert stiffness == sorted(stiffness)

@@ -200,7 +200,7 @@ def test_errors_of_the_controller_say_when() -> None:
 @pytest.mark.parametrize(
     ("returned", "said"),
     [
-        (PULL[:2], "4 numbers in N, one per cable, not an array of shape (2,)"),
+        (PULL[:2], "one number in N or 4, one per cable, not shape (2,)"),
         (-PULL, "cable 2 has -45 N; a cable can only pull"),
         (PULL * np.nan, "finite"),
         (None, "None"),

@@ -49,7 +49,13 @@ def test_torques_and_mass_matrix_are_lagrange_s(kinds, seed):
 def test_rk4_is_of_fourth_order_and_energy_balances(kinds):
     question = random_question([3, 14], kinds, joints=1 if len(kinds) > 4 else 2)
     robot, rng = question.robot, np.random.default_rng(15)
-    given = {"duration": 0.01, "q0": 0.5 * question.q, "qd0": rng.normal(0, 2, robot.freedoms), **question.field}
+    given = {
+        "damping": 0.0,
+        "duration": 0.01,
+        "q0": 0.5 * question.q,
+        "qd0": rng.normal(0, 2, robot.freedoms),
+        **question.field,
+    }
     runs = [vb.simulate(robot, question.tensions, dt=dt, **given, check=False) for dt in (1e-4, 5e-5, 2.5e-5, 3.125e-6)]
     assert all(run.attrs["ended"] == "duration" for run in runs)
     off = [np.abs(end(run) - end(runs[-1])).max() for run in runs[:-1]]

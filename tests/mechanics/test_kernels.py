@@ -194,7 +194,9 @@ def test_two_compiled_versions_of_each_solver_serve_all_questions():
         path.step(shortenings=[1e-4] * 4)
     vb.shape_from_tensions(robot, [5] * 4, friction=0, closure="paper")
     for function in (find_shape, describe_shape, inspect_pose, find_shapes, find_tip):
-        assert len(function.signatures) == 2, function.__name__
+        # Other tests may have asked about joints with several freedoms, for which there are two more.
+        mirror = [types for types in function.signatures if "Spatial" not in str(types)]
+        assert len(mirror) == 2, function.__name__
 
 
 SNAKE = vb.load("cai2023")

@@ -32,7 +32,9 @@ def torques(question: Question) -> tuple[np.ndarray, float]:
     """(freedoms,) slope of the energy at the pose of a question, and the size of the torques that act."""
     problem = Problem.of(question.robot, question.gravity, question.loads, friction=0.0)
     work = problem.workspace()
-    inspect_pose(*problem.system, question.tensions, NO_CABLES, NO_CABLES, work.friction, question.q, *work.scratch[1:])
+    inspect_pose(
+        *problem.system, question.tensions, NO_CABLES, NO_CABLES, work.friction, False, question.q, *work.scratch[1:]
+    )
     return work.state[:, STATE_TAU].copy(), float(work.report[REPORT_SCALE])
 
 
@@ -118,7 +120,7 @@ def test_the_tangent_with_friction_is_the_slope_of_the_torques(kinds):
         for place in STENCIL:
             pose = question.q + step * place * unit
             inspect_pose(
-                *problem.system, question.tensions, NO_CABLES, NO_CABLES, work.friction, pose, *work.scratch[1:]
+                *problem.system, question.tensions, NO_CABLES, NO_CABLES, work.friction, False, pose, *work.scratch[1:]
             )
             torques.append(work.state[:, STATE_TAU].copy())
         slopes.append(SLOPE @ np.array(torques) / step)

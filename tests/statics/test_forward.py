@@ -49,6 +49,8 @@ every_robot = pytest.mark.parametrize("name", NAMES)
 def assert_same_shape(found, expected):
     """Every field to the last bit."""
     for field in dataclasses.fields(Shape):
+        if field.name == "_cables":  # how it was asked for, not what was found
+            continue
         a, b = getattr(found, field.name), getattr(expected, field.name)
         if isinstance(a, np.ndarray):
             np.testing.assert_array_equal(a, b, err_msg=field.name)

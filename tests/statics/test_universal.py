@@ -19,7 +19,7 @@ import vertebra as vb
 from vertebra.mechanics.problem import Problem, Workspace
 from vertebra.statics import stable_tensions
 from vertebra.statics.shape import Status
-from vertebra.statics.tip import _Goal, _Tip
+from vertebra.statics.tip import TipGoal, TipSearch
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
 SEEDS = range(120 if SOAK else 8)
@@ -321,7 +321,9 @@ def test_how_the_tip_answers_to_tensions(seed: int, friction: float) -> None:
     """By central differences; a long presliding keeps the kinks of friction out of their reach."""
     case = universal_case(seed, gap_mass=False)
     law = vb.FrictionLaw.constant(friction, 1e-3) if friction else 0.0
-    tip = _Tip(Problem.of(case.robot, case.gravity, case.loads, law), _Goal(np.zeros(3), 1.0, None, 0.0), 1.0, None)
+    tip = TipSearch(
+        Problem.of(case.robot, case.gravity, case.loads, law), TipGoal(np.zeros(3), 1.0, None, 0.0), 1.0, None
+    )
     assert tip.residual(case.tensions) is not None
     step = 1e-4 * case.tensions.max()
     for k, unit in enumerate(np.eye(len(case.tensions))):

@@ -168,7 +168,8 @@ def _joint_columns(name: str, unit: str, written: str, joints: Freedoms) -> Colu
     count = joints if isinstance(joints, int) else len(names)
     if all(label.isdecimal() for label in names):
         return Column(name=name, unit=unit, written=written, count=count, why=f"the robot has {count} joints")
-    why = f"the robot has {count} joint coordinates"
+    joints_of = len({label.rstrip("abc") for label in names})
+    why = f"the robot has {joints_of} joint{'' if joints_of == 1 else 's'} with {count} angles"
     return Column(name=name, unit=unit, written=written, count=count, labels=names, why=why)
 
 

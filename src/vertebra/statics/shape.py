@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from vertebra.errors import InputError, NoEquilibrium, OutOfRange, Unstable
 from vertebra.mechanics.kernels.describe import describe_shape
 from vertebra.mechanics.kernels.friction import MOST_GRIP, grip_at
-from vertebra.mechanics.kernels.newton import AT_LIMIT, SETTLED, all_in_range, in_range, inspect_pose
+from vertebra.mechanics.kernels.newton import SETTLED, TOUCHES_STOP, all_in_range, in_range, inspect_pose
 from vertebra.mechanics.kernels.sweep import NONE
 from vertebra.mechanics.kinematics import Pose, crossed_faces, measure
 from vertebra.mechanics.layout import (
@@ -203,7 +203,7 @@ class Shape:
         """
         problem, history = self._problem(), self._cables.history
         work = problem.workspace(history=None if history is None else history.copy())
-        return self._tip_response(problem, work, self.tensions_at_base.copy(), NO_CABLES, NO_CABLES)
+        return self._tip_motion(problem, work, self.tensions_at_base.copy(), NO_CABLES, NO_CABLES)
 
     @property
     def tip_by_length(self) -> Floats:
@@ -220,7 +220,7 @@ class Shape:
         if not len(rest):
             rest = self.natural_lengths()
             rate = axial_stiffness(self.robot, None) / rest
-        response = self._tip_response(problem, work, self.tensions_at_base.copy(), rest, rate)
+        response = self._tip_motion(problem, work, self.tensions_at_base.copy(), rest, rate)
         # T = EA (l / rest - 1) is the mean tension of a cable.
         lost = np.where(self.lengths - rest >= -1e-13 * rest, rate * self.lengths / rest, 0.0)
         if work.friction is not None:
@@ -240,7 +240,7 @@ class Shape:
     def _problem(self) -> Problem:
         return Problem.of(self.robot, self.gravity, self.loads, self.friction or 0.0, self.closure)
 
-    def _tip_response(self, problem: Problem, work: Workspace, pull: Floats, rest: Floats, rate: Floats) -> Floats:
+    def _tip_motion(self, problem: Problem, work: Workspace, pull: Floats, rest: Floats, rate: Floats) -> Floats:
         """(6, cables) motion of the tip per tension put on a cable at the base."""
         q = self.angles.copy()
         inspect_pose(*problem.system, pull, rest, rate, work.friction, True, q, *work.scratch[1:])
@@ -376,7 +376,7 @@ def directions_at_stops(robot: Robot, q: Floats) -> Floats:
     directions: list[Floats] = []
     for joint in robot.joints[robot.joints["stops"] == 1]:
         own = np.arange(joint["first"], joint["first"] + min(int(joint["freedoms"]), 2))
-        touch = AT_LIMIT * joint["limit"]
+        touch = TOUCHES_STOP * joint["limit"]
         if joint["kind"] == BACKBONE:
             groups = [own] if np.hypot(*q[own]) >= touch else []
         else:

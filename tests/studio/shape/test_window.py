@@ -177,7 +177,8 @@ def test_nothing_leaves_this_machine(page: tuple[StudioProcess, Window, Any]) ->
     assert window.faults == []
 
 
-def test_universal_and_backbone_joints_bend_and_move(tmp_path: Path) -> None:
+def test_universal_and_backbone_joints_bend_and_move(page, tmp_path: Path) -> None:
+    browser = page[2]
     robot = bending_mix().fill_inertia()
     file = tmp_path / "files" / "bending.yaml"
     file.parent.mkdir()
@@ -188,7 +189,7 @@ def test_universal_and_backbone_joints_bend_and_move(tmp_path: Path) -> None:
     assert np.degrees(np.abs(shape.angles).max()) > 1
     vb.simulate(robot, tensions, duration=0.01, q0=shape.angles, damping=1e-4)  # compiled before the page waits for it
     vb.linearise(robot, shape.angles, tensions)
-    with studio(file.parent, str(file), "--shared") as process, chromium() as browser:
+    with studio(file.parent, str(file), "--shared") as process:
         window = Window(browser, process.url)
         window.until(lambda: window.text("shape-status") == "✓ Stable")
         window.slide("Cable 2 (N)", most)

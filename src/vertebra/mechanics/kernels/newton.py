@@ -93,7 +93,7 @@ HELD = 1e300
 """Stiffness of a freedom that rests on a stop, N*m/rad: the sweep passes over it to the last bit."""
 HELD_BEND = 1e8
 """The same of a backbone against bending further, relative to its own: it may still turn to another side."""
-AT_LIMIT = 1.0 - 1e-14
+TOUCHES_STOP = 1.0 - 1e-14
 """Fraction of its limit at which a joint touches its stop: round-off of a bend vector."""
 
 
@@ -221,7 +221,7 @@ def linearise(problem, friction, spatial, tensions, q, work):
     report[REPORT_RESIDUAL], report[REPORT_SCALE], report[REPORT_GOOD_ENOUGH] = residual, scale, GOOD * scale + noise
     report[REPORT_WEAK] = weak
     if problem.narrow:
-        if problem.stops and rest_on_stops(problem.joints, spatial, q, work):
+        if problem.stops and hold_on_stops(problem.joints, spatial, q, work):
             report[REPORT_WEAK] = eliminate_narrow(state, spatial, 0.0)
         return
     widen(problem.gravity, problem.heavy_cables, spatial, state, wide)
@@ -236,13 +236,13 @@ def linearise(problem, friction, spatial, tensions, q, work):
         for j in range(state.shape[0]):
             state[j, STATE_OWN] += wide[WIDE_U, j, WIDE_CABLE_COLUMN + k] * wide[WIDE_V, j, WIDE_CABLE_COLUMN + k]
     if problem.stops:
-        rest_on_stops(problem.joints, spatial, q, work)
+        hold_on_stops(problem.joints, spatial, q, work)
     symmetric_part = problem.narrow  # false here; the sweep would be compiled once more for a literal
     report[REPORT_WEAK] = eliminate_wide(state, spatial, wide, work.memory, 0.0, symmetric_part)
 
 
 @inner
-def rest_on_stops(joints, spatial, q, work):
+def hold_on_stops(joints, spatial, q, work):
     """Hold the joints that press on their stops: what presses goes from tau to `STATE_STOP`, and the stiffness there
     becomes that of the stop. Returns whether there are any; writes the residual anew."""
     state, residual, any_held = work.state, 0.0, False
@@ -253,7 +253,7 @@ def rest_on_stops(joints, spatial, q, work):
             continue
         for row in range(joint.first, joint.first + joint.freedoms):
             state[row, STATE_STOP] = 0.0
-            if joint.stops == 1 and abs(q[row]) >= AT_LIMIT * joint.limit and q[row] * state[row, STATE_TAU] < 0.0:
+            if joint.stops == 1 and abs(q[row]) >= TOUCHES_STOP * joint.limit and q[row] * state[row, STATE_TAU] < 0.0:
                 state[row, STATE_STOP], state[row, STATE_TAU], state[row, STATE_OWN] = state[row, STATE_TAU], 0.0, HELD
                 any_held = True
     for row in range(state.shape[0]):
@@ -264,13 +264,13 @@ def rest_on_stops(joints, spatial, q, work):
 
 @inner
 def hold_bend(joint, q, state):
-    """`rest_on_stops` of a backbone: its bend cannot grow, but it can turn to another side, which costs the more the
+    """`hold_on_stops` of a backbone: its bend cannot grow, but it can turn to another side, which costs the more the
     harder it presses. Returns whether it is held."""
     first, second = joint.first, joint.first + 1
     for row in range(first, first + joint.freedoms):
         state[row, STATE_STOP] = 0.0
     bend = bend_of(joint, q)
-    if bend < AT_LIMIT * joint.limit:
+    if bend < TOUCHES_STOP * joint.limit:
         return False
     x, y = q[first] / bend, q[second] / bend
     press = x * state[first, STATE_TAU] + y * state[second, STATE_TAU]
