@@ -21,7 +21,9 @@ typedef struct {
     int64_t kind;
     double size, azimuth, axis_x, axis_y;
     int64_t first, freedoms;
-    double limit, stiffness, mass, radius, ring_radius, friction, socket, contact_offset;
+    double limit;
+    int64_t stops;
+    double stiffness, torsion, damping, mass, radius, ring_radius, friction, socket, contact_offset;
 } joint_row;
 typedef struct { double length, reach, mass, center_of_mass[3], inertia[3], products[3], diameter; } link_row;
 typedef struct {

@@ -16,7 +16,7 @@ from vertebra.robot.tables import CABLE, JOINT, LINK, SEGMENT
 
 FLAGS = ("-O3", "-march=native", "-fno-tree-slp-vectorize")
 """No -ffast-math; the compiler's default contracts a * b + c, which numba does not."""
-SIZES = {JOINT: 120, LINK: 104, CABLE: 128, SEGMENT: 32}
+SIZES = {JOINT: 144, LINK: 104, CABLE: 128, SEGMENT: 32}
 """Bytes of the structs in `c_newton.c`."""
 
 

@@ -192,7 +192,8 @@ ERRORS = {
     name for name in vb.__all__ if isinstance(getattr(vb, name), type) and issubclass(getattr(vb, name), Exception)
 }
 WITHOUT_ROBOT = ERRORS | {
-    "BallShape", "Controller", "FrictionLaw", "Load", "Robot", "SensorNetwork", "__version__", "fit_friction", "load", "presets",
+    "BallShape", "Controller", "FrictionLaw", "Load", "Robot", "SensorNetwork", "__version__", "fit_friction", "load",
+    "presets",
 }  # fmt: skip
 """No robot is asked: `fit_friction` is what measures a law."""
 NAMED = {"Calibration"}
