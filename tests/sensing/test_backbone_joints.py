@@ -10,7 +10,8 @@ from tests.sensing.cases import disturbed, link_rotations, random_rotation, univ
 
 import vertebra as vb
 from vertebra.mechanics.kernels.sensor_intake import place_sensed
-from vertebra.robot.tables import BACKBONE, BALL, twist_table
+from vertebra.mechanics.kinematics import twist_table
+from vertebra.robot.tables import BACKBONE, BALL
 from vertebra.sensing.calibration.moving import gaps
 from vertebra.sensing.estimator import ShapeEstimator, shape_from_orientations
 from vertebra.sensing.simulated.motion import Motion, chain_motion
@@ -74,7 +75,7 @@ def test_axes_are_the_derivative_of_the_orientations(robot):
     """By differences: what the fit takes for the turn, and the covariance for the motion, of each link."""
     rng = np.random.default_rng(2)
     q, base = random_pose(robot, rng), random_rotation(rng)
-    twist, axes = 0.05 * rng.normal(size=len(robot.joints)), twist_table(robot.joints)
+    twist, axes = 0.05 * rng.normal(size=len(robot.joints)), twist_table(robot)
     twist[robot.joints["freedoms"] == 3] = 0.0
 
     def placed(at):

@@ -16,7 +16,7 @@ from vertebra.dynamics.problem import Moving, joint_damping
 from vertebra.errors import Diverged, InputError, OutOfRange
 from vertebra.mechanics.kernels.stepping import AT_LIMIT, RUNNING, Records, run_steps, trace_tips
 from vertebra.mechanics.kernels.stops import Stops
-from vertebra.mechanics.kinematics import crossed_faces, crossed_joints, measure, spatial_tables
+from vertebra.mechanics.kinematics import crossed_faces, crossed_joints, measure, spatial_tables, twist_table
 from vertebra.mechanics.layout import (
     ENERGY_ACTUATOR,
     ENERGY_DAMPED,
@@ -45,7 +45,7 @@ from vertebra.robot.arguments import (
 )
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot, RobotLike
-from vertebra.robot.tables import BACKBONE, Floats, twist_table
+from vertebra.robot.tables import BACKBONE, Floats
 
 if TYPE_CHECKING:
     import xarray
@@ -379,10 +379,10 @@ def trajectory(
     n, c = len(robot.joints), len(robot.cables)
     steps, q, qd, qdd, tensions, energies, stops = (table[:rows] for table in records)
     tip, lengths = np.empty((rows, 3)), np.empty((rows, c))
-    frames, twists = np.empty((n + 1, 4, 4)), twist_table(robot.joints)
+    frames, twists = np.empty((n + 1, 4, 4)), twist_table(robot)
     trace_tips(
         robot.joints, robot.links, robot.cables, robot.segments, robot.origin, q, robot.tip_point,
-        spatial_tables(robot.joints, robot.cables), frames, twists, tip, lengths,
+        spatial_tables(robot), frames, twists, tip, lengths,
     )  # fmt: skip
     stored = energies[:, ENERGY_STORED]
     dissipated = energies[:, ENERGY_DAMPED]

@@ -27,7 +27,7 @@ from vertebra.mechanics.layout import (
 )
 from vertebra.robot.arguments import as_robot, coordinates, link_index, link_point
 from vertebra.robot.robot import Robot, RobotLike
-from vertebra.robot.tables import BACKBONE, Floats, Table, twist_table
+from vertebra.robot.tables import BACKBONE, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,7 @@ class Pose:
     def __init__(self, robot: RobotLike, angles: ArrayLike) -> None:
         robot = as_robot(robot)
         q = coordinates(robot, angles).copy()
-        links, axes = np.empty((len(robot.links), 4, 4)), twist_table(robot.joints)
+        links, axes = np.empty((len(robot.links), 4, 4)), twist_table(robot)
         status = walk_chain(robot.joints, robot.links, robot.origin, q, links, axes)
         if status != DONE:
             _refuse(robot, q, status)
@@ -208,16 +208,21 @@ def measure(robot: Robot, q: Floats) -> CableSegments:
     return CableSegments(lengths, first, second, cross)
 
 
-def spatial_tables(joints: Table, cables: Table) -> Spatial | None:
+def twist_table(robot: Robot) -> Floats:
+    """What `walk_chain` writes the axes of all freedoms into: a seventh column for joints that twist."""
+    return np.zeros((robot.freedoms, 7 if robot.can_twist else 6))
+
+
+def spatial_tables(robot: Robot) -> Spatial | None:
     """Scratch for joints with several freedoms, where there are any; a thread has its own."""
-    n, c = len(joints), len(cables)
-    if not (joints["freedoms"] > 1).any():
+    n, c = len(robot.joints), len(robot.cables)
+    if robot.freedoms == n:
         return None
     return Spatial(np.zeros((n, BLOCK_WIDTH)), np.zeros((c, n, SPAN_WIDTH)), np.zeros((n, c + 1, FILLING_WIDTH)))
 
 
 def _measure_backbones(robot: Robot, q: Floats, lengths: Floats, first: Floats, second: Floats, cross: Floats) -> None:
-    spatial = spatial_tables(robot.joints, robot.cables)
+    spatial = spatial_tables(robot)
     assert spatial is not None
     measure_spans(robot.joints, robot.links, robot.cables, robot.segments, q, spatial)
     spans = spatial.spans

@@ -262,7 +262,7 @@ class Problem:
 
     def spatial(self) -> Spatial | None:
         """Scratch for joints with several freedoms, where the robot has any."""
-        return spatial_tables(self.robot.joints, self.robot.cables)
+        return spatial_tables(self.robot)
 
     def workspace(self, by_length: bool = False, history: Floats | None = None) -> Workspace:
         n, c, spatial = self.robot.freedoms, len(self.robot.cables), self.spatial()

@@ -59,6 +59,10 @@ class Robot:
     """(3,) the tip in the frame of the last link, m."""
     freedoms: int = field(init=False)
     """Number of joint coordinates."""
+    has_stops: bool = field(init=False)
+    """Whether a joint has rigid stops."""
+    can_twist: bool = field(init=False)
+    """Whether a joint twists."""
     friction_laws: tuple[FrictionLaw, ...] = field(init=False)
     """One per cable: its friction in its holes."""
     sensor_links: NDArray[np.int64] = field(init=False)
@@ -94,6 +98,8 @@ class Robot:
             "origin": np.array([0.0, 0.0, ball_base]),
             "tip_point": np.array([0.0, 0.0, tip_z]),
             "freedoms": int(joints["freedoms"].sum()),
+            "has_stops": bool(joints["stops"].any()),
+            "can_twist": bool((joints["freedoms"] == 3).any()),
             "friction_laws": friction_laws(description),
             "sensor_links": np.array(sensor_links, dtype=np.int64),
             "sensor_noise": np.array(sensors.noise),

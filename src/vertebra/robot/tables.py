@@ -334,12 +334,6 @@ def hole_recess(cables: Cables, passed: Section, offset: Floats) -> Floats:
     return np.zeros_like(offset)
 
 
-def twist_table(joints: Table) -> Floats:
-    """What `walk_chain` writes the axes of all freedoms into: a seventh column for joints that twist."""
-    twisting = bool((joints["freedoms"] == 3).any())
-    return np.zeros((int(joints["freedoms"].sum()), 7 if twisting else 6))
-
-
 def straight_gaps(joints: Table) -> Floats:
     """What each joint adds to the length of the straight robot, m."""
     per_size = np.array([0.0, 1.0, 2.0, 1.0, 1.0, 1.0])  # rolling, flexure, pin, universal, ball, backbone

@@ -22,10 +22,11 @@ from vertebra.mechanics.kernels.sensor_intake import (
     take_orientation,
     take_rate,
 )
+from vertebra.mechanics.kinematics import twist_table
 from vertebra.mechanics.layout import FACTOR_WIDTH, SENSOR
 from vertebra.robot.arguments import as_robot, flag, instance, number, numbers, positive, vector, whole, word
 from vertebra.robot.robot import Robot, RobotLike
-from vertebra.robot.tables import Floats, Table, twist_table
+from vertebra.robot.tables import Floats, Table
 from vertebra.sensing.calibration.calibration import Calibration
 from vertebra.sensing.pairwise import pairwise_fit, paper_fit, require_universal
 from vertebra.sensing.sensed_shape import Integers, SensedShape, SensorState
@@ -126,7 +127,7 @@ class ChainScratch:
         self.points = robot.links["reach"].copy()
         """(n+1,) where along each link its platform is, m."""
         self.measured, self.information = np.zeros((n + 1, 3, 3)), np.zeros((n + 1, 3))
-        self.axes = twist_table(robot.joints)
+        self.axes = twist_table(robot)
         self.factors, self.scratch = np.zeros((n + 1, FACTOR_WIDTH)), np.zeros((3, 3, 6))
 
 

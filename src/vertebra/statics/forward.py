@@ -15,7 +15,7 @@ from vertebra.mechanics.compiled import run_pieces, thread_count
 from vertebra.mechanics.kernels.describe import find_shapes
 from vertebra.mechanics.kernels.newton import SETTLED, STALLED, find_shape, inspect_pose
 from vertebra.mechanics.kernels.sweep import NONE
-from vertebra.mechanics.kinematics import Pose, measure
+from vertebra.mechanics.kinematics import Pose, measure, twist_table
 from vertebra.mechanics.layout import (
     REPORT_ENERGY,
     REPORT_ITERATIONS,
@@ -28,7 +28,7 @@ from vertebra.mechanics.problem import NO_CABLES, Closure, Load, Problem, requir
 from vertebra.robot.arguments import as_robot, axial_stiffness, flag, function, numbers, one_per_cable, whole
 from vertebra.robot.friction import Friction, FrictionLaw
 from vertebra.robot.robot import Robot, RobotLike
-from vertebra.robot.tables import PIN, UNIVERSAL, Floats, twist_table
+from vertebra.robot.tables import PIN, UNIVERSAL, Floats
 from vertebra.statics.shape import GivenCables, Shape, Status, build_shape
 
 CHUNK = 256
@@ -255,7 +255,7 @@ def shapes_from_tensions(
 
     def solve(first: int) -> int:
         last = min(first + CHUNK, count)
-        scratch = np.empty((n + 1, 4, 4)), twist_table(robot.joints), np.empty((c, n)), np.empty((n, 3)), np.empty(n)
+        scratch = np.empty((n + 1, 4, 4)), twist_table(robot), np.empty((c, n)), np.empty((n, 3)), np.empty(n)
         work = problem.workspace()
         find_shapes(
             *problem.system, robot.origin, robot.tip_point, pull, NO_CABLES, NO_CABLES, work.friction,

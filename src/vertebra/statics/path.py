@@ -15,6 +15,7 @@ from vertebra.errors import InputError, NoEquilibrium, VertebraError
 from vertebra.mechanics.kernels.describe import find_shapes
 from vertebra.mechanics.kernels.friction import commit_slip
 from vertebra.mechanics.kernels.newton import find_shape
+from vertebra.mechanics.kinematics import twist_table
 from vertebra.mechanics.layout import HISTORY_PLANES, REPORT_ITERATIONS, REPORT_WIDTH
 from vertebra.mechanics.problem import (
     NO_CABLES,
@@ -29,7 +30,7 @@ from vertebra.mechanics.problem import (
 from vertebra.robot.arguments import as_robot, flag, gravity_vector, positive_count
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot, RobotLike
-from vertebra.robot.tables import Floats, twist_table
+from vertebra.robot.tables import Floats
 from vertebra.statics.forward import cable_rates, require_solved, rest_lengths, tension_rows
 from vertebra.statics.shape import GivenCables, Shape, Status, build_shape
 
@@ -310,7 +311,7 @@ class ShapePath:
         report = np.empty((count, REPORT_WIDTH))
         angles[0] = before.angles
         tip, lengths = np.empty((count, 3)), np.empty((count, c))
-        scratch = np.empty((n + 1, 4, 4)), twist_table(robot.joints), np.empty((c, n)), np.empty((n, 3)), np.empty(n)
+        scratch = np.empty((n + 1, 4, 4)), twist_table(robot), np.empty((c, n)), np.empty((n, 3)), np.empty(n)
         work = self._workspace(problem, False)
         self._history[:] = before.history
         done = find_shapes(

@@ -15,7 +15,7 @@ from vertebra.mechanics.kernels.describe import describe_shape
 from vertebra.mechanics.kernels.friction import MOST_GRIP, grip_at
 from vertebra.mechanics.kernels.newton import SETTLED, TOUCHES_STOP, all_in_range, in_range, inspect_pose
 from vertebra.mechanics.kernels.sweep import NONE
-from vertebra.mechanics.kinematics import Pose, crossed_faces, measure
+from vertebra.mechanics.kinematics import Pose, crossed_faces, measure, twist_table
 from vertebra.mechanics.layout import (
     GRIP_IN,
     GRIP_OUT,
@@ -34,7 +34,7 @@ from vertebra.mechanics.problem import NO_CABLES, CableFriction, Closure, Load, 
 from vertebra.robot.arguments import axial_stiffness, vector
 from vertebra.robot.friction import FrictionLaw
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import BACKBONE, ROLLING, Floats, twist_table
+from vertebra.robot.tables import BACKBONE, ROLLING, Floats
 
 RIGID = 1e-12
 """A principal compliance below this fraction of the largest is zero: the tip cannot move that way to first order."""
@@ -321,7 +321,7 @@ def build_shape(
     """The result object of a pose, from what `find_shape` or `inspect_pose` left in `work`."""
     robot, by_length = problem.robot, len(cables.rest) > 0
     n, c = len(robot.joints), len(robot.cables)
-    frames, twists, tip = np.empty((n + 1, 4, 4)), twist_table(robot.joints), np.empty(3)
+    frames, twists, tip = np.empty((n + 1, 4, 4)), twist_table(robot), np.empty(3)
     along, lengths = np.empty((c, n)), np.empty(c)
     forces, normal_forces, compliance = np.empty((n, 3)), np.empty(n), np.empty((6, 6))
     describe_shape(
@@ -345,7 +345,7 @@ def build_shape(
         report[REPORT_ENERGY], report[REPORT_RESIDUAL], report[REPORT_SCALE], int(report[REPORT_ITERATIONS]),
         converged, stable, tuple(sorted({*joints_out_of_range(robot, q), *locked})), locked,
         rows_where((normal_forces < 0.0) & (robot.joints["kind"] == ROLLING)), weakest,
-        work.state[:, STATE_STOP].copy() if robot.joints["stops"].any() else np.zeros(len(q)), cables,
+        work.state[:, STATE_STOP].copy() if robot.has_stops else np.zeros(len(q)), cables,
     )  # fmt: skip
 
 

@@ -17,13 +17,13 @@ from vertebra.errors import Infeasible, InputError
 from vertebra.mechanics.kernels.describe import find_tip
 from vertebra.mechanics.kernels.newton import SETTLED, all_in_range, inspect_pose
 from vertebra.mechanics.kernels.sweep import NONE
-from vertebra.mechanics.kinematics import Pose, measure
+from vertebra.mechanics.kinematics import Pose, measure, twist_table
 from vertebra.mechanics.layout import REPORT_LOCKED, REPORT_WEAK
 from vertebra.mechanics.problem import NO_CABLES, Closure, Load, Problem
 from vertebra.robot.arguments import as_robot, flag, numbers, positive, tension_bounds, tip_position, vector
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot, RobotLike
-from vertebra.robot.tables import BACKBONE, ROLLING, UNIVERSAL, Floats, twist_table
+from vertebra.robot.tables import BACKBONE, ROLLING, UNIVERSAL, Floats
 from vertebra.statics.forward import shape_from_tensions, shapes_from_tensions
 from vertebra.statics.least_tensions import Answer, Point, least, nearest
 from vertebra.statics.path import ShapePath
@@ -169,7 +169,7 @@ class TipSearch:
         self.begin = first.copy() if self.use_start else first
         n, c = len(problem.robot.joints), len(problem.robot.cables)
         self.q, self.work = first, problem.workspace(history=history)
-        twists = twist_table(problem.robot.joints)
+        twists = twist_table(problem.robot)
         self.scratch = np.empty((n + 1, 4, 4)), twists, np.empty((len(twists), c))
         self.tip, self.by_tension, self.compliance = np.empty(3), np.empty((6, c)), np.empty((6, 6))
         self.walls = _Walls.of(problem.robot)
