@@ -285,7 +285,8 @@ def test_files_are_checked_by_freedom(tmp_path):
             read_trajectory(path, robot)
         return str(caught.value)
 
-    assert "q2b_deg: is missing; the robot has 5 joint coordinates" in refused("time_s,q1_deg,q2a_deg,q3a_deg,q3b_deg")
+    said = refused("time_s,q1_deg,q2a_deg,q3a_deg,q3b_deg")
+    assert "q2b_deg: is missing; the robot has 3 joints with 5 angles" in said
     header = "time_s,q1_deg,q2a_deg,q2b_deg,q3a_deg,q3b_deg\n"
     assert "q2_deg" in refused(header.replace("q2a_deg", "q2_deg"))
     said = refused(header + "0,0,0,95,0,0\n")
