@@ -190,7 +190,7 @@ class Workspace(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A mirror-joint robot under gravity and loads."""
+    """A robot under gravity and loads."""
 
     robot: Robot
     gravity: Floats
