@@ -8,8 +8,10 @@ from tests.oracles import statics
 from tests.oracles.relaxation import LoadedModel
 
 import vertebra as vb
+from vertebra.mechanics.problem import Problem
 from vertebra.robot.tables import BACKBONE
 from vertebra.statics import Shape
+from vertebra.statics.branches import PulledStiffness, stable_interval
 from vertebra.statics.shape import Status
 
 KINDS = {
@@ -211,18 +213,24 @@ def test_tensions_for_a_shape_on_its_stops_hold_it() -> None:
         found = vb.tensions_for_shape(robot, shape.angles, loads=asked["loads"], check=False)
         assert np.linalg.norm(found.tensions) <= np.linalg.norm(asked["tensions"]) * (1 + 1e-9)
         held += found.feasible
-        if found.feasible:
-            check_complementarity(found.shape) if found.stable else None
+        if found.feasible and found.stable:
+            check_complementarity(found.shape)
     assert held >= 19
 
 
 def test_margin_of_tensions_leaves_joints_on_their_stops() -> None:
-    """A long column that would buckle: one joint on its stop stiffens it."""
+    """A joint on its stop cannot buckle: the margin is wider than that of the same pose without stops."""
     rng = np.random.default_rng(11)
     robot = random_robot(rng, ("flexure", "backbone"))
-    shape = vb.shape_from_tensions(robot, **random_question(rng, robot, moments=False))
+    asked = random_question(rng, robot, moments=False)
+    shape = vb.shape_from_tensions(robot, **asked)
+    assert shape.at_stops
     low, high = shape.tension_margin()
     assert low < 1.0 < high
+    problem = Problem.of(robot, None, asked["loads"], friction=0.0)
+    free = stable_interval(PulledStiffness.of(problem, shape.angles, shape.tensions_at_base))
+    assert low <= free[0]
+    assert high > 1.01 * free[1]
 
 
 @pytest.mark.parametrize("seed", range(20))

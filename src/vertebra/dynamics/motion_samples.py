@@ -159,13 +159,12 @@ def read_trajectory(path: str | Path, robot: Robot) -> TrajectoryFile:
     freedoms. Optional: qd1_deg_s, ... and qdd1_deg_s2, ... (or rad_s, rad_s2) of every joint; what is missing is
     computed as `sampled_motion` does. Angles beyond the limit of a joint are an error that names row and column.
     """
-    names = robot.freedom_names
-    least, most = freedom_limits(robot)
+    names, limits = robot.freedom_names, robot.freedom_limits
 
     def beyond(angle: float, row: int) -> str:
-        if least[row] <= angle <= most[row]:
+        if abs(angle) <= limits[row]:
             return ""
-        found, limit = math.degrees(angle), math.degrees(most[row])
+        found, limit = math.degrees(angle), math.degrees(limits[row])
         return f"{found:.6g} deg is beyond the limit of joint {names[row]}, +-{limit:.6g} deg"
 
     rates = (replace(columns(names), needed=False) for columns in (rate_columns, acceleration_columns))
@@ -173,13 +172,6 @@ def read_trajectory(path: str | Path, robot: Robot) -> TrajectoryFile:
     _require_bends(robot, table)
     found = sampled_motion(table.time, table.values["q"], table.values.get("qd"), table.values.get("qdd"))
     return TrajectoryFile(found, (*table.notes, *_notes(found)))
-
-
-def freedom_limits(robot: Robot) -> tuple[Floats, Floats]:
-    """Least and most value of each freedom, rad; a twist has none."""
-    most: Floats = np.repeat(robot.joints["limit"], robot.joints["freedoms"])
-    most[robot.joints["first"][robot.joints["freedoms"] == 3] + 2] = np.inf
-    return -most, most
 
 
 def _require_bends(robot: Robot, table: Table) -> None:

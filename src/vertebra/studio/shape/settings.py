@@ -115,6 +115,8 @@ def most_tensions(robot: Robot, usual: float) -> list[float]:
 
 
 def _wanted_tension(robot: Robot) -> float:
+    if len(robot.cables) == 0:
+        return 10.0
     try:
         low, high = stable_tensions(robot, gravity="ground")
     except VertebraError:
