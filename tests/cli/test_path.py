@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.robots import smooth
 
 import vertebra as vb
 from vertebra.statics import PathState, Walk
@@ -313,6 +314,19 @@ def test_tips_out_of_reach_are_named(vertebra, tmp_path: Path) -> None:
     assert [row["reached"] for row in table] == ["True", "False"]
     assert float(table[1]["error_mm"]) > 150
     assert float(table[1]["wanted_z_mm"]) == 300
+
+
+def test_tips_without_friction_have_the_least_tensions_and_jumps_are_named(vertebra, tmp_path: Path) -> None:
+    robot = smooth("hu2023-prototype")
+    ends = [vb.shape_from_tensions(robot, pull).tip for pull in ([9.0, 1, 1, 1], [8.9, 1.1, 1, 1], [1, 1, 9.0, 1])]
+    tips = write_rows(tmp_path / "tips.csv", "x,y,z", np.array(ends))
+    asked = ("tensions", "hu2023-prototype", "--friction", "0", "--tip-path", str(tips), "--lower", "1")
+    ran = vertebra(*asked, "--upper", "12", "--json")
+    assert ran.code == 0
+    known = vb.tensions_for_tips(robot, ends, lower=1.0, upper=12.0)
+    np.testing.assert_array_equal(ran.json["tensions"], known.tensions)
+    assert [jump["row"] for jump in ran.json["jumps"]] == [3]
+    assert "row 3: a tension jumps by" in vertebra(*asked, "--upper", "12").err
 
 
 def test_a_single_tip_can_go_on_from_a_state(vertebra, tmp_path: Path) -> None:

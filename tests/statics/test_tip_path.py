@@ -81,6 +81,36 @@ def test_a_jump_is_named_with_its_row_and_reason() -> None:
     assert "1 jumps" in repr(path)
 
 
+def test_a_path_is_gone_on_from_where_it_is() -> None:
+    robot, tensions = ROBOTS["rolling"]
+    tips = circle(robot, tensions, 9)
+    path = vb.ShapePath(robot)
+    path.step([6.0, 6.0, 3.0, 8.0])
+    state = path.save()
+    found = vb.tensions_for_tips(robot, tips, path=path)
+    assert path.save() is state
+    assert all(found.reached)
+    # From other tensions to the least ones of the first row is a way of its own; the rows that follow are as from rest.
+    np.testing.assert_allclose(found.tensions, vb.tensions_for_tips(robot, tips).tensions, rtol=1e-5)
+    np.testing.assert_allclose(path.follow(found.tensions).tip, tips, rtol=0, atol=1e-6)
+    with pytest.raises(InputError, match="path: has its own gravity"):
+        vb.tensions_for_tips(robot, tips, path=path, gravity="wall")
+
+
+def test_the_last_link_points_one_way_on_the_whole_path() -> None:
+    robot, tensions = ROBOTS["twelve cables"]
+    middle = vb.shape_from_tensions(robot, tensions)
+    axis, size = middle.frames[-1, :3, 2], 0.01 * robot.length
+    tips = middle.tip + size * np.array([[0.0, 0, 0], [0.5, 0, 0], [1, 0.5, 0], [1, 1, 0]])
+    path = vb.tensions_for_tips(robot, tips, axis=axis)
+    assert all(path.reached)
+    assert path.jumps == ()
+    for row in range(len(tips)):
+        shape = vb.shape_from_tensions(robot, path.tensions[row], start=path.angles[row])
+        np.testing.assert_allclose(shape.tip, tips[row], rtol=0, atol=1e-6)
+        np.testing.assert_allclose(shape.frames[-1, :3, 2], axis, rtol=0, atol=1e-5)
+
+
 def test_a_row_out_of_reach_is_refused_with_the_path_so_far() -> None:
     robot, tensions = ROBOTS["rolling"]
     tips = circle(robot, tensions, 5)

@@ -131,26 +131,24 @@ def lead(
 
     import vertebra
     from vertebra.report.path import Walked, Wanted
-    from vertebra.statics.shape import Status
 
     before = path.friction_work
-    tensions: list[Any] = []
+    found = vertebra.tensions_for_tips(path.robot, tips, times or None, path=path, **goal, check=False)
     shapes: list[Shape] = []
     works: list[float] = []
-    reached: list[bool] = []
-    for tip, name in zip(tips, names, strict=True):
-        found = vertebra.tensions_for_tip(path.robot, tip, path=path, **goal, check=False)
-        if found.shape.status != Status.SOLVED:
-            raise CommandError(f"{name}: no tensions within the bounds give a stable shape; change --lower and --upper")
-        shapes.append(path.step(found.tensions))
-        tensions.append(found.tensions)
+    for tensions, name in zip(found.tensions, names, strict=True):
+        try:
+            shapes.append(path.step(tensions))
+        except VertebraError:
+            raise CommandError(
+                f"{name}: no tensions within the bounds give a stable shape; change --lower and --upper"
+            ) from None
         works.append(path.friction_work)
-        reached.append(found.reached)
-    wanted = Wanted(np.array(tips, dtype=np.float64), tuple(reached))
-    rest = np.array([shape.natural_lengths() for shape in shapes])
-    walk = collect(path.robot, tensions, shapes, works)
+    wanted = Wanted(np.array(tips, dtype=np.float64), found.reached)
+    walk = collect(path.robot, list(found.tensions), shapes, works)
+    rest = found.lengths if times else None
     return Walked(
-        walk, shapes[-1], before, wanted=wanted, names=names, times=tuple(times), rest=rest if len(times) else None
+        walk, shapes[-1], before, wanted=wanted, names=names, times=tuple(times), rest=rest, jumps=found.jumps
     )
 
 

@@ -28,6 +28,7 @@ from vertebra.robot.table_file import TIME, TIP, angle_columns, column_names, le
 from vertebra.robot.tables import Floats
 from vertebra.statics.path import Walk
 from vertebra.statics.shape import Shape, Status
+from vertebra.statics.tip_path import Jump
 
 MM, MJ = 1e3, 1e3
 MOST_ROWS = 400
@@ -288,6 +289,8 @@ class Walked:
     """Rows without a shape."""
     untried: int = 0
     """Rows after the one where a path with a history had to end."""
+    jumps: Sequence[Jump] = ()
+    """Rows whose tensions are not next to those of the row before."""
 
     @property
     def title(self) -> str:
@@ -311,6 +314,8 @@ class Walked:
                 for values in (self.walk.tensions, self.rest)
             )
             more.append(("fastest", f"{pull:.4g} N/s and {run * MM:.4g} mm/s of cable"))
+        if self.jumps:
+            more.append(("jumps", f"{len(self.jumps)}, of {max(jump.change for jump in self.jumps):.4g} N at most"))
         return facts._replace(rows=(facts.rows[0], *more, *facts.rows[1:]))
 
 
@@ -320,7 +325,7 @@ def path_report(walked: Walked) -> Report:
         walked.title,
         record=lambda: path_record(walked),
         tables=lambda: (walked.summary(), *shape_tables(walked.last, "After the last row")),
-        warnings=tuple(warnings(walked.last)),
+        warnings=(*_jumps(walked), *warnings(walked.last)),
         failures=tuple(_missed(walked)),
         page=lambda: path_sections(walked),
         picture=lambda: path_panels(walked.walk, walked.wanted),
@@ -375,6 +380,13 @@ def _missed(walked: Walked) -> Iterator[str]:
         yield f"not reached: {len(missed) - MOST_NAMED} more rows"
 
 
+def _jumps(walked: Walked) -> Iterator[str]:
+    for jump in walked.jumps[:MOST_NAMED]:
+        yield f"row {jump.row}: a tension jumps by {jump.change:.4g} N: {jump.reason}"
+    if len(walked.jumps) > MOST_NAMED:
+        yield f"tensions jump in {len(walked.jumps) - MOST_NAMED} more rows"
+
+
 def path_record(walked: Walked) -> dict[str, Any]:
     """Every row as JSON, SI, and the last shape."""
     walk, gap = walked.walk, widest_gap(walked.walk)
@@ -392,6 +404,7 @@ def path_record(walked: Walked) -> dict[str, Any]:
         found["wanted"] = plain_value(walked.wanted.tips)
         found["error"] = plain_value(walked.wanted.errors(walk))
         found["reached"] = list(walked.wanted.reached)
+        found["jumps"] = [jump._asdict() for jump in walked.jumps]
     return found | {"last": shape_record(walked.last)}
 
 

@@ -402,10 +402,7 @@ def tensions_for_tip(
     """
     robot = as_robot(robot)
     check = flag("check", check)
-    if path is None:
-        problem = Problem.of(robot, gravity, loads, friction, closure)
-    else:
-        problem = _on_path(robot, path, (gravity, friction, start, loads or None), closure)
+    problem = problem_of(robot, path, gravity, loads, friction, closure, start)
     low, high = tension_bounds(robot, lower, upper)
     if len(low) == 0:
         raise InputError("robot", f"{robot.name} has no cables")
@@ -434,11 +431,18 @@ def tensions_for_tip(
     return result
 
 
-def _on_path(robot: Robot, path: ShapePath, given: tuple[object, ...], closure: Closure) -> Problem:
+def problem_of(
+    robot: Robot, path: ShapePath | None, gravity: str | ArrayLike | None, loads: Sequence[Load] | None,
+    friction: Friction | None, closure: Closure, start: ArrayLike | None = None,
+) -> Problem:  # fmt: skip
+    """The problem of a path, or without one, what was given."""
+    if path is None:
+        return Problem.of(robot, gravity, loads, friction, closure)
     if not isinstance(path, ShapePath):
         raise InputError("path", f"must be a ShapePath, not {type(path).__name__}")
     if path.robot != robot:
         raise InputError("path", f"is of {path.robot.name}, not of {robot.name}")
+    given = (gravity, friction, start, loads or None)
     if any(value is not None for value in given) or closure not in ("virtual-work", path.problem.closure):
         raise InputError("path", "has its own gravity, loads, friction, closure and start; leave those out")
     return path.problem

@@ -7,7 +7,7 @@ does; with friction each row is the next step of a `ShapePath`, next to the tens
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,16 +25,18 @@ from vertebra.robot.tables import Floats
 from vertebra.statics.forward import shape_from_tensions
 from vertebra.statics.least_tensions import least
 from vertebra.statics.path import ShapePath
-from vertebra.statics.shape import Shape, Status
+from vertebra.statics.shape import Status
 from vertebra.statics.tip import (
     GIVES_WAY,
     MOST,
     PROVEN,
     TOLERANCE,
     Found,
+    TipGoal,
     TipSearch,
     TipTensions,
     descend,
+    problem_of,
     steadier_answer,
     tensions_for_tip,
     tip_goal,
@@ -138,10 +140,14 @@ def tensions_for_tips(
     tips: ArrayLike,
     times: ArrayLike | None = None,
     *,
+    axis: ArrayLike | None = None,
+    rotation: ArrayLike | None = None,
+    stiffness: tuple[ArrayLike, float] | None = None,
     gravity: str | ArrayLike | None = None,
     loads: Sequence[Load] | None = (),
     friction: Friction | None = None,
     closure: Closure = "virtual-work",
+    path: ShapePath | None = None,
     lower: ArrayLike | None = None,
     upper: ArrayLike | None = None,
     stiffness_EA: ArrayLike | None = None,
@@ -153,7 +159,9 @@ def tensions_for_tips(
     `times`: (N,) s, increasing; default: 1 s from row to row. The first row has the least tensions, those that follow
     stay next to the row before: without friction the least ones near them, with friction the nearest. The robot goes on
     from its last shape. Where tensions near the last ones lead no further, a new search takes another branch; `jumps`
-    names the row and the reason. `stiffness_EA` as in `shape_from_lengths`, other arguments as in `tensions_for_tip`.
+    names the row and the reason. `axis`, `rotation` and `stiffness` hold on the whole way. `path`: begin where it is,
+    with its history, gravity, loads and friction; the path itself does not move. `stiffness_EA` as in
+    `shape_from_lengths`, other arguments as in `tensions_for_tip`.
 
     With `check`, raises `Infeasible` for the first row that is not reached; its `result` is the path up to there.
     """
@@ -165,80 +173,94 @@ def tensions_for_tips(
     when = np.arange(float(len(places))) if times is None else numbers("times", times, "s")
     if when.shape != (len(places),) or not (np.diff(when) > 0.0).all():
         raise InputError("times", f"must be {len(places)} increasing numbers in s, one per tip")
-    problem = Problem.of(robot, gravity, loads, friction, closure)
+    problem = problem_of(robot, path, gravity, loads, friction, closure)
     if not len(robot.cables):
         raise InputError("robot", f"{robot.name} has no cables")
+    goals = [tip_goal(robot, place, axis, rotation, stiffness) for place in places]
     tolerance = TOLERANCE * robot.length if tolerance is None else positive("tolerance", tolerance)
-    rules: dict[str, Any] = {"gravity": gravity, "loads": loads, "friction": friction, "closure": closure}
-    bounds: dict[str, Any] = {"lower": lower, "upper": upper, "tolerance": tolerance}
-    track = _Track(robot, problem, rules, bounds, tolerance)
-    rows: list[tuple[Floats, Shape, bool, float]] = []
+    aim: dict[str, Any] = {"axis": axis, "rotation": rotation, "stiffness": stiffness}
+    aim |= {"lower": lower, "upper": upper, "tolerance": tolerance}
+    track = _Track(problem, path, aim)
+    found: list[TipTensions] = []
     jumps: list[Jump] = []
-    for number, place in enumerate(places, 1):
-        found, reason = track.go_to(place)
-        if reason and rows:
-            jumps.append(Jump(number, float(np.abs(found.tensions - rows[-1][0]).max()), reason))
-        rows.append((found.tensions, found.shape, found.reached, found.kkt))
-        if check and not found.reached:
-            what = f"row {number}: the tip gets within {found.error * 1e3:.4g} mm"
-            stops = f"; what stops it: {', '.join(found.stops)}" if found.stops else ""
-            raise Infeasible(
-                0, "tip position", found.error, f"{what}{stops}; ask for places within reach, or widen the bounds",
-                _collect(robot, when, places, rows, jumps, stiffness_EA),
-            )  # fmt: skip
-    return _collect(robot, when, places, rows, jumps, stiffness_EA)
+    with track.path.trial():
+        for number, goal in enumerate(goals, 1):
+            before = track.last
+            here, reason = track.go_to(goal)
+            found.append(here)
+            if reason and before is not None:
+                jumps.append(Jump(number, float(np.abs(here.tensions - before.tensions).max()), reason))
+            if check and not here.reached:
+                off = "" if here.tilt is None else f" and {np.degrees(here.tilt):.4g} deg"
+                stops = f"; what stops it: {', '.join(here.stops)}" if here.stops else ""
+                raise Infeasible(
+                    0, "tip position", here.error,
+                    f"row {number}: the tip gets within {here.error * 1e3:.4g} mm{off}{stops}; ask for places within "
+                    "reach, or widen the bounds", _collect(robot, when, places, found, jumps, stiffness_EA),
+                )  # fmt: skip
+    return _collect(robot, when, places, found, jumps, stiffness_EA)
 
 
 def _collect(
-    robot: Robot, times: Floats, places: Floats, rows: Sequence[tuple[Floats, Shape, bool, float]],
-    jumps: Sequence[Jump], stiffness_EA: ArrayLike | None,
+    robot: Robot, times: Floats, places: Floats, found: Sequence[TipTensions], jumps: Sequence[Jump],
+    stiffness_EA: ArrayLike | None,
 ) -> TipPath:  # fmt: skip
-    count, shapes = len(rows), [row[1] for row in rows]
-    tip = np.array([shape.tip for shape in shapes])
+    count, shapes = len(found), [row.shape for row in found]
     return TipPath(
-        robot, times[:count], places[:count], np.array([row[0] for row in rows]),
+        robot, times[:count], places[:count], np.array([row.tensions for row in found]),
         np.array([shape.natural_lengths(stiffness_EA) for shape in shapes]),
-        np.array([shape.angles for shape in shapes]), tip, np.linalg.norm(tip - places[:count], axis=1),
-        tuple(row[2] for row in rows), np.array([row[3] for row in rows]), tuple(jumps),
+        np.array([shape.angles for shape in shapes]), np.array([shape.tip for shape in shapes]),
+        np.array([row.error for row in found]), tuple(row.reached for row in found),
+        np.array([row.kkt for row in found]), tuple(jumps),
     )  # fmt: skip
 
 
 class _Track:
     """Where the robot is on its way."""
 
-    def __init__(
-        self, robot: Robot, problem: Problem, rules: dict[str, Any], bounds: dict[str, Any], tolerance: float
-    ) -> None:
-        self.robot, self.problem, self.rules, self.bounds, self.tolerance = robot, problem, rules, bounds, tolerance
-        self.low, self.high = tension_bounds(robot, bounds["lower"], bounds["upper"])
+    def __init__(self, problem: Problem, path: ShapePath | None, aim: dict[str, Any]) -> None:
+        robot = problem.robot
+        self.robot, self.problem, self.aim = robot, problem, aim
+        self.low, self.high = tension_bounds(robot, aim["lower"], aim["upper"])
         self.usual = usual_tension(problem, self.low, self.high)
-        self.path = ShapePath(robot, **rules) if problem.laws else None
+        self.rules: dict[str, Any] = {
+            "gravity": problem.gravity, "loads": problem.loads, "friction": problem.laws or 0.0,
+            "closure": problem.closure,
+        }  # fmt: skip
+        self.path = ShapePath(robot, **self.rules) if path is None else path
         self.last: TipTensions | None = None
+        self.angles = self.path.angles if self.path.steps else None
         self.place = np.zeros(3)
         self.margin = 0.0
+        if self.path.tensions is not None:
+            shape = self.path.preview(self.path.tensions)
+            self.last = TipTensions(self.path.tensions, shape, 0.0, None, True, (), None, np.inf, ())
+            self.place = shape.tip
 
-    def go_to(self, place: Floats) -> tuple[TipTensions, str]:
-        """The answer at a place, and the reason if it is not next to the last."""
+    def go_to(self, goal: TipGoal) -> tuple[TipTensions, str]:
+        """The answer for a goal, and the reason if it is not next to the last."""
         reason = ""
-        if self.path is not None:
-            found = tensions_for_tip(self.robot, place, path=self.path, **self.bounds, check=False)
+        if self.problem.laws:
+            found = tensions_for_tip(self.robot, goal.position, path=self.path, **self.aim, check=False)
             if self.last is not None and self._far(found, self.last):
                 reason = "no tensions near the last ones bring the tip there with this history of friction"
             if found.shape.status == Status.SOLVED:
                 self.path.step(found.tensions)
         else:
-            nearby = None if self.last is None else self._follow(self.last, self.place, place, HALVINGS)
+            nearby = None if self.last is None else self._follow(self.last, self.place, goal, HALVINGS)
             if nearby is None:
-                found = tensions_for_tip(self.robot, place, **self.rules, **self.bounds, check=False)
+                found = tensions_for_tip(
+                    self.robot, goal.position, start=self.angles, **self.rules, **self.aim, check=False
+                )
                 if self.last is not None:
                     held = f" ({', '.join(self.last.stops)})" if self.last.stops else ""
                     reason = f"the least tensions of the rows before lead no further{held}"
             else:
                 found = nearby
-        if self.path is None and GIVES_WAY in found.stops:
-            # What was left of its stability when it first mattered is kept on the whole way.
-            self.margin = self.margin or self._weakest(found)
-        self.last, self.place = found, place
+            if GIVES_WAY in found.stops:
+                # What was left of its stability when it first mattered is kept on the whole way.
+                self.margin = self.margin or self._weakest(found)
+        self.last, self.place, self.angles = found, goal.position, found.shape.angles
         return found, reason
 
     def _weakest(self, found: TipTensions) -> float:
@@ -250,32 +272,30 @@ class _Track:
         size = float(np.linalg.norm(last.tensions)) + 0.01 * self.usual
         return bool(np.linalg.norm(found.tensions - last.tensions) > SMOOTH * size)
 
-    def _follow(self, last: TipTensions, here: Floats, there: Floats, halvings: int) -> TipTensions | None:
-        """The least tensions at a place, followed from those of another; None where they jump on the way."""
-        found = self._next(last, there)
+    def _follow(self, last: TipTensions, here: Floats, goal: TipGoal, halvings: int) -> TipTensions | None:
+        """The least tensions for a goal, followed from those of another place; None where they jump on the way."""
+        found = self._next(last, goal)
         if found is not None and not self._far(found, last):
             return found
         if halvings == 0:
             return None
-        middle = 0.5 * (here + there)
+        middle = replace(goal, position=0.5 * (here + goal.position))
         halfway = self._follow(last, here, middle, halvings - 1)
-        return None if halfway is None else self._follow(halfway, middle, there, halvings - 1)
+        return None if halfway is None else self._follow(halfway, middle.position, goal, halvings - 1)
 
-    def _next(self, last: TipTensions, place: Floats) -> TipTensions | None:
-        goal = tip_goal(self.robot, place)
+    def _next(self, last: TipTensions, goal: TipGoal) -> TipTensions | None:
+        tolerance = self.aim["tolerance"]
         tip = TipSearch(self.problem, goal, self.usual, last.shape.angles)
         farthest = np.minimum(self.high, self.low + MOST * self.usual)
         tip.walls.margin = self.margin
-        first, miss = descend(tip, last.tensions, self.low, farthest, 0.2 * self.tolerance / goal.size)
-        if miss > self.tolerance / goal.size:
+        first, miss = descend(tip, last.tensions, self.low, farthest, 0.2 * tolerance / goal.size)
+        if miss > tolerance / goal.size:
             return None
         answer = least(tip, first, self.low, farthest)
         if answer is not None and answer.kkt > PROVEN:
             answer = steadier_answer(tip, answer, self.low, farthest)
         if answer is None:
             return None
-        shape = shape_from_tensions(
-            self.robot, answer.tensions, start=last.shape.angles, check=False, **self.rules
-        )  # fmt: skip
+        shape = shape_from_tensions(self.robot, answer.tensions, start=last.shape.angles, check=False, **self.rules)
         found = Found(answer.tensions, answer)
-        return tip_result(shape, goal, found, tip.walls, self.low, self.high, self.tolerance)
+        return tip_result(shape, goal, found, tip.walls, self.low, self.high, tolerance)
