@@ -16,27 +16,36 @@ UPRIGHT = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 
 
 def _kinematics() -> None:
-    robot = vb.load("hu2023-prototype")
+    _pose(vb.load("hu2023-prototype"))
+
+
+def _pose(robot: vb.Robot) -> None:
     pose = vb.Pose(robot, [0.0] * robot.freedoms)
     pose.jacobian(), pose.masses
 
 
 def _statics() -> None:
-    robot = vb.load("hu2023-prototype")
-    shape = vb.shape_from_tensions(robot, PULL)
+    _shapes(vb.load("hu2023-prototype"), PULL)
+
+
+def _shapes(robot: vb.Robot, pull: list[float]) -> None:
+    shape = vb.shape_from_tensions(robot, pull)
     shape.tension_margin()
-    vb.shape_from_tensions(robot, PULL, loads=[vb.Load(moment=(1e-3, 0.0, 0.0))]).tension_margin()  # has no energy
-    vb.shapes_from_tensions(robot, [PULL]).shape(0)
+    vb.shape_from_tensions(robot, pull, loads=[vb.Load(moment=(1e-3, 0.0, 0.0))]).tension_margin()  # has no energy
+    vb.shapes_from_tensions(robot, [pull]).shape(0)
     vb.shape_from_lengths(robot, shape.lengths, stiffness_EA=1e4, check=False)
     vb.tensions_for_tip(robot, shape.tip, check=False)
 
 
 def _friction() -> None:
-    robot, pull = vb.load("yang2023-a"), [8.0, 8.0, 6.0, 6.0]
-    path = vb.ShapePath(robot)
+    _path(vb.load("yang2023-a"), [8.0, 8.0, 6.0, 6.0])
+
+
+def _path(robot: vb.Robot, pull: list[float], friction: float | None = None) -> None:
+    path = vb.ShapePath(robot, friction=friction)
     path.step(pull)
     path.follow([pull])
-    vb.shapes_from_tensions(robot, [pull]).shape(0)
+    vb.shapes_from_tensions(robot, [pull], friction=friction).shape(0)
     vb.tensions_for_tip(robot, path.step(pull).tip, path=path, check=False)
 
 
@@ -48,10 +57,14 @@ def _payload() -> None:
 
 
 def _dynamics() -> None:
-    chain, rest = vb.load("dantuono2023"), [0.0] * 6
-    vb.inverse_dynamics(chain, rest, rest, rest)
-    vb.mass_matrix(chain, rest)
-    vb.forward_dynamics(chain, rest, rest, tau=rest)
+    _motion(vb.load("dantuono2023"))
+
+
+def _motion(robot: vb.Robot) -> None:
+    rest = [0.0] * robot.freedoms
+    vb.inverse_dynamics(robot, rest, rest, rest)
+    vb.mass_matrix(robot, rest)
+    vb.forward_dynamics(robot, rest, rest, tau=rest)
 
 
 def _simulation() -> None:
@@ -59,9 +72,12 @@ def _simulation() -> None:
 
 
 def _tensions() -> None:
-    chain, rest = vb.load("dantuono2023"), [0.0] * 6
+    _allocation(vb.load("dantuono2023"))
+
+
+def _allocation(robot: vb.Robot) -> None:
     for method in ("shared", "per_link", "project"):
-        vb.allocate_tensions(chain, rest, method=method)
+        vb.allocate_tensions(robot, [0.0] * robot.freedoms, method=method)
 
 
 def _sensing() -> None:
@@ -72,6 +88,23 @@ def _sensing() -> None:
         estimator.solve()
 
 
+def _spatial() -> None:
+    """The same for joints with several freedoms, whose kernels are compiled by themselves."""
+    section = {
+        "joints": 2,
+        "joint": {"kind": "backbone", "length": 0.02, "stiffness": 0.1, "damping": 1e-3},
+        "link": {"length": 0.01, "mass": 1e-3, "inertia": [1e-7, 1e-7, 1e-7]},
+        "cables": {"radius": 0.005, "azimuth": ["0 deg", "90 deg", "180 deg", "270 deg"], "max_tension": 9.0},
+    }
+    robot = vb.load({"vertebra": 1, "name": "rod", "sections": [section]})
+    _pose(robot)
+    _shapes(robot, PULL)
+    _path(robot, PULL, 0.1)
+    _motion(robot)
+    vb.simulate(robot, PULL, duration=1e-3)
+    _allocation(robot)
+
+
 def _papers() -> None:
     from vertebra.papers.hu2023.literal import literal_robot, literal_shape
 
@@ -80,6 +113,7 @@ def _papers() -> None:
 
 
 GROUPS: dict[str, Callable[[], None]] = {
+    "spatial": _spatial,
     "simulation": _simulation,
     "tensions": _tensions,
     "friction": _friction,

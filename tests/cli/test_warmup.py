@@ -43,7 +43,7 @@ def test_a_group_that_does_not_exist(vertebra) -> None:
 
 
 def test_groups_match_the_progress_line() -> None:
-    assert set(GROUPS) == set(compiled._GROUPS.values()) | {"papers"}
+    assert set(GROUPS) == set(compiled._GROUPS.values()) | {"papers", "spatial"}
 
 
 MISSING = """

@@ -42,7 +42,7 @@ def random_links(rng, cables, steps, feasible, tidy=False):
     low = np.full(cables, 5.0) if tidy else rng.uniform(0.0, 10.0, cables)
     high = np.full(cables, 100.0) if tidy else low + rng.uniform(0.0, 120.0, cables) * (rng.random(cables) < 0.95)
     arms = reach[None] + (0.0 if tidy else rng.normal(0.0, 0.003, (steps, 1, JOINTS)))
-    arms = np.ascontiguousarray(np.broadcast_to(arms, (steps, cables, JOINTS)))
+    arms = np.broadcast_to(arms, (steps, cables, JOINTS)).copy()
     wrenches = np.empty((steps, JOINTS, 6))
     for i in range(steps):
         for j in range(JOINTS):

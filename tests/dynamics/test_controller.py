@@ -122,9 +122,6 @@ def test_lengths_by_a_controller_that_feels_the_tensions() -> None:
     controller = vb.Controller(step, rate=200.0, delay=5e-3, measures=("tensions", "lengths"), first=rest)
     run = swing(lengths=controller, stiffness_EA=2e3, duration=0.05)
     held = np.vstack([rest, rest, run.commands.values[:-2]])
-    for i in range(2, len(run.sample)):
-        held[i] = run.commands.values[i - 2]
-    held[1] = rest
     expected = 2e3 * np.maximum(run.measured_lengths.values - held, 0.0) / held
     np.testing.assert_allclose(run.measured_tensions, expected, rtol=1e-9)
     assert imbalance(run) < 1e-4, "a length that jumps does work at once"
@@ -190,7 +187,7 @@ def test_a_run_that_ends_early_keeps_what_was_measured() -> None:
 
 def test_errors_of_the_controller_say_when() -> None:
     def broken(time: float, measured: dict[str, np.ndarray]) -> np.ndarray:
-        return PULL / (0 if time > 0.015 else 1) if time < 0.015 else [][1]
+        return PULL if time < 0.015 else [][1]
 
     with pytest.raises(IndexError) as caught:
         swing(vb.Controller(broken, rate=100.0))

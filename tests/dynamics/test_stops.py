@@ -114,12 +114,14 @@ def test_stops_hold_and_energy_never_grows(name: str) -> None:
     assert imbalance(run) < 1e-4
     assert imbalance(struck(robot, uneven(robot), duration=0.15, dt=5e-5)) < 0.25 * imbalance(run)
     # A stop only pushes inward, and only where its joint is.
-    inward = np.array([-robot_pushes(robot, q, t) for q, t in zip(run.q.values, run.stop_torques.values, strict=True)])
+    inward = np.array(
+        [-least_inward_push(robot, q, t) for q, t in zip(run.q.values, run.stop_torques.values, strict=True)]
+    )
     assert inward.max() <= 1e-12
 
 
-def robot_pushes(robot: vb.Robot, q: np.ndarray, torques: np.ndarray) -> float:
-    """The least outward-facing push of a stop: torque against the bend where it touches; 0 or more is right."""
+def least_inward_push(robot: vb.Robot, q: np.ndarray, torques: np.ndarray) -> float:
+    """Of the stops: torque against the bend where a joint touches one; 0 or more is right."""
     least = 0.0
     for row, joint in enumerate(robot.joints):
         own = slice(joint["first"], joint["first"] + joint["freedoms"])
@@ -146,7 +148,7 @@ def test_a_damped_robot_rests_where_stops_and_torques_balance(name: str) -> None
     q, torques = run.q.values[-1], run.stop_torques.values[-1]
     assert np.abs(run.qd.values[-1]).max() < 1e-9
     np.testing.assert_allclose(torques, out_of_balance(robot, q, pull), rtol=0, atol=1e-10 * np.abs(torques).max())
-    assert robot_pushes(robot, q, torques) >= -1e-10 * np.abs(torques).max()
+    assert least_inward_push(robot, q, torques) >= -1e-10 * np.abs(torques).max()
     assert np.abs(torques).max() > 0.01
 
 

@@ -395,6 +395,8 @@ def test_two_compiled_versions_of_the_solver_serve_all_questions():
             if name in "abc":
                 vb.shape_from_tensions(robot, [3.0] * c, friction=law, closure="paper", **given)
                 vb.ShapePath(robot, friction=law, closure="paper").follow([[3.0] * c] * 2)
-    assert len(find_shape.signatures) <= 4
-    assert len(from_tensions.find_shapes.signatures) <= 4
+    for function in (find_shape, from_tensions.find_shapes):
+        # Other tests may have asked about joints with several freedoms, which have versions of their own.
+        mirror = [types for types in function.signatures if "Spatial" not in str(types)]
+        assert len(mirror) <= 2, function.__name__
     assert len(commit_slip.signatures) == 1

@@ -64,7 +64,7 @@ def test_tips_are_reached_with_no_more_than_known_tensions(cables: int) -> None:
 def test_first_order_conditions_worked_out_apart() -> None:
     """T + A^T lambda = mu with mu >= 0 at zero tensions only, A by differences of shapes solved anew."""
     checked = 0
-    for known in reachable(8, 200, 4, tips=1):
+    for known in reachable(8, 200, 4 if SOAK else 2, tips=1):
         found = vb.tensions_for_tip(known.robot, known.tip)
         if any("joint" in stop or "robot" in stop for stop in found.stops):
             continue
@@ -84,7 +84,7 @@ def test_first_order_conditions_worked_out_apart() -> None:
         _, rest = nnls(matrix, -tensions / unit, maxiter=10_000)
         assert rest < 1e-5
         checked += 1
-    assert checked > 0
+    assert checked >= 2
 
 
 @pytest.mark.parametrize("seed", range(6) if SOAK else [0])
@@ -112,11 +112,11 @@ def test_slsqp_from_twenty_starts_finds_nothing_less(seed: int) -> None:
         end = shape(answer.x)
         if end.status == 0 and np.linalg.norm(end.tip - known.tip) < 1e-6:
             best = min(best, unit * float(np.linalg.norm(np.maximum(answer.x, 0.0))))
+    assert np.isfinite(best)
     assert np.linalg.norm(found.tensions) <= 1.001 * best
 
 
-def test_least_is_independent_of_where_the_search_begins() -> None:
-    """Lower bounds that the optimum keeps by itself change nothing."""
+def test_bounds_that_the_optimum_keeps_by_itself_change_nothing() -> None:
     robot = smooth("hu2023-prototype")
     tip = vb.shape_from_tensions(robot, [4.0, 4.0, 4.0, 6.0]).tip
     free = vb.tensions_for_tip(robot, tip)
@@ -129,7 +129,7 @@ def test_least_is_independent_of_where_the_search_begins() -> None:
 
 def test_axis_and_rotation_are_reached() -> None:
     for cables, seed in ((8, 401), (12, 400)):
-        for known in reachable(cables, seed, 1, tips=2):
+        for known in reachable(cables, seed, 1, tips=2 if SOAK else 1):
             axis = known.axes[:, 2]
             found = vb.tensions_for_tip(known.robot, known.tip, axis=2.0 * axis)
             shape = vb.shape_from_tensions(known.robot, found.tensions)

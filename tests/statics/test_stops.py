@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
-from tests.oracles import statics
+from tests.oracles import any_chain
 from tests.oracles.relaxation import LoadedModel
 
 import vertebra as vb
@@ -14,6 +16,7 @@ from vertebra.statics import Shape
 from vertebra.statics.branches import PulledStiffness, stable_interval
 from vertebra.statics.shape import Status
 
+SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
 KINDS = {
     "rolling": {"radius": 0.02},
     "flexure": {"length": 0.01, "stiffness": 0.03},
@@ -45,27 +48,6 @@ def random_question(rng: np.random.Generator, robot: vb.Robot, moments: bool = T
     return {"tensions": rng.uniform(0, 30, len(robot.cables)), "loads": [vb.Load(rng.normal(size=3), moment)]}
 
 
-def potential(robot: vb.Robot, q: np.ndarray, tensions: np.ndarray, loads: list[vb.Load]) -> float:
-    """From lengths, places and springs alone."""
-    pose = vb.Pose(robot, q)
-    masses = pose.masses
-    springs = np.repeat(robot.joints["stiffness"], robot.joints["freedoms"])
-    third = robot.joints["first"][robot.joints["freedoms"] == 3] + 2
-    springs[third] = robot.joints["torsion"][robot.joints["freedoms"] == 3]
-    hung = sum(np.dot(load.force, pose.tip) for load in loads)
-    return float(
-        pose.cable_lengths @ tensions + 0.5 * springs @ q**2 - masses.links @ masses.links_at @ robot.gravity - hung
-    )
-
-
-def slopes(robot: vb.Robot, q: np.ndarray, tensions: np.ndarray, loads: list[vb.Load]) -> np.ndarray:
-    steps = 1e-5 * np.eye(len(q))
-    ahead = [
-        potential(robot, q + step, tensions, loads) - potential(robot, q - step, tensions, loads) for step in steps
-    ]
-    return np.array(ahead) / 2e-5
-
-
 def check_complementarity(shape: Shape) -> None:
     """Within the limits; where a stop pushes, it pushes back and the joint is at its limit."""
     for joint in shape.robot.joints:
@@ -86,24 +68,13 @@ def test_a_joint_rests_on_its_limit_with_the_torque_that_presses(kind: str) -> N
     rested = 0
     for _ in range(12):
         robot = random_robot(rng, tuple(KINDS) if kind == "mixed" else (kind,))
-        asked = random_question(rng, robot, moments=False)
+        asked = random_question(rng, robot)
         shape = vb.shape_from_tensions(robot, **asked)
         check_complementarity(shape)
         rested += len(shape.at_stops) > 0
-        by_energy = slopes(robot, shape.angles, asked["tensions"], asked["loads"])
-        np.testing.assert_allclose(shape.stop_torques, by_energy, rtol=0, atol=2e-8 * shape.moment_scale)
+        pressed = any_chain.residual(robot, shape.angles, asked["tensions"], robot.gravity, asked["loads"])
+        np.testing.assert_allclose(shape.stop_torques, pressed, rtol=0, atol=1e-10 * shape.moment_scale)
     assert rested >= 6
-
-
-def test_torques_of_stops_by_the_complex_step() -> None:
-    rng = np.random.default_rng(4)
-    for _ in range(20):
-        robot = random_robot(rng, MIRROR)
-        asked = random_question(rng, robot)
-        shape = vb.shape_from_tensions(robot, **asked, check=False)
-        if shape.status == Status.SOLVED:
-            tau = statics.residual(robot, shape.angles, asked["tensions"], robot.gravity, asked["loads"])
-            np.testing.assert_allclose(shape.stop_torques, tau, rtol=0, atol=1e-10 * shape.moment_scale)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -113,7 +84,11 @@ def test_no_allowed_pose_nearby_has_less_energy(kind: str) -> None:
         robot = random_robot(rng, (kind,))
         asked = random_question(rng, robot, moments=False)
         shape = vb.shape_from_tensions(robot, **asked)
-        energy = potential(robot, shape.angles, **asked)
+
+        def energy(q: np.ndarray, robot: vb.Robot = robot, asked: dict = asked) -> float:
+            return float(any_chain.potential(robot, q, asked["tensions"], robot.gravity, asked["loads"]).real)
+
+        least = energy(shape.angles)
         for _ in range(30):
             q = shape.angles + rng.normal(size=robot.freedoms) * 10 ** rng.uniform(-4, -1.5)
             for joint in robot.joints:
@@ -122,7 +97,7 @@ def test_no_allowed_pose_nearby_has_less_energy(kind: str) -> None:
                     q[own] *= min(1.0, joint["limit"] / np.hypot(*q[own]))
                 else:
                     q[own] = np.clip(q[own], -joint["limit"], joint["limit"])
-            assert potential(robot, q, **asked) >= energy - 1e-12 * abs(energy)
+            assert energy(q) >= least - 1e-12 * abs(least)
 
 
 def test_stops_out_of_reach_change_nothing() -> None:
@@ -205,7 +180,7 @@ def test_lengths_friction_and_batches_know_stops() -> None:
 
 def test_tensions_for_a_shape_on_its_stops_hold_it() -> None:
     rng = np.random.default_rng(10)
-    held = 0
+    held = stable = 0
     for _ in range(20):
         robot = random_robot(rng)
         asked = random_question(rng, robot, moments=False)
@@ -215,7 +190,9 @@ def test_tensions_for_a_shape_on_its_stops_hold_it() -> None:
         held += found.feasible
         if found.feasible and found.stable:
             check_complementarity(found.shape)
+            stable += 1
     assert held >= 19
+    assert stable >= 16
 
 
 def test_margin_of_tensions_leaves_joints_on_their_stops() -> None:
@@ -233,7 +210,7 @@ def test_margin_of_tensions_leaves_joints_on_their_stops() -> None:
     assert high > 1.01 * free[1]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(20 if SOAK else 8))
 def test_mujoco_rests_on_the_same_stops(seed: int) -> None:
     """Its torques at our pose are those of our stops; left to itself against stiff limits, it comes to rest there."""
     rng = np.random.default_rng(100 + seed)
@@ -289,12 +266,14 @@ def test_lengths_springs_stops_and_weights_hold_them(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["pin", "universal"])
 def test_nothing_that_a_search_could_hold_is_refused(kind: str) -> None:
-    rng = np.random.default_rng(12)
+    rng, solved = np.random.default_rng(12), 0
     for _ in range(40):
         robot = hinged(kind, stiffness=10 ** rng.uniform(-4, 0), gravity=(9 * rng.normal(size=3)).tolist())
         tensions = 10 ** rng.uniform(-2, 1.5) * rng.uniform(0.8, 1.2, 4)
         if vb.shape_from_tensions(robot, tensions, check=False).status == Status.SOLVED:
             vb.shape_from_tensions(robot, tensions)
+            solved += 1
+    assert solved >= 10
 
 
 def test_a_search_that_fails_says_that_tensions_push_the_joint_over() -> None:
