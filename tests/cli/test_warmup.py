@@ -13,7 +13,7 @@ from vertebra.mechanics import compiled
 from vertebra.warmup import GROUPS
 
 COMMAND = [sys.executable, "-m", "vertebra.cli.main", "warmup"]
-NOT_COMPILED = {"grip_at", "in_range", "measure_spans"}
+NOT_COMPILED = {"grip_at", "in_range"}
 """Small ones, for a message that names a joint."""
 POSE = ["locate_masses", "measure_segments", "point_jacobian", "walk_chain"]
 

@@ -127,6 +127,19 @@ def test_bounds_that_the_optimum_keeps_by_itself_change_nothing() -> None:
 # Direction and rotation of the tip.
 
 
+def test_an_axis_turned_right_round_is_not_met() -> None:
+    """The straight robot points exactly the other way: that must not count as no turn at all."""
+    section = {"joints": 6, "joint": {"kind": "rolling", "radius": 0.02, "limit": 1.0}, "azimuth": ["0 deg", "90 deg"]}
+    section |= {"link": {"length": 0.02, "mass": 0.02}}
+    section["cables"] = {"radius": 0.008, "azimuth": [f"{60 * i} deg" for i in range(6)]}
+    robot = vb.load({"vertebra": 1, "name": "six", "gravity": "ground", "sections": [section]})
+    path = vb.ShapePath(robot)
+    tip = path.step(5.0).tip
+    found = vb.tensions_for_tip(robot, tip, axis=(0.0, 0.0, -1.0), path=path, check=False)
+    assert not found.reached
+    assert found.tilt < np.pi - 0.1
+
+
 def test_axis_and_rotation_are_reached() -> None:
     for cables, seed in ((8, 401), (12, 400)):
         for known in reachable(cables, seed, 1, tips=2 if SOAK else 1):

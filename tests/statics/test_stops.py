@@ -11,9 +11,10 @@ from tests.oracles.relaxation import LoadedModel
 
 import vertebra as vb
 from vertebra.mechanics.problem import Problem
-from vertebra.robot.tables import BACKBONE
+from vertebra.robot.tables import BACKBONE, ROLLING
 from vertebra.statics import Shape
 from vertebra.statics.branches import PulledStiffness, stable_interval
+from vertebra.statics.forward import joints_pushed_over
 from vertebra.statics.shape import Status
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
@@ -280,3 +281,84 @@ def test_a_search_that_fails_says_that_tensions_push_the_joint_over() -> None:
     robot = hinged("pin", stiffness=0.001)
     with pytest.raises(vb.VertebraError, match="whichever way a pin joint bends"):
         vb.shape_from_tensions(robot, [0.5, 0.5, 0.5, 0.5])
+
+
+def test_a_mass_that_hangs_on_a_joint_helps_it_as_its_weight_does() -> None:
+    robot = hinged("pin", gravity="ceiling")
+    weight = np.array(robot.gravity) * 3.0
+    said = []
+    for load in (vb.Load(mass=3.0), vb.Load(force=weight)):
+        with pytest.raises(vb.OutOfRange) as caught:
+            vb.shape_from_tensions(robot, [100.0, 0.0, 0.0, 0.0], loads=[load])
+        said.append((caught.value.joint, str(caught.value)[:40]))
+        path = vb.ShapePath(robot)
+        with pytest.raises(vb.OutOfRange):
+            path.step([100.0, 0.0, 0.0, 0.0], loads=[load])
+    assert said[0] == said[1]
+
+
+def test_paths_and_tips_say_too_why_tensions_hold_nothing() -> None:
+    robot, words = hinged("universal"), "shorter whichever way a universal joint bends.*shortenings"
+    with pytest.raises(vb.Unstable, match=words):
+        vb.ShapePath(robot).follow([[10.0] * 4] * 2)
+    with pytest.raises(vb.Unstable, match=words):
+        vb.tensions_for_tip(robot, (0.0, 0.0, 0.08), lower=5.0, upper=20.0)
+    rows = vb.tensions_for_tips(robot, [(0.0, 0.0, 0.08), (0.005, 0.0, 0.08)], lower=5.0, upper=20.0, check=False)
+    assert rows.reached == (False, False)
+
+
+def test_no_reason_of_one_joint_is_given_for_another() -> None:
+    """Universal joints that tensions push over in part, before backbones, before rolling ones that no cable holds."""
+    ring = {"radius": 0.008, "azimuth": ["0 deg", "90 deg", "180 deg", "270 deg"]}
+    kinds = [
+        ({"kind": "universal", "lower": 0.006, "stiffness": 0.5}, 0.014, 3, ring),
+        ({"kind": "backbone", "length": 0.012, "stiffness": 0.2, "stops": "rigid", "limit": 0.35}, 0.005, 3, ring),
+        ({"kind": "rolling", "radius": 0.012}, 0.01, 2, None),
+    ]
+    parts = [
+        {"joints": count, "joint": joint, "link": {"length": length, "mass": 0.004}} | ({"cables": on} if on else {})
+        for joint, length, count, on in kinds
+    ]
+    parts[2]["azimuth"] = ["0 deg", "90 deg"]
+    robot = vb.load({"vertebra": 1, "name": "mixed", "gravity": "ground", "sections": parts})
+    assert joints_pushed_over(robot, np.full(8, 20.0)).size
+    with pytest.raises(vb.OutOfRange) as caught:
+        vb.shape_from_tensions(robot, 20.0)
+    assert robot.joints["kind"][caught.value.joint - 1] == ROLLING
+    assert "universal" not in str(caught.value)
+
+
+def test_a_start_that_is_too_far_names_its_joint() -> None:
+    robot = hinged("universal", stiffness=0.5)
+    far = np.zeros(8)
+    far[5] = 3.2
+    for ask in (vb.shape_from_tensions, lambda robot, pull, start: vb.shapes_from_tensions(robot, [pull], start=start)):
+        with pytest.raises(vb.InputError, match="start: joint 3 starts"):
+            ask(robot, [1.0] * 4, start=far)
+
+
+@pytest.mark.parametrize(("seed", "number"), [(11, 247), (10, 0)])
+def test_stops_that_press_are_found_among_many(seed: int, number: int) -> None:
+    """Tensions known to hold a shape on its stops: as little or less is found, whichever stops press."""
+    rng = np.random.default_rng(seed)
+    for _ in range(number + 1):
+        robot = random_robot(rng)
+        tensions, load = rng.uniform(0, 30, len(robot.cables)), vb.Load(rng.normal(size=3), 0.05 * rng.normal(size=3))
+    shape = vb.shape_from_tensions(robot, tensions, loads=[load])
+    assert shape.at_stops
+    for minimise, size in (("norm", np.linalg.norm), ("sum", np.sum)):
+        found = vb.tensions_for_shape(robot, shape.angles, loads=[load], minimise=minimise)
+        assert size(found.tensions) <= size(tensions) * (1 + 1e-9)
+        check_complementarity(found.shape)
+
+
+@pytest.mark.parametrize(("kind", "seed"), [("rolling", 0), ("flexure", 9), ("universal", 2), ("backbone", 8)])
+def test_tips_on_stops_have_least_tensions_too(kind: str, seed: int) -> None:
+    rng = np.random.default_rng(1000 + seed)
+    robot = random_robot(rng, (kind,))
+    tensions = rng.uniform(0, 30, len(robot.cables))
+    shape = vb.shape_from_tensions(robot, tensions)
+    assert shape.at_stops
+    found = vb.tensions_for_tip(robot, shape.tip, upper=50.0)
+    assert np.linalg.norm(found.tensions) <= np.linalg.norm(tensions)
+    assert found.kkt < 1e-6

@@ -121,6 +121,12 @@ def test_a_row_out_of_reach_is_refused_with_the_path_so_far() -> None:
     assert caught.value.result.reached == (True, True, True, False)
     loose = vb.tensions_for_tips(robot, tips, upper=20.0, check=False)
     assert loose.reached == (True, True, True, False, True)
+    # A place out of reach is no jump: its nearest tensions are where the last ones lead.
+    still = vb.tensions_for_tips(robot, [tips[3], tips[3], 1.001 * tips[3]], upper=20.0, check=False)
+    assert still.reached == (False, False, False)
+    assert still.jumps == ()
+    with pytest.raises(InputError, match=r"tips: row 2: tip .* Give m"):
+        vb.tensions_for_tips(robot, [tips[0], 1e3 * tips[0]])
 
 
 def test_simulations_and_controllers_read_the_path(tmp_path: Path) -> None:

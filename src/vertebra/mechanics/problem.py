@@ -313,7 +313,8 @@ class Problem:
         q = coordinates(self.robot, start, "start").copy()
         if not (np.abs(q) < 3.0).all():
             row = int(np.argmin(np.abs(q) < 3.0))
-            raise InputError("start", f"joint {row + 1} starts at {q[row]:.6g} rad; must be finite and within +-3 rad")
+            where = f"joint {self.robot.joint_of(row)} starts at {q[row]:.6g} rad"
+            raise InputError("start", f"{where}; must be finite and within +-3 rad")
         return True, q
 
 

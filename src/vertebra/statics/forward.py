@@ -25,7 +25,17 @@ from vertebra.mechanics.layout import (
     REPORT_WIDTH,
 )
 from vertebra.mechanics.problem import NO_CABLES, Closure, Load, Problem, require_pull
-from vertebra.robot.arguments import as_robot, axial_stiffness, flag, function, numbers, one_per_cable, whole
+from vertebra.robot.arguments import (
+    as_robot,
+    axial_stiffness,
+    flag,
+    function,
+    link_index,
+    link_point,
+    numbers,
+    one_per_cable,
+    whole,
+)
 from vertebra.robot.friction import Friction, FrictionLaw
 from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import PIN, UNIVERSAL, Floats
@@ -105,7 +115,8 @@ def require_solved(problem: Problem, shape: Shape) -> Shape:
         reason = f"{pushed_over(robot, rows[worst])}, and its spring, weights and loads could make up for "
         reason += f"{springs[worst] + weights[worst]:.3g} N*m/rad at most; {LENGTHS_OR_SPRINGS}"
         raise Unstable(int(rows[worst]) + 1, reason, shape)
-    return shape.require_solved(f"{pushed_over(robot, rows[0])}: {LENGTHS_OR_SPRINGS}")
+    named = (shape.out_of_range[0] if shape.status == Status.OUT_OF_RANGE else shape.weakest) - 1
+    return shape.require_solved(f"{pushed_over(robot, named)}: {LENGTHS_OR_SPRINGS}" if named in rows else "")
 
 
 def joints_pushed_over(robot: Robot, tensions: Floats) -> NDArray[np.int64]:
@@ -148,12 +159,12 @@ def _most_help(problem: Problem) -> Floats:
     at = [*masses.links_at, *masses.rods_at, *masses.cables_at.reshape(-1, 3), *masses.locks_at]
     size = [*masses.links, *masses.rods, *masses.cables.ravel(), *masses.locks]
     height, force = np.array(at)[:, 2], pull * np.array(size)
-    for load in problem.table:
-        frame = pose.frames[load["link"]]
-        place = frame[:3, 3] + frame[:3, :3] @ load["point"]
-        height, force = np.append(height, place[2]), np.append(force, np.linalg.norm(load["force"]))
+    for load in problem.loads:
+        link = link_index(robot, load.link)
+        place = pose.frames[link] @ [*link_point(robot, link, load.point), 1.0]
+        height, force = np.append(height, place[2]), np.append(force, np.linalg.norm(load.force) + load.mass * pull)
     away = np.maximum(height[:, None] - pose.frames[:-1, 2, 3] + robot.links["diameter"].max(initial=0.0), 0.0)
-    moments = sum(float(np.linalg.norm(load["moment"])) for load in problem.table)
+    moments = sum(float(np.linalg.norm(load.moment)) for load in problem.loads)
     help_: Floats = force @ away + moments
     return help_
 
@@ -291,7 +302,8 @@ def _starts(problem: Problem, start: ArrayLike | None, count: int) -> Floats:
     if array.shape not in ((n,), (count, n)):
         raise InputError("start", f"must have shape ({n},) or ({count}, {n}), not {array.shape}")
     if array.size and not (np.abs(array) < 3.0).all():
-        raise InputError("start", "must be within +-3 rad")
+        freedom = int(np.argmax(np.abs(array).reshape(-1, n).max(axis=0)))
+        raise InputError("start", f"joint {problem.robot.joint_of(freedom)} starts beyond +-3 rad; must be within")
     return np.array(np.broadcast_to(array, (count, n)), order="C")
 
 

@@ -92,15 +92,7 @@ def tensions_for_shape(
     slack = torques(np.zeros(len(low)), stops=False)
     # (n, cables): torque on each joint per newton of each cable, negated.
     pulls = measure(robot, q).first.T if work.friction is None else work.friction.arms(robot.joints).T
-    stops = directions_at_stops(robot, q)
-    while True:
-        # A stop takes whatever presses on it, so cables need not balance that; but a stop cannot pull.
-        rest = stops @ stops.T
-        tensions = least_squares(pulls - rest @ pulls, rest @ slack - slack, low, high, minimise)
-        press = stops.T @ (slack + pulls @ tensions)
-        if not (press > 0.0).any():
-            break
-        stops = np.delete(stops, int(np.argmax(press)), axis=1)
+    tensions = _with_stops(pulls, slack, directions_at_stops(robot, q), low, high, minimise)
     residual = torques(tensions, stops=True)
     held = np.abs(residual) <= tolerance * work.report[REPORT_SCALE]
     feasible = bool(held.all())
@@ -111,6 +103,21 @@ def tensions_for_shape(
     if check:
         _require(result, q)
     return result
+
+
+def _with_stops(pulls: Floats, slack: Floats, stops: Floats, low: Floats, high: Floats, minimise: Smallest) -> Floats:
+    """Tensions that balance what stops do not: a stop takes whatever presses on it, but it cannot pull."""
+    count, together = stops.shape[1], low
+    if count:
+        # Torques of stops as further unknowns, so small in their unit that they hardly count in the norm or the sum.
+        unit = 1e3 * float(np.abs(pulls).max(initial=0.0)) or 1.0
+        most = np.append(high, np.full(count, np.inf))
+        found = least_squares(np.hstack([pulls, unit * stops]), -slack, np.append(low, np.zeros(count)), most, minimise)
+        together, stops = found[: len(low)], stops[:, found[len(low) :] > 0.0]
+    # Those that press known, they do not count at all.
+    rest = stops @ stops.T
+    alone = least_squares(pulls - rest @ pulls, rest @ slack - slack, low, high, minimise)
+    return alone if not count or not (stops.T @ (slack + pulls @ alone) > 0.0).any() else together
 
 
 def _require(result: HoldingTensions, q: Floats) -> None:

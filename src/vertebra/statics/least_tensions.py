@@ -2,7 +2,7 @@
 
 Both are small programmes with curved equations, solved by a sequence of quadratic ones. The derivatives of the tip are
 exact; the curvature of the Lagrange function comes from differences of them. Every step is brought back to the goal
-before it counts, so the tensions only ever shrink, and the first ones are as good an answer as the search can spoil.
+before it counts, so that but for round-off the tensions only ever shrink.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from vertebra.robot.tables import Floats
 
-SETTLED = 1e-10
+OPTIMAL = 1e-10
 """Residual of the first-order conditions at which a search ends."""
 CLOSE, CLOSE_ENOUGH = 1e-11, 1e-8
 """How exactly the goal is met, as parts of the robot's length; where round-off prevents the first, the second does."""
@@ -27,6 +27,9 @@ WIDTH = 1e-5
 """Of the tensions' norm: change over which curvature is taken."""
 RANK = 1e-10
 """Combinations of tensions that move the tip less than this fraction of the most effective one do not move it."""
+NOTHING = 1e-13
+"""Part of the robot's length by which the tip moves at most, when tensions double, where it does not move at all: every
+joint rests on a stop."""
 FLATTEST = 1e-3
 """Least curvature that a step counts on, relative to the largest."""
 
@@ -101,7 +104,7 @@ def least(system: System, first: Floats, low: Floats, high: Floats, toward: Floa
         if first_order is None:
             break
         solution, kkt = first_order, float(np.linalg.norm(first_order.step))
-        if kkt <= SETTLED:
+        if kkt <= OPTIMAL:
             break
         free = ~_at_bounds(solution, low, high)
         hessian = np.eye(len(tensions)) + _curvature(system, point, solution, free, unit, len(low), high)
@@ -133,7 +136,7 @@ def nearest(system: System, first: Floats, low: Floats, high: Floats) -> Answer 
         if first_order is None:
             break
         solution, kkt = first_order, float(np.linalg.norm(first_order.step))
-        if kkt <= SETTLED:
+        if kkt <= OPTIMAL:
             break
         free = ~_at_bounds(solution, low, high)
         # The slope's own part of the curvature is exact; the walls and the bending of the tip come by differences.
@@ -211,12 +214,17 @@ def _curvature(
     return curved
 
 
+def _rank(values: Floats) -> int:
+    """From singular values, the largest first, of slopes in units of the robot and of the tensions."""
+    return int((values > max(RANK * float(values[0]), NOTHING)).sum()) if len(values) else 0
+
+
 def _null_space(rows: Floats) -> Floats:
     """(n, k) orthonormal combinations that `rows` do not feel."""
     if not len(rows):
         return np.eye(rows.shape[1])
     _, values, vectors = np.linalg.svd(rows)
-    rank = int((values > RANK * values[0]).sum()) if len(values) and values[0] > 0.0 else 0
+    rank = _rank(values)
     space: Floats = vectors[rank:].T
     return space
 
@@ -234,7 +242,7 @@ def _programme(
     rank, left, values, vectors = 0, np.zeros((len(off), 0)), np.zeros(0), np.eye(len(gradient))
     if len(off):
         left, values, vectors = np.linalg.svd(slope)
-        rank = int((values > RANK * values[0]).sum()) if values[0] > 0.0 else 0
+        rank = _rank(values)
     space, fixed = vectors[rank:].T, np.zeros(len(gradient))
     if rank:
         fixed = -(vectors[:rank].T / values[:rank]) @ (left[:, :rank].T @ off)

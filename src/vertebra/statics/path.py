@@ -282,7 +282,7 @@ class ShapePath:
             state, shape = self._solve(state, command, by_length, stiffness_EA)
             if shape.status != Status.SOLVED:
                 if check:
-                    return shape.require_solved() if by_length else require_solved(self._problem, shape)
+                    return shape.require_solved() if by_length else require_solved(self._under(state), shape)
                 return shape
         self._adopt(state)
         return shape
@@ -348,7 +348,7 @@ class ShapePath:
         """Raise the error of the row that `follow` could not solve, by solving it once more."""
         shape = self._solve(state, command, False, None)[1]
         try:
-            shape.require_solved()
+            require_solved(self._under(state), shape)
         except VertebraError as error:
             error.add_note(f"in row {row + 1} of the tensions; the path stays where it was before row 1")
             raise

@@ -24,10 +24,10 @@ from vertebra.robot.arguments import as_robot, flag, numbers, positive, tension_
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import BACKBONE, ROLLING, UNIVERSAL, Floats
-from vertebra.statics.forward import shape_from_tensions, shapes_from_tensions
+from vertebra.statics.forward import require_solved, shape_from_tensions, shapes_from_tensions
 from vertebra.statics.least_tensions import Answer, Point, least, nearest
 from vertebra.statics.path import ShapePath
-from vertebra.statics.shape import Shape, Status
+from vertebra.statics.shape import Shape, Status, directions_at_stops
 
 MOST = 1e3
 """How far the search goes without an upper bound: times the tension that balances weight, loads and elastic joints."""
@@ -35,7 +35,8 @@ SAMPLES = (300, 900)
 """Tensions looked at before the search, and once more where these lead nowhere."""
 TRIES = 24
 ANSWERS, AGREEING = 4, (8, 4)
-"""Answers that are compared with friction; without, optima until of at least so many so many agree on the best."""
+"""Answers that are compared with friction; without, how many optima are found at least, and how many of them have to
+agree on the best."""
 ALIKE = 1e-6
 """Relative difference of norms below which two optima are the same."""
 KICKS = (0.0, 0.01, 0.01, 0.02, 0.02, 0.05, 0.05, 0.1, 0.1, 0.2)
@@ -54,6 +55,7 @@ PROVEN = 1e-7
 WORTH = 1.5
 """How much larger than others the tensions of a proven optimum may be."""
 TRIED = 3
+"""Least answers next to which a steadier one is looked for."""
 GIVES_WAY = "the robot, which would give way with less tension"
 MARGINS = (1.1, 1.3, 1.6, 2.0, 4.0, 8.0, 16.0, 64.0)
 """Where tensions could shrink until the robot gives way: stiffness of its weakest motion that is kept, as a factor on
@@ -84,9 +86,11 @@ class TipTensions:
     kkt: float
     """Residual of the first-order conditions of an optimum, without units: that no tensions nearby do the same with a
     smaller sum of squares (on a path: with less change), or, where the goal is not reached, come nearer. Zero at an
-    optimum, infinite where none could be told, as where friction makes kinks."""
+    optimum, infinite where none could be told, as where friction makes kinks. Where less tension would let a joint
+    leave its rigid stop there is a kink too, and no small number."""
     stops: tuple[str, ...]
-    """What keeps the tip from a goal that is not reached, in words: cables at a bound, joints at their limit."""
+    """What holds the answer where it is, in words: cables at a bound, joints at their limit. For a goal that is not
+    reached, that is what keeps the tip from it."""
 
     def __repr__(self) -> str:
         pulls = ", ".join(f"{tension:.4g}" for tension in self.tensions)
@@ -137,10 +141,14 @@ class TipGoal:
 
     def _away(self, wanted: Floats, axes: Floats) -> tuple[Floats, float]:
         """n sin(angle) and cos(angle) of the turn from the wanted axis or axes to the actual."""
-        away = np.cross(wanted, axes, axis=0)
+        turn = np.cross(wanted, axes, axis=0)
         if self.rows is not None and len(self.rows) == 2:
-            return away[:, 2], max(float(wanted[:, 2] @ axes[:, 2]), -1.0 + 1e-9)
-        return 0.5 * away.sum(axis=1), max(0.5 * float((wanted * axes).sum()) - 0.5, -1.0 + 1e-9)
+            away, cosine = turn[:, 2], float(wanted[:, 2] @ axes[:, 2])
+        else:
+            away, cosine = 0.5 * turn.sum(axis=1), 0.5 * float((wanted * axes).sum()) - 0.5
+        if self.rows is not None and cosine < 0.0 and np.linalg.norm(away) < 1e-6:
+            away = 1e-6 * self.rows[0]  # turned right round, any way leads back
+        return away, max(cosine, -1.0 + 1e-9)
 
     def tilt(self, axes: Floats) -> Any:
         """Angle from the wanted axis or rotation, rad; `axes` (..., 3, 3)."""
@@ -223,14 +231,22 @@ class TipSearch:
         return np.array(rows)
 
     def weakest(self) -> float:
-        """Least stiffness against any motion at the last pose, N*m/rad."""
-        return float(np.linalg.eigvalsh(self.problem.dense_stiffness(self.work))[0])
+        """Least stiffness against any motion that stops allow at the last pose, N*m/rad; infinite without any."""
+        allowed = self._allowed()
+        stiffness = self.problem.dense_stiffness(self.work)
+        return float(np.linalg.eigvalsh(allowed.T @ stiffness @ allowed)[0]) if allowed.size else np.inf
+
+    def _allowed(self) -> Any:
+        """(freedoms, k) motions in which no joint leaves the rigid stop that it touches."""
+        touched = directions_at_stops(self.problem.robot, self.q)
+        return np.linalg.qr(touched, mode="complete")[0][:, touched.shape[1] :]
 
     def _weakening(self, turned: Any) -> Floats:
         """(cables,) loss of the least stiffness per tension, relative to the margin, at the last pose; `turned` is
         the motion per tension (freedoms, cables)."""
         problem, work, q, pull = self.problem, self.problem.workspace(), self.q, self.pull
-        mode = np.linalg.eigh(problem.dense_stiffness(self.work))[1][:, 0]
+        allowed = self._allowed()
+        mode = allowed @ np.linalg.eigh(allowed.T @ problem.dense_stiffness(self.work) @ allowed)[1][:, 0]
         rows = np.empty(len(pull))
         for k, motion in enumerate(turned.T):
             width = 1e-4 / max(float(np.abs(motion).max()), 1e-4 / self.usual)
@@ -243,7 +259,7 @@ class TipSearch:
                     NO_CABLES,
                     NO_CABLES,
                     work.friction,
-                    True,
+                    False,
                     q + step * motion,
                     *work.scratch[1:],
                 )
@@ -282,8 +298,9 @@ class TipSearch:
 
 @dataclass(eq=False)
 class _Walls:
-    """Where the range of the joints ends: each freedom at the limit of its joint, each backbone at its bend, each joint
-    where its faces meet at a cable. With a margin, one wall more: that much stiffness must be left."""
+    """Where the range of the joints ends: each freedom at the limit of its joint, each backbone at its bend, unless it
+    may rest there on a rigid stop; each joint where its faces meet at a cable. With a margin, one wall more: that much
+    stiffness must be left."""
 
     robot: Robot
     freedoms: Any
@@ -307,7 +324,7 @@ class _Walls:
         straight = [
             (int(joint["first"]) + i, float(joint["limit"]))
             for joint in joints
-            if joint["kind"] != BACKBONE
+            if joint["kind"] != BACKBONE and not joint["stops"]
             for i in range(joint["freedoms"])
         ]
         cables, faces = np.nonzero(
@@ -316,7 +333,8 @@ class _Walls:
         holes = robot.segments[cables, faces]
         sizes = joints["size"][faces] + np.abs(holes["recess"]) + np.abs(holes["offset"])
         rows, limits = (np.array(part) for part in zip(*straight, strict=True)) if straight else (np.zeros(0, int),) * 2
-        return cls(robot, rows, limits, np.flatnonzero(kinds == BACKBONE), cables, faces, sizes)
+        backbones = np.flatnonzero((kinds == BACKBONE) & (joints["stops"] == 0))
+        return cls(robot, rows, limits, backbones, cables, faces, sizes)
 
     def gaps(self, q: Floats) -> Floats:
         """Room left before each wall, relative to its size; a billionth of it is kept."""
@@ -381,10 +399,11 @@ def tensions_for_tip(
     tolerance: float | None = None,
     check: bool = True,
 ) -> TipTensions:
-    """Least cable tensions whose shape has its tip at `position` (3,) m, as stable shapes within range only.
+    """Least cable tensions whose shape has its tip at `position` (3,) m. Only stable shapes within the range of every
+    joint count.
 
     More cables than needed leave a choice: the least sum of squares is taken, the best of several optima that searches
-    from different starts lead to; `kkt` in the result proves each of them.
+    from different starts lead to. `kkt` in the result says how well it meets the conditions of an optimum.
 
     `axis`: (3,) where the last link shall point, world axes; needs five cables. `rotation`: (3, 3) the wanted axes of
     the last link, one per column, as in `shape.frames`; needs six. `stiffness`: a direction and the tip stiffness
@@ -425,9 +444,9 @@ def tensions_for_tip(
         shape = path.preview(found.tensions)
     result = tip_result(shape, goal, found, tip.walls, low, high, tolerance)
     if check:
-        shape.require_solved()
+        require_solved(problem, shape)
         if not result.reached:
-            _refuse(result, stiffness)
+            _refuse(result, stiffness, on_path=path is not None)
     return result
 
 
@@ -531,6 +550,8 @@ def steadier_answer(
     if tip.residual(answer.tensions) is None:
         return None
     weakest, before = tip.weakest(), tip.walls.margin
+    if not np.isfinite(weakest):
+        return None
     try:
         for more in MARGINS:
             tip.walls.margin = more * weakest
@@ -705,7 +726,7 @@ def tip_result(
     stops: list[str] = []
     if answer is not None:
         for cable, side in answer.held:
-            bound = "least" if side < 0 else "most" if np.isfinite(high[cable]) else "largest searched"
+            bound = "least" if side < 0 else "most" if tensions[cable] >= high[cable] else "largest searched"
             stops.append(f"cable {cable + 1} at its {bound} tension of {tensions[cable]:.4g} N")
         stops += [walls.name(wall) for wall in answer.walls]
         if not reached and not stops:
@@ -714,12 +735,12 @@ def tip_result(
     return TipTensions(tensions, shape, error, stiffness, reached, tuple(edge.tolist()), tilt, kkt, tuple(stops))
 
 
-def _refuse(result: TipTensions, wanted: tuple[ArrayLike, float] | None) -> None:
+def _refuse(result: TipTensions, wanted: tuple[ArrayLike, float] | None, on_path: bool) -> None:
     stops = f"; what stops it: {', '.join(result.stops)}" if result.stops else ""
     tilt = "" if result.tilt is None else f" and {np.degrees(result.tilt):.4g} deg"
     stiff = "" if wanted is None else f" and stiffness {result.stiffness:.4g} N/m of {float(wanted[1]):.4g} wanted"
     raise Infeasible(
         0, "tip position", result.error,
-        f"the tip gets within {result.error * 1e3:.4g} mm{tilt}{stiff}{stops}; ask for a place within reach, widen the "
-        "bounds, or try another start", result,
+        f"the tip gets within {result.error * 1e3:.4g} mm{tilt}{stiff}{stops}; ask for a place within reach"
+        f"{', or widen the bounds' if on_path else ', widen the bounds, or try another start'}", result,
     )  # fmt: skip

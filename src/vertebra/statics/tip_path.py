@@ -1,7 +1,7 @@
 """Which tensions, or lengths of the cables, lead the tip along a path in time?
 
-Without friction the least tensions are followed from row to row, so that they change as little by little as the tip
-does; with friction each row is the next step of a `ShapePath`, next to the tensions before it.
+Without friction the least tensions are followed from row to row, so that they change as smoothly as the tip moves;
+with friction each row is the next step of a `ShapePath`, next to the tensions before it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from vertebra.errors import Infeasible, InputError
 from vertebra.files import write_file
 from vertebra.mechanics.problem import Closure, Load, Problem
-from vertebra.robot.arguments import as_robot, flag, numbers, positive, tension_bounds
+from vertebra.robot.arguments import as_robot, axial_stiffness, flag, numbers, positive, tension_bounds
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.table_file import TIME, TIP, column_names, length_columns, tension_columns
@@ -176,7 +176,15 @@ def tensions_for_tips(
     problem = problem_of(robot, path, gravity, loads, friction, closure)
     if not len(robot.cables):
         raise InputError("robot", f"{robot.name} has no cables")
-    goals = [tip_goal(robot, place, axis, rotation, stiffness) for place in places]
+    axial_stiffness(robot, stiffness_EA)
+    goals = []
+    for number, place in enumerate(places, 1):
+        try:
+            goals.append(tip_goal(robot, place, axis, rotation, stiffness))
+        except InputError as error:
+            if error.argument != "position":
+                raise
+            raise InputError("tips", f"row {number}: {error.message}") from None
     tolerance = TOLERANCE * robot.length if tolerance is None else positive("tolerance", tolerance)
     aim: dict[str, Any] = {"axis": axis, "rotation": rotation, "stiffness": stiffness}
     aim |= {"lower": lower, "upper": upper, "tolerance": tolerance}
@@ -252,7 +260,7 @@ class _Track:
                 found = tensions_for_tip(
                     self.robot, goal.position, start=self.angles, **self.rules, **self.aim, check=False
                 )
-                if self.last is not None:
+                if self.last is not None and self._far(found, self.last):
                     held = f" ({', '.join(self.last.stops)})" if self.last.stops else ""
                     reason = f"the least tensions of the rows before lead no further{held}"
             else:
@@ -260,7 +268,8 @@ class _Track:
             if GIVES_WAY in found.stops:
                 # What was left of its stability when it first mattered is kept on the whole way.
                 self.margin = self.margin or self._weakest(found)
-        self.last, self.place, self.angles = found, goal.position, found.shape.angles
+        if found.shape.status == Status.SOLVED:
+            self.last, self.place, self.angles = found, goal.position, found.shape.angles
         return found, reason
 
     def _weakest(self, found: TipTensions) -> float:
