@@ -179,7 +179,7 @@ def _stops(low: Floats, high: Floats) -> Stops:
     numbered, squares = np.empty((2, n), np.int64), [np.empty((n, n)) for _ in range(4)]
     return Stops(
         low, high, np.zeros(1, np.int64), numbered[0], np.empty(n), np.zeros(n, np.bool_), np.empty(n), np.empty(n),
-        squares[0], squares[1], squares[2], squares[3], numbered[1], np.zeros(n), np.empty((2, n)),
+        squares[0], squares[1], squares[2], squares[3], numbered[1], np.zeros(n), np.empty((2, n)), np.empty(n),
     )  # fmt: skip
 
 

@@ -34,13 +34,16 @@ KIND_CODES = {
 
 JOINT = np.dtype(
     [
-        ("kind", np.int64),  # ROLLING .. BALL
-        ("size", np.float64),  # R of rolling, L of flexure, s of pin, `lower` of universal, link length of ball; m
+        ("kind", np.int64),  # ROLLING .. BACKBONE
+        (
+            "size",
+            np.float64,
+        ),  # R of rolling, L of flexure or backbone, s of pin, `lower` of universal, length of ball link; m
         ("azimuth", np.float64),  # bend azimuth psi of mirror joints, rad
         ("axis_x", np.float64),  # (first) rotation axis in the straight robot: (-sin psi, cos psi, 0)
         ("axis_y", np.float64),
         ("first", np.int64),  # coordinates of this joint: q[first : first + freedoms]
-        ("freedoms", np.int64),  # 1 for mirror joints, 2 for universal and ball joints
+        ("freedoms", np.int64),  # 1 for mirror joints, 2 for universal and ball joints, 2 or 3 for backbones
         ("limit", np.float64),  # rad
         ("stops", np.int64),  # 1 where the joint rests on its limit, 0 where the limit must not be passed
         ("stiffness", np.float64),  # N*m/rad
@@ -86,7 +89,7 @@ CABLE = np.dtype(
 SEGMENT = np.dtype(
     [
         ("offset", np.float64),  # e: hole's distance from the axis toward the bend side, m (mirror joints)
-        ("recess", np.float64),  # rho: hole behind the face apex, m (mirror joints)
+        ("recess", np.float64),  # rho: hole behind the face apex, m (mirror joints and backbones)
         ("exit", np.float64),  # z of the hole in the frame of the link before the joint, m
         ("entry", np.float64),  # z of the hole in the frame of the link after the joint, m
     ]

@@ -64,7 +64,7 @@ from vertebra.robot.tables import FLEXURE, Floats, Table
 
 
 class Statics(NamedTuple):
-    """A mirror-joint robot under gravity and loads, and how its equilibrium is sought."""
+    """A robot under gravity and loads, and how its equilibrium is sought."""
 
     joints: Table
     links: Table

@@ -441,8 +441,8 @@ def axial_room(limit, across, true_cone):
 @kernel
 def turn_wrenches(joints, links, cables, segments, q, tau, spatial, wrenches, torques, arms):
     """Turn world wrenches (N, n, 6) into the (n, t, a) of their joints, in place, with the torque that is left to the
-    cables, tau + k q, about a; those of joints with several freedoms stay as they are. Write those torques (N, rows) of
-    all freedoms, and the cables' lever arms (N, cables, rows) in m, zero beyond their ends."""
+    cables, tau and what springs take, about a; those of joints with several freedoms stay as they are. Write those
+    torques (N, rows) of all freedoms, and the cables' lever arms (N, cables, rows) in m, zero beyond their ends."""
     for i in range(q.shape[0]):
         x, y, z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
         if spatial is not None:

@@ -67,8 +67,8 @@ from vertebra.mechanics.layout import (
 )
 from vertebra.robot.tables import BACKBONE, FLEXURE, ROLLING, UNIVERSAL
 
-SETTLED, STALLED, BEYOND = range(3)
-"""How a search ends: at an equilibrium; without one after all its steps; with a joint pressed against its half turn."""
+SETTLED, STALLED = range(2)
+"""How a search ends: at an equilibrium, or without one after all its steps."""
 
 MOST_ITERATIONS = 200
 MOST_HALVINGS = 30
@@ -504,7 +504,7 @@ def search_along_step(problem, friction, spatial, exact, leaving, slope, tension
 
 @inner
 def find_equilibrium(problem, friction, spatial, tensions, by_norm, use_start, q, start, work):
-    """Find an equilibrium, into `q` (from `q` itself with `use_start`); returns SETTLED, STALLED or BEYOND.
+    """Find an equilibrium, into `q` (from `q` itself with `use_start`); returns SETTLED or STALLED.
 
     Cables pull with `tensions`, or, when `rest` is not empty, like springs of `rate` N/m beyond their `rest` lengths;
     `tensions` then receives the outcome. With friction, steps are judged `by_norm` of the torques, or by their work,
@@ -560,10 +560,6 @@ def find_equilibrium(problem, friction, spatial, tensions, by_norm, use_start, q
         clamps = clamps + 1 if clamped else 0
         if clamps == MOST_CLAMPED:
             break
-    if status == STALLED:
-        for j in range(q.shape[0]):
-            if abs(q[j]) >= FARTHEST:
-                status = BEYOND
     report[REPORT_ITERATIONS] = iteration
     if status == SETTLED:
         judge_stability(problem.conservative or friction is not None, spatial, work)

@@ -52,7 +52,7 @@ from vertebra.robot.tables import FLEXURE, Floats, Table
 
 
 class MovingChain(NamedTuple):
-    """A mirror-joint robot with mass and inertia, under gravity and loads."""
+    """A robot with mass and inertia, under gravity and loads."""
 
     joints: Table
     links: Table

@@ -29,6 +29,7 @@ from vertebra.mechanics.kernels.newton_euler import (
 )
 from vertebra.mechanics.kernels.spatial import row_of, turn_joints
 from vertebra.mechanics.kernels.stops import (
+    aim_normals,
     came_back,
     choose_stops,
     farthest_beyond,
@@ -37,6 +38,7 @@ from vertebra.mechanics.kernels.stops import (
     hold_joints,
     hold_vector,
     rest_on_stops,
+    set_apart,
     stay,
     strike,
 )
@@ -402,6 +404,8 @@ def implicit_step(chain, drive, friction, spatial, stops, heavy_cables, dt, work
     for j in range(n):
         stages[STAGE_AT_Q, j] = stages[STAGE_START_QD, j] - 2.0 * stages[STAGE_FIRST_Q, j]
         stages[STAGE_AT_QD, j] = stages[STAGE_RISE, j] - 2.0 * stages[STAGE_FIRST_QD, j]
+    if stops is not None:
+        aim_normals(joints, stops, spatial, q)  # as the matrix has them
     solve_stage(h, stops, work)
     for j in range(n):
         q[j] += dt * (1.5 * stages[STAGE_FIRST_Q, j] + 0.5 * stages[STAGE_AT_Q, j])
@@ -414,6 +418,11 @@ def solve_stage(h, stops, work):
     """(1 - h J) k = r for r in AT_Q, AT_QD of the stages: k into AT_Q and RIGHT."""
     M, K, stages = work.M, work.K, work.stages
     n = M.shape[0]
+    if stops is not None:
+        # A backbone that swings around on its stop is accelerated inward by as much as keeps it there.
+        set_apart(stops, stages[STAGE_AT_QD])
+        for i in range(n):
+            stages[STAGE_AT_Q, i] += h * stops.known[i]
     for i in range(n):
         total = 0.0
         for j in range(n):
@@ -424,6 +433,9 @@ def solve_stage(h, stops, work):
     solve_dense(work.matrix, work.order, stages[STAGE_RIGHT])
     for i in range(n):
         stages[STAGE_AT_Q, i] += h * stages[STAGE_RIGHT, i]
+    if stops is not None:
+        for i in range(n):
+            stages[STAGE_RIGHT, i] += stops.known[i]
 
 
 @inner

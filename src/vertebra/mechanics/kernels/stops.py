@@ -61,6 +61,8 @@ class Stops(NamedTuple):
     """(n,) of the stops on each freedom, N*m."""
     start: Floats
     """(2, n) angles and rates at the start of a part of a step."""
+    known: Floats
+    """(n,) accelerations toward held stops, which no equation has to find."""
 
 
 @inner
@@ -339,6 +341,16 @@ def hold_directions(stops, matrix):
                 off += normal[i] * matrix[i, k]
             for i in range(n):
                 matrix[i, k] += (normal[k] - off) * normal[i]
+
+
+@inner
+def set_apart(stops, vector):
+    """Move what a vector has along the normals of held stops from it to `known`."""
+    for i in range(vector.shape[0]):
+        stops.known[i] = vector[i]
+    hold_vector(stops, vector)
+    for i in range(vector.shape[0]):
+        stops.known[i] -= vector[i]
 
 
 @inner
