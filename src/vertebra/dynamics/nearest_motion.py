@@ -54,7 +54,7 @@ LEAST_SAMPLES = 5
 
 
 class NearestTrajectory(NamedTuple):
-    """A motion that the cables can give, N samples of n joints."""
+    """A motion that the cables can give, N samples of n angles."""
 
     q: Floats
     """(N, n) rad."""
@@ -73,23 +73,19 @@ class NearestTrajectory(NamedTuple):
 
 
 def nearest_trajectory(
-    problem: Moving, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, low: Floats, high: Floats, dt: float | None,
-    damping: ArrayLike | None = None,
-) -> NearestTrajectory:  # fmt: skip
+    problem: Moving, q: ArrayLike, low: Floats, high: Floats, dt: float, damping: ArrayLike | None = None
+) -> NearestTrajectory:
     """The feasible trajectory near angles `q` (N, n) in rad at time steps of `dt` s, N of 5 or more, with the least and
     smoothest tensions.
 
     `low`, `high`: (cables,) bounds of the tensions, N; `damping` as in `allocate_tensions`. Rates and accelerations of
-    the wanted motion are taken from its angles by the same central differences as those of the answer; `qd` and `qdd`
-    are only checked. No joint goes beyond its limit, or beyond where its faces meet. A search that fails returns where
-    it ended, `converged` false.
+    the wanted motion are taken from its angles by the same central differences as those of the answer. No joint goes
+    beyond its limit, or beyond where its faces meet. A search that fails returns where it ended, `converged` false.
     """
-    wanted = states(problem.robot, q, qd, qdd)
+    wanted = states(problem.robot, q)
     if wanted.single or len(wanted.q) < LEAST_SAMPLES:
         count = 1 if wanted.single else len(wanted.q)
         raise InputError("q", f"must have {LEAST_SAMPLES} samples or more to find a trajectory near it, not {count}")
-    if dt is None:
-        raise InputError("dt", "give the time step of the samples in s")
     if not np.isfinite(high).all():
         raise InputError("upper", "must be finite, in N; give max_tension of the cables in the robot file")
     equations = MotionEquations(problem, positive("dt", dt), joint_damping(problem.robot, damping))
