@@ -400,5 +400,5 @@ def test_the_method_that_failed_is_not_advised(monkeypatch):
     from vertebra.dynamics import nearest_motion
 
     monkeypatch.setattr(nearest_motion, "search", lambda goal, q, tensions: (q, tensions, False))
-    with pytest.raises(vb.Infeasible, match="widen the bounds, or slow the motion$"):
+    with pytest.raises(vb.Infeasible, match=r"widen the bounds, or slow the motion$"):
         vb.allocate_tensions(SNAKE, sway(12)[0], method="project", dt=1.0, check=True)

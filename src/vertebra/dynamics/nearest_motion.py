@@ -36,7 +36,7 @@ from vertebra.dynamics.problem import Moving, States, joint_damping, states
 from vertebra.dynamics.simulate import joint_ranges
 from vertebra.errors import InputError
 from vertebra.mechanics.kernels.spatial import measure_spans
-from vertebra.mechanics.kinematics import crossed_joints, measure
+from vertebra.mechanics.kinematics import measure, until_faces_meet
 from vertebra.mechanics.layout import SPAN_SECOND
 from vertebra.robot.arguments import positive
 from vertebra.robot.robot import Robot
@@ -228,15 +228,11 @@ class Reach(NamedTuple):
 
     def _part_faces(self, angles: Floats) -> None:
         """Bend backbones back to where their faces meet, if these have passed through each other."""
-        for j in np.flatnonzero(crossed_joints(self.robot, measure(self.robot, angles))).tolist():
-            first = self.robot.joints["first"][j]
-            bend, apart, crossed = angles[first : first + 2].copy(), 0.0, 1.0
-            while crossed - apart > BEYOND:
-                middle = 0.5 * (apart + crossed)
-                angles[first : first + 2] = middle * bend
-                passed = measure(self.robot, angles).lengths[:, j].min() < 0.0
-                apart, crossed = (apart, middle) if passed else (middle, crossed)
-            angles[first : first + 2] = apart * bend
+        bends = np.concatenate([[row, row + 1] for row in self.rods])
+        unbent = angles.copy()
+        unbent[bends] = 0.0
+        part = np.repeat(until_faces_meet(self.robot, unbent, angles), self.robot.joints["freedoms"])
+        angles[bends] *= part[bends]
 
     def gaps(self, q: Floats) -> tuple[Floats, Floats]:
         """(N, rows) lengths of the cables across the backbones, m, and (N, rows, n) their derivatives."""
