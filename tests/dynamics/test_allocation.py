@@ -396,6 +396,18 @@ def test_a_motion_stays_only_if_its_rates_are_those_of_its_angles():
     np.testing.assert_array_equal(made.q, found.q)
 
 
+def test_a_motion_with_rounded_angles_stays():
+    """A robot swings under its tensions, sampled at 1 kHz with the four decimals in degrees of a file."""
+    pulls = np.array([60.0, 50.0, 60.0, 90.0])
+    start = vb.shape_from_tensions(SNAKE, pulls).angles
+    run = vb.simulate(SNAKE, pulls + np.array([5.0, 0.0, -5.0, 0.0]), q0=start, duration=0.2, dt=1e-3)
+    q, qd, qdd = (run[name].values for name in ("q", "qd", "qdd"))
+    rounded = np.radians(np.round(np.degrees(q), 4))
+    found = vb.allocate_tensions(SNAKE, rounded, qd, qdd, method="project", dt=1e-3)
+    assert found.feasible.all()
+    np.testing.assert_array_equal(found.q, rounded)
+
+
 def test_the_method_that_failed_is_not_advised(monkeypatch):
     from vertebra.dynamics import nearest_motion
 

@@ -306,6 +306,9 @@ MOST_CAPSTAN = 1000
 """Tensions that the method capstan chooses at a time, one per cable and gap: its work grows with their cube."""
 BALANCED = 1e-6
 """A joint counts as balanced when its residual is below this part of the torques at the joints."""
+ALIKE = 0.05
+"""Rates and accelerations that differ from those of the angles by less than this part of their peak are theirs: angles
+may be rounded, and the square of a short time step makes much of that."""
 DIGITS = 1e-9
 """Of the largest angle: errors of angles below this part are those of their digits."""
 
@@ -467,7 +470,8 @@ def _is_motion(robot: Robot, motion: States, dt: float) -> bool:
     rates, rises = (q[2:] - q[:-2]) / (2.0 * dt), (q[2:] - 2.0 * q[1:-1] + q[:-2]) / dt**2
     for order, (differences, given) in enumerate(((rates, motion.qd), (rises, motion.qdd)), start=1):
         change = np.abs(np.diff(given, axis=0)).max(axis=0, initial=0.0)
-        if (np.abs(differences - given[1:-1]) > change + DIGITS * np.abs(q).max() / dt**order).any():
+        allowed = change + ALIKE * np.abs(given).max() + DIGITS * np.abs(q).max() / dt**order
+        if (np.abs(differences - given[1:-1]) > allowed).any():
             return False
     return Reach.of(robot).keeps(q)
 
