@@ -53,7 +53,7 @@ TOO_MUCH: dict[str, tuple[str, str, Callable[[], Any]]] = {
     "rows": ("every", "keep one in 2", lambda: vb.simulate(ARM, [20.0] * 4, duration=1e4, dt=1e-3)),
     "numbers": (
         "every",
-        "of 900 joints are too many to keep; keep one in",
+        "of 900 angles are too many to keep; keep one in",
         lambda: vb.simulate(long_arm(900), [20.0] * 4, duration=1e3, dt=1e-3),
     ),
     "gaps": (

@@ -208,6 +208,8 @@ def test_check_raises_the_worst_violation_with_the_result():
         ("upper", {"upper": np.inf}, "cables.max_tension"),
         ("friction", {"friction": 0.2}, "capstan"),
         ("dt", {"method": "project", "q": np.zeros((8, 6)), "dt": -1.0}, "above 0"),
+        ("dt", {"method": "project", "q": np.zeros((8, 6)), "dt": -1.0, "gravity": [0, 0, 0]}, "above 0"),
+        ("dt", {"method": "shared", "dt": "x"}, "above 0"),
     ],
 )
 def test_wrong_arguments_are_named(argument, given, says):
@@ -346,3 +348,69 @@ def test_with_a_time_step_the_trajectory_changes():
     assert found.feasible.all()
     assert found.tensions.shape == (21, 4)
     assert np.abs(found.q - q).max() > 0.0
+
+
+def cross(joints):
+    """Universal joints between four cables, in which a motion leaves some of the tensions open."""
+    joint = {"kind": "universal", "lower": "10 mm", "stiffness": 0.05, "damping": 1e-3}
+    link = {"length": "20 mm", "mass": "20 g", "inertia": [3e-6, 3e-6, 2e-6]}
+    cables = robots.cables("8 mm", "0 deg", "90 deg", "180 deg", "270 deg", max_tension="50 N")
+    return robots.robot("cross", robots.section(joints, joint, link, cables=cables))
+
+
+def test_the_tensions_of_a_trajectory_are_those_that_were_searched_for_with_it():
+    """Those of each step on its own would balance as well, but jump from step to step."""
+    robot, dt = cross(1), 0.01
+    wave = np.sin(5.0 * np.pi * np.arange(41) * dt)[:, None] * np.array([0.3, 0.2])
+    found = vb.allocate_tensions(robot, wave, method="project", dt=dt, check=True)
+    alone = vb.allocate_tensions(robot, found.q, found.qd, found.qdd)
+
+    def cost(pulls):
+        return float((pulls**2).sum() + (np.diff(pulls, axis=0) ** 2).sum() / dt**2)
+
+    assert cost(found.tensions[1:-1]) < 0.2 * cost(alone.tensions[1:-1])
+    np.testing.assert_array_equal(found.base_tensions, found.tensions)
+    given = vb.forward_dynamics(robot, found.q, found.qd, found.tensions)
+    np.testing.assert_allclose(given, found.qdd, atol=1e-6 * np.abs(found.qdd).max())
+
+
+def test_a_trajectory_is_feasible_at_every_step_with_the_tensions_found_for_it():
+    robot, dt = cross(2), 0.01
+    wave = np.sin(5.0 * np.pi * np.arange(41) * dt)[:, None] * np.array([0.3, 0.2, -0.1, 0.0])
+    assert vb.allocate_tensions(robot, wave, method="project", dt=dt, check=True).feasible.all()
+
+
+def test_a_motion_stays_only_if_its_rates_are_those_of_its_angles():
+    """Tensions hold each of these poses at rest, but the angles move."""
+    dt, pulls = 0.05, np.array([60.0, 50.0, 60.0, 90.0])
+    over_time = pulls + 10.0 * np.sin(3.0 * np.arange(12)[:, None] * dt) * np.array([1.0, 0.0, -1.0, 0.0])
+    q = np.array([vb.shape_from_tensions(SNAKE, pull).angles for pull in over_time])
+    still = np.zeros_like(q)
+    assert vb.allocate_tensions(SNAKE, q, still, still).feasible.all()
+    found = vb.allocate_tensions(SNAKE, q, still, still, method="project", dt=dt)
+    np.testing.assert_allclose(found.qd[1:-1], (found.q[2:] - found.q[:-2]) / (2.0 * dt), atol=1e-9)
+    assert found.feasible.all()
+    assert np.abs(found.q - q).max() < 0.05
+    # Its own rates and accelerations, off by the error of differences, let it stay.
+    made = vb.allocate_tensions(SNAKE, found.q, found.qd, found.qdd, method="project", dt=dt)
+    np.testing.assert_array_equal(made.q, found.q)
+
+
+def test_a_motion_with_rounded_angles_stays():
+    """A robot swings under its tensions, sampled at 1 kHz with the four decimals in degrees of a file."""
+    pulls = np.array([60.0, 50.0, 60.0, 90.0])
+    start = vb.shape_from_tensions(SNAKE, pulls).angles
+    run = vb.simulate(SNAKE, pulls + np.array([5.0, 0.0, -5.0, 0.0]), q0=start, duration=0.2, dt=1e-3)
+    q, qd, qdd = (run[name].values for name in ("q", "qd", "qdd"))
+    rounded = np.radians(np.round(np.degrees(q), 4))
+    found = vb.allocate_tensions(SNAKE, rounded, qd, qdd, method="project", dt=1e-3)
+    assert found.feasible.all()
+    np.testing.assert_array_equal(found.q, rounded)
+
+
+def test_the_method_that_failed_is_not_advised(monkeypatch):
+    from vertebra.dynamics import nearest_motion
+
+    monkeypatch.setattr(nearest_motion, "search", lambda goal, q, tensions: (q, tensions, False))
+    with pytest.raises(vb.Infeasible, match=r"widen the bounds, or slow the motion$"):
+        vb.allocate_tensions(SNAKE, sway(12)[0], method="project", dt=1.0, check=True)

@@ -251,11 +251,16 @@ def test_bad_arguments_are_named(name: str, given: dict[str, Any]) -> None:
 def test_what_does_not_suit_the_robot_is_named() -> None:
     for name, given in {
         "noise": {"noise": {"angles": [0.1, 0.2]}},
-        "tensions": {"delay": 0.01, "first": [1.0, 2.0]},
+        "first": {"delay": 0.01, "first": [1.0, 2.0]},
     }.items():
         with pytest.raises(vb.InputError) as caught:
             swing(vb.Controller(by_state, rate=100.0, **given))
         assert caught.value.argument == name
+        assert "returned for" not in str(caught.value)
+    with pytest.raises(vb.InputError, match="first: cable 1 has -1 N"):
+        swing(vb.Controller(by_state, rate=100.0, first=-1.0))
+    with pytest.raises(vb.InputError, match="noise: nothing is measured"):
+        vb.Controller(by_state, rate=100.0, measures=(), noise={"tip": 1e-3})
 
 
 @pytest.mark.parametrize(

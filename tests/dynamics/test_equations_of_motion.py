@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
-from tests.dynamics.cases import KINDS, UNIVERSAL_MIXES, Moving, random_moving, random_robot, with_inertia, worst
+from tests.dynamics.cases import (
+    BACKBONE,
+    KINDS,
+    UNIVERSAL,
+    UNIVERSAL_MIXES,
+    Moving,
+    random_moving,
+    random_robot,
+    spatial_robot,
+    with_inertia,
+    worst,
+)
 from tests.oracles import mirror_chain, mirror_dynamics, statics
 from tests.oracles.mujoco_model import MujocoModel
 from tests.oracles.pinocchio_model import PinocchioModel
@@ -488,3 +500,17 @@ def test_caller_arrays_are_left_alone() -> None:
     turned = wide[:, ::-1].T
     tau = vb.inverse_dynamics(robot, turned, wide, wide)
     np.testing.assert_array_equal(tau, vb.inverse_dynamics(robot, turned.copy(), wide, wide))
+
+
+@pytest.mark.parametrize("joint", [UNIVERSAL, BACKBONE | {"mass": 0.0}], ids=lambda joint: joint["kind"])
+def test_wrenches_of_joints_with_several_freedoms_are_about_the_origin_of_the_link_after(joint: dict[str, Any]) -> None:
+    """At rest: the weight of every link beyond, and its moment about that point."""
+    robot = spatial_robot(joint)
+    q = np.array([0.3, -0.2, 0.1, 0.25])
+    found = vb.inverse_dynamics(robot, q, np.zeros(4), np.zeros(4), wrenches=True).wrenches
+    pose = vb.Pose(robot, q)
+    for j in range(2):
+        weights = pose.masses.links[j + 1 :, None] * robot.gravity
+        arms = pose.masses.links_at[j + 1 :] - pose.frames[j + 1][:3, 3]
+        expected = -np.concatenate([weights.sum(axis=0), np.cross(arms, weights).sum(axis=0)])
+        np.testing.assert_allclose(found[j], expected, atol=1e-12)

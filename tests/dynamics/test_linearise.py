@@ -14,6 +14,7 @@ import vertebra as vb
 from vertebra.dynamics.linearise import LinearModel, linearise
 from vertebra.errors import InputError, OutOfRange
 from vertebra.mechanics.kinematics import measure
+from vertebra.robot import tables
 
 CASES = 200 if os.environ.get("VERTEBRA_SOAK") == "1" else 24
 
@@ -270,6 +271,102 @@ def test_dead_moment_makes_modes_flutter():
         assert linearise(robot, np.zeros(6), np.full(4, 100.0), (0, 0, 0), twist, damping=damping).stable == (
             damping > 0
         )
+
+
+def along_stops(robot, q):
+    """Coordinates p of the motions that stops leave, their values at `q`, and q(p): bends turn along their stops, and
+    angles on theirs stay."""
+    places, start = [], []
+    for joint in robot.joints:
+        first, count = int(joint["first"]), int(joint["freedoms"])
+        own = q[first : first + count]
+        if joint["kind"] == tables.BACKBONE and np.hypot(*own[:2]) >= joint["limit"] * (1 - 1e-12):
+            places.append((first, float(joint["limit"])))
+            start.append(np.arctan2(own[1], own[0]))
+            free = range(2, count)
+        else:
+            free = [k for k in range(count) if joint["stops"] == 0 or abs(own[k]) < joint["limit"] * (1 - 1e-12)]
+        places += [(first + k, None) for k in free]
+        start += [own[k] for k in free]
+
+    def pose(p):
+        found = np.array(q, dtype=p.dtype)
+        for (row, limit), value in zip(places, p, strict=True):
+            if limit is None:
+                found[row] = value
+            else:
+                found[row : row + 2] = limit * np.cos(value), limit * np.sin(value)
+        return found
+
+    return np.array(start), pose
+
+
+@pytest.mark.parametrize("balanced", [True, False])
+@pytest.mark.parametrize("name", SPATIAL)
+def test_joints_on_rigid_stops_are_held_there(name, balanced):
+    """Against differences of the accelerations of coordinates along the stops."""
+    stopped = {"stiffness": 0.25, "limit": "15 deg", "stops": "rigid"}
+    robot = spatial_robot(*(joint | stopped for joint in SPATIAL[name]), gravity="wall")
+    pull = np.resize([14.0, 0.6, 1.0, 2.9], len(robot.cables))
+    shape = vb.shape_from_tensions(robot, pull)
+    q = shape.angles
+    pull = pull if balanced else 1.05 * pull + 0.5
+    model = vb.linearise(robot, q, pull, damping=0.0)
+    start, pose = along_stops(robot, q)
+    n, f = len(q), len(start)
+    assert 0 < f < n
+    assert model.at_stops == shape.at_stops
+    assert model.in_equilibrium == balanced
+    assert model.frequencies.shape == (f,)
+    assert model.modes.shape == (n, f)
+    assert "at their stops" in repr(model)
+
+    def slopes(p):
+        return np.array([pose(p + 1e-30j * unit).imag / 1e-30 for unit in np.eye(f)]).T
+
+    def rises(p, pulls=pull):
+        """(f,) second derivatives of p at rest, and those of the angles."""
+        at = pose(p)
+        M, ways = vb.mass_matrix(robot, at), slopes(p.astype(complex))
+        torques = M @ vb.forward_dynamics(robot, at, np.zeros(n), pulls, damping=0.0)
+        found = np.linalg.solve(ways.T @ M @ ways, ways.T @ torques)
+        return found, ways @ found
+
+    def by(function, size, count):
+        weights = ((1.0, 45.0), (2.0, -9.0), (3.0, 1.0))
+        columns = [
+            sum(w * (function(k * size * unit) - function(-k * size * unit)) for k, w in weights) / (60.0 * size)
+            for unit in np.eye(count)
+        ]
+        return np.array(columns).T
+
+    ways = slopes(start.astype(complex))
+    A = by(lambda change: rises(start + change)[1], 1e-3, f)
+    assert worst(model.A[n:, :n] @ ways, A) < 1e-6
+    assert worst(model.B[n:], by(lambda change: rises(start, pull + change)[1], 0.1, len(pull))) < 1e-8
+    assert np.abs(model.accelerations - rises(start)[1]).max() < 1e-7 * np.abs(np.diag(A.T @ A)).max() ** 0.5
+    if balanced:
+        squares = np.linalg.eigvals(by(lambda change: rises(start + change)[0], 1e-3, f))
+        np.testing.assert_allclose(np.sort(-(model.eigenvalues.imag**2))[::2], np.sort(squares.real), rtol=1e-5)
+        assert model.stable
+        np.testing.assert_allclose(model.modes.T @ model.M @ model.modes, np.eye(f), atol=1e-9)
+
+
+def test_a_robot_that_its_stops_hold_wholly_does_not_move():
+    joint = {"kind": "rolling", "radius": "15 mm", "limit": "10 deg", "stops": "rigid"}
+    robot = spatial_robot(joint, gravity="wall")
+    pull = np.array([60.0, 60.0, 0.0, 0.0])
+    shape = vb.shape_from_tensions(robot, pull)
+    model = vb.linearise(robot, shape.angles, pull)
+    assert model.at_stops == (1, 2)
+    assert model.in_equilibrium
+    assert model.stable
+    assert not model.A.any()
+    assert "nothing moves" in repr(model)
+    with pytest.raises(InputError, match="qd: joint 1 rests on its rigid stop"):
+        vb.linearise(robot, shape.angles, pull, qd=[0.0, 0.1])
+    # Pulled the other way, both leave their stops.
+    assert vb.linearise(robot, shape.angles, pull[::-1]).at_stops == ()
 
 
 def test_outputs():

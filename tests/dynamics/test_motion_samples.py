@@ -111,7 +111,7 @@ def test_coarse_and_noisy_samples_are_doubted() -> None:
         (([0.0, 1.0], np.zeros((3, 2))), "q: must have one row per sample"),
         (([], np.zeros((0, 2))), "q: must have one row per sample"),
         (([0.0, np.nan], np.zeros((2, 2))), "time: must be finite"),
-        (([0.0, 1.0], np.zeros(2)), r"q: must be finite numbers of shape \(N, joints\)"),
+        (([0.0, 1.0], np.zeros(2)), r"q: must be finite numbers of shape \(N, angles\)"),
         (([0.0, 1.0], [["a"], ["b"]]), "q: must be numbers"),
         (([0.0, 1.0], np.zeros((2, 2)), np.zeros((2, 3))), "qd: must have the shape of q"),
     ],
@@ -122,7 +122,7 @@ def test_what_is_wrong_is_named(arguments: tuple, said: str) -> None:
 
 
 def test_repr_says_how_much_there_is() -> None:
-    assert repr(sampled_motion([0.0, 0.5], np.zeros((2, 3)))) == "SampledMotion(2 samples of 3 joints in 0.5 s)"
+    assert repr(sampled_motion([0.0, 0.5], np.zeros((2, 3)))) == "SampledMotion(2 samples of 3 angles in 0.5 s)"
 
 
 # The files.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.dynamics.cases import BACKBONE, spatial_robot
 from tests.robots import ball_first, mirror_mix, turning_mix
 
 import vertebra as vb
@@ -71,6 +72,26 @@ def test_angles_beyond_the_joint_law_name_the_joint(call: Call, angle: float) ->
             call(q=q, **rates)
         assert caught.value.joint == 4
         assert caught.value.angle == angle
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_bend_beyond_the_joint_law_counts_in_whatever_direction(call: Call) -> None:
+    """Neither of its parts reaches half a turn. With a twist that does, the twist is told."""
+    robot = spatial_robot(BACKBONE)
+    given = {"q": [0.0, 0.0, 2.5, 2.4]} | ({} if call is matrix else {"qd": np.zeros(4)})
+    if call is forward:
+        given["tensions"] = 1.0
+    if call is inverse:
+        given["qdd"] = np.zeros(4)
+    with pytest.raises(vb.OutOfRange) as caught:
+        call(robot=robot, **given)
+    assert caught.value.joint == 2
+    assert caught.value.angle == pytest.approx(np.hypot(2.5, 2.4))
+    twisting = spatial_robot(BACKBONE | {"torsion": 0.1})
+    with pytest.raises(vb.OutOfRange) as caught:
+        vb.mass_matrix(twisting, [0.0, 0.0, -3.5, 0.0, 0.0, 0.0])
+    assert caught.value.joint == 1
+    assert caught.value.angle == -3.5
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -185,19 +206,49 @@ def test_point_masses_beside_the_axes_move(kind: str) -> None:
         (0.01, [0, 0, 0], {"kind": "backbone", "length": 0.02, "stiffness": 0.1, "torsion": 0.1}, False),
     ],
 )
-def test_a_motion_that_nothing_resists_names_the_link(center: Any, inertia: Any, joint: Any, moves: bool) -> None:
+def test_a_motion_that_nothing_resists_names_the_joint(center: Any, inertia: Any, joint: Any, moves: bool) -> None:
     thin = thin_robot(center, inertia, joint)
     if moves:
         assert np.linalg.eigvalsh(vb.mass_matrix(thin, np.zeros(thin.freedoms)))[0] > 0
         return
-    with pytest.raises(vb.InputError, match=r"robot: link 1 has inertia .* so that nothing resists that motion"):
+    with pytest.raises(vb.InputError, match=r"robot: nothing resists a motion of joint 2: link 2 has inertia"):
         vb.mass_matrix(thin, np.zeros(thin.freedoms))
 
 
-def test_what_is_attached_may_resist_in_the_links_place() -> None:
-    """A camera on a last link whose own mass lies on the axis; the first link still cannot move."""
+def test_what_is_attached_or_lies_beyond_may_resist_in_the_links_place() -> None:
+    """A camera on a last link whose own mass lies on the axis; the link before moves that link as well."""
     thin = thin_robot(-0.005, [0, 0, 0], tip={"mass": 0.05, "length": 0.01})
-    with pytest.raises(vb.InputError, match="link 1 has inertia"):
-        vb.mass_matrix(thin, [0.0, 0.0])
-    M = vb.mass_matrix(thin, [0.0, 0.0], vb.Load(mass=0.01, link=1, point=(0.0, 0.0, 0.01)))
+    q, qdd = np.array([0.3, 0.2]), np.array([2.0, -3.0])
+    M = vb.mass_matrix(thin, q)
+    assert np.linalg.eigvalsh(M)[0] > 1e-3 * M[1, 1]
+    tau = vb.inverse_dynamics(thin, q, qdd, qdd)
+    np.testing.assert_allclose(vb.forward_dynamics(thin, q, qdd, tau=tau), qdd, rtol=1e-9)
+    bare = thin_robot(-0.005, [0, 0, 0])
+    with pytest.raises(vb.InputError, match="joint 2"):
+        vb.mass_matrix(bare, [0.0, 0.0])
+    M = vb.mass_matrix(bare, [0.0, 0.0], vb.Load(mass=0.01, link=2, point=(0.0, 0.0, 0.01)))
     assert np.linalg.eigvalsh(M)[0] > 0
+
+
+@pytest.mark.parametrize("joint", [None, {"kind": "universal", "lower": 0.005}])
+def test_long_chains_of_point_masses_move(joint: Any) -> None:
+    """Their mass matrix is regular, though its smallest eigenvalue is below round-off."""
+    link = {"length": 0.03, "mass": 0.02, "inertia": [0, 0, 0], "center_of_mass": 0.02}
+    section = {"joints": 200, "joint": joint or {"kind": "pin", "length": 0.01}, "link": link}
+    section |= {} if joint else {"azimuth": [0.0]}
+    robot = vb.load({"vertebra": 1, "name": "chain", "sections": [section]})
+    assert (np.diag(vb.mass_matrix(robot, np.zeros(robot.freedoms))) > 0).all()
+
+
+def test_angles_at_which_nothing_resists_are_refused_where_accelerations_are_asked_for() -> None:
+    """Turned by 90 deg about its second axis, a point mass on a universal joint lies on the first."""
+    thin = thin_robot(0.01, [0, 0, 0], {"kind": "universal", "lower": 0.005})
+    q, still = np.array([0.0, 0.0, 0.1, np.pi / 2]), np.zeros(4)
+    assert np.isfinite(vb.inverse_dynamics(thin, q, still, still)).all()
+    with pytest.raises(vb.InputError, match="q: nothing resists a motion of joint 2 at these angles"):
+        vb.forward_dynamics(thin, q, still, tau=still)
+    with pytest.raises(vb.InputError, match="q0: nothing resists a motion of joint 2 at these angles"):
+        vb.simulate(thin, duration=0.01, q0=q)
+    with pytest.raises(vb.InputError, match="q: nothing resists a motion of joint 2 at these angles"):
+        vb.linearise(thin, q, [])
+    assert np.isfinite(vb.forward_dynamics(thin, 0.5 * q, still, tau=still)).all()

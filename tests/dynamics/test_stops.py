@@ -198,8 +198,12 @@ def test_where_stops_end_a_run_or_hold() -> None:
     with pytest.raises(vb.OutOfRange, match="q0") as caught:
         vb.simulate(limited(BACKBONE), np.zeros(4), duration=0.1, q0=[0, 0, 0.3, 0.3], limits="rigid")
     assert caught.value.joint == 2
+    assert caught.value.angle == pytest.approx(np.hypot(0.3, 0.3))
+    assert caught.value.limit == pytest.approx(LIMIT)
     with pytest.raises(vb.InputError, match="limits: must be file, end, rigid or a Bumper"):
         fall(limits="stop")
+    with pytest.raises(vb.InputError, match="limits: must be a Bumper itself"):
+        fall(limits="a Bumper")
 
 
 @pytest.mark.parametrize("limits", ["file", "rigid", Bumper(50.0)])
@@ -226,6 +230,22 @@ def test_faces_that_meet_at_a_cable_are_named_as_in_statics(limits: Any) -> None
         assert error.limit <= abs(error.angle)
         last = error.result.q.values[-1]
         _ = vb.Pose(robot, last).cable_segments  # until then they have not
+
+
+@pytest.mark.parametrize("direction", [[1.0, 0.0], [0.0, 1.0], [0.8, -0.6]])
+def test_faces_of_a_backbone_meet_at_a_bend_in_whatever_direction(direction: list[float]) -> None:
+    """Discs L apart meet at a cable r from the axis when the rod is bent toward it by L/r, whichever way that is."""
+    azimuth = np.degrees(np.arctan2(direction[1], direction[0]))
+    section = {"joints": 1, "joint": {"kind": "backbone", "length": "8 mm", "stiffness": 0.01}, "link": PLATE}
+    section["cables"] = {"radius": "10 mm", "azimuth": [f"{azimuth} deg", f"{azimuth + 180} deg"]}
+    robot = vb.load({"vertebra": 1, "name": "jaw", "sections": [section]})
+    q = 1.2 * np.array(direction)
+    with pytest.raises(vb.OutOfRange, match="passed through each other at cable 1") as caught:
+        vb.simulate(robot, 0.0, duration=0.01, q0=q)
+    assert caught.value.limit == pytest.approx(0.8, rel=1e-6)
+    with pytest.raises(vb.OutOfRange) as caught:
+        _ = vb.Pose(robot, q).cable_segments
+    assert (caught.value.angle, caught.value.limit) == pytest.approx((1.2, 0.8), rel=1e-6)
 
 
 def mujoco_with_stops(robot: vb.Robot, step: float) -> MujocoModel:

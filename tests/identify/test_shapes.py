@@ -336,8 +336,23 @@ def test_parameters_of_joints_with_several_freedoms_are_recovered(robot: vb.Robo
     assert (fit.standard_errors < 0.01 * wanted).all()
 
 
-def test_a_shape_on_a_rigid_stop_is_refused() -> None:
+def test_a_shape_on_a_rigid_stop_is_simulated_but_not_fitted() -> None:
     joint = {"kind": "backbone", "length": "16 mm", "stiffness": 0.02, "limit": "20 deg", "stops": "rigid"}
-    robot = robots.robot("stopped", robots.section(2, joint, cables=SQUARE))
+    robot, pull = robots.robot("stopped", robots.section(2, joint, cables=SQUARE)), np.array([9.0, 1.0, 1.0, 1.0])
+    data = simulate_shapes(robot, [pull], tips=False)
+    np.testing.assert_allclose(data.angles[0], vb.shape_from_tensions(robot, pull).angles, atol=1e-12)
+    model, values = model_of(robot, ("EI",), pull[None])
     with pytest.raises(UnsolvedRow, match="row 1: shapes: joint 1 rests on its rigid stop"):
-        simulate_shapes(robot, [[9.0, 1.0, 1.0, 1.0]])
+        model.predict(values)
+
+
+def test_messages_name_the_angles_that_the_robot_has(tmp_path: Path) -> None:
+    joint = {"kind": "universal", "lower": "8 mm", "stiffness": 0.02}
+    robot = robots.robot("crossed", robots.section(2, joint, cables=SQUARE))
+    path = tmp_path / "shapes.csv"
+    path.write_text("t1_N,t2_N,t3_N,t4_N\n1,1,1,1\n")
+    with pytest.raises(MeasurementError, match="or angles q1a_deg to q2b_deg"):
+        read_shapes(path, robot)
+    path.write_text("t1_N,t2_N,t3_N,t4_N,q1a_deg\n1,1,1,1,\n")
+    with pytest.raises(MeasurementError, match="z_mm or q1a_deg to q2b_deg"):
+        read_shapes(path, robot)

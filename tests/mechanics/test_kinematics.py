@@ -210,6 +210,13 @@ def test_half_a_turn_is_out_of_range(name):
     assert caught.value.angle == pytest.approx(3.2)
 
 
+def test_half_a_turn_of_a_backbone_is_told_as_its_whole_bend():
+    with pytest.raises(vb.OutOfRange) as caught:
+        vb.Pose(robots.continuum(2), [0.0, 0.0, -2.5, 2.4])
+    assert caught.value.joint == 2
+    assert caught.value.angle == pytest.approx(np.hypot(2.5, 2.4))
+
+
 @pytest.mark.parametrize("link", [12, -13, 1.5, True, None])
 def test_unknown_link_is_named(link):
     with pytest.raises(vb.InputError, match="link"):

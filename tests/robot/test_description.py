@@ -272,10 +272,13 @@ def test_an_unknown_field_gets_a_suggestion(path: str, near: str) -> None:
     ("path", "message"),
     [
         ("sections[0].name", "unknown field; `name` belongs to the file itself"),
-        ("sections[0].damping", "unknown field; `damping` belongs to `joint` of kind rolling or `joint` of kind"),
+        (
+            "sections[0].damping",
+            "unknown field; `damping` belongs to `joint` of kind rolling, flexure, pin, universal or backbone",
+        ),
         (
             "tip.radius",
-            "unknown field; `radius` belongs to `joint` of kind rolling or `joint` of kind ball or `cables`",
+            "unknown field; `radius` belongs to `joint` of kind rolling or ball, or `cables`",
         ),
         ("sections[0].joint.lenght", "unknown field"),
         ("base.lenght", "unknown field; did you mean 'length'?"),

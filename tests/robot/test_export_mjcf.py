@@ -21,7 +21,8 @@ from tests.robots import cables as pulled
 from tests.robots import robot as built
 
 import vertebra as vb
-from vertebra.errors import OutOfRange
+from vertebra.errors import InputError, OutOfRange
+from vertebra.robot.export import common
 from vertebra.robot.export.common import (
     flexure_stretch,
     flexure_stretch_slope,
@@ -360,6 +361,25 @@ def test_pairs_of_bends_are_accepted_as_rows() -> None:
     np.testing.assert_array_equal(mjcf_qpos(robot, pairs), pairs.reshape(-1))
 
 
+def test_pairs_are_refused_where_a_joint_has_not_two_angles() -> None:
+    """A pin and a backbone that twists have four angles together, but no two each."""
+    pin = section(1, {"kind": "pin", "length": 0.008}, azimuth=[0.3])
+    robot = built("mix", pin, section(1, {"kind": "backbone", "length": 0.01, "stiffness": 0.1, "torsion": 0.1}))
+    assert mjcf_qpos(robot, [0.1, 0.2, 0.3, 0.4]).shape == (7,)
+    with pytest.raises(InputError, match=r"must have shape \(4,\) for mix, not \(2, 2\)"):
+        mjcf_qpos(robot, [[0.1, 0.2], [0.3, 0.4]])
+
+
+def test_equal_backbones_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And no further than to the first direction that reaches the limit."""
+    calls, search = [], common._bend_toward
+    monkeypatch.setattr(common, "_bend_toward", lambda *given: calls.append(given) or search(*given))
+    common._reachable.cache_clear()
+    to_mjcf(continuum(200))
+    assert 0 < len(calls) <= 72
+    common._reachable.cache_clear()
+
+
 def comment_of(text: str) -> str:
     return " ".join(text[: text.index("-->")].split())
 
@@ -373,6 +393,24 @@ def test_comment_names_robot_source_and_approximations() -> None:
     assert "Placeholder" not in flexure
     assert "no mass for any link; 1 g" in comment_of(to_mjcf(vb.load("lapusan2022")))
     assert "Approximate" not in comment_of(to_mjcf(vb.load("hu2023-prototype")))
+    assert "cable; that of a backbone in the direction that goes farthest." in comment_of(to_mjcf(continuum(2)))
+    assert "backbone" not in comment_of(to_mjcf(vb.load("hu2023-prototype")))
+
+
+def test_comment_says_what_damping_of_backbones_means_there() -> None:
+    mapping = continuum(2).to_mapping()
+    said = "MuJoCo damps the angular velocity of the ball in a backbone"
+    for damping in (0.0, 0.01):
+        mapping["sections"][0]["joint"]["damping"] = damping
+        assert (said in comment_of(to_mjcf(vb.load(mapping)))) == bool(damping)
+
+
+def test_comment_says_which_inertia_is_guessed() -> None:
+    joint = {"kind": "pin", "length": 0.008}
+    link = {"length": 0.02, "mass": 0.02, "inertia": [0, 0, 0]}
+    robot = vb.load({"vertebra": 1, "name": "thin", "sections": [{"joints": 1, "joint": joint, "azimuth": [0.0],
+                                                                  "link": link}]})  # fmt: skip
+    assert "Inertia where the robot file gives none or 0: a solid cylinder" in comment_of(to_mjcf(robot))
 
 
 def renamed(name: str, source: str = "") -> vb.Robot:

@@ -185,6 +185,15 @@ def test_comment_says_what_urdf_cannot_express() -> None:
     assert vb.load("cai2023").source.split(",")[0] in comment
 
 
+def test_comment_tells_the_springs_of_backbones() -> None:
+    joint = {"kind": "backbone", "length": 0.01, "stiffness": 0.2, "torsion": 0.125}
+    section = {"joints": 2, "joint": joint, "link": {"length": 0.01}}
+    comment = to_urdf(vb.load({"vertebra": 1, "name": "twisting", "sections": [section]})).split("-->")[0]
+    assert "Bending stiffness of the backbones: 0.2 N*m/rad." in comment
+    assert "Torsional stiffness of the backbones that twist: 0.125 N*m/rad." in comment
+    assert "in the direction that goes farthest" in " ".join(comment.split())
+
+
 def test_thousands_of_joints_can_be_written() -> None:
     section = {"joints": 3000, "joint": {"kind": "pin", "length": 0.01}, "azimuth": [0.0], "link": {"length": 0.01}}
     text = to_urdf(vb.load({"vertebra": 1, "name": "chain", "sections": [section]}))

@@ -46,6 +46,12 @@ def test_a_plain_robot_has_no_notes() -> None:
         ({"cables": ["0 deg", "180 deg"]}, "2 cables for a robot that bends in two planes"),
         ({"cables": ["10 deg"]}, "1 cable for a robot that bends in two planes"),
         ({"cables": ["0 deg", "60 deg", "120 deg"]}, "all cables are on one side: none pulls toward azimuth 240 deg"),
+        (
+            {"cables": ["0 deg", "60 deg", "300 deg"], "azimuth": ["0 deg"]},
+            "all cables are on one side: none pulls toward azimuth 180 deg",
+        ),
+        ({"cables": ["60 deg", "120 deg", "90 deg"], "azimuth": ["90 deg"]}, "none pulls toward azimuth 270 deg"),
+        ({"cables": ["120 deg", "240 deg"], "azimuth": ["0 deg"]}, "none pulls toward azimuth 0 deg"),
         ({"azimuth": ["0 deg", "180 deg"]}, r"sections\[0\].azimuth: \[0 deg, 180 deg\] is one plane"),
         ({"azimuth": ["0 deg", "90 deg"], "joints": 1}, "2 directions but 1 joint, which bends in one plane only"),
         ({"joint": {"damping": 0}}, "no joint has damping"),
@@ -62,6 +68,8 @@ def test_what_is_unusual_is_noted(unusual: dict[str, Any], words: str) -> None:
     [
         {"cables": ["0 deg", "180 deg"], "azimuth": ["0 deg"]},
         {"cables": ["0 deg", "180 deg"], "azimuth": ["30 deg"]},
+        {"cables": ["45 deg", "135 deg"], "azimuth": ["0 deg"]},
+        {"cables": ["0 deg", "90 deg"], "joint": {"stiffness": 0.1}},
         {"cables": ["0 deg", "60 deg", "120 deg"], "joint": {"stiffness": 0.1}},
         {"azimuth": ["0 deg"]},
         {"link": {"inertia": None}, "joint": {"damping": 0}},
@@ -70,6 +78,17 @@ def test_what_is_unusual_is_noted(unusual: dict[str, Any], words: str) -> None:
 )
 def test_what_is_usual_is_not(usual: dict[str, Any]) -> None:
     assert robot(**usual).notes() == ()
+
+
+def test_robots_of_ball_joints_are_not_simulated_and_need_no_damping() -> None:
+    joint = {"kind": "ball", "radius": "6 mm", "ring_radius": "5 mm", "friction": 0.5}
+    section = {
+        "joints": 3,
+        "joint": joint,
+        "link": LINK | {"channel": "4 mm"},
+        "cables": {"radius": "5 mm", "azimuth": ROUND},
+    }
+    assert load({"vertebra": 1, "name": "balls", "sections": [section]}).notes() == ()
 
 
 def test_presets_are_plausible() -> None:

@@ -306,6 +306,11 @@ MOST_CAPSTAN = 1000
 """Tensions that the method capstan chooses at a time, one per cable and gap: its work grows with their cube."""
 BALANCED = 1e-6
 """A joint counts as balanced when its residual is below this part of the torques at the joints."""
+ALIKE = 0.05
+"""Rates and accelerations that differ from those of the angles by less than this part of their peak are theirs: angles
+may be rounded, and the square of a short time step makes much of that."""
+DIGITS = 1e-9
+"""Of the largest angle: errors of angles below this part are those of their digits."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -392,6 +397,7 @@ def allocate_tensions(
     check = flag("check", check)
     word("method", method, METHODS)
     word("cone", cone, ("box", "true"))
+    dt = None if dt is None else positive("dt", dt)
     moving = Moving.of(robot, gravity, loads)
     laws = robot.friction_laws if friction is None else laws_for(len(robot.cables), friction)
     if method != "capstan" and not all(law.is_none for law in laws):
@@ -414,10 +420,10 @@ def allocate_tensions(
     losses = joint_damping(robot, damping)
     needs = joint_needs(moving, motion, losses)
     amounts: Floats | None = None
+    base: Floats | None = None
     converged = True
     if method == "per_link":
         tensions, amounts = per_link_tensions(robot, needs, contacts, low, high)
-        base = tensions[:, :, 0].copy()
     elif method == "capstan":
         grips, at_base = cable_grips(moving, laws, motion.q)
         tensions = balanced_tensions(robot, low, high, needs.arms, needs.torques, grips)
@@ -425,17 +431,18 @@ def allocate_tensions(
     else:
         tensions = balanced_tensions(robot, low, high, needs.arms, needs.torques)
         if method == "project":
-            asked = _weighed(
-                robot, method, motion, needs, tensions, tensions[:, :, 0], contacts, low, high, amounts, converged
-            )
+            asked = _weighed(robot, method, motion, needs, tensions, contacts, low, high)
             whole = qd is not None and qdd is not None
-            if dt is not None and whole and not asked.violations and _within_reach(robot, motion.q):
+            if dt is not None and whole and not asked.violations and _is_motion(robot, motion, dt):
                 return asked
-            motion, converged = _projected(moving, motion, needs, low, high, dt, losses)
+            motion, pulls, converged = _projected(moving, motion, needs, low, high, dt, losses)
             needs = joint_needs(moving, motion, losses)
-            tensions = balanced_tensions(robot, low, high, needs.arms, needs.torques)
-        base = tensions[:, :, 0].copy()
-    result = _weighed(robot, method, motion, needs, tensions, base, contacts, low, high, amounts, converged)
+            if pulls is None:
+                tensions = balanced_tensions(robot, low, high, needs.arms, needs.torques)
+            else:
+                crosses = np.arange(len(robot.joints)) < robot.cables["last_link"][:, None]
+                tensions = np.where(crosses, pulls[:, :, None], 0.0)
+    result = _weighed(robot, method, motion, needs, tensions, contacts, low, high, base, amounts, converged)
     if check and result.violations:
         raise _infeasible(result)
     return result
@@ -443,27 +450,37 @@ def allocate_tensions(
 
 def _projected(
     moving: Moving, motion: States, needs: JointNeeds, low: Floats, high: Floats, dt: float | None, losses: Floats
-) -> tuple[States, bool]:
-    """The nearest motion, and whether the search for it converged."""
+) -> tuple[States, Floats | None, bool]:
+    """The nearest motion; the tensions (N, cables) that were searched for along with it, if any; and whether that
+    search converged."""
     if dt is None or motion.single:
-        return motion._replace(qdd=nearest_accelerations(moving, motion, needs, low, high)), True
+        return motion._replace(qdd=nearest_accelerations(moving, motion, needs, low, high)), None, True
     from vertebra.dynamics.nearest_motion import nearest_trajectory
 
-    found = nearest_trajectory(moving, motion.q, motion.qd, motion.qdd, low, high, positive("dt", dt), losses)
-    return States(False, found.q, found.qd, found.qdd), found.converged
+    found = nearest_trajectory(moving, motion.q, low, high, dt, losses)
+    return States(False, found.q, found.qd, found.qdd), found.tensions, found.converged
 
 
-def _within_reach(robot: Robot, q: Floats) -> bool:
+def _is_motion(robot: Robot, motion: States, dt: float) -> bool:
+    """Whether angles are within reach and rates and accelerations are theirs. Central differences of the angles are
+    means of these over two steps, so they differ from a sample by no more than samples do from their neighbours."""
     from vertebra.dynamics.nearest_motion import Reach
 
+    q = motion.q
+    rates, rises = (q[2:] - q[:-2]) / (2.0 * dt), (q[2:] - 2.0 * q[1:-1] + q[:-2]) / dt**2
+    for order, (differences, given) in enumerate(((rates, motion.qd), (rises, motion.qdd)), start=1):
+        change = np.abs(np.diff(given, axis=0)).max(axis=0, initial=0.0)
+        allowed = change + ALIKE * np.abs(given).max() + DIGITS * np.abs(q).max() / dt**order
+        if (np.abs(differences - given[1:-1]) > allowed).any():
+            return False
     return Reach.of(robot).keeps(q)
 
 
 def _weighed(
-    robot: Robot, method: str, motion: States, needs: JointNeeds, tensions: Floats, base: Floats, contacts: Floats,
-    low: Floats, high: Floats, amounts: Floats | None, converged: bool,
+    robot: Robot, method: str, motion: States, needs: JointNeeds, tensions: Floats, contacts: Floats,
+    low: Floats, high: Floats, base: Floats | None = None, amounts: Floats | None = None, converged: bool = True,
 ) -> Allocation:  # fmt: skip
-    """The result, with what the tensions do at the joints."""
+    """The result, with what the tensions do at the joints; `base` where they differ before the first gap."""
     count, cables, joints = tensions.shape
     residual, scale, forces = np.empty_like(needs.torques), np.empty(count), np.empty((4, count, joints, 2))
     weigh_joints(
@@ -471,6 +488,7 @@ def _weighed(
         np.empty((CROSSING_ROWS, cables)), np.empty(cables), residual, scale, forces,
     )  # fmt: skip
     shaped = motion.shaped
+    base = tensions[:, :, 0].copy() if base is None else base
     violations = from_residuals(robot, residual, BALANCED * scale) if amounts is None else from_amounts(amounts)
     feasible = np.ones(count, dtype=bool)
     feasible[[violation.step for violation in violations]] = False
@@ -510,8 +528,9 @@ def _infeasible(result: Allocation) -> Infeasible:
     worst = max((violation for violation in result.violations if violation.unit == unit), key=lambda v: v.amount)
     joints = len({(violation.step, violation.joint) for violation in result.violations})
     places = "one joint" if joints == 1 else f"{joints} joints over all steps"
+    remedy = "or slow the motion" if result.method == "project" else "slow the motion, or take method project"
     return Infeasible(
         worst.joint, worst.constraint, worst.amount,
         f"no tensions give this motion within the constraints, at {places}; most of all {worst.message}; widen the "
-        "bounds, slow the motion, or take method project", result,
+        f"bounds, {remedy}", result,
     )  # fmt: skip

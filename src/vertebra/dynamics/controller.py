@@ -64,8 +64,12 @@ class Controller:
             raise InputError("measures", f"must name each measure once, not {shown(measures)}")
         if not isinstance(self.noise, Mapping):
             raise InputError("noise", f"must give standard deviations by name, not {shown(self.noise)}")
+        if self.noise and not measures:
+            raise InputError(
+                "noise", f"nothing is measured that could have noise; give `measures`, not {shown(self.noise)}"
+            )
         for name, given in self.noise.items():
-            word("noise", name, measures or ("empty: nothing is measured",))
+            word("noise", name, measures)
             if (numbers("noise", given, "the unit of what is measured") < 0.0).any():
                 raise InputError("noise", f"of {name} must be 0 or more, not {shown(given)}")
         seed_number("seed", self.seed)
@@ -82,8 +86,10 @@ class Controller:
 class Loop:
     """A controller during one run: when it samples, what it has measured and commanded."""
 
-    def __init__(self, controller: Controller, robot: Robot, dt: float, checked: Callable[[ArrayLike, float], Floats]):
-        """`checked`: what a command at a time becomes, or an error."""
+    def __init__(
+        self, controller: Controller, robot: Robot, dt: float, checked: Callable[[ArrayLike, float | None], Floats]
+    ) -> None:
+        """`checked`: what a command at a time becomes, or what comes before there is one, or an error."""
         self.controller, self.robot, self.dt, self._checked = controller, robot, dt, checked
         self.period, self.delay = whole_steps(controller.rate, float(controller.delay), dt)
         self.random = np.random.default_rng(controller.seed)
@@ -92,11 +98,8 @@ class Loop:
         self.measured: dict[str, list[Floats]] = {name: [] for name in controller.measures}
         self.commands: list[Floats] = []
         self.spreads = {name: self._spread(name, given) for name, given in controller.noise.items()}
-
-    @property
-    def first(self) -> Floats | None:
+        self.first = None if controller.first is None else checked(controller.first, None)
         """What the cables do until there is a command."""
-        return None if self.controller.first is None else self._checked(self.controller.first, 0.0)
 
     def until(self, step: int) -> int:
         """The next step, after this one, at which there is a sample or a command takes effect."""

@@ -10,7 +10,14 @@ from typing import Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vertebra.dynamics.problem import Moving, States, cable_tensions, joint_damping, states
+from vertebra.dynamics.problem import (
+    Moving,
+    States,
+    cable_tensions,
+    joint_damping,
+    require_resistance,
+    states,
+)
 from vertebra.errors import InputError
 from vertebra.mechanics.kernels.articulated import forward_motion
 from vertebra.mechanics.kernels.newton_euler import inverse_motion, mass_matrices
@@ -25,11 +32,12 @@ class JointForces(NamedTuple):
     """What a motion needs at every joint."""
 
     tau: Floats
-    """(n,) or (N, n) torque about the joint's axis, N*m."""
+    """(n,) or (N, n) torque of each freedom, N*m."""
     wrenches: Floats
-    """(n, 6) or (N, n, 6) what the part before each joint must exert on the link after it and all beyond: force in N,
-    then moment in N*m about the joint's instantaneous centre, world axes. Rods and cables inside the joint's own gap
-    count in `tau` only, by virtual work."""
+    """(joints, 6) or (N, joints, 6) what the part before each joint must exert on the link after it and all beyond:
+    force in N, then moment in N*m, world axes; about the joint's instantaneous centre, or for universal and backbone
+    joints about the origin of the link after it. Rods and cables inside the joint's own gap count in `tau` only, by
+    virtual work."""
 
 
 @overload
@@ -122,7 +130,8 @@ def forward_dynamics(
     under joint torques `tau` in N*m and nothing else, the inverse of `inverse_dynamics`. `damping` and `friction` of
     cables in their holes: default those of the robot file, 0 for none. How far a cable has slipped decides its
     direction, so every state counts as one that the cables were pulled to from the straight robot: these are the
-    accelerations with which `simulate` starts there. Along a motion, with its history, use `simulate`.
+    accelerations with which `simulate` starts there. Along a motion, with its history, use `simulate`; so too for
+    joints that rest on rigid stops, which are left out here.
     """
     robot = as_robot(robot)
     if (tensions is None) == (tau is None):
@@ -131,6 +140,8 @@ def forward_dynamics(
         raise InputError("friction", "acts on cables; leave it out with joint torques tau")
     moving = Moving.of(robot, gravity, loads, 0.0 if tensions is None else friction)
     motion = states(robot, q, qd, tau, "tau")
+    for row in motion.q:
+        require_resistance(moving.statics, row)
     count, n = motion.q.shape
     pulls = np.zeros((count, len(robot.cables)))
     if tensions is not None:

@@ -15,16 +15,16 @@ from vertebra.dynamics.equations_of_motion import (
     rate_derivatives,
     required_torques,
 )
-from vertebra.dynamics.problem import Moving, joint_damping, states
+from vertebra.dynamics.problem import Moving, joint_damping, require_resistance, states
 from vertebra.errors import InputError
 from vertebra.mechanics.kernels.newton import inspect_pose
-from vertebra.mechanics.kinematics import Pose
+from vertebra.mechanics.kinematics import Pose, directions_at_stops
 from vertebra.mechanics.layout import GRIP_HOLD, GRIP_RATIO, GRIP_SLIP, REPORT_SCALE, STATE_TAU
 from vertebra.mechanics.problem import NO_CABLES, Load, Workspace
 from vertebra.robot.arguments import SMALLEST, as_robot, numbers, word
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot, RobotLike
-from vertebra.robot.tables import Floats
+from vertebra.robot.tables import BACKBONE, Floats
 
 Outputs = Literal["tip", "angles"]
 
@@ -37,7 +37,9 @@ class LinearModel:
     """d/dt x = A x + B u + (0, accelerations), y = C x + D u for small changes from one state of a robot.
 
     x = (change of the angles in rad, change of the rates in rad/s); u = change of the tensions in N, or of the lengths
-    of elastic cables without tension in m.
+    of elastic cables without tension in m. What rests on a rigid stop does not move, as long as it presses: rows and
+    columns of A and rows of B are zero there, and eigenvalues and modes are those of the f motions that are left, all n
+    without stops.
     """
 
     robot: Robot
@@ -70,19 +72,21 @@ class LinearModel:
     damping: Floats
     """(n,) N*m*s/rad."""
     eigenvalues: NDArray[np.complex128]
-    """(2n,) of A, 1/s, slowest first."""
+    """(2f,) of A, 1/s, slowest first."""
     damping_ratios: Floats
-    """(2n,) -Re/|.| of each eigenvalue: 0 undamped, 1 without oscillation, negative growing."""
+    """(2f,) -Re/|.| of each eigenvalue: 0 undamped, 1 without oscillation, negative growing."""
     stable: bool
     """Every small disturbance dies out or, without damping, stays small. A direction that nothing holds is not
     stable."""
     frequencies: Floats
-    """(n,) natural frequencies without damping in Hz, from K v = w^2 M v, lowest first; 0 where a mode only grows."""
+    """(f,) natural frequencies without damping in Hz, from K v = w^2 M v, lowest first; 0 where a mode only grows."""
     growth: Floats
-    """(n,) rate at which each of these modes grows without damping, 1/s; 0 where it is held."""
+    """(f,) rate at which each of these modes grows without damping, 1/s; 0 where it is held."""
     modes: NDArray[Any]
-    """(n, n) their shapes, one per column, with v^H M v = 1, largest component positive. Complex only where dead
+    """(n, f) their shapes, one per column, with v^H M v = 1, largest component positive. Complex only where dead
     moments make two modes flutter: growing while they oscillate."""
+    at_stops: tuple[int, ...] = ()
+    """Joints that rest on their rigid stops, counted from 1."""
 
     @property
     def state_names(self) -> list[str]:
@@ -102,6 +106,10 @@ class LinearModel:
     def __repr__(self) -> str:
         held = "stable" if self.stable else f"unstable, grows with {self.eigenvalues.real.max():.4g} 1/s"
         where = "" if self.in_equilibrium else ", not in equilibrium"
+        if self.at_stops:
+            where = f", {len(self.at_stops)} joints at their stops{where}"
+        if not len(self.frequencies):
+            return f"LinearModel of {self.robot.name!r}: nothing moves{where}"
         low, high = self.frequencies[0], self.frequencies[-1]
         return f"LinearModel of {self.robot.name!r}: {low:.4g} to {high:.4g} Hz, {held}{where}"
 
@@ -132,6 +140,8 @@ def linearise(
     straight robot. While they stick, friction is elastic and part of the model. Where one slips there is no linear
     model, since it holds against one direction of a small motion and slides on in the other: raises `InputError`.
 
+    Joints that rest on rigid stops are held there, in a state without rates.
+
     Exact wherever it is made: stiffness, mass matrix and cables are analytic; what inertia adds away from equilibrium
     comes from differences of order 8 of `inverse_dynamics` (1e-12 or so of it) and vanishes in equilibrium. Raises
     `OutOfRange` where the faces of a joint have passed through each other.
@@ -140,6 +150,7 @@ def linearise(
     moving = Moving.of(robot, gravity, loads, friction)
     state = states(robot, _one_state(robot, "q", q), None if qd is None else _one_state(robot, "qd", qd))
     angles, rates = state.q[0], state.qd[0]
+    require_resistance(moving.statics, angles)
     pull, losses = moving.statics.tensions(tensions), joint_damping(robot, damping)
     word("outputs", outputs, get_args(Outputs))
 
@@ -165,24 +176,77 @@ def linearise(
     # What moves, without weight and loads, whose part in the stiffness is analytic.
     inertia = moving.weightless()
     torques += required_torques(inertia, state, False)[0] + losses * rates
-    rises = np.asarray(-np.linalg.solve(M, torques), dtype=np.float64)
+    held = _held(robot, angles, rates, M, torques)
+    rises, free = held.rises, held.free
     motion = state._replace(single=False, qdd=rises[None])
-    by_q = K + angle_derivatives(inertia, motion)[0]
+    K += held.turning
+    by_q = K + angle_derivatives(inertia, motion)[0] + M @ held.carried
     by_qd = rate_derivatives(inertia, motion)[0] + np.diag(losses)
 
     n, c = arms.shape
-    A = np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, by_q), -np.linalg.solve(M, by_qd)]])
-    B = np.vstack([np.zeros((n, c)), -np.linalg.solve(M, arms * per_input)])
+    within, mass = free @ free.T, free.T @ M @ free
+
+    def given(torque: Floats) -> Floats:
+        """The accelerations that torques on the freedoms give to what is free."""
+        return np.asarray(-free @ np.linalg.solve(mass, free.T @ torque), dtype=np.float64)
+
+    A = np.block([[np.zeros((n, n)), within], [(given(by_q) + held.carried) @ within, given(by_qd) @ within]])
+    B = np.vstack([np.zeros((n, c)), given(arms * per_input)])
     seen = pose.jacobian(link, point)[:3] if outputs == "tip" else np.eye(n)
-    values, modes = eigenvalues_of(M, by_q, by_qd), natural_modes(M, K)
-    sizes = np.abs(values)
-    ratios = np.divide(-values.real, sizes, out=np.zeros(2 * n), where=sizes > 0.0)
+    values = eigenvalues_of(mass, free.T @ by_q @ free, free.T @ by_qd @ free)
+    modes, sizes = natural_modes(mass, free.T @ K @ free, free), np.abs(values)
+    ratios = np.divide(-values.real, sizes, out=np.zeros(len(values)), where=sizes > 0.0)
     return LinearModel(
         robot, angles, rates, pull, A, B, np.hstack([seen, np.zeros_like(seen)]), np.zeros((len(seen), c)),
         "tensions" if stiffness_EA is None else "lengths", outputs, rises,
-        bool(not rates.any() and (np.abs(torques) <= BALANCED * scale).all()), M, K, losses,
-        values, ratios, is_stable(values), modes.frequencies, modes.growth, modes.shapes,
+        bool(not rates.any() and (np.abs(free.T @ torques) <= BALANCED * scale).all()), M, K, losses,
+        values, ratios, is_stable(values), modes.frequencies, modes.growth, modes.shapes, held.joints,
     )  # fmt: skip
+
+
+class Held(NamedTuple):
+    """What rigid stops leave of a motion."""
+
+    rises: Floats
+    """(n,) accelerations, rad/s^2."""
+    free: Floats
+    """(n, f) directions that are free, of unit length and at right angles."""
+    turning: Floats
+    """(n, n) stiffness against turning the bend of a backbone along its stop, by what presses on that, N*m/rad."""
+    carried: Floats
+    """(n, n) acceleration along a stop's direction per change of the angles, as a bend turns along it, 1/s^2."""
+    joints: tuple[int, ...]
+    """That rest on stops, counted from 1."""
+
+
+def _held(robot: Robot, q: Floats, qd: Floats, M: Floats, torques: Floats) -> Held:
+    """Which stops hold at `q`, where `torques` (n,) are out of balance without accelerations: stops only push."""
+    from scipy.linalg import null_space
+
+    n, stops = len(q), directions_at_stops(robot, q)
+    while True:
+        free = null_space(stops.T) if stops.size else np.eye(n)
+        rises = np.asarray(-free @ np.linalg.solve(free.T @ M @ free, free.T @ torques), dtype=np.float64)
+        press = stops.T @ (torques + M @ rises)
+        if (press < 0.0).all():
+            break
+        stops = np.delete(stops, int(np.argmax(press)), axis=1)
+    joints = [robot.joint_of(int(np.abs(stop).argmax())) for stop in stops.T]
+    if joints and qd.any():
+        raise InputError(
+            "qd",
+            f"joint {joints[0]} rests on its rigid stop, where there is a linear model of a state without rates only; "
+            "leave qd out, or use simulate",
+        )
+    turning, carried = np.zeros((n, n)), np.zeros((n, n))
+    for joint, stop, pressed in zip(joints, stops.T, press, strict=True):
+        if robot.joints["kind"][joint - 1] == BACKBONE:
+            first = robot.joints["first"][joint - 1]
+            pair, across = slice(first, first + 2), np.zeros((n, n))
+            across[pair, pair] = (np.eye(2) - np.outer(stop[pair], stop[pair])) / np.linalg.norm(q[pair])
+            turning -= pressed * across
+            carried -= np.outer(stop, across @ rises)
+    return Held(rises, free, turning, carried, tuple(sorted(set(joints))))
 
 
 def _one_state(robot: Robot, name: str, values: ArrayLike) -> Floats:
@@ -250,14 +314,17 @@ class Modes(NamedTuple):
     """(n, n) one per column."""
 
 
-def natural_modes(M: Floats, K: Floats) -> Modes:
-    """Of K v = -s^2 M v with v^H M v = 1: growing modes first, then by frequency."""
+def natural_modes(M: Floats, K: Floats, directions: Floats) -> Modes:
+    """Of K v = -s^2 M v with v^H M v = 1: growing modes first, then by frequency. Shapes are told by the
+    `directions` (n, f) that the f coordinates of M and K stand for."""
     from scipy.linalg import solve_triangular
 
+    if not len(M):
+        return Modes(np.empty(0), np.empty(0), np.empty((len(directions), 0)))
     L = np.asarray(np.linalg.cholesky(M), dtype=np.float64)
     squares, shapes = _own(_normalised(L, K))
     order = np.lexsort((squares.imag, squares.real))
-    shapes = solve_triangular(L, shapes[:, order], trans="T", lower=True)
+    shapes = directions @ solve_triangular(L, shapes[:, order], trans="T", lower=True)
     largest = np.take_along_axis(shapes, np.abs(shapes).argmax(axis=0)[None], axis=0)
     # V is of unit length in coordinates where M is one, which is v^H M v = 1.
     shapes = shapes * (np.abs(largest) / largest)
@@ -267,6 +334,8 @@ def natural_modes(M: Floats, K: Floats) -> Modes:
 
 def eigenvalues_of(M: Floats, K: Floats, G: Floats) -> NDArray[np.complex128]:
     """(2n,) 1/s, slowest first."""
+    if not len(M):
+        return np.empty(0, dtype=np.complex128)
     L = np.asarray(np.linalg.cholesky(M), dtype=np.float64)
     stiffness, losses = _normalised(L, K), _normalised(L, G)
     if losses.any():
@@ -285,7 +354,8 @@ def eigenvalues_of(M: Floats, K: Floats, G: Floats) -> NDArray[np.complex128]:
 def is_stable(values: NDArray[np.complex128]) -> bool:
     """No eigenvalue grows, and none is zero."""
     sizes = np.abs(values)
-    return bool((values.real <= GROWS * sizes.max()).all() and (sizes > STILL * sizes.max()).all())
+    most = sizes.max(initial=0.0)
+    return bool((values.real <= GROWS * most).all() and (sizes > STILL * most).all())
 
 
 def _normalised(L: Floats, K: Floats) -> Floats:

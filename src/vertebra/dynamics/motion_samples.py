@@ -66,7 +66,7 @@ class SampledMotion:
         return len(self.time)
 
     def __repr__(self) -> str:
-        return f"SampledMotion({len(self)} samples of {self.q.shape[1]} joints in {self.duration:.4g} s)"
+        return f"SampledMotion({len(self)} samples of {self.q.shape[1]} angles in {self.duration:.4g} s)"
 
 
 def sampled_motion(
@@ -129,7 +129,7 @@ def _array(name: str, given: ArrayLike, dimensions: int) -> Floats:
     except (TypeError, ValueError):
         raise InputError(name, "must be numbers") from None
     if array.ndim != dimensions or not np.isfinite(array).all():
-        shape = "(N,)" if dimensions == 1 else "(N, joints)"
+        shape = "(N,)" if dimensions == 1 else "(N, angles)"
         raise InputError(name, f"must be finite numbers of shape {shape}, not {array.shape}")
     return array
 

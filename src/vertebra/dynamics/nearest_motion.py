@@ -36,7 +36,7 @@ from vertebra.dynamics.problem import Moving, States, joint_damping, states
 from vertebra.dynamics.simulate import joint_ranges
 from vertebra.errors import InputError
 from vertebra.mechanics.kernels.spatial import measure_spans
-from vertebra.mechanics.kinematics import crossed_joints, measure
+from vertebra.mechanics.kinematics import measure, until_faces_meet
 from vertebra.mechanics.layout import SPAN_SECOND
 from vertebra.robot.arguments import positive
 from vertebra.robot.robot import Robot
@@ -54,7 +54,7 @@ LEAST_SAMPLES = 5
 
 
 class NearestTrajectory(NamedTuple):
-    """A motion that the cables can give, N samples of n joints."""
+    """A motion that the cables can give, N samples of n angles."""
 
     q: Floats
     """(N, n) rad."""
@@ -73,23 +73,19 @@ class NearestTrajectory(NamedTuple):
 
 
 def nearest_trajectory(
-    problem: Moving, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, low: Floats, high: Floats, dt: float | None,
-    damping: ArrayLike | None = None,
-) -> NearestTrajectory:  # fmt: skip
+    problem: Moving, q: ArrayLike, low: Floats, high: Floats, dt: float, damping: ArrayLike | None = None
+) -> NearestTrajectory:
     """The feasible trajectory near angles `q` (N, n) in rad at time steps of `dt` s, N of 5 or more, with the least and
     smoothest tensions.
 
     `low`, `high`: (cables,) bounds of the tensions, N; `damping` as in `allocate_tensions`. Rates and accelerations of
-    the wanted motion are taken from its angles by the same central differences as those of the answer; `qd` and `qdd`
-    are only checked. No joint goes beyond its limit, or beyond where its faces meet. A search that fails returns where
-    it ended, `converged` false.
+    the wanted motion are taken from its angles by the same central differences as those of the answer. No joint goes
+    beyond its limit, or beyond where its faces meet. A search that fails returns where it ended, `converged` false.
     """
-    wanted = states(problem.robot, q, qd, qdd)
+    wanted = states(problem.robot, q)
     if wanted.single or len(wanted.q) < LEAST_SAMPLES:
         count = 1 if wanted.single else len(wanted.q)
         raise InputError("q", f"must have {LEAST_SAMPLES} samples or more to find a trajectory near it, not {count}")
-    if dt is None:
-        raise InputError("dt", "give the time step of the samples in s")
     if not np.isfinite(high).all():
         raise InputError("upper", "must be finite, in N; give max_tension of the cables in the robot file")
     equations = MotionEquations(problem, positive("dt", dt), joint_damping(problem.robot, damping))
@@ -232,15 +228,11 @@ class Reach(NamedTuple):
 
     def _part_faces(self, angles: Floats) -> None:
         """Bend backbones back to where their faces meet, if these have passed through each other."""
-        for j in np.flatnonzero(crossed_joints(self.robot, measure(self.robot, angles))).tolist():
-            first = self.robot.joints["first"][j]
-            bend, apart, crossed = angles[first : first + 2].copy(), 0.0, 1.0
-            while crossed - apart > BEYOND:
-                middle = 0.5 * (apart + crossed)
-                angles[first : first + 2] = middle * bend
-                passed = measure(self.robot, angles).lengths[:, j].min() < 0.0
-                apart, crossed = (apart, middle) if passed else (middle, crossed)
-            angles[first : first + 2] = apart * bend
+        bends = np.concatenate([[row, row + 1] for row in self.rods])
+        unbent = angles.copy()
+        unbent[bends] = 0.0
+        part = np.repeat(until_faces_meet(self.robot, unbent, angles), self.robot.joints["freedoms"])
+        angles[bends] *= part[bends]
 
     def gaps(self, q: Floats) -> tuple[Floats, Floats]:
         """(N, rows) lengths of the cables across the backbones, m, and (N, rows, n) their derivatives."""

@@ -22,12 +22,12 @@ from vertebra.mechanics.layout import (
 from vertebra.mechanics.problem import Load, Problem, load_table, require_pull
 from vertebra.robot.arguments import gravity_vector, numbers
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import Floats, join, point_mass, read_body, section_rows
+from vertebra.robot.tables import BACKBONE, Body, Floats, join, point_mass, read_body, section_rows
 
 
 @dataclass(frozen=True, eq=False)
 class Moving:
-    """A robot of mirror joints with mass and inertia, under gravity and loads."""
+    """A robot with mass and inertia, under gravity and loads."""
 
     statics: Problem
     """The same robot at rest: gravity, loads, friction."""
@@ -86,35 +86,61 @@ def require_inertia(problem: Problem) -> None:
                 f"link {rows.start + 1} has no inertia; give `link: {{inertia: [Ixx, Iyy, Izz]}}` in the robot file, "
                 "or take solid cylinders with fill_inertia",
             )
-    thin = np.flatnonzero((links["inertia"][1:] <= 0.0).any(axis=1)) + 1
-    for link in thin.tolist():
-        _require_resistance(problem, link)
+    require_resistance(problem, np.zeros(robot.freedoms), "robot")
 
 
 LEAST_RESISTANCE = 1e-12
-"""Of the inertia of a link about its joint, as a share of what its mass has at the distance of its length."""
+"""Of the inertia about a joint, as a share of what the mass of its link has at the distance of the link's length."""
 
 
-def _require_resistance(problem: Problem, link: int) -> None:
-    robot, joint = problem.robot, problem.robot.joints[link - 1]
-    locks = robot.cables[robot.cables["last_link"] == link]
-    body = join(
-        [
-            read_body(problem.links[link]),
-            *(point_mass(float(lock["lock_mass"]), np.array([lock["x"], lock["y"], lock["end"]])) for lock in locks),
-        ]
-    )
-    own = slice(joint["first"], joint["first"] + joint["freedoms"])
-    moves = Pose(robot, np.zeros(robot.freedoms)).jacobian(link, body.center)[:, own]
-    inertia = body.mass * moves[:3].T @ moves[:3] + moves[3:].T @ body.inertia @ moves[3:]
-    scale = body.mass * (float(robot.links["length"][link]) + float(joint["size"])) ** 2
-    if not np.linalg.eigvalsh(inertia)[0] > LEAST_RESISTANCE * scale:
-        raise InputError(
-            "robot",
-            f"link {link} has inertia {_listed(problem.links['inertia'][link])} kg*m^2 and its mass lies on an axis of "
-            "its joint, so that nothing resists that motion; give `link: {inertia: [Ixx, Iyy, Izz]}` above 0, or a "
-            "`center_of_mass` beside the axis",
-        )
+def require_resistance(problem: Problem, q: Floats, argument: str = "q") -> None:
+    """Something has to resist every motion of every joint at angles `q`, or accelerations would be infinite; only links
+    that have no inertia about some axis can fail to.
+
+    From the tip to the base, each joint moves the inertia of what lies beyond it, all further joints free
+    (Featherstone's articulated bodies): their determinants make up that of the mass matrix, but lose no digits.
+    """
+    robot, links = problem.robot, problem.links
+    if (links["inertia"][1:] > 0.0).all():
+        return
+    pose, beyond = Pose(robot, q), np.zeros((6, 6))
+    for link in range(len(robot.joints), 0, -1):
+        joint, body, frame = robot.joints[link - 1], _with_locks(problem, link), pose.frames[link]
+        turn, arm = frame[:3, :3], _crossing(frame[:3, :3] @ body.center)
+        beyond[:3, :3] += body.mass * np.eye(3)
+        beyond[:3, 3:] -= body.mass * arm
+        beyond[3:, :3] += body.mass * arm
+        beyond[3:, 3:] += turn @ body.inertia @ turn.T - body.mass * arm @ arm
+        own = slice(joint["first"], joint["first"] + joint["freedoms"])
+        moves = pose.jacobian(link, np.zeros(3))[:, own]
+        force = beyond @ moves
+        scale = body.mass * (float(robot.links["length"][link]) + float(joint["size"])) ** 2
+        if not np.linalg.eigvalsh(moves.T @ force)[0] > LEAST_RESISTANCE * scale:
+            where = "" if argument == "robot" else " at these angles"
+            raise InputError(
+                argument,
+                f"nothing resists a motion of joint {link}{where}: link {link} has inertia "
+                f"{_listed(links['inertia'][link])} kg*m^2, and all mass that would move lies on the axis; give "
+                "`link: {inertia: [Ixx, Iyy, Izz]}` above 0, or a `center_of_mass` beside the axis",
+            )
+        beyond -= force @ np.linalg.solve(moves.T @ force, force.T)
+        # About the origin of the link before.
+        shift = np.eye(6)
+        shift[3:, :3] = _crossing(frame[:3, 3] - pose.frames[link - 1][:3, 3])
+        beyond = shift @ beyond @ shift.T
+
+
+def _with_locks(problem: Problem, link: int) -> Body:
+    """A link with what is fixed to it."""
+    locks = problem.robot.cables[problem.robot.cables["last_link"] == link]
+    fixed = [point_mass(float(lock["lock_mass"]), np.array([lock["x"], lock["y"], lock["end"]])) for lock in locks]
+    return join([read_body(problem.links[link]), *fixed])
+
+
+def _crossing(arm: Floats) -> Floats:
+    """The matrix that takes the cross product of `arm` with a vector."""
+    x, y, z = arm
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
 def _listed(values: Floats) -> str:
@@ -142,10 +168,7 @@ def states(
     `third`: what the caller passes as `qdd`, for messages.
     """
     angles = _rows(robot, "q", q, "rad")
-    if not (np.abs(angles) < np.pi).all():
-        place = int(np.argmax(np.abs(angles) >= np.pi))
-        reason = "the joint law ends at 180 deg; angles are in rad"
-        raise OutOfRange(robot.joint_of(place % robot.freedoms), float(angles.flat[place]), np.pi, reason)
+    require_joint_law(robot, angles, "the joint law ends at 180 deg; angles are in rad")
     shape = angles.shape
     rates = np.zeros(shape) if qd is None else _rows(robot, "qd", qd, "rad/s")
     accelerations = np.zeros(shape) if qdd is None else _rows(robot, third, qdd, "SI units")
@@ -156,6 +179,20 @@ def states(
     if single:
         return States(single, angles[None], rates[None], accelerations[None])
     return States(single, angles, rates, accelerations)
+
+
+def require_joint_law(robot: Robot, q: Floats, reason: str) -> None:
+    """Angles (n,) or (N, n) within the half turn at which joint laws end; of a backbone the whole bend."""
+    beyond = np.abs(q) >= np.pi
+    rods = robot.joints["first"][robot.joints["kind"] == BACKBONE]
+    beyond[..., rods] |= np.hypot(q[..., rods], q[..., rods + 1]) >= np.pi
+    if beyond.any():
+        step, freedom = divmod(int(np.argmax(beyond)), robot.freedoms)
+        joint, row = robot.joint_of(freedom), q.reshape(-1, robot.freedoms)[step]
+        bend = float(row[freedom])
+        if freedom in rods or freedom in rods + 1:
+            bend = robot.bend_of(row, joint - 1)
+        raise OutOfRange(joint, bend, np.pi, reason)
 
 
 def _rows(robot: Robot, name: str, values: ArrayLike, unit: str) -> Floats:

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vertebra.dynamics.controller import Controller, Loop
-from vertebra.dynamics.problem import Moving, joint_damping
+from vertebra.dynamics.problem import Moving, joint_damping, require_joint_law, require_resistance
 from vertebra.errors import Diverged, InputError, OutOfRange
 from vertebra.mechanics.kernels.stepping import AT_LIMIT, RUNNING, Records, run_steps, trace_tips
 from vertebra.mechanics.kernels.stops import Stops
-from vertebra.mechanics.kinematics import crossed_faces, crossed_joints, measure, spatial_tables, twist_table
+from vertebra.mechanics.kinematics import crossed_faces, spatial_tables, twist_table, until_faces_meet
 from vertebra.mechanics.layout import (
     ENERGY_ACTUATOR,
     ENERGY_DAMPED,
@@ -72,11 +72,14 @@ def inputs_over_time(
     """Checked inputs; `allowed` raises for values that no cable can have."""
     cables = len(robot.cables)
 
-    def checked(values: ArrayLike, time: float) -> Floats:
+    def checked(values: ArrayLike, time: float | None) -> Floats:
+        """What a function returned for a time; without one, what a controller has for its `first`."""
         try:
             sample = one_sample(name, values, unit, cables)
             allowed(name, sample[None])
         except InputError as error:
+            if time is None:
+                raise InputError("first", error.message) from None
             raise InputError(name, f"{error.message} (returned for {time:.6g} s)") from None
         return sample
 
@@ -137,9 +140,6 @@ def _takes_state(name: str, function: Callable[..., Any]) -> bool:
 
 # What happens at the limit of a joint.
 
-HALVINGS = 30
-"""Of the angle at which the faces of a joint meet."""
-
 
 @dataclass(frozen=True)
 class Bumper:
@@ -165,7 +165,7 @@ def rigid_stops(robot: Robot, limits: Limits, least: Floats, most: Floats) -> tu
     backbone the first freedom has the stop of its bend. Where the faces of a joint meet first, nothing stops it."""
     joints = robot.joints
     rigid = np.full(len(joints), limits == "rigid")
-    if limits == "file" and "stops" in (joints.dtype.names or ()):
+    if limits == "file":
         rigid = joints["stops"].astype(bool)
     rows, limit = np.repeat(rigid, joints["freedoms"]), robot.freedom_limits
     low, high = np.where(rows & (least <= -limit), -limit, -np.inf), np.where(rows & (most >= limit), limit, np.inf)
@@ -186,32 +186,13 @@ def _stops(low: Floats, high: Floats) -> Stops:
 def joint_ranges(robot: Robot) -> tuple[Floats, Floats]:
     """Least and most value of each freedom, rad: the joint's limit, or less where its faces would meet at a cable. The
     limit of a backbone holds for its bend in any direction, and a twist has none."""
-    limits, freedoms = robot.joints["limit"], robot.joints["freedoms"]
-    least, most = -np.repeat(limits, freedoms), np.repeat(limits, freedoms)
-    twists = robot.joints["first"][freedoms == 3] + 2
-    least[twists], most[twists] = -np.inf, np.inf
-    mirror = freedoms == 1
-    rows = robot.joints["first"][mirror]
-    least[rows] = _until_faces_meet(robot, np.where(mirror, -limits, 0.0))[mirror]
-    most[rows] = _until_faces_meet(robot, np.where(mirror, limits, 0.0))[mirror]
+    most = robot.freedom_limits
+    least, mirror = -most, np.repeat(robot.joints["freedoms"] == 1, robot.joints["freedoms"])
+    for ends in (least, most):
+        way = np.where(mirror, ends, 0.0)
+        part = np.repeat(until_faces_meet(robot, np.zeros(len(way)), way), robot.joints["freedoms"])
+        ends[mirror] *= part[mirror]
     return least, most
-
-
-def _until_faces_meet(robot: Robot, ends: Floats) -> Floats:
-    """The way from straight to `ends`, as far as every joint can go on its own."""
-    if not _faces_crossed(robot, ends).any():
-        return ends
-    free, crossed = np.zeros(len(ends)), np.ones(len(ends))
-    for _ in range(HALVINGS):
-        middle = 0.5 * (free + crossed)
-        meets = _faces_crossed(robot, middle * ends)
-        free, crossed = np.where(meets, free, middle), np.where(meets, middle, crossed)
-    return np.where(_faces_crossed(robot, ends), free, 1.0) * ends
-
-
-def _faces_crossed(robot: Robot, angles: Floats) -> NDArray[np.bool_]:
-    """Which joints have the ends of a cable segment past each other; once they have, more bend makes it worse."""
-    return crossed_joints(robot, measure(robot, np.repeat(angles, robot.joints["freedoms"])))
 
 
 # A simulation laid out for the kernel.
@@ -480,8 +461,9 @@ def simulate(
     function("progress", progress, "done", "total")
     check = flag("check", check)
     word("integrator", integrator, ("rk4", "implicit"))
-    if not isinstance(limits, Bumper):
-        word("limits", limits, ("file", "end", "rigid", "a Bumper"))
+    words = ("file", "end", "rigid", "a Bumper")
+    if not isinstance(limits, Bumper) and word("limits", limits, words) == words[-1]:
+        raise InputError("limits", "must be a Bumper itself, not these words; give Bumper(stiffness)")
     dt, duration, every = positive("dt", dt), positive("duration", duration), positive_count("every", every)
     if not duration / dt <= MOST_STEPS:
         many = f"{duration / dt:.9g} steps are more than {MOST_STEPS}"
@@ -495,11 +477,12 @@ def simulate(
     kept = MOST_NUMBERS // (4 * robot.freedoms + 2 * len(robot.cables) + len(VARIABLES))
     if steps // every > kept:
         fewer = f"keep one in {-(-steps // kept)} or fewer"
-        raise InputError("every", f"{steps} steps of {len(robot.joints)} joints are too many to keep; {fewer}")
+        raise InputError("every", f"{steps} steps of {robot.freedoms} angles are too many to keep; {fewer}")
     if steps > MOST_ROWS and any(callable(given) or isinstance(given, Controller) for given in (tensions, lengths)):
         raise InputError("dt", f"{steps} steps are too many for an input that changes; the most are {MOST_ROWS}")
     inputs, by_length = _inputs(robot, tensions, lengths, steps, dt)
     q, qd = _start(robot, q0, qd0)
+    require_resistance(moving.statics, q, "q0")
     run = Run.of(
         moving, inputs, by_length, axial_stiffness(robot, stiffness_EA), joint_damping(robot, damping), limits,
         steps, dt, every, integrator == "implicit", q, qd,
@@ -534,8 +517,10 @@ def _require_inside(robot: Robot, least: Floats, most: Floats, q: Floats) -> Non
         outside[joint["first"]] |= np.hypot(*q[joint["first"] : joint["first"] + 2]) > joint["limit"]
     if outside.any():
         row = int(np.argmax(outside))
-        limit = float(most[row] if q[row] > 0.0 else -least[row])
-        raise OutOfRange(robot.joint_of(row), float(q[row]), limit, "q0 must lie within the limits of the joints")
+        joint, angle, limit = robot.joint_of(row), float(q[row]), float(most[row] if q[row] > 0.0 else -least[row])
+        if robot.joints["kind"][joint - 1] == BACKBONE:
+            angle, limit = robot.bend_of(q, joint - 1), float(robot.joints["limit"][joint - 1])
+        raise OutOfRange(joint, angle, limit, "q0 must lie within the limits of the joints")
 
 
 def _inputs(robot: Robot, tensions: Drive | None, lengths: Drive | None, steps: int, dt: float) -> tuple[Inputs, bool]:
@@ -552,7 +537,5 @@ def _inputs(robot: Robot, tensions: Drive | None, lengths: Drive | None, steps: 
 def _start(robot: Robot, q0: ArrayLike | None, qd0: ArrayLike | None) -> tuple[Floats, Floats]:
     q = np.zeros(robot.freedoms) if q0 is None else coordinates(robot, numbers("q0", q0, "rad"), "q0").copy()
     qd = np.zeros(robot.freedoms) if qd0 is None else coordinates(robot, numbers("qd0", qd0, "rad/s"), "qd0").copy()
-    if not (np.abs(q) < np.pi).all():
-        row = int(np.argmax(np.abs(q) >= np.pi))
-        raise OutOfRange(robot.joint_of(row), float(q[row]), np.pi, "q0 must lie within half a turn; angles are in rad")
+    require_joint_law(robot, q, "q0 must lie within half a turn; angles are in rad")
     return q, qd

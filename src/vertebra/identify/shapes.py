@@ -89,7 +89,7 @@ class ShapeData:
     notes: tuple[str, ...] = ()
     """Remarks about the file, such as columns that were not used."""
     freedoms: tuple[str, ...] = ()
-    """(n,) `Robot.freedom_names`, for the names of columns; empty where every joint has one freedom."""
+    """(n,) `Robot.freedom_names`, for the names of columns; may be left out where every joint has one freedom."""
 
     def __post_init__(self) -> None:
         freeze(self, LISTS, "shape")
@@ -105,7 +105,8 @@ class ShapeData:
                   "weight": self.weight, "sigma_tip": self.sigma_tip, "sigma_angle": self.sigma_angle}  # fmt: skip
         yield from wrong_values(columns, values, self.lines)
         for row in np.flatnonzero(np.isnan(self.tips).all(axis=1) & np.isnan(self.angles).all(axis=1)).tolist():
-            message = "has neither a tip nor a joint angle; give x_mm, y_mm, z_mm or q1_deg, q2_deg, ..."
+            angles = angle_columns(self.freedoms or self.angles.shape[1]).spoken
+            message = f"has neither a tip nor a joint angle; give x_mm, y_mm, z_mm or {angles}"
             yield CellProblem(row + 1, self.lines[row], "", message)
 
     @property
@@ -171,8 +172,8 @@ def read_shapes(path: str | Path, robot: Robot, *, g: float | None = None) -> Sh
     freedoms = tuple(robot.freedom_names)
     table = read_table(path, shape_columns(len(robot.cables), freedoms), per="shape")
     if "tip" not in table.values and "q" not in table.values:
-        message = "has nothing measured; give the tip as x_mm, y_mm, z_mm, or joint angles q1_deg, q2_deg, ..."
-        raise file_error(table.origin, message)
+        angles = angle_columns(freedoms).spoken
+        raise file_error(table.origin, f"has nothing measured; give the tip as x_mm, y_mm, z_mm, or angles {angles}")
     if g is not None and "t" in table.values:
         raise InputError("g", f"{path} has tensions; g belongs to hung masses m1_kg, m2_kg, ...")
     blank = np.full((len(table), max(3, len(freedoms))), np.nan)
@@ -278,7 +279,7 @@ class ShapeModel:
         status = find_shape(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, use_start, q, *work.scratch)
         try:
             shape = build_shape(problem, status, pull, q, work).require_solved()
-            if shape.at_stops:
+            if shape.at_stops and self.parameters:
                 message = f"joint {shape.at_stops[0]} rests on its rigid stop, which hides what the parameters change"
                 raise InputError("shapes", f"{message}; measure with smaller tensions")
         except VertebraError as error:

@@ -16,6 +16,7 @@ from vertebra.errors import InputError, OutOfRange
 from vertebra.mechanics.kernels.cables import TOUCH, measure_segments
 from vertebra.mechanics.kernels.describe import locate_masses
 from vertebra.mechanics.kernels.joints import DONE, point_jacobian, walk_chain
+from vertebra.mechanics.kernels.newton import TOUCHES_STOP
 from vertebra.mechanics.kernels.spatial import Spatial, measure_spans
 from vertebra.mechanics.layout import (
     BLOCK_WIDTH,
@@ -163,7 +164,7 @@ class Pose:
         if crossed.any():
             row = int(np.where(crossed, segments.lengths.min(axis=0, initial=0.0), 0.0).argmin())
             limit, reason = crossed_faces(self.robot, self.angles, row)
-            raise OutOfRange(row + 1, float(self.angles[self.robot.joints["first"][row]]), limit, reason)
+            raise OutOfRange(row + 1, self.robot.bend_of(self.angles, row), limit, reason)
         return segments
 
     @property
@@ -241,18 +242,45 @@ def crossed_joints(robot: Robot, segments: CableSegments) -> NDArray[np.bool_]:
     return np.asarray((segments.lengths < -TOUCH * size).any(axis=0))
 
 
+HALVINGS = 30
+"""Of the way on which faces meet."""
+
+
+def until_faces_meet(robot: Robot, start: Floats, end: Floats) -> Floats:
+    """(joints,) how much of the straight way from `start` to `end`, both (freedoms,) rad, each joint can go before its
+    faces meet at a cable: 1 where they are apart at the end, too. They must be apart at the start."""
+    meet = crossed_joints(robot, measure(robot, end))
+    apart, crossed = np.zeros(len(meet)), np.ones(len(meet))
+    for _ in range(HALVINGS if meet.any() else 0):
+        middle = 0.5 * (apart + crossed)
+        way = np.repeat(middle, robot.joints["freedoms"])
+        passed = crossed_joints(robot, measure(robot, start + way * (end - start)))
+        apart, crossed = np.where(passed, apart, middle), np.where(passed, middle, crossed)
+    return np.where(meet, apart, 1.0)
+
+
 def crossed_faces(robot: Robot, q: Floats, row: int) -> tuple[float, str]:
-    """Angle at which the faces of joint `row` touch on the way to the pose `q`, rad, and what to say about it."""
+    """Bend at which the faces of joint `row` touch on the way to the pose `q`, rad, and what to say about it."""
     cable = int(measure(robot, q).lengths[:, row].argmin())
-    touching, crossed = 0.0, 1.0  # fraction of the pose, by bisection
-    while crossed - touching > 1e-6:
-        middle = 0.5 * (touching + crossed)
-        if measure(robot, middle * q).lengths[cable, row] < 0.0:
-            crossed = middle
-        else:
-            touching = middle
+    part = float(until_faces_meet(robot, np.zeros(len(q)), q)[row])
     reason = f"its faces have passed through each other at cable {cable + 1}; bend it less"
-    return abs(touching * float(q[robot.joints["first"][row]])), reason
+    return abs(part * robot.bend_of(q, row)), reason
+
+
+def directions_at_stops(robot: Robot, q: Floats) -> Floats:
+    """(freedoms, stops) unit vectors toward the rigid stops that joints touch."""
+    directions: list[Floats] = []
+    for joint in robot.joints[robot.joints["stops"] == 1]:
+        own = np.arange(joint["first"], joint["first"] + min(int(joint["freedoms"]), 2))
+        touch = TOUCHES_STOP * joint["limit"]
+        if joint["kind"] == BACKBONE:
+            groups = [own] if np.hypot(*q[own]) >= touch else []
+        else:
+            groups = [own[[place]] for place in np.flatnonzero(np.abs(q[own]) >= touch)]
+        for rows in groups:
+            directions.append(np.zeros(len(q)))
+            directions[-1][rows] = q[rows] / np.linalg.norm(q[rows])
+    return np.array(directions).reshape(-1, len(q)).T
 
 
 def _refuse(robot: Robot, q: Floats, row: int) -> None:
@@ -261,4 +289,5 @@ def _refuse(robot: Robot, q: Floats, row: int) -> None:
     if not np.isfinite(values).all():
         raise InputError("angles", f"joint {row + 1} has angle {values.tolist()}; every angle must be finite")
     reason = "the joint law ends at 180 deg; angles are in rad"
-    raise OutOfRange(row + 1, float(np.abs(values).max()), math.pi, reason)
+    turned = max(abs(robot.bend_of(q, row)), float(np.abs(values).max()))
+    raise OutOfRange(row + 1, turned, math.pi, reason)

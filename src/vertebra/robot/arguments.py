@@ -181,7 +181,7 @@ def coordinates(robot: Robot, angles: ArrayLike, name: str = "angles") -> Floats
     q = floats(name, angles, "rad")
     if q.shape == (robot.freedoms,):
         return q
-    if q.shape == (len(robot.joints), 2) and robot.freedoms == q.size:
+    if q.shape == (len(robot.joints), 2) and (robot.joints["freedoms"] == 2).all():
         return q.reshape(-1)
     raise InputError(name, f"must have shape ({robot.freedoms},) for {robot.name}, not {q.shape}")
 

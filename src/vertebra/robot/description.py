@@ -232,7 +232,7 @@ class BackboneJoint(Model):
     mass: Mass = 0.0
     """Of the rod, at the centroid of the arc."""
     damping: Damping = 0.0
-    """Torque per rate of bend."""
+    """Torque per rate, of each freedom."""
     limit: Limit = RIGHT_ANGLE
     """Largest bend in any direction."""
     stops: Stops = "none"
@@ -246,7 +246,7 @@ class BackboneJoint(Model):
         if self.stiffness is not None and rod != (None, None):
             raise _wrong("stiffness", "give `stiffness` or the rod, not both")
         if self.shear_modulus is not None and (self.torsion is not None or self.rod_diameter is None):
-            raise _wrong("shear_modulus", "goes with `rod_diameter`, and not with `torsion`")
+            raise _wrong("shear_modulus", "give `rod_diameter` with it, or `torsion` instead of both")
         return self
 
     def bending_stiffness(self) -> float:

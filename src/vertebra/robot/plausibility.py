@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vertebra.robot.description import Section
-from vertebra.robot.tables import Floats, section_rows
+from vertebra.robot.tables import BALL, Floats, section_rows
 
 if TYPE_CHECKING:
     from vertebra.robot.robot import Robot
@@ -97,22 +97,30 @@ def _shared_holes(robot: Robot) -> Iterator[str]:
 
 def _few_cables(robot: Robot) -> Iterator[str]:
     count = len(robot.cables)
-    if 0 < count < 3 and _bends_in_two_planes(robot):
+    if 0 < count < 3 and _bends_in_two_planes(robot) and not robot.joints["stiffness"].all():
         cables = "1 cable" if count == 1 else f"{count} cables"
-        yield f"{cables} for a robot that bends in two planes; to hold it there takes 3 or more, or springs"
+        held = "to hold it there takes 3 or more, or springs in every joint"
+        yield f"{cables} for a robot that bends in two planes; {held}"
 
 
 def _one_side(robot: Robot) -> Iterator[str]:
     if len(robot.cables) < 2 or robot.joints["stiffness"].any():
         return
-    azimuths = np.sort(robot.cables["azimuth"] % (2 * math.pi))
-    gaps = np.diff(azimuths, append=azimuths[0] + 2 * math.pi)
-    if gaps.max() > math.pi + ALIKE:
-        bare = math.degrees(azimuths[gaps.argmax()] + gaps.max() / 2) % 360.0
+    if _bends_in_two_planes(robot):
+        azimuths = np.sort(robot.cables["azimuth"] % (2 * math.pi))
+        gaps = np.diff(azimuths, append=azimuths[0] + 2 * math.pi)
+        one_side, bare = gaps.max() > math.pi + ALIKE, azimuths[gaps.argmax()] + gaps.max() / 2
+    else:
+        # Every cable crosses the first joint, and all joints bend in its plane.
+        toward, away = ((side * robot.segments["offset"][:, 0] > ALIKE * robot.cables["radius"]) for side in (1, -1))
+        one_side, bare = not (toward.any() and away.any()), robot.joints["azimuth"][0] + math.pi * toward.any()
+    if one_side:
+        bare = math.degrees(bare) % 360.0
         yield f"all cables are on one side: none pulls toward azimuth {bare:.4g} deg, and no spring does"
 
 
 def _no_damping(robot: Robot) -> Iterator[str]:
     ready = all(section.link.inertia is not None for section in robot.description.sections)
-    if ready and not robot.joints["damping"].any():
+    simulated = BALL not in robot.joints["kind"]
+    if ready and simulated and not robot.joints["damping"].any():
         yield "no joint has damping: in a simulation the robot swings on for ever; give `joint: {damping: ...}`"

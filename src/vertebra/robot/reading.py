@@ -314,8 +314,18 @@ def _field_hint(location: tuple[int | str, ...]) -> str:
         kinds = [model for model in here if "kind" in model.model_fields and item in _words_of(model, "kind")]
         here = [part for field in fields for part in _models_in(field.annotation)] or kinds or here
     hint = did_you_mean(name, [field for model in here for field in model.model_fields])
-    owners = dict.fromkeys(place for place, model in PLACES if name in model.model_fields)
-    return hint or (f"; `{name}` belongs to {' or '.join(owners)}" if owners else "")
+    owners: dict[str, list[str]] = {}
+    for place, model in PLACES:
+        if name in model.model_fields:
+            field, _, kind = place.partition(" of kind ")
+            owners.setdefault(field, []).extend([kind] if kind else [])
+    listed = [field + (f" of kind {_either(kinds)}" if kinds else "") for field, kinds in owners.items()]
+    return hint or (f"; `{name}` belongs to {', or '.join(listed)}" if listed else "")
+
+
+def _either(words: list[str]) -> str:
+    """a, b or c"""
+    return " or ".join([", ".join(words[:-1])] * (len(words) > 1) + words[-1:])
 
 
 # Plain data: dicts, lists, texts and numbers, bounded in depth and count, so that validation always ends.

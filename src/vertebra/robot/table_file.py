@@ -106,12 +106,12 @@ class Column:
 
         Numbered parts that the robot does not have count too.
         """
-        if self.count is not None:
+        if self.labels:
             found = re.fullmatch(rf"{self.name}(\d{{1,6}}[a-c]?)(?:_(.+))?", name)
-            if found is None or not (self.labels or found[1].isdecimal()):
-                return None
-            place = self.labels.index(found[1]) if found[1] in self.labels else -1
-            return place if self.labels else int(found[1]) - 1, found[2] or ""
+            return found and (self.labels.index(found[1]) if found[1] in self.labels else -1, found[2] or "")
+        if self.count is not None:
+            found = re.fullmatch(rf"{self.name}(\d{{1,6}})(?:_(.+))?", name)
+            return found and (int(found[1]) - 1, found[2] or "")
         for stem in (*self.also, *self.stems):
             if name == stem or (self.unit and name.startswith(f"{stem}_")):
                 return self.stems.index(self.also.get(stem, stem)), name[len(stem) + 1 :]

@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike
 
 from vertebra.errors import Infeasible, InputError, OutOfRange, Unstable
 from vertebra.mechanics.kernels.newton import SETTLED, STALLED, inspect_pose
-from vertebra.mechanics.kinematics import measure
+from vertebra.mechanics.kinematics import directions_at_stops, measure
 from vertebra.mechanics.layout import REPORT_SCALE, STATE_TAU
 from vertebra.mechanics.problem import NO_CABLES, Closure, Load, Problem
 from vertebra.robot.arguments import as_robot, coordinates, flag, positive, tension_bounds, word
 from vertebra.robot.friction import Friction
 from vertebra.robot.robot import RobotLike
 from vertebra.robot.tables import Floats
-from vertebra.statics.shape import Shape, build_shape, directions_at_stops, limit_passed
+from vertebra.statics.shape import Shape, build_shape, limit_passed
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from vertebra.errors import InputError, NoEquilibrium, OutOfRange, Unstable
 from vertebra.mechanics.kernels.describe import describe_shape
 from vertebra.mechanics.kernels.friction import MOST_GRIP, grip_at
-from vertebra.mechanics.kernels.newton import SETTLED, TOUCHES_STOP, all_in_range, in_range, inspect_pose
+from vertebra.mechanics.kernels.newton import SETTLED, all_in_range, in_range, inspect_pose
 from vertebra.mechanics.kernels.sweep import NONE
 from vertebra.mechanics.kinematics import Pose, crossed_faces, measure, twist_table
 from vertebra.mechanics.layout import (
@@ -34,7 +34,7 @@ from vertebra.mechanics.problem import NO_CABLES, CableFriction, Closure, Load, 
 from vertebra.robot.arguments import axial_stiffness, vector
 from vertebra.robot.friction import FrictionLaw
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import BACKBONE, ROLLING, Floats
+from vertebra.robot.tables import ROLLING, Floats
 
 RIGID = 1e-12
 """A principal compliance below this fraction of the largest is zero: the tip cannot move that way to first order."""
@@ -369,22 +369,6 @@ def joints_out_of_range(robot: Robot, q: Floats) -> tuple[int, ...]:
     if all_in_range(joints, cables, segments, q):
         return ()
     return tuple(j + 1 for j in range(len(joints)) if not in_range(joints, cables, segments, q, j))
-
-
-def directions_at_stops(robot: Robot, q: Floats) -> Floats:
-    """(freedoms, stops) unit vectors toward the rigid stops that joints touch."""
-    directions: list[Floats] = []
-    for joint in robot.joints[robot.joints["stops"] == 1]:
-        own = np.arange(joint["first"], joint["first"] + min(int(joint["freedoms"]), 2))
-        touch = TOUCHES_STOP * joint["limit"]
-        if joint["kind"] == BACKBONE:
-            groups = [own] if np.hypot(*q[own]) >= touch else []
-        else:
-            groups = [own[[place]] for place in np.flatnonzero(np.abs(q[own]) >= touch)]
-        for rows in groups:
-            directions.append(np.zeros(len(q)))
-            directions[-1][rows] = q[rows] / np.linalg.norm(q[rows])
-    return np.array(directions).reshape(-1, len(q)).T
 
 
 def rows_where(mask: Any) -> tuple[int, ...]:

@@ -296,3 +296,18 @@ def test_a_start_is_the_same_only_with_all_of_it(robot, start):
 def test_a_cable_that_is_not_there_is_refused():
     with pytest.raises(InputError, match="no cable 5"):
         driven_tensions(MotionSettings(cable=5, amplitude=1.0), np.ones(4), np.zeros(3))
+
+
+def test_a_robot_that_rests_on_its_stops_is_simulated_from_there():
+    """Where nothing is left that could swing, the longest time step will do."""
+    joint = {"kind": "rolling", "radius": "15 mm", "limit": "10 deg", "stops": "rigid", "damping": 0.01}
+    link = {"length": "14 mm", "mass": "6 g", "inertia": [5e-7, 6e-7, 4e-7]}
+    cables = {"radius": "7 mm", "azimuth": ["0 deg", "180 deg"]}
+    section = {"joints": 2, "joint": joint, "azimuth": [0.0], "link": link, "cables": cables}
+    robot = vb.load({"vertebra": 1, "name": "stopped", "gravity": "wall", "sections": [section]})
+    shape = vb.shape_from_tensions(robot, [40.0, 1.0])
+    assert shape.at_stops == (1, 2)
+    found = simulate_motion(robot, start_from(shape, robot), MotionSettings(pull="hold", duration=0.05), report=quiet)
+    np.testing.assert_allclose(found.angles, np.tile(shape.angles, (len(found.time), 1)), atol=1e-12)
+    assert found.run.fault == ""
+    assert found.run.frequencies == (0.0, 0.0)

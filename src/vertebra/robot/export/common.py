@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from xml.etree import ElementTree
 
 import numpy as np
@@ -24,7 +25,6 @@ from vertebra.robot.tables import (
     UNIVERSAL,
     Body,
     Floats,
-    Table,
     center_of_mass,
     join,
     point_mass,
@@ -296,23 +296,46 @@ _TOUCH = 1e-10
 """Overlap that counts as touching, in sizes of the joint: round-off."""
 
 
+_DIRECTIONS = np.linspace(-np.pi, np.pi, 72, endpoint=False).tolist()
+"""Azimuths in which the one that goes farthest is looked for, rad."""
+
+
 def reachable_bend(robot: Robot, row: int, azimuth: float | None = None) -> float:
     """Largest bend of a mirror or backbone joint toward `azimuth`, rad, before its faces meet at a cable or its limit
     ends it; `azimuth` None: in whatever direction goes farthest."""
-    joint = robot.joints[row]
-    limit = float(joint["limit"])
-    passing = robot.cables["last_link"] > row
-    if not passing.any():
-        return limit
-    if azimuth is None:
-        return max(reachable_bend(robot, row, turn) for turn in np.linspace(-np.pi, np.pi, 72, endpoint=False))
+    joint, passing = robot.joints[row], robot.cables["last_link"] > row
     holes, recess = robot.cables[passing], robot.segments["recess"][passing, row]
-    offset = holes["x"] * np.cos(azimuth) + holes["y"] * np.sin(azimuth)
+    places = tuple(zip(holes["x"].tolist(), holes["y"].tolist(), recess.tolist(), strict=True))
+    return _reachable(int(joint["kind"]), float(joint["size"]), float(joint["limit"]), places, azimuth)
+
+
+@lru_cache(maxsize=64)
+def _reachable(
+    kind: int, size: float, limit: float, places: tuple[tuple[float, float, float], ...], azimuth: float | None
+) -> float:
+    """`reachable_bend` between holes at `places`, x, y and recess in m. Joints in a row are mostly alike."""
+    if azimuth is None:
+        widest = 0.0
+        for turn in _DIRECTIONS if places else [0.0]:
+            widest = max(widest, _bend_toward(kind, size, limit, places, turn))
+            if widest >= limit:
+                break
+        return widest
+    return _bend_toward(kind, size, limit, places, azimuth)
+
+
+def _bend_toward(
+    kind: int, size: float, limit: float, places: tuple[tuple[float, float, float], ...], azimuth: float
+) -> float:
+    if not places:
+        return limit
+    x, y, recess = np.array(places).T
+    offset = x * np.cos(azimuth) + y * np.sin(azimuth)
 
     def overlap(bend: Floats) -> NDArray[np.bool_]:
         half = bend[:, None] / 2
-        lengths = 2 * ((_crossing(joint, bend)[:, None] + recess) * np.cos(half) - offset * np.sin(half))
-        return np.asarray((lengths < -_TOUCH * (joint["size"] + np.abs(recess) + np.abs(offset))).any(axis=1))
+        lengths = 2 * ((_crossing(kind, size, bend)[:, None] + recess) * np.cos(half) - offset * np.sin(half))
+        return np.asarray((lengths < -_TOUCH * (size + np.abs(recess) + np.abs(offset))).any(axis=1))
 
     bends = np.linspace(0.0, limit, _BENDS)
     crossed = overlap(bends)
@@ -332,12 +355,11 @@ def reachable_range(robot: Robot, row: int) -> tuple[float, float]:
     return -reachable_bend(robot, row, azimuth + np.pi), reachable_bend(robot, row, azimuth)
 
 
-def _crossing(joint: Table, bend: Floats) -> Floats:
+def _crossing(kind: int, size: float, bend: Floats) -> Floats:
     """s of a mirror or backbone joint, m: from a face to where the axes of both links cross."""
-    size = float(joint["size"])
-    if joint["kind"] == ROLLING:
+    if kind == ROLLING:
         return np.asarray(size / np.cos(bend / 2) - size)
-    if joint["kind"] == PIN:
+    if kind == PIN:
         return np.full_like(bend, size)
     return size / 2 + flexure_stretch(np.full_like(bend, size), bend)
 
@@ -361,6 +383,13 @@ def link_inertials(robot: Robot) -> list[Body]:
     return [_combined(robot, section, row + 1) for section, part in rows for row in range(part.start, part.stop)]
 
 
+def range_note(robot: Robot) -> str:
+    """Where the ranges of joints in an exported file end."""
+    where = "A range ends at the limit of the joint, or where its faces meet at a cable"
+    backbones = BACKBONE in robot.joints["kind"]
+    return where + ("; that of a backbone in the direction that goes farthest." if backbones else ".")
+
+
 def mass_notes(robot: Robot) -> Iterator[str]:
     """What a reader of an exported file must know about its masses."""
     if robot.joints["mass"].any():
@@ -373,7 +402,7 @@ def mass_notes(robot: Robot) -> Iterator[str]:
         names = "any link" if len(missing) == len(links) else ", ".join(f"link{link}" for link in missing)
         yield f"Placeholder: the robot file gives no mass for {names}; {PLACEHOLDER_MASS * 1e3:g} g each is written."
     if not all(link.inertia and any(link.inertia) for link in links):
-        yield "Inertia where the robot file gives none: a solid cylinder of the link's length and diameter."
+        yield "Inertia where the robot file gives none or 0: a solid cylinder of the link's length and diameter."
 
 
 def _combined(robot: Robot, section: Section, link: int) -> Body:

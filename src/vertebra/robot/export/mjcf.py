@@ -26,6 +26,7 @@ from vertebra.robot.export.common import (
     mass_notes,
     number,
     numbers,
+    range_note,
     reachable_bend,
     reachable_range,
 )
@@ -45,8 +46,8 @@ LONGEST_TIMESTEP = 2e-4
 """s; links of a few grams between tight cables oscillate at a few thousand rad/s."""
 
 SLIDE_ARMATURE = 0.1
-"""Of the link's mass, on the slides of a flexure: without it the inertia matrix of the straight robot is singular. The
-slides move by L q / 12 per bend, so this adds far less than a thousandth to the inertia of the joint."""
+"""Of the link's mass, on the slides of a flexure or a backbone: without it the inertia matrix of the straight robot is
+singular. The slides move by L q / 12 per bend, so this adds far less than a thousandth to the inertia of the joint."""
 
 
 HINGE_ARMATURE = 1e-3
@@ -112,9 +113,15 @@ def _notes(robot: Robot) -> Iterator[str]:
         yield "Ball joints are free, also to twist: the friction that locks them is not modelled."
     yield from mass_notes(robot)
     yield (
-        "Springs and damping of joints are those of the robot file; a range ends at the limit of the joint, or where "
-        "its faces meet at a cable. Left out: friction of cables and joints, contact between links."
+        f"Springs and damping of joints are those of the robot file. {range_note(robot)} Left out: friction of cables "
+        "and joints, contact between links."
     )
+    balls = (kinds == BACKBONE) & (robot.joints["freedoms"] == 2)
+    if robot.joints["damping"][balls].any():
+        yield (
+            "Approximate: MuJoCo damps the angular velocity of the ball in a backbone, the robot damps the rates of "
+            "its bend vector; their difference is of second order in the bend."
+        )
 
 
 def _timestep(robot: Robot, inertials: list[Body]) -> float:
@@ -192,7 +199,7 @@ def _add_joints(body: Element, robot: Robot, link: int, inertial: Body) -> None:
     slide = {"type": "slide", "axis": "0 0 1", "armature": number(SLIDE_ARMATURE * inertial.mass)}
     spring = {"stiffness": float(joint["stiffness"]), "damping": float(joint["damping"])}
     # Two hinges that turn by half each store and lose as much as the joint when each has twice of its coefficients.
-    twice = {name: 2 * value for name, value in spring.items()}
+    twice = {field: 2 * value for field, value in spring.items()}
     if kind in (FLEXURE, BACKBONE):
         SubElement(body, "joint", slide, name=f"{name}_slide_a")
     if kind == UNIVERSAL:
@@ -251,7 +258,7 @@ def _add_geom(body: Element, shape: Shape) -> None:
 
 
 class Site(NamedTuple):
-    """A point that a cable passes."""
+    """A point of a link that a cable passes, or between which and another a coupling measures."""
 
     name: str
     link: int
@@ -311,8 +318,8 @@ def disc_sites(robot: Robot, link: int) -> Iterator[Site]:
     for row, label, z in ((link - 1, "in", 0.0), (link, "out", float(robot.links["reach"][link]))):
         if 0 <= row < len(robot.joints) and robot.joints["kind"][row] == BACKBONE:
             # Both discs of a joint are measured at one radius.
-            reach = min(rim, 0.35 * float(robot.links["diameter"][2 * row + 1 - link]))
-            for place, point in (("middle", (0.0, 0.0, z)), ("x", (reach, 0.0, z)), ("y", (0.0, reach, z))):
+            radius = min(rim, 0.35 * float(robot.links["diameter"][2 * row + 1 - link]))
+            for place, point in (("middle", (0.0, 0.0, z)), ("x", (radius, 0.0, z)), ("y", (0.0, radius, z))):
                 yield Site(f"joint{row + 1}_{label}_{place}", link, point)
 
 

@@ -20,6 +20,7 @@ from vertebra.robot.export.common import (
     mass_notes,
     number,
     numbers,
+    range_note,
     reachable_bend,
     reachable_range,
 )
@@ -84,6 +85,10 @@ def _notes(robot: Robot) -> Iterator[str]:
             "exact only when straight."
         )
         yield f"Bending stiffness of the backbones: {springs} N*m/rad."
+    if robot.can_twist:
+        twisting = robot.joints["torsion"][robot.joints["freedoms"] == 3]
+        springs = ", ".join(number(value) for value in np.unique(twisting))
+        yield f"Torsional stiffness of the backbones that twist: {springs} N*m/rad."
     if BALL in kinds:
         yield (
             "Ball joints are three revolute joints about x, y, z from base to tip: R = Rx Ry Rz; the first two bend, "
@@ -94,7 +99,7 @@ def _notes(robot: Robot) -> Iterator[str]:
         f"{NEGLIGIBLE:g} of that link's inertia, and so does the tip, because some tools drop links without any and "
         "others give them 1 kg."
     )
-    yield "A range ends at the limit of the joint, or where its faces meet at a cable."
+    yield range_note(robot)
     yield from mass_notes(robot)
     yield "Limits of effort and velocity are placeholders without meaning."
 

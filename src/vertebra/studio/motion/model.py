@@ -168,7 +168,7 @@ def simulate_motion(robot: Robot, start: Start, settings: MotionSettings, *, rep
     base, damping = np.array(settings.tensions), settings.damping or 0.0
     # Only for its frequencies and the time step, which those of cables that slide freely set.
     model = linearise(moving, start.angles, base, start.gravity, start.loads, damping=damping, friction=0.0)
-    dt = 1e-3 * settings.step_ms or chosen_step(float(np.abs(model.eigenvalues).max()))
+    dt = 1e-3 * settings.step_ms or chosen_step(float(np.abs(model.eigenvalues).max(initial=0.0)))
     steps = checked_steps(moving, settings.duration, dt, "duration")
     tensions = driven_tensions(settings, base, dt * np.arange(steps + 1.0))
     kept = min(MOST_ROWS, max(1, math.ceil(ROWS_PER_SECOND * settings.duration)))
@@ -181,7 +181,8 @@ def simulate_motion(robot: Robot, start: Start, settings: MotionSettings, *, rep
         )  # fmt: skip
     except VertebraError as error:
         run, fault = _so_far(error), str(error)
-    facts = _run_facts(moving, run, start, settings, dt, fault, (model.frequencies[0], model.frequencies[-1]))
+    low, high = model.frequencies[[0, -1]] if len(model.frequencies) else (0.0, 0.0)
+    facts = _run_facts(moving, run, start, settings, dt, fault, (low, high))
     notes = (*_notes(robot, settings), *_friction_note(robot, start), *_slack(settings, base))
     return Motion(
         "simulated", moving, run["time"].to_numpy(), run["q"].to_numpy(), run["tip"].to_numpy(),

@@ -47,7 +47,7 @@ class RunFacts:
     chosen: bool
     """Whether the studio chose the step."""
     frequencies: tuple[float, float]
-    """Hz, lowest and highest of the natural frequencies at the start."""
+    """Hz, lowest and highest of the natural frequencies at the start; 0 where stops hold all joints."""
 
 
 @dataclass(frozen=True, eq=False)
