@@ -140,8 +140,9 @@ def forward_dynamics(
         raise InputError("friction", "acts on cables; leave it out with joint torques tau")
     moving = Moving.of(robot, gravity, loads, 0.0 if tensions is None else friction)
     motion = states(robot, q, qd, tau, "tau")
-    for row in motion.q:
-        require_resistance(moving.statics, row)
+    if (moving.statics.links["inertia"][1:] <= 0.0).any():
+        for row in motion.q:
+            require_resistance(moving.statics, row)
     count, n = motion.q.shape
     pulls = np.zeros((count, len(robot.cables)))
     if tensions is not None:

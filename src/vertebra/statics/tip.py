@@ -17,7 +17,7 @@ from vertebra.errors import Infeasible, InputError
 from vertebra.mechanics.kernels.describe import find_tip
 from vertebra.mechanics.kernels.newton import SETTLED, all_in_range, inspect_pose
 from vertebra.mechanics.kernels.sweep import NONE
-from vertebra.mechanics.kinematics import Pose, measure, twist_table
+from vertebra.mechanics.kinematics import Pose, directions_at_stops, measure, twist_table
 from vertebra.mechanics.layout import REPORT_LOCKED, REPORT_WEAK
 from vertebra.mechanics.problem import NO_CABLES, Closure, Load, Problem
 from vertebra.robot.arguments import as_robot, flag, numbers, positive, tension_bounds, tip_position, vector
@@ -27,7 +27,7 @@ from vertebra.robot.tables import BACKBONE, ROLLING, UNIVERSAL, Floats
 from vertebra.statics.forward import require_solved, shape_from_tensions, shapes_from_tensions
 from vertebra.statics.least_tensions import Answer, Point, least, nearest
 from vertebra.statics.path import ShapePath
-from vertebra.statics.shape import Shape, Status, directions_at_stops
+from vertebra.statics.shape import Shape, Status
 
 MOST = 1e3
 """How far the search goes without an upper bound: times the tension that balances weight, loads and elastic joints."""
