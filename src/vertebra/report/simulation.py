@@ -171,10 +171,10 @@ def simulation_summary(case: SimulationCase, title: str = "") -> Facts:
 
 
 def _resting(case: SimulationCase) -> Iterator[tuple[str, str]]:
-    """Joints on their stops at the end."""
+    """Joints on their stops at the end; of a joint with several freedoms the torque of all together."""
     if "stop_torques" in case.run:
-        torques, names = case.array("stop_torques")[-1], case.robot.freedom_names
-        held = [f"{names[row]} with {abs(torques[row]):.4g} N*m" for row in np.flatnonzero(torques)]
+        own = np.split(case.array("stop_torques")[-1], case.robot.joints["first"][1:])
+        held = [f"{joint} with {np.linalg.norm(each):.4g} N*m" for joint, each in enumerate(own, 1) if each.any()]
         yield "on their stops", f"joint{'s' if len(held) > 1 else ''} {', '.join(held)}" if held else "none at the end"
 
 

@@ -169,3 +169,13 @@ def test_robots_that_lack_dynamics_say_what(running: Running, name: str) -> None
         running.computed(MotionSettings(fill_inertia=True, duration=0.1))
         assert "solid cylinders" in running.tab._about.content
     assert running.do(lambda: choose("dantuono2023")) is None
+
+
+def test_damping_is_that_of_the_file_until_a_number_is_set(running: Running) -> None:
+    form = running.tab.form
+    running.do(lambda: running.tab.restore(MotionSettings()))
+    assert running.tab.settings().damping is None
+    running.do(lambda: form._moved("damping"))
+    assert running.tab.settings().damping == form.handles("damping")[0].value
+    running.do(lambda: running.tab.restore(MotionSettings()))
+    assert running.tab.settings().damping is None
