@@ -297,7 +297,8 @@ class Stage:
         backbone = np.vstack([np.zeros(3), picture.frames[:, :3, 3], self._tip(picture)]) * self.scale
         view, middle = best_view(backbone, gravity), (backbone.min(axis=0) + backbone.max(axis=0)) / 2
         eye = middle + EYE * np.array(view.eye)
-        self._beside = backbone[0] - 0.38 * view.right + 0.3 * np.array(view.up)
+        away = np.abs(view.up) if view.axis == 2 else np.array(view.up)  # the robot's side of floor and ceiling
+        self._beside = backbone[0] - 0.38 * view.right + 0.3 * away
         self._draw_gravity(picture, self.settings().gravity)
         first = self._server.initial_camera
         first.up, first.position, first.look_at = view.up, eye, middle

@@ -166,6 +166,16 @@ def test_robots_that_lack_dynamics_say_what(running: Running, name: str) -> None
     assert running.tab.playback._button.disabled
     assert isinstance(running.do(running.tab.settings), MotionSettings)
     if name == "yang2023-a":
+        form = running.tab.form
+
+        def tick() -> None:
+            form.set("fill_inertia", True)
+            form._moved("fill_inertia")
+            assert running.studio.jobs.busy
+            assert "No motion" not in running.tab._about.content, "gone as soon as the box is ticked"
+
+        assert running.do(tick) is None
+        running.until(lambda: running.tab.motion is not None)
         running.computed(MotionSettings(fill_inertia=True, duration=0.1))
         assert "solid cylinders" in running.tab._about.content
     assert running.do(lambda: choose("dantuono2023")) is None
