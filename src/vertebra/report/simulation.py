@@ -5,7 +5,7 @@ record, CSV and netCDF.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -299,20 +299,15 @@ ENERGY_STYLES = {
 def simulation_panels(case: SimulationCase) -> tuple[Panel, Panel, Panel, Panel]:
     """Four plots."""
     time = case.time
-    angles = joint_panel(case.robot, "Angles", "angle [deg]", time, np.degrees(case.array("q")))
+    angles = joint_panel("Angles", "angle [deg]", time, np.degrees(case.array("q")), case.robot.freedom_names)
     return angles, tension_panel(time, case.array("tensions")), tip_panel(case), energy_panel(case)
 
 
-def joint_panel(robot: Robot, title: str, axis: str, time: Floats, values: Floats) -> Panel:
-    """One line per joint or freedom; (N, n) values. Of very many, some."""
-    count = values.shape[1]
-    names = robot.freedom_names if count == robot.freedoms else [str(j + 1) for j in range(count)]
-    shown = spread(count, MOST_LINES)
-    some = (
-        ""
-        if len(shown) == count
-        else f", {len(shown)} of {count} {'joints' if count == len(robot.joints) else 'angles'}"
-    )
+def joint_panel(title: str, axis: str, time: Floats, values: Floats, names: Sequence[str]) -> Panel:
+    """One line per joint or freedom, by its name; (N, n) values. Of very many, some."""
+    count, shown = len(names), spread(len(names), MOST_LINES)
+    what = "joints" if all(name.isdecimal() for name in names) else "angles"
+    some = "" if len(shown) == count else f", {len(shown)} of {count} {what}"
     series = tuple(curve(f"joint {names[j]}", time, values[:, j], *cable_style(i)) for i, j in enumerate(shown))
     return Panel(title + some, TIME_AXIS, axis, series)
 

@@ -279,9 +279,10 @@ def _slack(settings: MotionSettings, base: Floats) -> list[str]:
 def _plan_facts(case: DynamicsCase, rows: np.ndarray) -> PlanFacts:
     found: Allocation = case.allocation
     tensions = found.tensions if case.along is None else found.tensions.max(axis=2)
+    cables = [str(k + 1) for k in range(tensions.shape[1])]
     return PlanFacts(
         found.method, case.feasible[rows], int((~case.feasible).sum()), len(case.time), _worst_text(case),
-        case.worst(tensions), case.worst(np.abs(found.tau)), case.least_contact(),
+        case.worst(tensions, cables), case.worst(np.abs(found.tau), case.robot.freedom_names), case.least_contact(),
     )  # fmt: skip
 
 
