@@ -12,9 +12,9 @@ import numpy as np
 from vertebra.report.document import Box, Facts, Report, Rows, Section, number, plain_fields, vector
 from vertebra.report.scene import TARGET_COLOUR, Ghost, Mark, ghost
 from vertebra.report.shape import (
-    NOTE,
     fault_words,
     friction_record,
+    shape_note,
     shape_record,
     shape_scene,
     shape_sections,
@@ -59,7 +59,7 @@ def holding_report(found: HoldingTensions, angles: Sequence[float]) -> Report:
         warnings=tuple(warned),
         failures=tuple(failures),
         page=page,
-        footnote=NOTE,
+        footnote=shape_note(shape.robot),
         picture=lambda: shape_scene(given_shape(found), wanted_line(found)),
         picture_title=lambda: title + fault_words(given_shape(found)),
         rows=lambda: Rows(COLUMNS, enumerate(record["tensions"], 1)),
@@ -123,7 +123,7 @@ def tip_report(found: TipTensions, tip: Sequence[float], stiffness: float | None
         warnings=tuple(warnings(shape)),
         failures=() if found.reached else (missed,),
         page=lambda: shape_sections(shape, (), marks),
-        footnote=NOTE,
+        footnote=shape_note(shape.robot),
         picture=lambda: shape_scene(shape, (), marks),
         picture_title=title + fault_words(shape),
         rows=lambda: Rows(COLUMNS, enumerate(record["tensions"], 1)),

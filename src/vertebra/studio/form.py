@@ -252,7 +252,8 @@ class Choice(Widget):
     def problem(self, control: Control, value: Any, robot: Robot) -> str:
         if value in control.choices:
             return ""
-        listed = ", ".join(list(control.choices.values())[:MOST_LISTED])
+        listed, more = ", ".join(list(control.choices.values())[:MOST_LISTED]), len(control.choices) - MOST_LISTED
+        listed += f" and {more} more" if more > 0 else ""
         return f"must be one of {listed} for {robot.name}" + (f": {self.why}" if self.why else "")
 
 
