@@ -16,11 +16,13 @@ from tests.follow.snakes import inner, outer
 from tests.report.looking import Reader, has_clean_border
 
 import vertebra as vb
-from vertebra.cli.answer import Unmet, answer, plain, print_table
+from vertebra.cli.answer import Unmet, answer, plain, print_table, typed
 from vertebra.errors import InputError
 from vertebra.report.document import FILES, FIT_FILES, MAP_FILES, MOTION_FILES, Facts, Report, finite
 from vertebra.report.friction_fit import FILES as FRICTION_FILES
 from vertebra.report.robot import FILES as ROBOT_FILES
+from vertebra.robot.arguments import BALLS_CAN, OTHERS_CAN
+from vertebra.statics.forward import LENGTHS_OR_SPRINGS
 
 HU, MOVING = "hu2023-prototype", "dantuono2023"
 RIGID = ("-t", "35", "--inner-tensions", "60")
@@ -215,3 +217,11 @@ def test_no_number_of_a_wide_table_is_broken(columns: int, monkeypatch: pytest.M
     shown = {tuple(line.split()) for line in out.splitlines()}
     assert {tuple(row) for row in facts.rows} <= shown
     assert columns < 80 or max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("text", [BALLS_CAN, OTHERS_CAN, LENGTHS_OR_SPRINGS])
+def test_calls_in_messages_become_what_one_types(text: str) -> None:
+    said = typed(InputError("robot", text))
+    assert said != text
+    assert "_" not in said
+    assert not said.startswith("robot")
