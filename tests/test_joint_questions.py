@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from typing import Any
 
 import numpy as np
@@ -38,3 +40,27 @@ def test_no_cell_is_empty_that_physics_allows(question: Question, kind: str) -> 
     else:
         assert_finite(question.ask(robot_of(kind)))
         assert not refusal(question, kind)
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.words)
+def test_every_call_that_a_row_names_is_asked(question: Question) -> None:
+    source = inspect.getsource(question.ask)
+    names = re.findall(r"`([^`]+)`", question.calls)
+    assert names
+    for name in names:
+        assert re.search(rf"\b{name.rpartition('.')[2]}", source), name
+
+
+ABOUT_DATA = {"Calibration", "fit_shapes", "fit_slips"}
+"""Measurements are asked, not a robot alone."""
+
+
+def test_every_question_about_a_robot_has_a_row() -> None:
+    named = " ".join(question.calls for question in QUESTIONS)
+    asked = {name for name in vb.__all__ if _takes_a_robot(getattr(vb, name))}
+    assert len(asked) > 15
+    assert {name for name in asked if f"`{name}`" not in named} == ABOUT_DATA
+
+
+def _takes_a_robot(thing: Any) -> bool:
+    return callable(thing) and next(iter(inspect.signature(thing).parameters), "") == "robot"

@@ -20,7 +20,7 @@ answer for programs, with SI units; `--out` writes what its ending says. Answers
 errors to standard error.
 
 A command replaces a file only when the new one is complete: a full disk or a kill leaves the old file. Recordings are
-apart: they grow in whole blocks. No command writes over a file that it reads, even through a link, except that
+the exception: they grow in whole blocks. No command writes over a file that it reads, even through a link, except that
 `--save-state` may replace the file of `--from-state`.
 
 | exit code | meaning |

@@ -67,7 +67,8 @@ def _shapes(robot: vb.Robot) -> Any:
 
 
 def _stiffness(robot: vb.Robot) -> Any:
-    return vb.shape_from_tensions(robot, TENSIONS).compliance
+    stiffness = vb.shape_from_tensions(robot, TENSIONS).stiffness()
+    return stiffness.stiffness, stiffness.directions, vb.stiffness_curve(robot, [0.0, 1.0], extra=TENSIONS).stiffness
 
 
 def _lengths(robot: vb.Robot) -> Any:
@@ -85,6 +86,11 @@ def _hold(robot: vb.Robot) -> Any:
 
 def _tip(robot: vb.Robot) -> Any:
     return vb.tensions_for_tip(robot, vb.shape_from_tensions(robot, TENSIONS).tip, lower=1.0).tensions
+
+
+def _tips(robot: vb.Robot) -> Any:
+    tips = [vb.shape_from_tensions(robot, TENSIONS + step * np.array([1.0, 0.0, -1.0, 0.0])).tip for step in (0, 0.1)]
+    return vb.tensions_for_tips(robot, tips, lower=1.0).tensions
 
 
 def _path(robot: vb.Robot) -> Any:
@@ -122,7 +128,11 @@ def _linearise(robot: vb.Robot) -> Any:
 
 
 def _sense(robot: vb.Robot) -> Any:
-    return vb.shape_from_orientations(robot, vb.Pose(robot, bent(robot)).frames[:, :3, :3]).angles
+    turns = vb.Pose(robot, bent(robot)).frames[:, :3, :3]
+    estimator = vb.ShapeEstimator(robot)
+    for link, turn in enumerate(turns):
+        estimator.update(link, turn, 0.0)
+    return vb.shape_from_orientations(robot, turns).angles, estimator.solve().angles
 
 
 def _export(robot: vb.Robot) -> Any:
@@ -135,10 +145,11 @@ QUESTIONS = (
     Question("many shapes at once", "`shapes_from_tensions`", _shapes),
     Question("shape of these lengths", "`shape_from_lengths`", _lengths),
     Question("all stable shapes, buckling", "`equilibria`, `critical_tension`", _branches),
-    Question("stiffness at the tip", "`Shape.stiffness`", _stiffness),
+    Question("stiffness at the tip", "`Shape.stiffness`, `stiffness_curve`", _stiffness),
     Question("cable friction and its history", "`friction=`, `ShapePath`", _path),
     Question("tensions for a shape", "`tensions_for_shape`", _hold),
     Question("tensions for a tip", "`tensions_for_tip`", _tip),
+    Question("tensions for a path of the tip", "`tensions_for_tips`", _tips),
     Question("load until a link slips", "`payload`, `payload_map`, `best_tensions`", _payload),
     Question("torques of a motion, mass matrix", "`inverse_dynamics`, `mass_matrix`", _inverse),
     Question("accelerations", "`forward_dynamics`", _forward),

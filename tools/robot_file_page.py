@@ -18,6 +18,7 @@ from vertebra.robot import description
 from vertebra.robot.description import json_schema
 
 Schema = dict[str, Any]
+Checks = dict[str, ast.FunctionDef]
 
 HEAD = """\
 # Every field of the robot file
@@ -72,20 +73,30 @@ def page() -> str:
 def rules_of_parts() -> dict[str, list[tuple[str, str]]]:
     """Field and message of every rule between fields, which JSON Schema cannot say, model by model."""
     tree = ast.parse(inspect.getsource(description))
-    return {node.name: list(_rules_in(node)) for node in tree.body if isinstance(node, ast.ClassDef)}
+    shared = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name != "_wrong"}
+    return {node.name: list(_rules_in(node, shared, {})) for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
-def _rules_in(model: ast.ClassDef) -> Iterator[tuple[str, str]]:
-    for node in ast.walk(model):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "_wrong":
+def _rules_in(part: ast.AST, shared: Checks, given: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Of a model or a check; those of the `shared` checks that it calls too. `given`: arguments that are literals."""
+    for node in ast.walk(part):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            continue
+        if node.func.id == "_wrong":
             field, message = node.args
-            yield str(ast.literal_eval(field)), _text(message)
+            yield str(ast.literal_eval(field)), _text(message, given)
+        elif node.func.id in shared:
+            check = shared[node.func.id]
+            pairs = zip(check.args.args, node.args, strict=False)
+            literals = {name.arg: str(value.value) for name, value in pairs if isinstance(value, ast.Constant)}
+            yield from _rules_in(check, shared, literals)
 
 
-def _text(node: ast.expr) -> str:
+def _text(node: ast.expr, given: dict[str, str]) -> str:
     """A literal text; what is filled in when it is shown is left open."""
     parts = node.values if isinstance(node, ast.JoinedStr) else [node]
-    return "".join(str(part.value) if isinstance(part, ast.Constant) else "such" for part in parts)
+    texts = (part.value if isinstance(part, ast.FormattedValue) else part for part in parts)
+    return "".join(str(t.value) if isinstance(t, ast.Constant) else given.get(ast.unparse(t), "such") for t in texts)
 
 
 def _part(name: str, title: str, model: Schema, rules: list[tuple[str, str]]) -> str:

@@ -16,11 +16,13 @@ from tests.follow.snakes import inner, outer
 from tests.report.looking import Reader, has_clean_border
 
 import vertebra as vb
-from vertebra.cli.answer import Unmet, answer, plain
+from vertebra.cli.answer import Unmet, answer, plain, print_table, typed
 from vertebra.errors import InputError
 from vertebra.report.document import FILES, FIT_FILES, MAP_FILES, MOTION_FILES, Facts, Report, finite
 from vertebra.report.friction_fit import FILES as FRICTION_FILES
 from vertebra.report.robot import FILES as ROBOT_FILES
+from vertebra.robot.arguments import BALLS_CAN, OTHERS_CAN
+from vertebra.statics.forward import LENGTHS_OR_SPRINGS
 
 HU, MOVING = "hu2023-prototype", "dantuono2023"
 RIGID = ("-t", "35", "--inner-tensions", "60")
@@ -200,3 +202,26 @@ def test_json_has_no_nan() -> None:
 
 def test_plain() -> None:
     assert plain("a\x1b[2Jb\n°") == "a [2Jb °"
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_no_number_of_a_wide_table_is_broken(columns: int, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    headers = ("joint", "angle [deg]", "speed [deg/s]", "accel. [deg/s^2]", "least tau [N*m]", "most tau [N*m]",
+               "spring, damping [N*m]", "cables need [N*m]", "left over [N*m]")  # fmt: skip
+    rows = (("1a", "6.00", "18.81", "118.5", "-0.0179", "0.00324", "0.0314", "0.0135", "0.00687"),
+            ("12b", "-3.00", "9.406", "59.27", "-0.000705", "0.00492", "-0.0157", "-0.0108", "0.000616"))  # fmt: skip
+    facts = Facts("Joints", headers, rows)
+    print_table(facts)
+    out = capsys.readouterr().out
+    shown = {tuple(line.split()) for line in out.splitlines()}
+    assert {tuple(row) for row in facts.rows} <= shown
+    assert columns < 80 or max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("text", [BALLS_CAN, OTHERS_CAN, LENGTHS_OR_SPRINGS])
+def test_calls_in_messages_become_what_one_types(text: str) -> None:
+    said = typed(InputError("robot", text))
+    assert said != text
+    assert "_" not in said
+    assert not said.startswith("robot")

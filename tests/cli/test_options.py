@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.robots import continuum
 
 import vertebra as vb
 from vertebra.cli import options as read
@@ -22,6 +23,12 @@ from vertebra.statics import Shape
 @pytest.fixture(scope="module")
 def robot() -> vb.Robot:
     return vb.load("hu2023-prototype")
+
+
+def test_one_angle_for_all_twists_no_joint() -> None:
+    robot, angle = continuum(2, torsion=0.1), math.radians(10.0)
+    assert read.angles("--angles", "10 deg", robot) == [pytest.approx(angle), pytest.approx(angle), 0.0] * 2
+    assert read.angles("--angles", "1,1,1,1,1,1 deg", robot) == [pytest.approx(angle / 10)] * 6
 
 
 @pytest.mark.parametrize(

@@ -220,6 +220,10 @@ def test_files(vertebra, tmp_path: Path) -> None:
 MISTAKES = {
     "no tensions": ((), "--tensions: give the tension of each cable in N, or --best"),
     "count of tensions": (("-t", "1,2"), "this robot has 3 cables"),
+    "directions of a torque": (
+        ("-t", "35", "--moment", "0,0,1", "--directions", "100"),
+        "--directions: belongs to a force",
+    ),
     "pushing cable": (("-t", "-1"), "a cable cannot push"),
     "tensions and upper": (("-t", "35", "--best", "--upper", "30"), "give one of the two"),
     "bounds without best": (("-t", "35", "--upper", "35"), "--upper: belongs to --best"),
@@ -258,7 +262,9 @@ def test_a_mistake_is_named_with_its_remedy(vertebra, mistake: str) -> None:
 def test_robots_of_other_joints_are_refused(vertebra) -> None:
     ran = vertebra("payload", "hu2023-prototype", "-t", "3")
     assert ran.code == 2
-    assert "only ball joints are locked by friction" in ran.err
+    said = "only ball joints are locked by friction: ask for `vertebra shape`, `vertebra tensions` or"
+    assert ran.err.startswith("error: hu2023-prototype: joint 1")
+    assert said in ran.err
 
 
 @pytest.mark.parametrize("more", [(), ("--all",), ("--friction", "0.1"), ("--socket-limit", "20 deg")])

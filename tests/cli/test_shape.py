@@ -146,7 +146,7 @@ MISTAKES = {
     "both": ((ROBOT, "-t", "1", "--lengths", "160 mm"), "--tensions and --lengths: give only one of"),
     "neither": ((ROBOT,), "give one of --tensions, --lengths, --shortenings or --path"),
     "no cables": (("lapusan2022", "-t", "1"), "lapusan2022 has no cables"),
-    "ball joints": (("cai2023", "-t", "1"), "ball"),
+    "ball joints": (("cai2023", "-t", "1"), "ask for `vertebra payload`, `vertebra follow`, `vertebra robots draw`,"),
     "start too far": ((ROBOT, "-t", "1", "--start", "10"), "half a turn or more"),
     "missing folder": ((ROBOT, "-t", "4", "--out", "no/such/folder/a.csv"), "No such file or directory"),
     "elastic tensions": ((ROBOT, "-t", "4", "--stiffness-EA", "1 kN"), "belongs to --lengths"),

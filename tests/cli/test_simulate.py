@@ -162,7 +162,8 @@ def test_an_early_end_says_why_and_keeps_what_there_is(vertebra, robot: vb.Robot
     assert ran.err.splitlines()[-1].startswith("error: joint ")
     with pytest.raises(vb.OutOfRange) as caught:
         vb.simulate(robot, [20, 100, 20, 5], duration=1.0)
-    assert ran.err.splitlines()[-1] == f"error: {caught.value}"
+    said = str(caught.value).replace("give it rigid stops or a Bumper, or try a shorter dt", "")
+    assert ran.err.splitlines()[-1] == f"error: {said}take --limits rigid or a bumper, or a shorter --dt"
     rows = list(csv.DictReader(path.read_text().splitlines()))
     reached = caught.value.result
     assert len(rows) == len(reached.time)
@@ -321,3 +322,12 @@ def test_robots_of_ball_joints_are_refused(vertebra) -> None:
     ran = vertebra("simulate", "cai2023", "-t", "35", *SHORT)
     assert (ran.code, ran.out) == (2, "")
     assert "Traceback" not in ran.err
+
+
+def test_a_run_that_diverges_says_what_to_type(vertebra) -> None:
+    long = ("--start", "5 deg", "--duration", "5 s", "--dt", "0.4 s", "--limits", "rigid")
+    ran = vertebra("simulate", "dantuono2023", "-t", "20,20,20,40", *long)
+    assert ran.code == 2
+    assert ran.err.count("diverged") == 1
+    assert ran.err.rstrip().endswith("at joint 1; take a shorter --dt, --integrator implicit")
+    assert "take a shorter --dt" in " ".join(ran.out.split())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -183,4 +184,29 @@ def test_tips_in_time_tell_rates_and_feed_simulations(vertebra, made: Shape, tmp
 def test_an_axis_needs_cables(vertebra) -> None:
     ran = vertebra("tensions", ROBOT, "--tip", "0, 0, 150 mm", "--axis", "0,0,1")
     assert ran.code == 2
-    assert "need 5 cables or more" in ran.err
+    assert ran.err.startswith("error: --axis: position and axis need 5 cables or more")
+
+
+def test_only_a_bound_that_keeps_the_tip_away_and_can_be_wider_is_advised(vertebra) -> None:
+    away = ("tensions", ROBOT, "--tip", "90,0,120 mm", "--upper", "3")
+    lines = [vertebra(*away, *bounds).err for bounds in ((), ("--lower", "2"))]
+    lines.append(vertebra("tensions", ROBOT, "--tip", "0,0,300 mm").err)
+    for line in lines:
+        stops, _, advice = line.partition("ask for less")
+        assert ("--lower" in advice) == (re.search(r"least tension of (?!0 N)", stops) is not None)
+        assert ("--upper" in advice) == (re.search(r"(most|largest searched) tension", stops) is not None)
+    ends = ("ask for less, or give a larger --upper", "or give a smaller --lower or a larger --upper", "ask for less")
+    for line, end in zip(lines, ends, strict=True):
+        assert line.rstrip().endswith(end)
+
+
+def test_an_optimum_is_called_one_only_where_it_is_proven() -> None:
+    from vertebra.report.tensions import optimum_text
+
+    found = vb.tensions_for_tip(vb.load(ROBOT), [0.08, 0.0, 0.13], lower=0.5)
+    assert optimum_text(found).startswith("least sum of squares, first-order conditions met to")
+    said = optimum_text(replace(found, kkt=0.08))
+    assert said == "not proven: first-order conditions are met to 0.08 only"
+    assert optimum_text(replace(found, kkt=np.inf)).endswith("could not be computed")
+    assert optimum_text(replace(found, reached=False)).startswith("least distance")
+    assert optimum_text(replace(found, reached=False, tilt=0.1)).startswith("nearest")

@@ -17,7 +17,7 @@ from tests.sensing.hil.offline import offline_run, small_setup
 
 import vertebra as vb
 from vertebra.report.hil import (
-    freedom_names,
+    freedom_descriptions,
     health_panel,
     hil_picture,
     hil_report,
@@ -118,8 +118,8 @@ def test_health_shows_when_a_sensor_was_stale(run: HilRun) -> None:
 
 
 def test_names_of_freedoms() -> None:
-    assert freedom_names(vb.load("lapusan2022"))[:3] == ["1 y", "1 x", "2 y"]
-    names = freedom_names(turning_mix())
+    assert freedom_descriptions(vb.load("lapusan2022"))[:3] == ["1 y", "1 x", "2 y"]
+    names = freedom_descriptions(turning_mix())
     assert names[0] == "1 x"
     assert "5 toward x" in names
     assert len(names) == turning_mix().freedoms

@@ -184,3 +184,17 @@ def test_rows_without_a_shape_say_how_many_are_left_out(walk: Walk, last: Shape)
     assert len(table.rows) == MOST_ROWS
     assert table.title == f"Rows without a shape, the first {MOST_ROWS} of {MOST_ROWS + 3}"
     assert failed_table(Walked(walk, last, 0.0, failed=failed[:2])).title == "Rows without a shape"
+
+
+def test_rows_without_a_shape_stand_in_their_columns(walk: Walk, last: Shape) -> None:
+    count = len(walk)
+    wanted = Wanted(walk.tip, (True,) * count)
+    failed = FailedRow(count + 1, "row", np.array([1.0, 2.0, 3.0, 4.0]), Status.UNSTABLE, "falls over")
+    times = tuple(np.arange(float(count)).tolist())
+    rows = path_report(Walked(walk, last, 0.0, wanted=wanted, times=times, failed=[failed])).rows
+    assert rows is not None
+    columns, values = rows()
+    *good, bad = [dict(zip(columns, row, strict=True)) for row in values]
+    assert [row["status"] for row in good] == ["solved"] * count
+    assert [bad[f"t{k}_N"] for k in (1, 2, 3, 4)] == [1.0, 2.0, 3.0, 4.0]
+    assert (bad["row"], bad["time_s"], bad["reached"], bad["status"]) == (count + 1, "", "", "unstable")

@@ -45,6 +45,9 @@ def test_what_a_joint_is_made_of_is_told() -> None:
     )
     told = "length 12 mm, bending 0.2 N*m/rad, no torsion, damping 0.01 N*m*s/rad, limit 30 deg"
     assert sections(robot).rows[0][3] == told
+    mapping = robot.to_mapping()
+    mapping["sections"][0]["joint"]["stops"] = "rigid"
+    assert sections(vb.load(mapping)).rows[0][3] == f"{told}, rigid stops"
 
 
 def test_the_limit_of_a_backbone_holds_in_every_direction_and_not_for_its_twist() -> None:

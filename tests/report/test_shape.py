@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.report.looking import Reader, has_clean_border, page_of
+from tests.robots import bending_mix
 
 import vertebra as vb
 from vertebra.report.document import numeric_columns
@@ -68,6 +69,13 @@ def test_page_shows_every_number(page: str, shape: Shape) -> None:
     for fact in ("3.92", "the tip", "link 4, (0, 0, 5) mm", "(0, 0, 0.001)", "162 mm, straight, base to tip", "41.8 g"):
         assert fact in shown
     assert any(f"Vertebra {vb.__version__}. Python" in text for text in shown)
+
+
+def test_axes_of_a_joint_with_several_are_explained(shape: Shape) -> None:
+    said = "a and b: the two axes of a universal joint, or the bend of a backbone toward x and y; c: its twist."
+    bent = vb.shape_from_tensions(bending_mix(), 2.0)
+    assert said in shape_report(bent).footnote
+    assert said not in shape_report(shape).footnote
 
 
 def test_picture_names_everything(page: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.report.looking import Reader, page_of
 from tests.report.runs import made_up_case
 from tests.report.test_follow import title_after_playing
-from tests.robots import bending_mix, continuum
+from tests.robots import bending_mix, continuum, universals
 
 import vertebra as vb
 from vertebra.report.meshes import Rods
@@ -132,6 +132,16 @@ def test_every_freedom_has_a_row_a_line_and_its_joint() -> None:
     assert "joint 9 at" in " ".join(Reader(page_of(simulation_report(case))).shown), "the last freedom is the fastest"
 
 
+def test_a_joint_on_its_stop_is_told_once_with_its_whole_torque() -> None:
+    case = made_up_case(continuum(3, torsion=0.1))
+    torques = np.zeros_like(case.array("q"))
+    torques[-1, 3:5], torques[-1, 6] = (0.3, -0.4), 0.2
+    case.run["stop_torques"] = ("time", "joint"), torques
+    assert dict(simulation_summary(case).rows)["on their stops"] == "joints 2 with 0.5 N*m, 3 with 0.2 N*m"
+    case.run["stop_torques"] = ("time", "joint"), 0.0 * torques
+    assert dict(simulation_summary(case).rows)["on their stops"] == "none at the end"
+
+
 def test_plots_show_the_run(case: SimulationCase) -> None:
     angles, tensions, tip, energy = simulation_panels(case)
     np.testing.assert_allclose(angles.series[3].y, np.degrees(case.array("q")[:, 3]))
@@ -228,6 +238,22 @@ def test_light_links_are_as_long_and_wide_as_their_links() -> None:
     assert body[:, 2].min() == pytest.approx(0.0, abs=1e-12)
     assert body[:, 2].max() == pytest.approx(robot.links["length"][3])
     assert np.hypot(body[:, 0], body[:, 1]).max() == pytest.approx(robot.links["diameter"][3] / 2)
+
+
+def test_universal_robots_move_as_platforms_on_crosses() -> None:
+    robot = universals("xy", 3)
+    q = 0.2 * np.cos(np.arange(12.0)).reshape(2, 6)
+    figure, _ = motion_picture(robot, np.arange(2.0), q, np.zeros((2, 3)), robot.gravity)
+    thick = np.ptp(light_link(robot, 2).vertices[:, 2])
+    assert thick < 0.2 * robot.links["length"][2], "a platform, not a drum from joint to joint"
+    for row in (0, 1):
+        frames, parts = vb.Pose(robot, q[row]).frames, figure.frames[row].data[2]
+        lines = np.column_stack([parts.x, parts.y, parts.z]).reshape(-1, 4, 3)
+        assert len(lines) == 4 * 3, "two pins and two struts in each joint"
+        assert np.isnan(lines[:, -1]).all(), "no line from one part to the next"
+        centres = np.repeat(frames[1:, :3, 3] * 1e3, 4, axis=0).reshape(3, 4, 3)
+        np.testing.assert_allclose(lines[:, 1].reshape(3, 4, 3)[:, :2], centres[:, :2], atol=1e-4)
+        np.testing.assert_allclose(lines[:, 0].reshape(3, 4, 3)[:, 3], centres[:, 3], atol=1e-4)
 
 
 def test_pace_in_words() -> None:

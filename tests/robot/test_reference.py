@@ -53,6 +53,9 @@ def test_rules_between_fields_are_listed():
     text = page()
     assert "- `max_tension`: must not be below the pretension." in text
     assert "- `ring_radius`: the contact ring cannot be larger than the ball." in text
+    for owner in ("link", "tip"):
+        assert f"- `mass`: a {owner} with inertia needs a mass." in text
+    assert text.count("each value is at most the sum of the other two") == 2
 
 
 def test_the_command_prints_and_writes(tmp_path):

@@ -263,3 +263,13 @@ def test_states_saved_by_an_earlier_version_are_the_same_today(page: Running, fi
     text = file.read_text()
     page.good(lambda: page.studio.restore(from_json(text)))
     assert to_json(page.state) == text
+
+
+def test_a_long_list_of_options_says_how_many_more_there_are() -> None:
+    from vertebra.studio.form import Control as Shown
+
+    robot = vb.load("hu2023-planar")
+    for count, end in ((20, ", 20 for"), (23, ", 20 and 3 more for")):
+        choices = {k: str(k) for k in range(1, count + 1)}
+        widget = Choice("Cable", choices)
+        assert end in widget.problem(Shown(widget, [], 1, choices), 99, robot)

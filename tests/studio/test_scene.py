@@ -182,6 +182,21 @@ def test_a_hundred_frames_and_many_robots_add_no_nodes(page: Page, stage: Any) -
     assert nodes(page) == before
 
 
+def test_another_mount_turns_the_picture_over(page: Page, stage: Any) -> None:
+    from vertebra.studio.scene import Picture
+
+    robot = vb.load("hu2023-planar")
+    stage.choose_robot(robot)
+    camera, poses = page.server.initial_camera, random_frames(robot, 1)
+    for mount, up in (("ground", [0, 0, 1]), ("ceiling", [0, 0, -1]), ("wall", [1, 0, 0]), ("ground", [0, 0, 1])):
+        gravity = -9.8 * np.array(up)
+        stage.draw(Picture(poses, gravity=gravity))
+        np.testing.assert_array_equal(camera.up, up, mount)
+    camera.position = np.array([5.0, 5.0, 5.0])
+    stage.draw(Picture(random_frames(robot, 2), gravity=gravity))
+    np.testing.assert_array_equal(camera.position, [5.0, 5.0, 5.0], "a moving robot leaves the camera alone")
+
+
 def test_boxes_hide_and_show(stage: Any) -> None:
     robot = vb.load("hu2023-planar")
     stage.choose_robot(robot)

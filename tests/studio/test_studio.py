@@ -175,7 +175,7 @@ def test_what_is_set_comes_back(page: Running, name: str) -> None:
 
 
 def test_loads_come_back(page: Running) -> None:
-    loads = [{"link": 5, "force": [0.1, 0.0, 0.0]}, {"link": 2, "force": [0.0, 0.0, -0.2]}]
+    loads = [{"link": 5, "force": [0.1, 0.0, 0.0]}, {"link": 2, "force": [0.0, 0.0, -0.2], "mass_g": 3.0}]
     page.good(lambda: page.studio.restore(State(robot=PLANAR, tabs={"shape": FOUR | {"loads": loads}})))
     assert page.state.tabs["shape"]["loads"] == loads
     page.good(lambda: page.studio.restore(State(robot=PLANAR, tabs={"shape": FOUR})))

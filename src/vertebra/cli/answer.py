@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vertebra.errors import DescriptionError, MissingPackage, VertebraError
+from vertebra.errors import DescriptionError, InputError, MissingPackage, VertebraError
 from vertebra.files import write_file
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def answer(
     for note in report.notes:
         say(f"note: {note}")
     for warning in report.warnings:
-        if report.fault is None or str(report.fault) not in warning:  # the error says so at the end
+        if report.fault is None or typed(report.fault) not in warning:  # the error says so at the end
             say(f"warning: {warning}")
     files = ({} if out is None else {"out": out}) | dict(also or {})
     if out is not None:
@@ -172,12 +172,38 @@ def print_table(facts: Facts) -> None:
     numeric = numeric_columns(facts)
     table = new_table(facts.headers, [name for name, right in zip(facts.headers, numeric, strict=True) if right])
     table.show_header = any(facts.headers)
-    for row in facts.rows:
-        table.add_row(*(plain(text) for text in row))
+    rows = [[plain(text) for text in row] for row in facts.rows]
+    for row in rows:
+        table.add_row(*row)
     out = console()
+    out.width = _keep_words_whole(table, rows, out.width)
     out.print()
     out.print(Text(plain(facts.title), style="bold"))
     out.print(table)
+
+
+LONGEST_WORD, LEAST_TEXT = 16, 10
+"""Letters of a cell that is never broken, longer ones are names and paths; and of a column of sentences."""
+
+
+def _keep_words_whole(table: Table, rows: Sequence[Sequence[str]], width: int) -> int:
+    """Where a table is wider than the terminal, headers and sentences are broken, but no number; columns move closer
+    together, and at worst lines are longer than the terminal is wide. How wide the table may be."""
+    cells = list(zip(*rows, strict=True)) or [()] * len(table.columns)
+    headers = [str(column.header) for column in table.columns]
+    natural = sum(max(map(len, (header, *texts))) for header, texts in zip(headers, cells, strict=True))
+    if natural + 2 * len(headers) <= width:
+        return width
+    needed = 0
+    for column, header, texts in zip(table.columns, headers, cells, strict=True):
+        longest = max(map(len, texts), default=0)
+        whole = longest <= LONGEST_WORD and not any(" " in text for text in texts)
+        if whole:
+            column.width = max(longest, *(len(word) for word in header.split()), 1)
+        needed += column.width or LEAST_TEXT
+    if needed + 2 * len(headers) > width:
+        table.padding = 0
+    return max(width, needed + len(headers))
 
 
 def new_table(headers: Sequence[str], right: Sequence[str] = ()) -> Table:
@@ -209,7 +235,34 @@ def plain(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
-# Errors as records.
+# Errors as one types them, and as records.
+
+TYPED = {
+    "`payload`, `payload_map`, `best_tensions`, `follow_the_leader`, kinematics, sensing or exports": "`vertebra "
+    "payload`, `vertebra follow`, `vertebra robots draw`, `vertebra sense` or `vertebra export`",
+    "`shape_from_tensions`, `tensions_for_shape`, `tensions_for_tip` or `simulate`": "`vertebra shape`, `vertebra "
+    "tensions` or `vertebra simulate`",
+    "lengths of enough cables instead (shape_from_lengths with lengths or shortenings)": "--lengths or --shortenings "
+    "of enough cables instead",
+    "solid cylinders with fill_inertia": "solid cylinders with --fill-inertia",
+    'take a shorter dt, integrator="implicit"': "take a shorter --dt, --integrator implicit",
+    "give it rigid stops or a Bumper, or try a shorter dt": "take --limits rigid or a bumper, or a shorter --dt",
+}
+"""What messages say to those who call Python, and what to those who type commands."""
+
+
+def typed(error: VertebraError) -> str:
+    """The message of an error for those who type commands: with the options that they gave, and commands, not calls."""
+    text = str(error)
+    if isinstance(error, InputError):
+        option = f"--{error.argument.replace('_', '-')}"
+        if error.argument == "robot":
+            text = error.message
+        elif any(word == option or word.startswith(f"{option}=") for word in sys.argv[1:]):
+            text = f"{option}: {error.message}"
+    for called, words in TYPED.items():
+        text = text.replace(called, words)
+    return text
 
 
 def error_record(error: BaseException, message: str, code: int) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def dynamics(
             "--method",
             metavar="METHOD",
             help="shared: one tension per cable. per_link: every joint on its own. capstan: along a cable within its "
-            "friction. project: a motion near it that shared tensions can give, the least and smoothest.",
+            "friction. project: a motion near it that shared tensions can give, with the least and smoothest ones.",
         ),
     ] = MethodName.SHARED,
     lower: Annotated[

@@ -113,7 +113,7 @@ def _end(error: BaseException) -> int:
     import typer
     from typer.exceptions import TyperException
 
-    from vertebra.cli.answer import Unmet, error_record
+    from vertebra.cli.answer import Unmet, error_record, typed
     from vertebra.errors import VertebraError
 
     if isinstance(error, typer.Exit):
@@ -130,7 +130,9 @@ def _end(error: BaseException) -> int:
         message = f"{error.filename or unnamed}: {error.strerror or error}".removeprefix(": ")
     elif isinstance(error, MemoryError):
         message = "there is not enough memory for this; ask for less"
-    elif not isinstance(error, VertebraError):
+    elif isinstance(error, VertebraError):
+        message = typed(error)
+    else:
         code = FAULT
         message = f"this is a fault in Vertebra ({type(error).__name__}: {error}); {TRACEBACK}=1 shows where"
         if os.environ.get(TRACEBACK):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from vertebra.cli.answer import CommandError, say
+from vertebra.cli.answer import CommandError, say, typed
 from vertebra.errors import MeasurementError
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ LoadOption = Annotated[
         metavar="LOAD",
         help='"fx,fy,fz[;mx,my,mz][@LINK[:px,py,pz]]": force in N and moment in N*m along world axes, the link '
         "(default the last), and the point in the link's frame (default the tip; the centre of mass on other links). "
-        'Instead of the force a mass with its unit, "50 g": it weighs along gravity and is moved. '
-        "Repeat for more loads.",
+        'Instead of the force a mass with its unit, "50 g": it weighs along gravity, and its inertia counts in '
+        "motions. Repeat for more loads.",
     ),
 ]
 TensionsOption = Annotated[
@@ -60,8 +60,8 @@ StiffnessEAOption = Annotated[
     typer.Option("--stiffness-EA", help='Elasticity of the cables for --lengths and --shortenings: "20 kN".'),
 ]
 ANGLES_HELP = (
-    '"10 deg" for all, one per joint (per freedom where joints have several: 1a, 1b, 2a, ...), or a CSV file with '
-    "columns joint and angle_deg, or with q1_deg, q2_deg and so on in one row"
+    '"10 deg" for all (twists stay 0), one per joint (per freedom where joints have several: 1a, 1b, 2a, ...), or a '
+    "CSV file with columns joint and angle_deg, or with q1_deg, q2_deg and so on in one row"
 )
 StartOption = Annotated[str | None, typer.Option("--start", help=f"Joint angles to start from: {ANGLES_HELP}.")]
 
@@ -154,10 +154,12 @@ def lengths(option: str, text: str, robot: Robot) -> list[float]:
 
 
 def angles(option: str, text: str, robot: Robot) -> list[float]:
-    """One per joint coordinate, rad: typed, or from a CSV file."""
+    """One per joint coordinate, rad: typed, or from a CSV file. One value bends all joints and twists none."""
     if text.strip().lower().endswith(".csv"):
         return _angles_from_file(option, Path(text.strip()), robot)
     values = one_or_each(option, text, ANGLE, robot.freedoms, "joint coordinate")
+    if len(quantities(option, text, ANGLE)) == 1:
+        values = [0.0 if name.endswith("c") else value for name, value in zip(robot.freedom_names, values, strict=True)]
     for name, value in zip(robot.freedom_names, values, strict=True):
         if abs(value) >= math.pi:
             raise CommandError(
@@ -447,7 +449,7 @@ def motion_robot(name: str, fill: bool, reading: Callable[[Robot], object] | Non
         robot = robot.fill_inertia() if fill else robot
         Moving.of(robot, None, ())
     except InputError as error:
-        faults = [error.message.replace("with fill_inertia", "with --fill-inertia")]
+        faults = [typed(error)]
         try:
             if reading is not None:
                 reading(robot)

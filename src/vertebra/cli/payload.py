@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from vertebra.robot.tables import Floats
 
 WORST = "worst"
-LEAST_DIRECTIONS, MOST_DIRECTIONS = 20, 100_000
+LEAST_DIRECTIONS, USUAL_DIRECTIONS, MOST_DIRECTIONS = 20, 1000, 100_000
 MOST_LINKS = 40
 """More bodies than this make a page too large for a browser."""
 
@@ -125,8 +125,13 @@ def payload(
         typer.Option("--map", help="Payload in every direction: a page (.html), netCDF (.nc), .csv or .json."),
     ] = None,
     directions: Annotated[
-        int, typer.Option("--directions", metavar="N", help="How many directions a map, or --direction worst, tries.")
-    ] = 1000,
+        int | None,
+        typer.Option(
+            "--directions",
+            metavar="N",
+            help=f"How many directions a map, or --direction worst, tries; default {USUAL_DIRECTIONS}.",
+        ),
+    ] = None,
     all_joints: Annotated[bool, typer.Option("--all", help="List every joint, not only the weakest.")] = False,
     out: OutOption = None,
     as_json: AsJson = False,
@@ -164,7 +169,8 @@ def payload(
     notes = tuple(_notes(rules, friction))
     question = Question(model, given, rules, links, _count(directions), notes)
     if moment is not None:
-        others = {"--direction": direction, "--point": point, "--moment-per-force": moment_per_force, "--map": map_}
+        others = {"--direction": direction, "--directions": directions, "--point": point,
+                  "--moment-per-force": moment_per_force, "--map": map_}  # fmt: skip
         wrong = [name for name, value in others.items() if value is not None] + ["--best"] * best
         if wrong:
             raise CommandError(f"{wrong[0]}: belongs to a force; --moment asks for a pure torque")
@@ -357,8 +363,9 @@ def _socket_limit(text: str | None, robot: Robot) -> Any:
     return values
 
 
-def _count(count: int) -> int:
+def _count(given: int | None) -> int:
     """How many directions a map has."""
+    count = USUAL_DIRECTIONS if given is None else given
     if not LEAST_DIRECTIONS <= count <= MOST_DIRECTIONS:
         raise CommandError(f"--directions {count}: give a count from {LEAST_DIRECTIONS} to {MOST_DIRECTIONS}")
     return count

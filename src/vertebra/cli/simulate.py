@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vertebra.cli import options as read
-from vertebra.cli.answer import AsJson, CommandError, answer, require_suffix, say
+from vertebra.cli.answer import AsJson, CommandError, answer, require_suffix, say, typed
 from vertebra.cli.options import (
     ClosureName,
     FillInertiaOption,
@@ -168,7 +168,7 @@ def simulate(
     from vertebra.robot.arguments import gravity_vector
 
     case = SimulationCase(model, run, gravity_vector(model, rules["gravity"]), driven.words, driven.duration,
-                          tuple(notes), "" if fault is None else str(fault), wall)  # fmt: skip
+                          tuple(notes), "" if fault is None else typed(fault), wall)  # fmt: skip
     answer(simulation_report(case, fault), out, as_json)
 
 

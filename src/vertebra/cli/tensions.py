@@ -43,18 +43,25 @@ def tensions(
         typer.Option(
             "--tip-path",
             help="CSV with a place x_mm,y_mm,z_mm per row: the tip goes along them; slip has a history. With time_s, "
-            "rates are told and --out CSV files are what simulate --tensions-file reads.",
+            "rates are reported and --out CSV files are what simulate --tensions-file reads.",
         ),
     ] = None,
     axis: Annotated[
         str | None,
-        typer.Option("--axis", metavar="X,Y,Z", help="With --tip: where the last link shall point; needs five cables."),
+        typer.Option(
+            "--axis",
+            metavar="X,Y,Z",
+            help="With --tip or --tip-path: direction of the last link; needs five cables or more.",
+        ),
     ] = None,
     from_state: FromStateOption = None,
     save_state: SaveStateOption = None,
     stiffness: Annotated[
         str | None,
-        typer.Option("--stiffness", help='With --tip: stiffness wanted there, "dx,dy,dz:N/m", such as "1,0,0:20".'),
+        typer.Option(
+            "--stiffness",
+            help='With --tip or --tip-path: stiffness wanted there, "dx,dy,dz:N/m", such as "1,0,0:20".',
+        ),
     ] = None,
     lower: Annotated[
         str | None, typer.Option("--lower", help="Least tension in N: one for all, or one per cable.")
@@ -66,7 +73,8 @@ def tensions(
         str | None,
         typer.Option(
             "--tolerance",
-            help="With --tip: distance that counts as reached; default: 5 millionths of the robot's length.",
+            help="With --tip or --tip-path: distance that counts as reached; default: 5 millionths of the robot's "
+            "length.",
         ),
     ] = None,
     minimise: Annotated[

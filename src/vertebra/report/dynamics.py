@@ -5,7 +5,7 @@ page, record, CSV and netCDF.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -106,7 +106,7 @@ class DynamicsCase:
         return self.allocation.method
 
     @property
-    def springs(self) -> Floats:
+    def passive(self) -> Floats:
         """(N, n) torque of elastic and damped joints that the cables must overcome, k q + d qd, N*m."""
         found, robot = self.allocation, self.robot
         torques: Floats = robot.springs * found.q
@@ -117,7 +117,7 @@ class DynamicsCase:
     @property
     def needed(self) -> Floats:
         """(N, n) torque that is left to the cables: tau + k q + d qd, N*m."""
-        return self.allocation.tau + self.springs
+        return self.allocation.tau + self.passive
 
     @property
     def feasible(self) -> NDArray[np.bool_]:
@@ -141,16 +141,18 @@ class DynamicsCase:
     def moved(self) -> Worst | None:
         """How far the nearest feasible trajectory is from the one asked for, rad; none where it is the same."""
         off = np.abs(self.allocation.q - self.trajectory.q)
-        return self.worst(off) if off.any() else None
+        return self.worst(off, self.robot.freedom_names) if off.any() else None
 
-    def worst(self, values: Floats) -> Worst:
-        """The largest of values (N, n) of all freedoms, or of all joints."""
-        row, column = (int(i) for i in np.unravel_index(values.argmax(), values.shape))
-        value, time = float(values[row, column]), float(self.time[row])
-        if values.shape[1] < self.robot.freedoms:
-            return Worst(value, time, column + 1)
-        name = self.robot.freedom_names[column]
-        return Worst(value, time, self.robot.joint_of(column), name.lstrip("0123456789"))
+    def worst(self, values: Floats, names: Sequence[str]) -> Worst:
+        """The largest of values (N, m), whose columns have these names: of freedoms, of joints or of cables."""
+        row, column = (int(i) for i in np.unravel_index(values.argmax(), (len(self.time), len(names))))
+        axis = names[column].lstrip("0123456789")
+        return Worst(float(values[row, column]), float(self.time[row]), int(names[column].removesuffix(axis)), axis)
+
+    @property
+    def joint_names(self) -> list[str]:
+        """Of each joint, its number."""
+        return [str(j + 1) for j in range(len(self.robot.joints))]
 
     def with_contacts(self) -> NDArray[np.bool_]:
         """(n,) which joints have two contact points with friction."""
@@ -164,7 +166,7 @@ class DynamicsCase:
         if found is None or not there.any():
             return None
         least = np.where(there, found.normal.min(axis=-1), np.inf)
-        worst = self.worst(-least)
+        worst = self.worst(-least, self.joint_names)
         return worst._replace(value=-worst.value)
 
     def most_friction(self) -> Worst | None:
@@ -172,7 +174,7 @@ class DynamicsCase:
         found = self.allocation.contacts
         if found is None or not self.with_contacts().any():
             return None
-        return self.worst(found.use.max(axis=-1))
+        return self.worst(found.use.max(axis=-1), self.joint_names)
 
     def broken(self) -> Iterator[Broken]:
         """Violations by joint and constraint, those that are broken most often first."""
@@ -203,6 +205,7 @@ MOST_BROKEN = 40
 def dynamics_summary(case: DynamicsCase, title: str = "") -> Facts:
     """The motion as a whole, one fact per row."""
     motion, found = case.trajectory, case.allocation
+    torque = case.worst(np.abs(found.tau), case.robot.freedom_names)
     samples = f"{len(motion)} sample{'' if len(motion) == 1 else 's'}"
     steps = f", steps of {1e3 * motion.dt:.4g} ms" if motion.dt is not None else ""
     rows = [
@@ -210,7 +213,7 @@ def dynamics_summary(case: DynamicsCase, title: str = "") -> Facts:
         ("feasible", feasible_text(case)),
         ("motion", f"{samples} in {motion.duration:.6g} s{steps}; {rates_text(case)}"),
         *_moved_rows(case),
-        ("largest torque", f"{where(case.worst(np.abs(found.tau)), '.4g', 'N*m')}, to move links, weights and loads"),
+        ("largest torque", f"{where(torque, '.4g', 'N*m')}, to move links, weights and loads"),
         ("left over", _residual_text(case)),
         ("tensions", _tension_range(case)),
         *_contact_rows(case),
@@ -221,7 +224,7 @@ def dynamics_summary(case: DynamicsCase, title: str = "") -> Facts:
 
 
 def _residual_text(case: DynamicsCase) -> str:
-    worst = case.worst(np.abs(case.allocation.residual))
+    worst = case.worst(np.abs(case.allocation.residual), case.robot.freedom_names)
     return f"{where(worst, '.3g', 'N*m')} at most" if worst.value > ROUND_OFF else "nothing but round-off"
 
 
@@ -230,7 +233,7 @@ def feasible_text(case: DynamicsCase) -> str:
     good, count = int(case.feasible.sum()), len(case.feasible)
     if good == count:
         return "yes, at every sample"
-    return f"NO, at {good} of {count} samples ({100 * good / count:.0f} %)"
+    return f"NO, only at {good} of {count} samples ({100 * good / count:.0f} %)"
 
 
 def rates_text(case: DynamicsCase) -> str:
@@ -317,17 +320,17 @@ def _contact_warnings(case: DynamicsCase) -> Iterator[str]:
 
 def joint_table(case: DynamicsCase) -> Facts:
     """One row per joint: how it moves, what it needs, what is left over."""
-    found, springs = case.allocation, case.springs
-    elastic = bool(springs.any())
+    found, passive = case.allocation, case.passive
+    elastic = bool(passive.any())
     headers = ["joint", "angle [deg]", "speed [deg/s]", "accel. [deg/s^2]", "least tau [N*m]", "most tau [N*m]"]
-    headers += ["spring [N*m]", "cables need [N*m]"] if elastic else []
+    headers += ["spring, damping [N*m]", "cables need [N*m]"] if elastic else []
     headers += ["left over [N*m]"]
     rows = []
     for j, name in enumerate(case.robot.freedom_names):
         row = [name, signless_zero(math.degrees(_peak(found.q[:, j])), ".2f")]
         row += [f"{math.degrees(abs(_peak(values[:, j]))):.4g}" for values in (found.qd, found.qdd)]
         row += [_torque(found.tau[:, j].min()), _torque(found.tau[:, j].max())]
-        row += [_torque(_peak(springs[:, j])), _torque(_peak(case.needed[:, j]))] if elastic else []
+        row += [_torque(_peak(passive[:, j])), _torque(_peak(case.needed[:, j]))] if elastic else []
         rows.append((*row, _torque(abs(_peak(found.residual[:, j])))))
     return Facts("Joints, at their largest", tuple(headers), tuple(rows))
 
@@ -339,7 +342,7 @@ def _peak(values: Floats) -> float:
 
 def _torque(value: float) -> str:
     """N*m; round-off is zero."""
-    return signless_zero(value, ".4g") if abs(value) > ROUND_OFF else "0"
+    return signless_zero(value, ".3g") if abs(value) > ROUND_OFF else "0"
 
 
 def cable_table(case: DynamicsCase) -> Facts:
@@ -389,10 +392,11 @@ def dynamics_panels(case: DynamicsCase) -> Iterator[Panel]:
     """Four plots, two more for joints with contact points, and one more where tension changes along the cables."""
     found, time = case.allocation, case.time
     yield _angle_panel(case)
-    yield joint_panel(case.robot, "Torques for the cables (tau + k q)", "torque [N*m]", time, case.needed)
+    names = case.robot.freedom_names
+    yield joint_panel("Torques for the cables", "torque [N*m]", time, case.needed, names)
     yield tension_panel(time, found.base_tensions)
     left = np.where(np.abs(found.residual) > ROUND_OFF, found.residual, 0.0)
-    yield joint_panel(case.robot, "Torque left over", "torque [N*m]", time, left)
+    yield joint_panel("Torque left over", "torque [N*m]", time, left, names)
     there = case.with_contacts()
     if found.contacts is not None and there.any():
         yield _contact_panel(case, "Contact force, the smaller of both points", "force [N]",
@@ -405,17 +409,18 @@ def dynamics_panels(case: DynamicsCase) -> Iterator[Panel]:
 
 def _angle_panel(case: DynamicsCase) -> Panel:
     """What is done and, where `project` has changed it, what was asked for."""
-    panel = joint_panel(case.robot, "Angles", "angle [deg]", case.time, np.degrees(case.allocation.q))
+    names = case.robot.freedom_names
+    panel = joint_panel("Angles", "angle [deg]", case.time, np.degrees(case.allocation.q), names)
     if case.moved is None:
         return panel
-    wanted = joint_panel(case.robot, "", "", case.time, np.degrees(case.trajectory.q)).series
+    wanted = joint_panel("", "", case.time, np.degrees(case.trajectory.q), names).series
     dotted = tuple(replace(line, name="as asked", dash="dot") for line in wanted)
     return replace(panel, series=(*panel.series, *dotted))
 
 
 def _contact_panel(case: DynamicsCase, title: str, axis: str, values: Floats, limit: float | None) -> Panel:
     """Joints with contact points only."""
-    panel = joint_panel(case.robot, title, axis, case.time, values)
+    panel = joint_panel(title, axis, case.time, values, case.joint_names)
     numbers = {f"joint {j + 1}" for j in np.flatnonzero(case.with_contacts())}
     series = tuple(line for line in panel.series if line.name in numbers)
     if limit is not None:
@@ -442,7 +447,7 @@ def _along_panel(case: DynamicsCase) -> Panel:
 
 CAPTIONS = (
     ("Motion", "Left: angle of each joint. Right: the torque that cables must exert at each joint, about its axis, to "
-     "move links and loads, hold weights and bend elastic joints."),
+     "move links and loads, hold weights, and overcome the springs and the damping of joints."),
     ("Tensions", "Left: tension of each cable where it enters the base. Right: the part of the needed torque that "
      "these tensions do not give; zero where the motion is feasible."),
     ("Contacts", "A rolling joint touches at two points of its axis. Left: what presses its links together at the "
@@ -547,7 +552,7 @@ def dynamics_record(case: DynamicsCase) -> dict[str, Any]:
         "gravity": case.gravity.tolist(),
         "feasible": bool(case.feasible.all()),
         "feasible_share": float(case.feasible.mean()),
-        "largest_residual": _place_record(case.worst(abs(found.residual))),
+        "largest_residual": _place_record(case.worst(abs(found.residual), case.robot.freedom_names)),
         "smallest_contact_force": None if least is None else _place_record(least),
         "largest_friction_use": None if most is None else _place_record(most),
         "violations": [

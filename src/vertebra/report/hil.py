@@ -127,13 +127,13 @@ def joint_table(score: Score) -> Facts:
     spans = np.ptp(score.true_angles, axis=0)
     rows = [
         (name, _deg(spans[i]), _deg(mean[i]), _deg(worst[i]))
-        for i, name in enumerate(freedom_names(score.robot))
+        for i, name in enumerate(freedom_descriptions(score.robot))
     ]  # fmt: skip
     headers = ("joint", "moved over [deg]", "mean error [deg]", "worst [deg]")
     return Facts(f"Relative angles of the joints, {score.method}", headers, tuple(rows))
 
 
-def freedom_names(robot: Robot) -> list[str]:
+def freedom_descriptions(robot: Robot) -> list[str]:
     """Such as ``3``, or ``3 y`` and ``3 x`` for the two axes of a universal joint, ``3 toward x`` for a bend."""
     names = []
     for number, joint in enumerate(robot.joints, 1):
@@ -247,7 +247,7 @@ def _method_panel(run: HilRun, title: str, axis: str, errors: Callable[[Score], 
 def joint_error_panel(run: HilRun) -> Panel:
     """Errors of the relative angles, of the live method; of very many joints, some."""
     score = run.scores[run.setup.method]
-    names, errors = freedom_names(run.setup.robot), np.degrees(score.angle_errors)
+    names, errors = freedom_descriptions(run.setup.robot), np.degrees(score.angle_errors)
     shown = spread(len(names), MOST_LINES)
     series = (
         curve(f"joint {names[j]}", score.times, errors[:, j], *cable_style(i)) for i, j in enumerate(shown.tolist())

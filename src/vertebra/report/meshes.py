@@ -134,8 +134,8 @@ def face_depth(joint: Table) -> Height:
     return lambda x, y: rolling_depth(bend_x * x + bend_y * y, radius)
 
 
-def link_mesh(robot: Robot, index: int, sectors: int = 40) -> Mesh:
-    """The body of link `index` in its own frame, m."""
+def link_mesh(robot: Robot, index: int, sectors: int = 40, rings: int = 4) -> Mesh:
+    """The body of link `index` in its own frame, m; `rings` of corners on either face of a column."""
     joints = robot.joints
     before = joints[index - 1] if index else None
     after = joints[index] if index < len(joints) else None
@@ -145,7 +145,7 @@ def link_mesh(robot: Robot, index: int, sectors: int = 40) -> Mesh:
     elif before["kind"] == BALL:
         parts.append(_ball_shell(robot, index, sectors))
     else:
-        parts.append(_column(robot, index, sectors))
+        parts.append(_column(robot, index, sectors, rings))
     if after is not None and after["kind"] == BALL:
         parts.append(_dome(robot, index, sectors))
     return joined(parts)
@@ -157,7 +157,7 @@ def mount_mesh(robot: Robot) -> Mesh:
     return revolved([(radius, -THIN * 2 * radius), (radius, 0.0)])
 
 
-def _column(robot: Robot, index: int, sectors: int) -> Mesh:
+def _column(robot: Robot, index: int, sectors: int, rings: int) -> Mesh:
     """Links of mirror joints fill the space between their faces; those of universal joints are a platform."""
     link, before = robot.links[index], robot.joints[index - 1]
     radius, length = float(link["diameter"]) / 2, float(link["length"])
@@ -165,7 +165,7 @@ def _column(robot: Robot, index: int, sectors: int) -> Mesh:
     far = face_depth(robot.joints[index]) if index < len(robot.joints) else _flat
     if before["kind"] == UNIVERSAL:
         start = length - min(THIN * 2 * radius, length)
-        return solid_between(_less(start, far), _less(length, far), radius, sectors)
+        return solid_between(_less(start, far), _less(length, far), radius, sectors, rings)
 
     def faces(x: Floats, y: Floats) -> tuple[Floats, Floats]:
         low, high = near(x, y), length - far(x, y)
@@ -173,7 +173,7 @@ def _column(robot: Robot, index: int, sectors: int) -> Mesh:
         middle = np.clip((low + high) / 2, 0.0, length)
         return np.where(low <= high, low, middle), np.where(low <= high, high, middle)
 
-    return solid_between(lambda x, y: faces(x, y)[0], lambda x, y: faces(x, y)[1], radius, sectors)
+    return solid_between(lambda x, y: faces(x, y)[0], lambda x, y: faces(x, y)[1], radius, sectors, rings)
 
 
 def _base(robot: Robot, sectors: int) -> Mesh:
@@ -234,11 +234,16 @@ def joint_mesh(robot: Robot, frames: Floats, row: int) -> Mesh:
     kind = robot.joints["kind"][row]
     if kind in (FLEXURE, BACKBONE):
         return joined(tube(line, rod_radius(robot, row)) for line in Rods(robot, [row]).centre_lines(frames))
+    return joined(tube(line, radius) for line, radius in struts(robot, frames, row))
+
+
+def struts(robot: Robot, frames: Floats, row: int) -> Iterator[tuple[Floats, float]]:
+    """Straight parts inside the joint at `row`: centre line (3, 3) and radius, m, of each; of pins and crosses only."""
+    kind = robot.joints["kind"][row]
     if kind == PIN:
-        return _hinge(robot, frames, row)
-    if kind == UNIVERSAL:
-        return _cross(robot, frames, row)
-    return joined([])
+        yield from _hinge(robot, frames, row)
+    elif kind == UNIVERSAL:
+        yield from _cross(robot, frames, row)
 
 
 def rod_offsets(robot: Robot, row: int) -> Iterator[float]:
@@ -256,39 +261,34 @@ def rod_radius(robot: Robot, row: int) -> float:
     return stated / 2 if stated else THICKNESS * float(robot.links["diameter"][row + 1])
 
 
-def _hinge(robot: Robot, frames: Floats, row: int) -> Mesh:
+def _hinge(robot: Robot, frames: Floats, row: int) -> Iterator[tuple[Floats, float]]:
     """A pin along the axis, and a lug from either face to it."""
     diameter, reach = float(robot.links["diameter"][row + 1]), float(robot.links["reach"][row])
     half = float(robot.joints["size"][row])
     axis, _ = directions(robot, row)
     centre = np.array([0.0, 0.0, reach + half])
     pin = np.array([centre - 0.4 * diameter * axis, centre, centre + 0.4 * diameter * axis])
-    parts = [tube(_to_world(frames[row], pin), 1.5 * THICKNESS * diameter)]
+    yield _to_world(frames[row], pin), 1.5 * THICKNESS * diameter
     for side in (-0.25, 0.25):
         lug = side * diameter * axis
-        parts.append(_strut(frames[row], lug, reach, reach + half, diameter))
-        parts.append(_strut(frames[row + 1], lug, -half, 0.0, diameter))
-    return joined(parts)
+        yield _strut(frames[row], lug, reach, reach + half), THICKNESS * diameter
+        yield _strut(frames[row + 1], lug, -half, 0.0), THICKNESS * diameter
 
 
-def _cross(robot: Robot, frames: Floats, row: int) -> Mesh:
+def _cross(robot: Robot, frames: Floats, row: int) -> Iterator[tuple[Floats, float]]:
     """Two crossed pins, with a strut down to the platform before and one up to the platform after."""
     diameter, reach = float(robot.links["diameter"][row + 1]), float(robot.links["reach"][row])
     lower, upper = float(robot.joints["size"][row]), float(robot.links["length"][row + 1])
     middle, after = np.zeros(3), frames[row + 1]
-    parts = [
-        tube(_to_world(after, np.array([-arm, middle, arm])), 1.3 * THICKNESS * diameter)
-        for arm in (0.2 * diameter * np.eye(3)[0], 0.2 * diameter * np.eye(3)[1])
-    ]
+    for arm in 0.2 * diameter * np.eye(3)[:2]:
+        yield _to_world(after, np.array([-arm, middle, arm])), 1.3 * THICKNESS * diameter
     if lower > 0:
-        parts.append(_strut(frames[row], middle, reach, reach + lower, diameter))
-    parts.append(_strut(after, middle, 0.0, upper, diameter))
-    return joined(parts)
+        yield _strut(frames[row], middle, reach, reach + lower), THICKNESS * diameter
+    yield _strut(after, middle, 0.0, upper), THICKNESS * diameter
 
 
-def _strut(frame: Floats, foot: Floats, low: float, high: float, diameter: float) -> Mesh:
-    ends = foot + np.outer(np.linspace(low, high, 3), [0.0, 0.0, 1.0])
-    return tube(_to_world(frame, ends), THICKNESS * diameter)
+def _strut(frame: Floats, foot: Floats, low: float, high: float) -> Floats:
+    return _to_world(frame, foot + np.outer(np.linspace(low, high, 3), [0.0, 0.0, 1.0]))
 
 
 def directions(robot: Robot, row: int) -> tuple[Floats, Floats]:

@@ -428,9 +428,9 @@ def _rows_of(walked: Walked) -> Iterator[list[Any]]:
             row += [*(MM * wanted.tips[i]).tolist(), MM * float(errors[i]), wanted.reached[i]]
         row += [*angles[i].tolist(), *(MM * walk.lengths[i]).tolist(), MJ * float(walk.friction_work[i]), "solved"]
         found.append(row)
-    blank = len(list(_columns(walked))) - walk.tensions.shape[1] - 2
-    found += [
-        [failed.number, *failed.tensions.tolist(), *[""] * blank, failed.status.name.lower()]
-        for failed in walked.failed
-    ]
+    columns, cables = list(_columns(walked)), column_names(tension_columns(walk.tensions.shape[1]))
+    for failed in walked.failed:
+        known = dict(zip(cables, failed.tensions.tolist(), strict=True))
+        known |= {"row": failed.number, "status": failed.status.name.lower()}
+        found.append([known.get(name, "") for name in columns])
     yield from sorted(found, key=lambda row: int(row[0]))

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from vertebra.errors import MissingPackage
 from vertebra.mechanics.kinematics import Pose
 from vertebra.report.document import Figures
-from vertebra.report.meshes import Mesh, Rods, face_depth, joined, link_mesh, solid_between
+from vertebra.report.meshes import Mesh, Rods, face_depth, joined, link_mesh, solid_between, struts
 from vertebra.report.panels import MOST_POINTS, spread
 from vertebra.report.scene import (
     ELLIPSOID_COLOUR,
@@ -33,7 +34,7 @@ from vertebra.report.scene import (
     robot_scene,
 )
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import Floats
+from vertebra.robot.tables import UNIVERSAL, Floats
 
 try:
     import plotly.colors
@@ -336,7 +337,7 @@ class Motion:
         self.robot = robot
         self.bodies = [light_link(robot, i) for i in range(len(robot.links))]
         self._rods = Rods(robot, count=ROD_POINTS)
-        points = sum(len(body.vertices) for body in self.bodies) + self._rods.count * (ROD_POINTS + 1)
+        points = sum(len(body.vertices) for body in self.bodies) + len(self._parts(Pose(robot, q[0]).frames))
         points += sum(2 * int(last) + 2 for last in robot.cables["last_link"])
         room = int(MOST_BYTES / (3.0 * points * BYTES_PER_NUMBER))
         kept = spread(len(time), min(max(room, LEAST_FRAMES), MOST_FRAMES))
@@ -356,10 +357,16 @@ class Motion:
         mesh = joined(self.bodies[i].moved(frames[i]) for i in range(parity, len(frames), 2))
         return Mesh(mesh.vertices * MM, mesh.triangles)
 
-    def rods(self, instant: int) -> Floats:
-        """(m, 3) mm, all rods as one line that is broken between them by points that are not numbers."""
-        lines = self._rods.centre_lines(self.frames[instant]) * MM
-        return np.asarray(np.pad(lines, ((0, 0), (0, 1), (0, 0)), constant_values=np.nan).reshape(-1, 3))
+    def parts(self, instant: int) -> Floats:
+        """(m, 3) mm, all rods, pins and crosses as one line that is broken between them by points that are not
+        numbers."""
+        return self._parts(self.frames[instant])
+
+    def _parts(self, frames: Floats) -> Floats:
+        straight = (line for row in range(len(self.robot.joints)) for line, _ in struts(self.robot, frames, row))
+        gap = np.full((1, 3), np.nan)
+        pieces = [np.vstack([line * MM, gap]) for line in (*self._rods.centre_lines(frames), *straight)]
+        return np.vstack(pieces) if pieces else np.zeros((0, 3))
 
     def tip(self, instant: int) -> Floats:
         """(3,) mm."""
@@ -376,6 +383,8 @@ def light_link(robot: Robot, index: int) -> Mesh:
     """A link with few corners, in its own frame, m: rolling links keep the rim and the apex of their arcs."""
     if index == 0:
         return link_mesh(robot, 0, SECTORS)
+    if robot.joints["kind"][index - 1] == UNIVERSAL:
+        return link_mesh(robot, index, SECTORS, rings=1)
     link = robot.links[index]
     length = float(link["length"])
     near = face_depth(robot.joints[index - 1])
@@ -433,12 +442,11 @@ def _moving(motion: Motion, instant: int, whole: bool) -> Iterator[Any]:
         else:
             x, y, z = mesh.vertices.T.astype(np.float32)
             yield go.Mesh3d(x=x, y=y, z=z)
-    robot, rods = motion.robot, motion.rods(instant)
-    if len(rods):
-        x, y, z = rods.T.astype(np.float32)
-        yield (
-            line_trace(rods, PART_COLOUR, 6, "rods", False, hoverinfo="skip") if whole else go.Scatter3d(x=x, y=y, z=z)
-        )
+    robot, parts = motion.robot, motion.parts(instant)
+    if len(parts):
+        x, y, z = parts.T.astype(np.float32)
+        shown = partial(line_trace, parts, PART_COLOUR, 6, "rods, pins, crosses", False, hoverinfo="skip")
+        yield shown() if whole else go.Scatter3d(x=x, y=y, z=z)
     named = len(robot.cables) <= MOST_NAMED_CABLES
     for k, line in enumerate(CablePaths(robot).lines(motion.frames[instant])):
         points = line * MM

@@ -235,7 +235,8 @@ def _span(first: int, last: int) -> str:
 
 
 def _joint_text(joint: Joint) -> str:
-    return ", ".join([*_joint_parts(joint), f"limit {number(math.degrees(joint.limit))} deg"])
+    stops = [] if isinstance(joint, BallJoint) or joint.stops == "none" else [f"{joint.stops} stops"]
+    return ", ".join([*_joint_parts(joint), f"limit {number(math.degrees(joint.limit))} deg", *stops])
 
 
 def _joint_parts(joint: Joint) -> Iterator[str]:

@@ -51,7 +51,7 @@ def best_view(backbone: Floats, gravity: Floats) -> View:
 
     `backbone` (m, 3): points from base to tip. Up is the world axis that is most nearly against gravity, z if two are.
     """
-    axis, sign = _upright(gravity)
+    axis, sign = upright(gravity)
     up = sign * np.eye(3)[axis]
     normal = _bend_normal(backbone, up)
     rise = float(normal @ up)
@@ -69,7 +69,8 @@ def best_view(backbone: Floats, gravity: Floats) -> View:
     return View(axis, sign, (float(x), float(y), float(z)))
 
 
-def _upright(gravity: Floats) -> tuple[int, int]:
+def upright(gravity: Floats) -> tuple[int, int]:
+    """The world axis, 0 to 2, that is most nearly along gravity, and +1 where it points up, -1 where down."""
     sizes = np.abs(gravity)
     axis = 2 if sizes[2] >= (1 - 1e-9) * sizes.max() else int(np.argmax(sizes))
     return axis, -1 if gravity[axis] > 0 else 1

@@ -385,6 +385,7 @@ NOTE = (
     "The force of a joint is what the link before it exerts on the link after it, normal its part along the common "
     "normal of the two, cables the sum of tensions there, stop the torque of the rigid stop that it rests on."
 )
+AXES_NOTE = " a and b: the two axes of a universal joint, or the bend of a backbone toward x and y; c: its twist."
 FIELDS = (
     "angles", "tip", "frames", "tensions", "tensions_at_base", "slip", "lengths", "forces", "normal_forces",
     "compliance", "energy", "residual", "moment_scale", "iterations", "converged", "stable", "out_of_range",
@@ -393,6 +394,11 @@ FIELDS = (
 COLUMNS = ("joint", "angle_deg", "x_mm", "y_mm", "z_mm", "force_x_N", "force_y_N", "force_z_N")
 """The place is the frame of the link distal of the joint; the force is what the link before it exerts on it. A joint
 with several freedoms has a row for each: 1a, 1b."""
+
+
+def shape_note(robot: Robot) -> str:
+    """What the columns of the tables are, where their names do not say it."""
+    return NOTE + (AXES_NOTE if robot.freedoms > len(robot.joints) else "")
 
 
 def shape_report(shape: Shape) -> Report:
@@ -408,7 +414,7 @@ def shape_report(shape: Shape) -> Report:
         tables=lambda: shape_tables(shape, title),
         warnings=tuple(warnings(shape)),
         page=lambda: shape_sections(shape, ghosts()),
-        footnote=NOTE,
+        footnote=shape_note(shape.robot),
         picture=lambda: shape_scene(shape, ghosts()),
         picture_title=title + fault_words(shape),
         rows=lambda: Rows(COLUMNS, shape_rows(shape)),
@@ -441,7 +447,7 @@ def branches_report(found: Equilibria) -> Report:
         tables=lambda: [branch_table(found)],
         warnings=tuple(text for each in found.shapes for text in warnings(each)),
         page=lambda: shape_sections(shape, ghosts()),
-        footnote=NOTE,
+        footnote=shape_note(shape.robot),
         picture=lambda: shape_scene(shape, ghosts()),
         picture_title=title + fault_words(shape),
         rows=lambda: Rows(("branch", *COLUMNS), rows),

@@ -5,7 +5,7 @@ record, CSV and netCDF.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -171,10 +171,10 @@ def simulation_summary(case: SimulationCase, title: str = "") -> Facts:
 
 
 def _resting(case: SimulationCase) -> Iterator[tuple[str, str]]:
-    """Joints on their stops at the end."""
+    """Joints on their stops at the end; of a joint with several freedoms the torque of all together."""
     if "stop_torques" in case.run:
-        torques, names = case.array("stop_torques")[-1], case.robot.freedom_names
-        held = [f"{names[row]} with {abs(torques[row]):.4g} N*m" for row in np.flatnonzero(torques)]
+        own = np.split(case.array("stop_torques")[-1], case.robot.joints["first"][1:])
+        held = [f"{joint} with {np.linalg.norm(each):.4g} N*m" for joint, each in enumerate(own, 1) if each.any()]
         yield "on their stops", f"joint{'s' if len(held) > 1 else ''} {', '.join(held)}" if held else "none at the end"
 
 
@@ -299,20 +299,15 @@ ENERGY_STYLES = {
 def simulation_panels(case: SimulationCase) -> tuple[Panel, Panel, Panel, Panel]:
     """Four plots."""
     time = case.time
-    angles = joint_panel(case.robot, "Angles", "angle [deg]", time, np.degrees(case.array("q")))
+    angles = joint_panel("Angles", "angle [deg]", time, np.degrees(case.array("q")), case.robot.freedom_names)
     return angles, tension_panel(time, case.array("tensions")), tip_panel(case), energy_panel(case)
 
 
-def joint_panel(robot: Robot, title: str, axis: str, time: Floats, values: Floats) -> Panel:
-    """One line per joint or freedom; (N, n) values. Of very many, some."""
-    count = values.shape[1]
-    names = robot.freedom_names if count == robot.freedoms else [str(j + 1) for j in range(count)]
-    shown = spread(count, MOST_LINES)
-    some = (
-        ""
-        if len(shown) == count
-        else f", {len(shown)} of {count} {'joints' if count == len(robot.joints) else 'angles'}"
-    )
+def joint_panel(title: str, axis: str, time: Floats, values: Floats, names: Sequence[str]) -> Panel:
+    """One line per joint or freedom, by its name; (N, n) values. Of very many, some."""
+    count, shown = len(names), spread(len(names), MOST_LINES)
+    what = "joints" if all(name.isdecimal() for name in names) else "angles"
+    some = "" if len(shown) == count else f", {len(shown)} of {count} {what}"
     series = tuple(curve(f"joint {names[j]}", time, values[:, j], *cable_style(i)) for i, j in enumerate(shown))
     return Panel(title + some, TIME_AXIS, axis, series)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -11,9 +12,9 @@ import numpy as np
 from vertebra.report.document import Box, Facts, Report, Rows, Section, number, plain_fields, vector
 from vertebra.report.scene import TARGET_COLOUR, Ghost, Mark, ghost
 from vertebra.report.shape import (
-    NOTE,
     fault_words,
     friction_record,
+    shape_note,
     shape_record,
     shape_scene,
     shape_sections,
@@ -26,7 +27,7 @@ from vertebra.robot.tables import Floats
 from vertebra.statics.forward import shape_from_tensions
 from vertebra.statics.hold import HoldingTensions
 from vertebra.statics.shape import Shape
-from vertebra.statics.tip import TipTensions
+from vertebra.statics.tip import PROVEN, TipTensions
 
 COLUMNS = ("cable", "tension_N")
 
@@ -58,7 +59,7 @@ def holding_report(found: HoldingTensions, angles: Sequence[float]) -> Report:
         warnings=tuple(warned),
         failures=tuple(failures),
         page=page,
-        footnote=NOTE,
+        footnote=shape_note(shape.robot),
         picture=lambda: shape_scene(given_shape(found), wanted_line(found)),
         picture_title=lambda: title + fault_words(given_shape(found)),
         rows=lambda: Rows(COLUMNS, enumerate(record["tensions"], 1)),
@@ -114,7 +115,7 @@ def tip_report(found: TipTensions, tip: Sequence[float], stiffness: float | None
     record: dict[str, Any] = {"robot": shape.robot.name, "position": list(tip)}
     record |= plain_fields(found, ("tensions", "error", "tilt", "stiffness", "reached", "at_bounds", "kkt", "stops"))
     marks = [Mark(np.array(tip) * 1e3, TARGET_COLOUR, "wanted tip")]
-    missed = f"not reached: {_shortfall(found, stiffness)}; ask for less, or widen --lower and --upper"
+    missed = f"not reached: {_shortfall(found, stiffness)}; ask for less{_wider(found)}"
     return Report(
         title,
         record=lambda: record | {"shape": shape_record(shape)},
@@ -122,7 +123,7 @@ def tip_report(found: TipTensions, tip: Sequence[float], stiffness: float | None
         warnings=tuple(warnings(shape)),
         failures=() if found.reached else (missed,),
         page=lambda: shape_sections(shape, (), marks),
-        footnote=NOTE,
+        footnote=shape_note(shape.robot),
         picture=lambda: shape_scene(shape, (), marks),
         picture_title=title + fault_words(shape),
         rows=lambda: Rows(COLUMNS, enumerate(record["tensions"], 1)),
@@ -155,12 +156,23 @@ def _shortfall(found: TipTensions, wanted: float | None) -> str:
     return " ".join(parts)
 
 
+def _wider(found: TipTensions) -> str:
+    """Bounds that keep the tip away and could be wider; 0 N could not."""
+    held = [re.match(r"cable (\d+) at its (\w+)", stop) for stop in found.stops]
+    sides = {(match[2], found.tensions[int(match[1]) - 1] > 0.0) for match in held if match}
+    bounds = ["a smaller --lower"] if ("least", True) in sides else []
+    bounds += ["a larger --upper"] if any(side != "least" for side, _ in sides) else []
+    return f", or give {' or '.join(bounds)}" if bounds else ""
+
+
 def optimum_text(found: TipTensions) -> str:
     """How well the first-order conditions are met."""
     if not math.isfinite(found.kkt):
-        return "not proven: the first-order conditions could not be told"
-    what = "least sum of squares" if found.reached else "least distance"
-    return f"{what}, first-order conditions met to {found.kkt:.1g}"
+        return "not proven: the first-order conditions could not be computed"
+    if found.kkt > PROVEN:
+        return f"not proven: first-order conditions are met to {found.kkt:.1g} only"
+    missed = "least distance" if found.tilt is None else "nearest"
+    return f"{'least sum of squares' if found.reached else missed}, first-order conditions met to {found.kkt:.1g}"
 
 
 def tension_table(robot: Robot, tensions: Floats) -> Facts:

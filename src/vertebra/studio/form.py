@@ -135,6 +135,8 @@ class Number(Widget):
     low: float | Callable[[Robot], float] | None = None
     high: float | Callable[[Robot], float] | None = None
     step: float | Callable[[Robot], float] = 1.0
+    none_until_set: bool = False
+    """Whether the field stays None until a number is set: the one on the page is only what the tab starts from."""
 
     def make(self, place: Place) -> Control:
         first = float(self._first(place))
@@ -144,8 +146,8 @@ class Number(Widget):
         )  # fmt: skip
         return Control(self, [handle], first)
 
-    def read(self, control: Control) -> float:
-        return float(control.handles[0].value)
+    def read(self, control: Control) -> float | None:
+        return None if self.none_until_set and not control.touched else float(control.handles[0].value)
 
     def write(self, control: Control, value: float) -> None:
         put(control.handles, [value])
@@ -250,7 +252,8 @@ class Choice(Widget):
     def problem(self, control: Control, value: Any, robot: Robot) -> str:
         if value in control.choices:
             return ""
-        listed = ", ".join(list(control.choices.values())[:MOST_LISTED])
+        listed, more = ", ".join(list(control.choices.values())[:MOST_LISTED]), len(control.choices) - MOST_LISTED
+        listed += f" and {more} more" if more > 0 else ""
         return f"must be one of {listed} for {robot.name}" + (f": {self.why}" if self.why else "")
 
 

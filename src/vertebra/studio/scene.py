@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vertebra.report.meshes import Mesh, Rods, joined, joint_mesh, link_mesh, mount_mesh, quaternions
-from vertebra.report.scene import CablePaths, best_view
+from vertebra.report.scene import CablePaths, best_view, upright
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.studio import palette
@@ -264,13 +264,12 @@ class Stage:
     def draw(self, picture: Picture) -> None:
         """Show a picture, the tip's trace grown by it."""
         assert self.view is not None
-        first = self._last is None
-        self._last = picture
+        before, self._last = self._up, picture
         with self._server.atomic():
             self._draw(picture)
             if self.settings().trace:
                 self._trace.grow(self._tip(picture) * self.scale)
-        if first:
+        if self._up != before:
             self.look()
 
     def redraw(self) -> None:
@@ -281,6 +280,14 @@ class Stage:
             with self._server.atomic():
                 self._draw(self._last)
 
+    @property
+    def _up(self) -> tuple[int, int] | None:
+        """The axis that stands upright in the picture, and its sign: another mount turns the robot over."""
+        picture, robot = self._last, self._robot
+        if picture is None or robot is None:
+            return None
+        return upright(robot.gravity if picture.gravity is None else picture.gravity)
+
     def look(self) -> None:
         """Turn all cameras to the robot, across its bend; new windows start there too."""
         if self._last is None or self._robot is None:
@@ -290,7 +297,8 @@ class Stage:
         backbone = np.vstack([np.zeros(3), picture.frames[:, :3, 3], self._tip(picture)]) * self.scale
         view, middle = best_view(backbone, gravity), (backbone.min(axis=0) + backbone.max(axis=0)) / 2
         eye = middle + EYE * np.array(view.eye)
-        self._beside = backbone[0] - 0.38 * view.right + 0.3 * np.array(view.up)
+        away = np.abs(view.up) if view.axis == 2 else np.array(view.up)  # the robot's side of floor and ceiling
+        self._beside = backbone[0] - 0.38 * view.right + 0.3 * away
         self._draw_gravity(picture, self.settings().gravity)
         first = self._server.initial_camera
         first.up, first.position, first.look_at = view.up, eye, middle

@@ -281,6 +281,21 @@ def test_every_preset_has_choices_of_its_own(name):
     assert own.damping == usual_damping(robot) >= 0.0
 
 
+def test_damping_of_the_file_is_that_of_the_run_until_another_is_set():
+    mapping = bending_mix().fill_inertia().to_mapping()
+    for section, damping in zip(mapping["sections"], (1e-5, 0.0, 4e-5, 2e-5, 3e-5), strict=True):
+        section["joint"]["damping"] = damping
+    robot = vb.load(mapping)
+    start = start_from(None, robot)
+    asked = MotionSettings(pull="hold", tensions=(2.0,) * 9, duration=0.05, step_ms=0.1)
+    same = {"duration": 0.05, "dt": 1e-4, "q0": start.angles, "gravity": start.gravity}
+    for damping in (None, 0.0, 1e-5):
+        motion = simulate_motion(robot, start, asked.model_copy(update={"damping": damping}), report=quiet)
+        found = vb.simulate(robot, [2.0] * 9, damping=damping, **same)
+        np.testing.assert_array_equal(motion.angles[-1], found.q[-1])
+    assert usual_damping(robot) == 4e-5, "the box shows the largest"
+
+
 def test_what_was_set_is_not_replaced(robot, start):
     asked = MotionSettings(tensions=(1.0, 2.0, 3.0, 4.0), amplitude=0.0, damping=0.0, most_tension=7.0)
     assert completed(asked, robot, start) == asked

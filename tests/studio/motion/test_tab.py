@@ -166,6 +166,26 @@ def test_robots_that_lack_dynamics_say_what(running: Running, name: str) -> None
     assert running.tab.playback._button.disabled
     assert isinstance(running.do(running.tab.settings), MotionSettings)
     if name == "yang2023-a":
+        form = running.tab.form
+
+        def tick() -> None:
+            form.set("fill_inertia", True)
+            form._moved("fill_inertia")
+            assert running.studio.jobs.busy
+            assert "No motion" not in running.tab._about.content, "gone as soon as the box is ticked"
+
+        assert running.do(tick) is None
+        running.until(lambda: running.tab.motion is not None)
         running.computed(MotionSettings(fill_inertia=True, duration=0.1))
         assert "solid cylinders" in running.tab._about.content
     assert running.do(lambda: choose("dantuono2023")) is None
+
+
+def test_damping_is_that_of_the_file_until_a_number_is_set(running: Running) -> None:
+    form = running.tab.form
+    running.do(lambda: running.tab.restore(MotionSettings()))
+    assert running.tab.settings().damping is None
+    running.do(lambda: form._moved("damping"))
+    assert running.tab.settings().damping == form.handles("damping")[0].value
+    running.do(lambda: running.tab.restore(MotionSettings()))
+    assert running.tab.settings().damping is None

@@ -5,6 +5,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from tests.robots import mirror_mix
 
 import vertebra as vb
 from vertebra.errors import StudioError
@@ -124,6 +125,11 @@ def test_every_preset_is_answered_or_told_why_not(name):
     assert f"this one has {kind} joints. See Shape" in other_joints_text(preset)
     with pytest.raises(StudioError, match="no payload"):
         model.check(preset, PayloadSettings(form="arc"))
+
+
+def test_kinds_of_joints_in_words():
+    assert model.joint_kinds(mirror_mix()) == "rolling, flexure and pin"
+    assert model.joint_kinds(vb.load("hu2023-planar")) == "rolling"
 
 
 def test_words(robot):

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from tests.robots import continuum
 from tests.studio import visitors
 
 import vertebra as vb
@@ -194,3 +195,16 @@ def test_a_recording_is_made_downloaded_and_kept_in_the_folder(tmp_path):
         made.record(True)
         assert "nothing is being sensed" in made.told
         assert not made.tab._recorder.record.value
+
+
+def test_angles_have_the_names_that_tables_have() -> None:
+    from types import SimpleNamespace
+
+    from vertebra.studio.sense.tab import MOST_ROWS, _joints
+
+    robot = continuum(MOST_ROWS)
+    some = SimpleNamespace(angles=np.zeros(robot.freedoms), angle_sigmas=np.zeros(robot.freedoms))
+    text = _joints(robot, some)  # type: ignore[arg-type]
+    assert ">1a<" in text
+    assert ">1b<" in text
+    assert f"And {MOST_ROWS} more angles." in text

@@ -140,6 +140,16 @@ def test_with_a_history_it_is_the_library_s_path() -> None:
     assert 'data-value="shape-friction-work"' in answer_text(answer, 50.0, mine)
 
 
+def test_a_mass_weighs_along_gravity() -> None:
+    carried = (LoadSetting(link=2, force=(0.0, 0.0, 0.0), mass_g=4.0),)
+    robot, settings = set_for("hu2023-prototype", mount="wall", loads=carried)
+    gravity = gravity_of(robot, settings)
+    wanted = vb.shape_from_tensions(
+        robot, settings.tensions, gravity=gravity, loads=[vb.Load(mass=4e-3, link=2)], check=False
+    )
+    same(solve(robot, settings).shape, wanted)
+
+
 def test_a_load_on_a_link_that_is_not_there_is_named() -> None:
     robot = vb.load("hu2023-planar")
     with pytest.raises(InputError, match="load 2: there is no link 99"):

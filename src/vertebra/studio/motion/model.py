@@ -101,11 +101,11 @@ def lacks(robot: Robot, fill: bool) -> str:
 
 
 def completed(settings: MotionSettings, robot: Robot, start: Start) -> MotionSettings:
-    """The settings with the studio's own choices for what is not set."""
+    """The settings with the studio's own choices for what is not set; joints that have damping in the file keep it."""
     own = {
         "tensions": settings.tensions or tuple(start.tensions.tolist()),
         "amplitude": usual_step(robot) if settings.amplitude is None else settings.amplitude,
-        "damping": usual_damping(robot) if settings.damping is None else settings.damping,
+        "damping": usual_damping(robot) if settings.damping is None and not robot.dampers.any() else settings.damping,
         "most_tension": usual_limit(robot) if settings.most_tension is None else settings.most_tension,
     }
     return settings.model_copy(update=own)
@@ -165,7 +165,7 @@ def simulate_motion(robot: Robot, start: Start, settings: MotionSettings, *, rep
     """`vertebra.simulate` from rest, driven by the sliders' tensions with a step or a sine on one cable."""
     moving = moving_robot(robot, settings.fill_inertia)
     settings = completed(settings, moving, start)
-    base, damping = np.array(settings.tensions), settings.damping or 0.0
+    base, damping = np.array(settings.tensions), settings.damping
     # Only for its frequencies and the time step, which those of cables that slide freely set.
     model = linearise(moving, start.angles, base, start.gravity, start.loads, damping=damping, friction=0.0)
     dt = 1e-3 * settings.step_ms or chosen_step(float(np.abs(model.eigenvalues).max(initial=0.0)))
@@ -280,9 +280,10 @@ def _slack(settings: MotionSettings, base: Floats) -> list[str]:
 def _plan_facts(case: DynamicsCase, rows: np.ndarray) -> PlanFacts:
     found: Allocation = case.allocation
     tensions = found.tensions if case.along is None else found.tensions.max(axis=2)
+    cables = [str(k + 1) for k in range(tensions.shape[1])]
     return PlanFacts(
         found.method, case.feasible[rows], int((~case.feasible).sum()), len(case.time), _worst_text(case),
-        case.worst(tensions), case.worst(np.abs(found.tau)), case.least_contact(),
+        case.worst(tensions, cables), case.worst(np.abs(found.tau), case.robot.freedom_names), case.least_contact(),
     )  # fmt: skip
 
 

@@ -41,7 +41,10 @@ def usual_limit(robot: Robot) -> float:
 
 
 def usual_damping(robot: Robot) -> float:
-    """N*m*s/rad of every joint to begin with, a round number: the robot swings a few times and comes to rest."""
+    """N*m*s/rad to begin with: the most that the robot file gives a joint; where it gives none a round number, with
+    which the robot swings a few times and comes to rest."""
+    if robot.dampers.any():
+        return float(robot.dampers.max())
     places = Pose(robot, np.zeros(robot.freedoms)).frames[1:, :3, 3]
     inertia = float((robot.links["mass"][1:] * (places**2).sum(axis=1)).sum())
     rate = math.sqrt(9.8 / float(robot.length))
@@ -143,9 +146,13 @@ class MotionSettings(Settings):
     """s"""
     damping: Annotated[
         Annotated[float, Field(ge=0.0, le=1e3)] | None,
-        Number("Damping (N m s/rad)", 0.0, 1e3, _damping_step, first=usual_damping),
-    ] = None
-    """N*m*s/rad of every joint; None: the studio's own choice."""
+        Number(
+            "Damping (N m s/rad)", 0.0, 1e3, _damping_step, none_until_set=True, first=usual_damping,
+            hint="Of every joint. Until you set it, joints have the damping of the robot file where that gives any; "
+            "the number is the largest of them.",
+        ),
+    ] = None  # fmt: skip
+    """N*m*s/rad of every joint; None: that of the robot file, or the studio's own choice where it gives none."""
     step_ms: Annotated[float, Field(ge=0.0, le=10.0), Number("Time step (ms), 0: automatic", step=0.01)] = 0.0
     """Of the integrator; 0: by the fastest mode of the robot."""
     pattern: Annotated[

@@ -126,6 +126,8 @@ class MotionTab(Tab[MotionSettings]):
             path = self.studio.folder.read_path(settings.file) if settings.source == "file" else None
             work = partial(self.studio.jobs.start, plan_motion, robot, start, settings, path)
         self._started = start
+        if self.motion is None:
+            self._about.content = ""  # a refusal that no longer holds
         self._busy(True)
         self._working(0.0)
         work(done=self._done, failed=self._failed, progress=self._working)

@@ -48,8 +48,9 @@ def has_balls(robot: Robot) -> bool:
 
 
 def joint_kinds(robot: Robot) -> str:
-    """Such as ``rolling`` or ``pin and ball``."""
-    return " and ".join(name for name, code in KIND_CODES.items() if (robot.joints["kind"] == code).any())
+    """Such as ``rolling``, ``pin and ball`` or ``rolling, pin and ball``."""
+    *first, last = [name for name, code in KIND_CODES.items() if (robot.joints["kind"] == code).any()]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def shape_of(robot: Robot, settings: PayloadSettings) -> BallShape:
@@ -214,7 +215,9 @@ def _joints(found: Payload) -> str:
         )
         for i in order.tolist()
     ]
-    title = "Weakest joints, and their contacts " + _when(found)
+    count = len(found.limits)
+    title = f"{'Weakest joints' if count <= FEW else f'The {FEW} weakest of {count} joints'}, and their contacts "
+    title += _when(found)
     return grid(title, ("joint", "limit (N)", "mode", "normal (N)", "friction (N)"), rows, "payload-joint")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +15,6 @@ from vertebra.report.document import fixed
 from vertebra.report.meshes import Mesh, quaternions, revolved
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.sensing.recording.shape_log import joint_names
 from vertebra.sensing.sensed_shape import SensorState
 from vertebra.studio.form import Form, change
 from vertebra.studio.readout import Plot, Value, grid, light, notes, readout
@@ -145,13 +143,14 @@ def _health(robot: Robot, snapshot: Snapshot, rates: Floats) -> str:
 
 
 def _joints(robot: Robot, snapshot: Snapshot) -> str:
-    names: Sequence[str] = joint_names(robot)
     rows = [
-        (name.removeprefix("joint").replace("_", " "), fixed(math.degrees(angle), 2), _degrees(float(sigma)))
-        for name, angle, sigma in zip(names, snapshot.angles.tolist(), snapshot.angle_sigmas.tolist(), strict=True)
+        (name, fixed(math.degrees(angle), 2), _degrees(float(sigma)))
+        for name, angle, sigma in zip(
+            robot.freedom_names, snapshot.angles.tolist(), snapshot.angle_sigmas.tolist(), strict=True
+        )
     ]
     table = grid("Joint angles", ("joint", "angle (deg)", "sigma (deg)"), rows[:MOST_ROWS], "sense-joint")
-    return table + (notes([f"And {len(rows) - MOST_ROWS} more."]) if len(rows) > MOST_ROWS else "")
+    return table + (notes([f"And {len(rows) - MOST_ROWS} more angles."]) if len(rows) > MOST_ROWS else "")
 
 
 def _mm(metres: float) -> str:

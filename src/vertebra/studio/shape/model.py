@@ -48,12 +48,13 @@ def gravity_of(robot: Robot, settings: ShapeSettings) -> Floats:
 
 
 def loads_of(robot: Robot, settings: ShapeSettings) -> tuple[Load, ...]:
-    """The forces that are set."""
+    """The forces and masses that are set."""
     last = len(robot.links) - 1
     for number, load in enumerate(settings.loads, 1):
         if load.link > last:
             raise InputError(f"load {number}", f"there is no link {load.link}; {robot.name} has {last}")
-    return tuple(Load(force=load.force, link=load.link) for load in settings.loads if any(load.force))
+    given = (load for load in settings.loads if any(load.force) or load.mass_g)
+    return tuple(Load(force=load.force, link=load.link, mass=1e-3 * load.mass_g) for load in given)
 
 
 def solve(robot: Robot, settings: ShapeSettings, path: ShapePath | None = None) -> Answer:

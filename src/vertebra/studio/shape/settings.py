@@ -161,12 +161,14 @@ def _angle_tracks(robot: Robot) -> Sequence[Track]:
 
 
 class LoadSetting(BaseModel):
-    """A force on a link; at the tip for the last one, else at its centre of mass."""
+    """A force on a link, and a mass that it carries; at the tip for the last one, else at its centre of mass."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, frozen=True)
     link: Annotated[int, Field(ge=1, le=10_000)]
     force: tuple[Force, Force, Force]
     """N, world axes."""
+    mass_g: Annotated[float, Field(ge=0.0, le=1e8)] = 0.0
+    """It weighs along gravity, and its inertia counts in motions."""
 
 
 class ShapeSettings(Settings):

@@ -48,10 +48,10 @@ from vertebra.studio.tab import Tab
 if TYPE_CHECKING:
     from vertebra.studio.studio import Studio
 
-# Forces on links: numbers in the panel, and arrows in the scene that can be dragged by their heads.
+# Loads on links: numbers in the panel, and arrows of forces in the scene that can be dragged by their heads.
 
-MOST = 1e6
-"""N, of a part of a force."""
+MOST, MOST_GRAMS = 1e6, 1e8
+"""N, of a part of a force; g, of a mass."""
 ARROW, LONGEST = 0.3, 1.5
 """Robot lengths of the arrow of a usual force, and of the longest arrow."""
 
@@ -64,6 +64,7 @@ class _Row:
     folder: Any
     link: Any
     force: Any
+    mass: Any
     arrow: Any
     grip: Any
     """Dragged by a person, it sets the force."""
@@ -71,7 +72,7 @@ class _Row:
 
 
 class Loads:
-    """Up to a few forces; `changed` is called after a person has changed one."""
+    """Up to a few forces and masses; `changed` is called after a person has changed one."""
 
     def __init__(self, studio: Studio, changed: Callable[[], None]) -> None:
         self._studio, self._changed = studio, changed
@@ -89,7 +90,9 @@ class Loads:
     def settings(self) -> tuple[LoadSetting, ...]:
         """What the controls say."""
         return tuple(
-            LoadSetting(link=self._link(row), force=tuple(float(part) for part in row.force.value))
+            LoadSetting(
+                link=self._link(row), force=tuple(float(part) for part in row.force.value), mass_g=float(row.mass.value)
+            )
             for row in self._rows
         )
 
@@ -141,6 +144,10 @@ class Loads:
         with self._folder, gui.add_folder(f"Load {number}") as folder:
             link = gui.add_dropdown("Acts on", self._names, initial_value=self._names[self._last - load.link])
             force = gui.add_vector3("Force (N)", load.force, step=self.usual / 20, min=(-MOST,) * 3, max=(MOST,) * 3)
+            mass = gui.add_number(
+                "Mass (g)", load.mass_g, min=0.0, max=MOST_GRAMS, step=round_number_below(100 * self.usual / 20),
+                hint="Weighs along gravity, and its inertia counts in motions.",
+            )  # fmt: skip
             gone = gui.add_button(f"Remove load {number}")
         arrow = scene.add_arrows(
             f"/loads/{number}", np.zeros((1, 2, 3)), palette.FORCE, shaft_radius=0.008, head_radius=0.02,
@@ -149,8 +156,8 @@ class Loads:
         grip = scene.add_transform_controls(
             f"/loads/{number}-grip", scale=0.12, disable_rotations=True, depth_test=False
         )
-        row = _Row(number, folder, link, force, arrow, grip)
-        for handle in (row.link, row.force):
+        row = _Row(number, folder, link, force, mass, arrow, grip)
+        for handle in (row.link, row.force, row.mass):
             self._studio.when(handle, self._changed)
         self._studio.when(gone, lambda: self._take_away(row))
         self._follow_drags(row)
