@@ -10,6 +10,7 @@ import pytest
 import vertebra as vb
 from vertebra.dynamics.nearest_motion import (
     ALLOWED,
+    AT_ENDS,
     CALM,
     SMOOTH,
     TIE,
@@ -17,7 +18,6 @@ from vertebra.dynamics.nearest_motion import (
     MotionEquations,
     NearestTrajectory,
     nearest_trajectory,
-    search,
 )
 from vertebra.dynamics.problem import Moving
 from vertebra.errors import InputError
@@ -34,17 +34,25 @@ def nearest(robot, q, dt, low, high, gravity=None, loads=()) -> NearestTrajector
 
 
 def nearest_of_all(robot, q, dt, low, high, gravity=None) -> tuple[np.ndarray, np.ndarray]:
-    """Angles and tensions between the ends, whatever the tensions."""
+    """Angles, also one sample beyond each end, and tensions, whatever the tensions."""
     goal = Goal.of(MotionEquations(Moving.of(robot, gravity, ()), dt, robot.dampers), np.asarray(q), low, high)
-    angles, tensions, converged = search(goal, *goal.start)
+    angles, tensions, converged = goal.nearest()
     assert converged
     return angles, tensions
 
 
-def distance(q, wanted, dt) -> float:
-    """From the wanted motion, as the module defines it, rad."""
-    bend = np.diff(q - wanted, 2, axis=0) * (SMOOTH / dt) ** 2
+def distance(q, qdd, wanted, dt) -> float:
+    """From the wanted motion, as the module defines it, rad. Its accelerations at the ends go on as they came."""
+    rises = np.diff(wanted, 2, axis=0) / dt**2
+    rises = np.concatenate([2 * rises[:1] - rises[1:2], rises, 2 * rises[-1:] - rises[-2:-1]])
+    bend = SMOOTH**2 * (qdd - rises)
+    bend[[0, -1]] *= AT_ENDS
     return float(np.sqrt(((q - wanted) ** 2).sum() + (bend**2).sum()))
+
+
+def distance_of(angles, wanted, dt) -> float:
+    """The same of angles with a sample beyond each end."""
+    return distance(angles[1:-1], np.diff(angles, 2, axis=0) / dt**2, wanted, dt)
 
 
 def planar(joints: int, joint: dict | None = None) -> vb.Robot:
@@ -140,11 +148,11 @@ def test_no_nearer_one_is_found_by_another_optimiser(kind, seed):
     gravity = np.array([-9.8, 0.0, 0.0])
 
     def parts(x):
-        return x[: count * n].reshape(count, n), x[count * n :].reshape(count - 2, c)
+        return x[: (count + 2) * n].reshape(count + 2, n), x[(count + 2) * n :].reshape(count, c)
 
     def objective(x):
         q, tensions = parts(x)
-        return distance(q, wanted, dt) ** 2 + TIE * ((tensions / 20.0) ** 2).sum()
+        return distance_of(q, wanted, dt) ** 2 + TIE * ((tensions / 20.0) ** 2).sum()
 
     def equations(x):
         q, tensions = parts(x)
@@ -153,8 +161,11 @@ def test_no_nearer_one_is_found_by_another_optimiser(kind, seed):
 
     ours = np.concatenate([part.reshape(-1) for part in nearest_of_all(robot, wanted, dt, low, high, gravity)])
     assert np.abs(equations(ours)).max() < 1e-9
-    start = np.concatenate([wanted.reshape(-1), np.full((count - 2) * c, 10.0)])
-    bounds = [(-0.9, 0.9)] * wanted.size + [(1.0, 20.0)] * ((count - 2) * c)
+    beyond = 2 * wanted[:1] - wanted[1:2], 2 * wanted[-1:] - wanted[-2:-1]
+    angles = np.concatenate([beyond[0], wanted, beyond[1]])
+    start = np.concatenate([angles.reshape(-1), np.full(count * c, 10.0)])
+    free = [(None, None)] * n
+    bounds = [*free, *[(-0.9, 0.9)] * wanted.size, *free, *[(1.0, 20.0)] * (count * c)]
     rules = {"type": "eq", "fun": lambda x: 10.0 * equations(x)}
     theirs = minimize(
         objective, start, method="SLSQP", bounds=bounds, constraints=[rules], options={"maxiter": 500, "ftol": 1e-13}
@@ -162,13 +173,13 @@ def test_no_nearer_one_is_found_by_another_optimiser(kind, seed):
     assert np.abs(equations(theirs.x)).max() < 1e-7
     assert objective(ours) > 1e-4  # the wanted one was not feasible
     assert objective(ours) <= objective(theirs.x) * (1 + 1e-5)
-    assert np.abs(ours - theirs.x)[: wanted.size].max() < 2e-3
+    assert np.abs(ours - theirs.x)[: angles.size].max() < 2e-3
 
     # The answer: not much farther away, and no other motion as near has smaller and smoother tensions.
     found = nearest(robot, wanted, dt, low, high, gravity)
     check_feasible(robot, found, dt, low, high, gravity)
-    most = (1 + ALLOWED) * distance(parts(ours)[0], wanted, dt)
-    assert distance(found.q, wanted, dt) <= most * (1 + 1e-5)
+    most = (1 + ALLOWED) * distance_of(parts(ours)[0], wanted, dt)
+    assert distance(found.q, found.qdd, wanted, dt) <= most * (1 + 1e-5)
 
     if seed and STRIDE > 1:
         return  # the rest takes seconds
@@ -177,12 +188,12 @@ def test_no_nearer_one_is_found_by_another_optimiser(kind, seed):
         pulls = parts(x)[1] / 20.0
         return (pulls**2).sum() + ((np.diff(pulls, axis=0) * CALM / dt) ** 2).sum()
 
-    near = {"type": "ineq", "fun": lambda x: 1.0 - (distance(parts(x)[0], wanted, dt) / most) ** 2}
+    near = {"type": "ineq", "fun": lambda x: 1.0 - (distance_of(parts(x)[0], wanted, dt) / most) ** 2}
     least = minimize(
         effort, ours, method="SLSQP", bounds=bounds, constraints=[rules, near], options={"maxiter": 500, "ftol": 1e-13}
     )
     assert np.abs(equations(least.x)).max() < 1e-7
-    reached = effort(np.concatenate([found.q.reshape(-1), found.tensions[1:-1].reshape(-1)]))
+    reached = effort(np.concatenate([angles.reshape(-1), found.tensions.reshape(-1)]))
     assert reached <= effort(least.x) * (1 + 1e-3)
     assert reached < 0.999 * effort(ours)
 
@@ -233,8 +244,8 @@ def test_pose_at_rest_becomes_an_equilibrium():
     assert len(tried) > 100
     rows = np.tile(wanted, (200, 1))
     strict, _ = nearest_of_all(robot, rows, 0.05, low, high, gravity)
-    assert np.linalg.norm(strict[100] - wanted) <= tried.min() + 1e-6
-    assert distance(found.q, rows, 0.05) <= (1 + ALLOWED) * distance(strict, rows, 0.05) * (1 + 1e-5)
+    assert np.linalg.norm(strict[101] - wanted) <= tried.min() + 1e-6
+    assert distance(found.q, found.qdd, rows, 0.05) <= (1 + ALLOWED) * distance_of(strict, rows, 0.05) * (1 + 1e-5)
 
 
 def one_joint_sways(n):
@@ -257,7 +268,7 @@ def test_tensions_do_not_run_to_their_bounds_for_the_last_thousandth(joints):
     found = vb.allocate_tensions(robot, q, qd, qdd, method="project", lower=1.0, upper=50.0, dt=0.02)
     assert found.converged
     assert np.all(found.feasible)
-    assert distance(found.q, q, 0.02) <= (1 + ALLOWED) * distance(strict, q, 0.02) * (1 + 1e-5)
+    assert distance(found.q, found.qdd, q, 0.02) <= (1 + ALLOWED) * distance_of(strict, q, 0.02) * (1 + 1e-5)
     calm = found.tensions
     assert calm.min() >= 1.0
     assert calm.max() < 8.0

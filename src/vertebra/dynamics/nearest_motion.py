@@ -8,7 +8,14 @@ smallest
 
 where e are the deviations of the angles from the wanted ones. The second sum is negligible for slow changes and keeps
 fast oscillations out, with which cables could push a robot a little further on average. The third decides between
-tensions that do equally well.
+tensions that do equally well. Each end has a sample beyond it, which belongs to no answer: it gives the end rates and
+accelerations by central differences like all others, so that the equations hold there and a jerk at the end counts.
+
+Cables that push joints over, as they do across pins, universal joints and rods, have motions near the wanted one on both
+sides of the tension at which the robot buckles. Beyond it every joint is balanced like a pendulum upside down: sometimes
+nearer, never of use. Motions along which the robot is stable at rest therefore come first. At given angles the tensions
+that make it stable are a convex set, so a search that ends there has no other side to look at; one that does not is made
+again from larger tensions.
 
 Tensions would still run from bound to bound for the last thousandth of a deviation. So a second search takes, of all
 motions whose distance sqrt(D) exceeds the least by no more than ALLOWED of it, the one with the least and smoothest
@@ -44,6 +51,9 @@ from vertebra.robot.tables import BACKBONE, Floats
 
 SMOOTH = 0.1
 """s; deviations that come and go faster than this count much more."""
+AT_ENDS = 0.1
+"""What d2e/dt2 counts at the first and last sample, where the wanted acceleration is only guessed from those beside it:
+little, but enough to keep the thousandfold out."""
 ALLOWED = 0.01
 """Part of the least distance from the wanted motion that is given up for smaller and smoother tensions."""
 NEGLIGIBLE = 1e-8
@@ -59,9 +69,9 @@ class NearestTrajectory(NamedTuple):
     q: Floats
     """(N, n) rad."""
     qd: Floats
-    """(N, n) rad/s: central differences of q; one-sided at the ends."""
+    """(N, n) rad/s: central differences of q; at the ends with the sample beyond that the equations of motion give."""
     qdd: Floats
-    """(N, n) rad/s^2: central differences of q; at the ends those of the equations of motion."""
+    """(N, n) rad/s^2: likewise."""
     tensions: Floats
     """(N, cables) N, within the bounds."""
     residual: Floats
@@ -94,31 +104,14 @@ def nearest_trajectory(
         raise InputError("upper", "must be finite, in N; give max_tension of the cables in the robot file")
     equations = MotionEquations(problem, positive("dt", dt), joint_damping(problem.robot, damping))
     goal = Goal.of(equations, wanted.q, low, high)
-    angles, tensions, converged = search(goal, *goal.start)
+    angles, tensions, converged = goal.nearest()
     if converged and tensions.size:
         relaxed = goal.with_distance(angles, tensions)
         near, least, found = search(relaxed, angles, tensions)
         if found and relaxed.objective(near, least) <= relaxed.objective(angles, tensions):
             angles, tensions = near, least
-    return _answer(goal.equations, angles, tensions, low, high, converged)
-
-
-def _answer(
-    equations: MotionEquations, q: Floats, tensions: Floats, low: Floats, high: Floats, converged: bool
-) -> NearestTrajectory:
-    """Adds the two ends, which have no central differences: rates are one-sided there, tensions extrapolated linearly,
-    accelerations those of the equations of motion. All are as accurate as the differences elsewhere."""
-    dt, inner = equations.dt, equations.motion(q)
-    pulls = np.concatenate([2.0 * tensions[:1] - tensions[1:2], tensions, 2.0 * tensions[-1:] - tensions[-2:-1]])
-    pulls = np.clip(pulls, low, high)
-    first = (-3.0 * q[0] + 4.0 * q[1] - q[2]) / (2.0 * dt)
-    last = (3.0 * q[-1] - 4.0 * q[-2] + q[-3]) / (2.0 * dt)
-    qd = np.concatenate([first[None], inner.qd, last[None]])
-    ends = [0, -1]
-    accelerations = equations.accelerations(q[ends], qd[ends], pulls[ends])
-    qdd = np.concatenate([accelerations[:1], inner.qdd, accelerations[1:]])
-    residual = equations.unbalanced(States(False, q, qd, qdd), pulls)
-    return NearestTrajectory(q, qd, qdd, pulls, residual, converged)
+    motion = equations.motion(angles)
+    return NearestTrajectory(*motion[1:], tensions, equations.unbalanced(motion, tensions), converged)
 
 
 # Equations of motion of sampled angles, rates and accelerations by central differences, and their derivatives.
@@ -126,7 +119,7 @@ def _answer(
 
 @dataclass(frozen=True, eq=False)
 class MotionEquations:
-    """M qdd + bias + d qd + k q + sum_k T_k l_k' = 0 at the N - 2 samples that have neighbours."""
+    """M qdd + bias + d qd + k q + sum_k T_k l_k' = 0 at the N samples between the ends of N + 2."""
 
     moving: Moving
     dt: float
@@ -135,7 +128,7 @@ class MotionEquations:
     """(n,) N*m*s/rad."""
 
     def motion(self, q: Floats) -> States:
-        """Of (N, n) angles in rad, at the samples between the ends."""
+        """Of (N + 2, n) angles in rad, at the samples between the ends."""
         before, at, after = q[:-2], np.ascontiguousarray(q[1:-1]), q[2:]
         return States(False, at, (after - before) / (2.0 * self.dt), (after - 2.0 * at + before) / self.dt**2)
 
@@ -151,23 +144,22 @@ class MotionEquations:
         free: Floats = required_torques(self.moving, motion, False)[0] + springs
         return free
 
-    def accelerations(self, q: Floats, qd: Floats, tensions: Floats) -> Floats:
-        """(N, n) rad/s^2 with which the equations hold at angles and rates (N, n)."""
-        still = States(False, q, qd, np.zeros_like(q))
-        left = self.unbalanced(still, tensions)
-        masses = mass_matrices_at(self.moving, q)
-        return np.asarray(-np.linalg.solve(masses, left[:, :, None])[:, :, 0], dtype=np.float64)
+    def stiffness(self, motion: States, tensions: Floats) -> Floats:
+        """(N, n, n) derivatives of these torques in the angles, N*m/rad, at given rates and accelerations."""
+        own = np.arange(motion.q.shape[1])
+        stiff = angle_derivatives(self.moving, motion, order=2) + cable_stiffness(self.moving, motion.q, tensions)
+        stiff[:, own, own] += self.moving.robot.springs
+        return stiff
 
     def derivatives(self, q: Floats, tensions: Floats) -> tuple[Any, Any, Floats]:
-        """Sparse matrices of the derivatives in all angles, ((N-2) n, N n), and all tensions, ((N-2) n, (N-2) c), and
-        the torques without cables (N-2, n): the equations are linear in the tensions."""
+        """Sparse matrices of the derivatives in all angles, (N n, (N+2) n), and all tensions, (N n, N c), and the
+        torques without cables (N, n): the equations are linear in the tensions."""
         from scipy.sparse import block_diag, bsr_matrix
 
         motion = self.motion(q)
         m, n = motion.q.shape
         arms = cable_arms(self.moving, motion.q)
-        stiff = angle_derivatives(self.moving, motion, order=2) + cable_stiffness(self.moving, motion.q, tensions)
-        stiff[:, np.arange(n), np.arange(n)] += self.moving.robot.springs
+        stiff = self.stiffness(motion, tensions)
         inertia = mass_matrices_at(self.moving, motion.q) / self.dt**2
         losses = (rate_derivatives(self.moving, motion) + np.diag(self.damping)) / (2.0 * self.dt)
         blocks = np.stack([inertia - losses, stiff - 2.0 * inertia, inertia + losses], axis=1).reshape(3 * m, n, n)
@@ -268,6 +260,8 @@ class Reach(NamedTuple):
 
 TIE = 1e-8
 """rad^2; full tension of a cable counts as much as a deviation of 0.1 mrad of a joint."""
+FIRST_TIE = 1e-2
+"""rad^2; what a tension that gives the largest torque needed counts at first."""
 BALANCED = 1e-9
 """Of the torque scale: the equations hold."""
 SETTLED = 1e-6
@@ -292,6 +286,7 @@ class Goal(NamedTuple):
 
     equations: MotionEquations
     q: Floats
+    """(N + 2, n) wanted angles, one sample beyond each end, rad."""
     low: Floats
     high: Floats
     unit: float
@@ -305,6 +300,10 @@ class Goal(NamedTuple):
     """Sparse F^T F."""
     smooth: Any
     """Sparse: tensions t, as parts of the highest, count as t S t in the search for the least ones."""
+    first_tie: float
+    """What full tension of a cable counts in the first step of a search from the least tensions, rad^2."""
+    tie: float = TIE
+    """What it counts in this one."""
     distance: float = 0.0
     """The largest that is allowed; 0 while the nearest motion is searched for."""
     exchange: float = 1.0
@@ -320,19 +319,45 @@ class Goal(NamedTuple):
         levers = np.abs(robot.segments["offset"]).max(axis=1, initial=0.0)
         if robot.freedoms > len(robot.joints):
             levers = np.maximum(levers, robot.cables["radius"])
-        slack = np.zeros((count - 2, len(low)))
-        scale = float(np.abs(equations.unbalanced(equations.motion(q), slack)).max() + (high * levers).sum())
-        second = diags([1.0, -2.0, 1.0], [0, 1, 2], shape=(count - 2, count)) * (SMOOTH / dt) ** 2
-        root = kron(vstack([eye(count), second]), eye(n), format="csc")
-        change = diags([-1.0, 1.0], [0, 1], shape=(count - 3, count - 2)) * (CALM / dt)
-        smooth = kron(eye(count - 2) + change.T @ change, eye(len(low)), format="csc")
+        beyond = np.array([4.0, -6.0, 4.0, -1.0])  # of cubics
+        q = np.concatenate([[beyond @ q[:4]], q, [beyond @ q[:-5:-1]]])
+        needed = float(np.abs(equations.unbalanced(equations.motion(q), np.zeros((count, len(low))))).max())
+        scale = needed + float((high * levers).sum())
+        counts = np.r_[AT_ENDS, np.ones(count - 2), AT_ENDS] * (SMOOTH / dt) ** 2
+        second = diags(counts) @ diags([1.0, -2.0, 1.0], [0, 1, 2], shape=(count, count + 2))
+        root = kron(vstack([eye(count, count + 2, 1), second]), eye(n), format="csc")
+        change = diags([-1.0, 1.0], [0, 1], shape=(count - 1, count)) * (CALM / dt)
+        smooth = kron(eye(count) + change.T @ change, eye(len(low)), format="csc")
         unit, reach = float(high.max(initial=0.0)) or 1.0, Reach.of(robot)
-        return cls(equations, q, low, high, unit, scale or 1.0, reach, root, (root.T @ root).tocsc(), smooth)
+        tie = max(TIE, FIRST_TIE * (unit * levers.max(initial=0.0) / (needed or 1.0)) ** 2)
+        return cls(equations, q, low, high, unit, scale or 1.0, reach, root, (root.T @ root).tocsc(), smooth, tie)
 
-    @property
-    def start(self) -> tuple[Floats, Floats]:
-        """Angles (N, n) as wanted but within reach, and tensions (N-2, cables) half-way between their bounds, N."""
-        return self.reach.nearest(self.q), np.tile(0.5 * (self.low + self.high), (len(self.q) - 2, 1))
+    def nearest(self) -> tuple[Floats, Floats, bool]:
+        """Angles (N + 2, n) within reach, tensions (N, cables) and whether a search found them, from the lower bounds
+        and, if the robot is not stable then, from half-way between the bounds."""
+        best, rank = None, (True, len(self.q), np.inf)
+        for part, tie in ((0.0, self.first_tie), (0.5, TIE)):
+            pulls = np.tile(self.low + part * (self.high - self.low), (len(self.q) - 2, 1))
+            found = search(self._replace(tie=tie), self.within(self.q), pulls)
+            angles, tensions, converged = found
+            grade = (not converged, self.falls(angles, tensions), self.objective(angles, tensions))
+            if best is None or grade < rank:
+                best, rank = found, grade
+            if rank[:2] == (False, 0):
+                break
+        assert best is not None
+        return best
+
+    def falls(self, q: Floats, tensions: Floats) -> int:
+        """Number of samples at which the robot would not stay where it is, if it were at rest."""
+        at = np.ascontiguousarray(q[1:-1])
+        stiff = self.equations.stiffness(States(False, at, np.zeros_like(at), np.zeros_like(at)), tensions)
+        least = np.linalg.eigvalsh(stiff + stiff.transpose(0, 2, 1))[:, 0]
+        return int((least <= 0.0).sum())
+
+    def within(self, q: Floats) -> Floats:
+        """The nearest angles within reach; beyond the ends anything is."""
+        return np.concatenate([q[:1], self.reach.nearest(q[1:-1]), q[-1:]])
 
     def with_distance(self, q: Floats, tensions: Floats) -> Goal:
         """The least tensions not much farther away than `q`."""
@@ -346,21 +371,21 @@ class Goal(NamedTuple):
         if self.distance:
             return float(pulls @ (self.smooth @ pulls))
         e = (q - self.q).reshape(-1)
-        return float(e @ (self.weight @ e) + TIE * (pulls @ pulls))
+        return float(e @ (self.weight @ e) + self.tie * (pulls @ pulls))
 
     def unbalanced(self, q: Floats, tensions: Floats) -> Floats:
-        """(N-2, n) as parts of the torque scale."""
+        """(N, n) as parts of the torque scale."""
         return self.equations.unbalanced(self.equations.motion(q), tensions) / self.scale
 
     def allows(self, q: Floats) -> bool:
         """Whether angles are within reach and near enough."""
         e = (q - self.q).reshape(-1)
         near = not self.distance or float(e @ (self.weight @ e)) <= (1.0 + SETTLED) * self.distance**2
-        return bool(np.abs(q).max() < FARTHEST) and near and self.reach.keeps(q)
+        return bool(np.abs(q[1:-1]).max() < FARTHEST) and near and self.reach.keeps(q[1:-1])
 
 
 def search(goal: Goal, q: Floats, tensions: Floats) -> tuple[Floats, Floats, bool]:
-    """Angles (N, n), tensions (N-2, cables) and whether they are the answer, from a start that `goal` allows."""
+    """Angles (N + 2, n), tensions (N, cables) and whether they are the answer, from a start that `goal` allows."""
     penalty, caution, before, left, settled = 0.0, 0.0, np.inf, goal.unbalanced(q, tensions), False
     same = SAME_TENSIONS if goal.distance else SAME
     for _ in range(MOST_STEPS):
@@ -385,8 +410,9 @@ def search(goal: Goal, q: Floats, tensions: Floats) -> tuple[Floats, Floats, boo
         before = longest
         stays = abs(goal.objective(q, tensions) - start) <= same * start
         settled = longest <= SETTLED or (stays and float(np.abs(left).max()) <= BALANCED)
-        if settled:
+        if settled and goal.tie == TIE:
             break
+        goal = goal._replace(tie=max(TIE, 0.1 * goal.tie))
     q, left = _restored(goal, q, tensions)
     return q, tensions, settled and float(np.abs(left).max()) <= BALANCED
 
@@ -407,7 +433,7 @@ def _shortened(
                 # The equations bend away from the step: go back to them, at least to second order.
                 correct = correct or _corrector(goal, q, tensions)
                 angles = angles + correct(rest - (1.0 - fraction) * left)
-            angles = goal.reach.nearest(angles)
+            angles = goal.within(angles)
             if not goal.allows(angles):
                 break
             rest = goal.unbalanced(angles, mixed)
@@ -453,7 +479,7 @@ def _restored(goal: Goal, q: Floats, tensions: Floats) -> tuple[Floats, Floats]:
 
 
 def _programme(goal: Goal, q: Floats, tensions: Floats, caution: float) -> tuple[Floats, Floats, Floats] | None:
-    """Step of the angles (N, n), new tensions (N-2, cables) and the multipliers of the equations, ((N-2) n,)."""
+    """Step of the angles (N + 2, n), new tensions (N, cables) and the multipliers of the equations, (N n,)."""
     import clarabel
     from scipy.sparse import block_diag, csr_matrix, eye, hstack, triu, vstack
 
@@ -471,7 +497,8 @@ def _programme(goal: Goal, q: Floats, tensions: Floats, caution: float) -> tuple
     matrices += [select[open_], -select[open_], hstack([limits, csr_matrix((len(slacks), pulls))])]
     rights += [high[open_], -low[open_], slacks]
     cones += [clarabel.NonnegativeConeT(2 * int(open_.sum()) + len(slacks))]
-    circles = [_circle(goal.reach, i * q.shape[1] + row, row, q) for i in range(len(q)) for row in goal.reach.rods]
+    samples = range(1, len(q) - 1)
+    circles = [_circle(goal.reach, i * q.shape[1] + row, row, q) for i in samples for row in goal.reach.rods]
     e = (q - goal.q).reshape(-1)
     if goal.distance:
         circles += [(-goal.root / goal.distance, goal.root @ e / goal.distance)]
@@ -484,8 +511,8 @@ def _programme(goal: Goal, q: Floats, tensions: Floats, caution: float) -> tuple
         quadratic = [caution * goal.exchange * goal.weight, goal.smooth + caution * eye(pulls)]
         slope = np.concatenate([np.zeros(size), -2.0 * caution * pull])
     else:
-        quadratic = [(1.0 + caution) * goal.weight, TIE * (1.0 + caution) * eye(pulls)]
-        slope = np.concatenate([2.0 * (goal.weight @ e), -2.0 * TIE * caution * pull])
+        quadratic = [(1.0 + caution) * goal.weight, goal.tie * (1.0 + caution) * eye(pulls)]
+        slope = np.concatenate([2.0 * (goal.weight @ e), -2.0 * goal.tie * caution * pull])
     objective = 2.0 * block_diag(quadratic, format="csc")
     settings = clarabel.DefaultSettings()
     settings.verbose = False
@@ -497,7 +524,7 @@ def _programme(goal: Goal, q: Floats, tensions: Floats, caution: float) -> tuple
         return None
     x, multipliers = np.array(solution.x), np.array(solution.z)[:rows]
     found = np.clip(unit * x[size:].reshape(tensions.shape), goal.low, goal.high)
-    step = goal.reach.nearest(q + x[:size].reshape(q.shape)) - q
+    step = goal.within(q + x[:size].reshape(q.shape)) - q
     return step, found, multipliers
 
 
@@ -506,15 +533,15 @@ def _limits(reach: Reach, q: Floats) -> tuple[Any, Floats]:
     single coordinates, and the cables across backbones, which must not become shorter than nothing."""
     from scipy.sparse import block_diag, csr_matrix, eye, vstack
 
-    n = q.shape[1]
+    inner, n = q[1:-1], q.shape[1]
     single = np.isfinite(reach.most) & ~np.isin(np.arange(n), [row + k for row in reach.rods for k in (0, 1)])
-    rows = np.tile(single, len(q))
-    chosen = eye(q.size, format="csr")[rows]
+    rows = np.tile(single, len(inner))
+    chosen = eye(inner.size, q.size, n, format="csr")[rows]
     parts = [chosen, -chosen]
-    left = [(reach.most - q).reshape(-1)[rows], (q - reach.least).reshape(-1)[rows]]
+    left = [(reach.most - inner).reshape(-1)[rows], (inner - reach.least).reshape(-1)[rows]]
     if reach.rods:
-        lengths, slopes = reach.gaps(q)
-        parts += [-csr_matrix(block_diag(list(slopes)))]
+        lengths, slopes = reach.gaps(inner)
+        parts += [-csr_matrix(block_diag(list(slopes))) @ eye(inner.size, q.size, n)]
         left += [(lengths - CLEAR * reach.robot.links["length"].max()).reshape(-1)]
     return vstack(parts), np.concatenate(left)
 
