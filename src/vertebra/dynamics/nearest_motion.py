@@ -51,9 +51,6 @@ from vertebra.robot.tables import BACKBONE, Floats
 
 SMOOTH = 0.1
 """s; deviations that come and go faster than this count much more."""
-AT_ENDS = 0.1
-"""What d2e/dt2 counts at the first and last sample, where the wanted acceleration is only guessed from those beside it:
-little, but enough to keep the thousandfold out."""
 ALLOWED = 0.01
 """Part of the least distance from the wanted motion that is given up for smaller and smoother tensions."""
 NEGLIGIBLE = 1e-8
@@ -107,8 +104,9 @@ def nearest_trajectory(
     angles, tensions, converged = goal.nearest()
     if converged and tensions.size:
         relaxed = goal.with_distance(angles, tensions)
-        near, least, found = search(relaxed, angles, tensions)
-        if found and relaxed.objective(near, least) <= relaxed.objective(angles, tensions):
+        near, least, _ = search(relaxed, angles, tensions)
+        holds = float(np.abs(goal.unbalanced(near, least)).max()) <= BALANCED
+        if holds and relaxed.objective(near, least) <= relaxed.objective(angles, tensions):
             angles, tensions = near, least
     motion = equations.motion(angles)
     return NearestTrajectory(*motion[1:], tensions, equations.unbalanced(motion, tensions), converged)
@@ -264,6 +262,8 @@ FIRST_TIE = 1e-2
 """rad^2; what a tension that gives the largest torque needed counts at first."""
 BALANCED = 1e-9
 """Of the torque scale: the equations hold."""
+SOUND = 1e-6
+"""They nearly hold."""
 SETTLED = 1e-6
 """rad; steps below this change nothing of interest."""
 SAME, SAME_TENSIONS = 1e-9, 1e-4
@@ -304,6 +304,8 @@ class Goal(NamedTuple):
     """What full tension of a cable counts in the first step of a search from the least tensions, rad^2."""
     tie: float = TIE
     """What it counts in this one."""
+    steady: bool = False
+    """No step may make the robot unstable."""
     distance: float = 0.0
     """The largest that is allowed; 0 while the nearest motion is searched for."""
     exchange: float = 1.0
@@ -323,8 +325,7 @@ class Goal(NamedTuple):
         q = np.concatenate([[beyond @ q[:4]], q, [beyond @ q[:-5:-1]]])
         needed = float(np.abs(equations.unbalanced(equations.motion(q), np.zeros((count, len(low))))).max())
         scale = needed + float((high * levers).sum())
-        counts = np.r_[AT_ENDS, np.ones(count - 2), AT_ENDS] * (SMOOTH / dt) ** 2
-        second = diags(counts) @ diags([1.0, -2.0, 1.0], [0, 1, 2], shape=(count, count + 2))
+        second = diags([1.0, -2.0, 1.0], [0, 1, 2], shape=(count, count + 2)) * (SMOOTH / dt) ** 2
         root = kron(vstack([eye(count, count + 2, 1), second]), eye(n), format="csc")
         change = diags([-1.0, 1.0], [0, 1], shape=(count - 1, count)) * (CALM / dt)
         smooth = kron(eye(count) + change.T @ change, eye(len(low)), format="csc")
@@ -333,20 +334,20 @@ class Goal(NamedTuple):
         return cls(equations, q, low, high, unit, scale or 1.0, reach, root, (root.T @ root).tocsc(), smooth, tie)
 
     def nearest(self) -> tuple[Floats, Floats, bool]:
-        """Angles (N + 2, n) within reach, tensions (N, cables) and whether a search found them, from the lower bounds
-        and, if the robot is not stable then, from half-way between the bounds."""
-        best, rank = None, (True, len(self.q), np.inf)
-        for part, tie in ((0.0, self.first_tie), (0.5, TIE)):
-            pulls = np.tile(self.low + part * (self.high - self.low), (len(self.q) - 2, 1))
-            found = search(self._replace(tie=tie), self.within(self.q), pulls)
-            angles, tensions, converged = found
-            grade = (not converged, self.falls(angles, tensions), self.objective(angles, tensions))
-            if best is None or grade < rank:
-                best, rank = found, grade
-            if rank[:2] == (False, 0):
+        """Angles (N + 2, n) within reach, tensions (N, cables) and whether a search found them: from the lower bounds,
+        and unless the robot is stable then, the nearest of this, the same by stable steps only, and from half-way
+        between the bounds."""
+        q, found = self.within(self.q), []
+        least, middle = (np.tile(pull, (len(q) - 2, 1)) for pull in (self.low, 0.5 * (self.low + self.high)))
+        starts = [(self.first_tie, False, least), (self.first_tie, True, least), (TIE, False, middle)]
+        for place, (tie, steady, pulls) in enumerate(starts):
+            if steady and self.falls(q, pulls):
+                continue
+            answer = search(self._replace(tie=tie, steady=steady), q, pulls)
+            found.append((not answer[2], self.objective(*answer[:2]), place, answer))
+            if answer[2] and not self.falls(*answer[:2]):
                 break
-        assert best is not None
-        return best
+        return min(found)[-1]
 
     def falls(self, q: Floats, tensions: Floats) -> int:
         """Number of samples at which the robot would not stay where it is, if it were at rest."""
@@ -363,7 +364,7 @@ class Goal(NamedTuple):
         """The least tensions not much farther away than `q`."""
         e = (q - self.q).reshape(-1)
         distance = (1.0 + ALLOWED) * float(np.sqrt(e @ (self.weight @ e))) + NEGLIGIBLE * float(np.sqrt(q.size))
-        found = self._replace(distance=distance)
+        found = self._replace(distance=distance, steady=not self.falls(q, tensions))
         return found._replace(exchange=found.objective(q, tensions) / distance**2)
 
     def objective(self, q: Floats, tensions: Floats) -> float:
@@ -387,11 +388,16 @@ class Goal(NamedTuple):
 def search(goal: Goal, q: Floats, tensions: Floats) -> tuple[Floats, Floats, bool]:
     """Angles (N + 2, n), tensions (N, cables) and whether they are the answer, from a start that `goal` allows."""
     penalty, caution, before, left, settled = 0.0, 0.0, np.inf, goal.unbalanced(q, tensions), False
-    same = SAME_TENSIONS if goal.distance else SAME
+    same, sound, least = SAME_TENSIONS if goal.distance else SAME, (q, tensions, left), 0.0
     for _ in range(MOST_STEPS):
         found = _programme(goal, q, tensions, caution)
         if found is None:
-            break
+            # Steps have led so far from the equations that no further one leads back: shorter ones from where they held.
+            caution = least = max(4.0 * least, 1.0)
+            if q is sound[0] or caution > MOST_CAUTION:
+                break
+            (q, tensions, left), before = sound, np.inf
+            continue
         step, pulls, multipliers = found
         longest = float(np.abs(step).max())
         # Multipliers far from the answer say little about those near it.
@@ -406,13 +412,17 @@ def search(goal: Goal, q: Floats, tensions: Floats) -> tuple[Floats, Floats, boo
         q, tensions, left = taken
         # The curvature of the equations is not in the programmes: where it is large, steps overshoot or do not get
         # shorter, and caution, which pulls each answer towards where it started, makes up for it.
-        caution = max(2.0 * caution, 0.5) if longest > 0.7 * before else 0.3 * caution
+        caution = max(2.0 * caution, 0.5) if longest > 0.7 * before else max(0.3 * caution, least)
         before = longest
+        if float(np.abs(left).max()) <= SOUND:
+            sound, least = (q, tensions, left), 0.3 * least
         stays = abs(goal.objective(q, tensions) - start) <= same * start
         settled = longest <= SETTLED or (stays and float(np.abs(left).max()) <= BALANCED)
         if settled and goal.tie == TIE:
             break
         goal = goal._replace(tie=max(TIE, 0.1 * goal.tie))
+    if not settled and np.abs(sound[2]).max() < np.abs(left).max():
+        q, tensions, left = sound
     q, left = _restored(goal, q, tensions)
     return q, tensions, settled and float(np.abs(left).max()) <= BALANCED
 
@@ -440,7 +450,7 @@ def _shortened(
             merit = goal.objective(angles, mixed) + penalty * float(np.abs(rest).sum())
             # Near the answer merits differ by round-off, and steps are safe.
             safe = longest < 10.0 * SETTLED and float(np.abs(rest).max()) <= max(worst, BALANCED)
-            if merit < start or safe:
+            if (merit < start or safe) and not (goal.steady and goal.falls(angles, mixed)):
                 return angles, mixed, rest
         fraction *= 0.5
     return None
