@@ -21,7 +21,7 @@ Tensions would still run from bound to bound for the last thousandth of a deviat
 motions whose distance sqrt(D) exceeds the least by no more than ALLOWED of it, the one with the least and smoothest
 tensions: the smallest
 
-    sum (T / highest bound)^2 + CALM^2 sum |d(T / highest bound)/dt|^2
+    sum T^2 + CALM^2 sum |dT/dt|^2
 """
 
 from __future__ import annotations
@@ -258,6 +258,7 @@ class Reach(NamedTuple):
 
 TIE = 1e-8
 """rad^2; full tension of a cable counts as much as a deviation of 0.1 mrad of a joint."""
+AMPLE = 10.0
 FIRST_TIE = 1e-2
 """rad^2; what a tension that gives the largest torque needed counts at first."""
 BALANCED = 1e-9
@@ -290,7 +291,7 @@ class Goal(NamedTuple):
     low: Floats
     high: Floats
     unit: float
-    """The highest tension, N."""
+    """N; tensions are searched for as parts of it, whatever their bounds."""
     scale: float
     """Of the torques, N*m."""
     reach: Reach
@@ -299,11 +300,13 @@ class Goal(NamedTuple):
     weight: Any
     """Sparse F^T F."""
     smooth: Any
-    """Sparse: tensions t, as parts of the highest, count as t S t in the search for the least ones."""
+    """Sparse: tensions t, as parts of the unit, count as t S t in the search for the least ones."""
     first_tie: float
-    """What full tension of a cable counts in the first step of a search from the least tensions, rad^2."""
-    tie: float = TIE
-    """What it counts in this one."""
+    """What the unit of tension of a cable counts in the first step of a search from the least tensions, rad^2."""
+    last_tie: float
+    """What it counts in the end."""
+    tie: float = 0.0
+    """What it counts in this step, if that is more."""
     steady: bool = False
     """No step may make the robot unstable."""
     distance: float = 0.0
@@ -324,14 +327,18 @@ class Goal(NamedTuple):
         beyond = np.array([4.0, -6.0, 4.0, -1.0])  # of cubics
         q = np.concatenate([[beyond @ q[:4]], q, [beyond @ q[:-5:-1]]])
         needed = float(np.abs(equations.unbalanced(equations.motion(q), np.zeros((count, len(low))))).max())
-        scale = needed + float((high * levers).sum())
+        lever, most = float(levers.max(initial=0.0)), float(high.max(initial=0.0))
+        pull = needed / lever if lever else 0.0
+        unit = max(min(most, AMPLE * pull), float(low.max(initial=0.0))) or most or 1.0
+        scale = needed + unit * float(levers.sum())
         second = diags([1.0, -2.0, 1.0], [0, 1, 2], shape=(count, count + 2)) * (SMOOTH / dt) ** 2
         root = kron(vstack([eye(count, count + 2, 1), second]), eye(n), format="csc")
         change = diags([-1.0, 1.0], [0, 1], shape=(count - 1, count)) * (CALM / dt)
         smooth = kron(eye(count) + change.T @ change, eye(len(low)), format="csc")
-        unit, reach = float(high.max(initial=0.0)) or 1.0, Reach.of(robot)
-        tie = max(TIE, FIRST_TIE * (unit * levers.max(initial=0.0) / (needed or 1.0)) ** 2)
-        return cls(equations, q, low, high, unit, scale or 1.0, reach, root, (root.T @ root).tocsc(), smooth, tie)
+        return cls(
+            equations, q, low, high, unit, scale or 1.0, Reach.of(robot), root, (root.T @ root).tocsc(), smooth,
+            FIRST_TIE * (unit / (pull or unit)) ** 2, TIE * (unit / (most or unit)) ** 2,
+        )  # fmt: skip
 
     def nearest(self) -> tuple[Floats, Floats, bool]:
         """Angles (N + 2, n) within reach, tensions (N, cables) and whether a search found them: from the lower bounds,
@@ -339,7 +346,7 @@ class Goal(NamedTuple):
         between the bounds."""
         q, found = self.within(self.q), []
         least, middle = (np.tile(pull, (len(q) - 2, 1)) for pull in (self.low, 0.5 * (self.low + self.high)))
-        starts = [(self.first_tie, False, least), (self.first_tie, True, least), (TIE, False, middle)]
+        starts = [(self.first_tie, False, least), (self.first_tie, True, least), (0.0, False, middle)]
         for place, (tie, steady, pulls) in enumerate(starts):
             if steady and self.falls(q, pulls):
                 continue
@@ -364,7 +371,8 @@ class Goal(NamedTuple):
         """The least tensions not much farther away than `q`."""
         e = (q - self.q).reshape(-1)
         distance = (1.0 + ALLOWED) * float(np.sqrt(e @ (self.weight @ e))) + NEGLIGIBLE * float(np.sqrt(q.size))
-        found = self._replace(distance=distance, steady=not self.falls(q, tensions))
+        unit, steady = float(tensions.max()) or self.unit, not self.falls(q, tensions)
+        found = self._replace(distance=distance, steady=steady, unit=unit)
         return found._replace(exchange=found.objective(q, tensions) / distance**2)
 
     def objective(self, q: Floats, tensions: Floats) -> float:
@@ -372,7 +380,7 @@ class Goal(NamedTuple):
         if self.distance:
             return float(pulls @ (self.smooth @ pulls))
         e = (q - self.q).reshape(-1)
-        return float(e @ (self.weight @ e) + self.tie * (pulls @ pulls))
+        return float(e @ (self.weight @ e) + max(self.tie, self.last_tie) * (pulls @ pulls))
 
     def unbalanced(self, q: Floats, tensions: Floats) -> Floats:
         """(N, n) as parts of the torque scale."""
@@ -418,9 +426,9 @@ def search(goal: Goal, q: Floats, tensions: Floats) -> tuple[Floats, Floats, boo
             sound, least = (q, tensions, left), 0.3 * least
         stays = abs(goal.objective(q, tensions) - start) <= same * start
         settled = longest <= SETTLED or (stays and float(np.abs(left).max()) <= BALANCED)
-        if settled and goal.tie == TIE:
+        if settled and goal.tie <= goal.last_tie:
             break
-        goal = goal._replace(tie=max(TIE, 0.1 * goal.tie))
+        goal = goal._replace(tie=0.1 * goal.tie)
     if not settled and np.abs(sound[2]).max() < np.abs(left).max():
         q, tensions, left = sound
     q, left = _restored(goal, q, tensions)
@@ -516,13 +524,13 @@ def _programme(goal: Goal, q: Floats, tensions: Floats, caution: float) -> tuple
         matrices += [hstack([vstack([csr_matrix((1, size)), moves]), csr_matrix((len(start) + 1, pulls))])]
         rights += [np.concatenate([[1.0], start])]
         cones += [clarabel.SecondOrderConeT(len(start) + 1)]
-    pull = tensions.reshape(-1) / unit
+    pull, tie = tensions.reshape(-1) / unit, max(goal.tie, goal.last_tie)
     if goal.distance:
         quadratic = [caution * goal.exchange * goal.weight, goal.smooth + caution * eye(pulls)]
         slope = np.concatenate([np.zeros(size), -2.0 * caution * pull])
     else:
-        quadratic = [(1.0 + caution) * goal.weight, goal.tie * (1.0 + caution) * eye(pulls)]
-        slope = np.concatenate([2.0 * (goal.weight @ e), -2.0 * goal.tie * caution * pull])
+        quadratic = [(1.0 + caution) * goal.weight, tie * (1.0 + caution) * eye(pulls)]
+        slope = np.concatenate([2.0 * (goal.weight @ e), -2.0 * tie * caution * pull])
     objective = 2.0 * block_diag(quadratic, format="csc")
     settings = clarabel.DefaultSettings()
     settings.verbose = False
