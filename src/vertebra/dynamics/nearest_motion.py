@@ -11,11 +11,12 @@ fast oscillations out, with which cables could push a robot a little further on 
 tensions that do equally well. Each end has a sample beyond it, which belongs to no answer: it gives the end rates and
 accelerations by central differences like all others, so that the equations hold there and a jerk at the end counts.
 
-Cables that push joints over, as they do across pins, universal joints and rods, have motions near the wanted one on both
-sides of the tension at which the robot buckles. Beyond it every joint is balanced like a pendulum upside down: sometimes
-nearer, never of use. Motions along which the robot is stable at rest therefore come first. At given angles the tensions
-that make it stable are a convex set, so a search that ends there has no other side to look at; one that does not is made
-again from larger tensions.
+Cables that push joints over, as they do across universal joints, flexures and rods, have motions near the wanted one
+on both sides of the tension at which the robot buckles, and none where it buckles. Beyond that, every joint is balanced
+like a pendulum upside down: perhaps nearer, but the robot does not stay there. So the search starts from the least
+tensions, which count much at first and ever less from step to step. An answer at which the robot is stable stands: at
+given angles the tensions that keep it stable are a convex set, so that no other side is left. Otherwise the nearest of
+several searches is taken. Widening bounds that nothing needs therefore does not change the answer.
 
 Tensions would still run from bound to bound for the last thousandth of a deviation. So a second search takes, of all
 motions whose distance sqrt(D) exceeds the least by no more than ALLOWED of it, the one with the least and smoothest
@@ -400,7 +401,7 @@ def search(goal: Goal, q: Floats, tensions: Floats) -> tuple[Floats, Floats, boo
     for _ in range(MOST_STEPS):
         found = _programme(goal, q, tensions, caution)
         if found is None:
-            # Steps have led so far from the equations that no further one leads back: shorter ones from where they held.
+            # Steps led so far from the equations that none leads back: take shorter ones from where they held.
             caution = least = max(4.0 * least, 1.0)
             if q is sound[0] or caution > MOST_CAUTION:
                 break
@@ -425,7 +426,9 @@ def search(goal: Goal, q: Floats, tensions: Floats) -> tuple[Floats, Floats, boo
         if float(np.abs(left).max()) <= SOUND:
             sound, least = (q, tensions, left), 0.3 * least
         stays = abs(goal.objective(q, tensions) - start) <= same * start
-        settled = longest <= SETTLED or (stays and float(np.abs(left).max()) <= BALANCED)
+        # At the largest distance nothing is left for restoring the equations.
+        holds = float(np.abs(left).max()) <= BALANCED
+        settled = (holds and stays) or (longest <= SETTLED and (holds or not goal.distance))
         if settled and goal.tie <= goal.last_tie:
             break
         goal = goal._replace(tie=0.1 * goal.tie)
