@@ -8,13 +8,21 @@ smallest
 
 where e are the deviations of the angles from the wanted ones. The second sum is negligible for slow changes and keeps
 fast oscillations out, with which cables could push a robot a little further on average. The third decides between
-tensions that do equally well.
+tensions that do equally well. Each end has a sample beyond it, which belongs to no answer: it gives the end rates and
+accelerations by central differences like all others, so that the equations hold there and a jerk at the end counts.
+
+Cables that push joints over, as they do across universal joints, flexures and rods, have motions near the wanted one
+on both sides of the tension at which the robot buckles, and none where it buckles. Beyond that, every joint is balanced
+like a pendulum upside down: perhaps nearer, but the robot does not stay there. So the search starts from the least
+tensions, which count much at first and ever less from step to step. An answer at which the robot is stable stands: at
+given angles the tensions that keep it stable are a convex set, so that no other side is left. Otherwise the nearest of
+several searches is taken. Widening bounds that nothing needs therefore does not change the answer.
 
 Tensions would still run from bound to bound for the last thousandth of a deviation. So a second search takes, of all
 motions whose distance sqrt(D) exceeds the least by no more than ALLOWED of it, the one with the least and smoothest
 tensions: the smallest
 
-    sum (T / highest bound)^2 + CALM^2 sum |d(T / highest bound)/dt|^2
+    sum T^2 + CALM^2 sum |dT/dt|^2
 """
 
 from __future__ import annotations
@@ -59,9 +67,9 @@ class NearestTrajectory(NamedTuple):
     q: Floats
     """(N, n) rad."""
     qd: Floats
-    """(N, n) rad/s: central differences of q; one-sided at the ends."""
+    """(N, n) rad/s: central differences of q; at the ends with the sample beyond that the equations of motion give."""
     qdd: Floats
-    """(N, n) rad/s^2: central differences of q; at the ends those of the equations of motion."""
+    """(N, n) rad/s^2: likewise."""
     tensions: Floats
     """(N, cables) N, within the bounds."""
     residual: Floats
@@ -90,31 +98,15 @@ def nearest_trajectory(
         raise InputError("upper", "must be finite, in N; give max_tension of the cables in the robot file")
     equations = MotionEquations(problem, positive("dt", dt), joint_damping(problem.robot, damping))
     goal = Goal.of(equations, wanted.q, low, high)
-    angles, tensions, converged = search(goal, *goal.start)
+    angles, tensions, converged = goal.nearest()
     if converged and tensions.size:
         relaxed = goal.with_distance(angles, tensions)
-        near, least, found = search(relaxed, angles, tensions)
-        if found and relaxed.objective(near, least) <= relaxed.objective(angles, tensions):
+        near, least, _ = search(relaxed, angles, tensions)
+        holds = float(np.abs(goal.unbalanced(near, least)).max()) <= BALANCED
+        if holds and relaxed.objective(near, least) <= relaxed.objective(angles, tensions):
             angles, tensions = near, least
-    return _answer(goal.equations, angles, tensions, low, high, converged)
-
-
-def _answer(
-    equations: MotionEquations, q: Floats, tensions: Floats, low: Floats, high: Floats, converged: bool
-) -> NearestTrajectory:
-    """Adds the two ends, which have no central differences: rates are one-sided there, tensions extrapolated linearly,
-    accelerations those of the equations of motion. All are as accurate as the differences elsewhere."""
-    dt, inner = equations.dt, equations.motion(q)
-    pulls = np.concatenate([2.0 * tensions[:1] - tensions[1:2], tensions, 2.0 * tensions[-1:] - tensions[-2:-1]])
-    pulls = np.clip(pulls, low, high)
-    first = (-3.0 * q[0] + 4.0 * q[1] - q[2]) / (2.0 * dt)
-    last = (3.0 * q[-1] - 4.0 * q[-2] + q[-3]) / (2.0 * dt)
-    qd = np.concatenate([first[None], inner.qd, last[None]])
-    ends = [0, -1]
-    accelerations = equations.accelerations(q[ends], qd[ends], pulls[ends])
-    qdd = np.concatenate([accelerations[:1], inner.qdd, accelerations[1:]])
-    residual = equations.unbalanced(States(False, q, qd, qdd), pulls)
-    return NearestTrajectory(q, qd, qdd, pulls, residual, converged)
+    motion = equations.motion(angles)
+    return NearestTrajectory(*motion[1:], tensions, equations.unbalanced(motion, tensions), converged)
 
 
 # Equations of motion of sampled angles, rates and accelerations by central differences, and their derivatives.
@@ -122,7 +114,7 @@ def _answer(
 
 @dataclass(frozen=True, eq=False)
 class MotionEquations:
-    """M qdd + bias + d qd + k q + sum_k T_k l_k' = 0 at the N - 2 samples that have neighbours."""
+    """M qdd + bias + d qd + k q + sum_k T_k l_k' = 0 at the N samples between the ends of N + 2."""
 
     moving: Moving
     dt: float
@@ -131,7 +123,7 @@ class MotionEquations:
     """(n,) N*m*s/rad."""
 
     def motion(self, q: Floats) -> States:
-        """Of (N, n) angles in rad, at the samples between the ends."""
+        """Of (N + 2, n) angles in rad, at the samples between the ends."""
         before, at, after = q[:-2], np.ascontiguousarray(q[1:-1]), q[2:]
         return States(False, at, (after - before) / (2.0 * self.dt), (after - 2.0 * at + before) / self.dt**2)
 
@@ -147,23 +139,22 @@ class MotionEquations:
         free: Floats = required_torques(self.moving, motion, False)[0] + springs
         return free
 
-    def accelerations(self, q: Floats, qd: Floats, tensions: Floats) -> Floats:
-        """(N, n) rad/s^2 with which the equations hold at angles and rates (N, n)."""
-        still = States(False, q, qd, np.zeros_like(q))
-        left = self.unbalanced(still, tensions)
-        masses = mass_matrices_at(self.moving, q)
-        return np.asarray(-np.linalg.solve(masses, left[:, :, None])[:, :, 0], dtype=np.float64)
+    def stiffness(self, motion: States, tensions: Floats) -> Floats:
+        """(N, n, n) derivatives of these torques in the angles, N*m/rad, at given rates and accelerations."""
+        own = np.arange(motion.q.shape[1])
+        stiff = angle_derivatives(self.moving, motion, order=2) + cable_stiffness(self.moving, motion.q, tensions)
+        stiff[:, own, own] += self.moving.robot.springs
+        return stiff
 
     def derivatives(self, q: Floats, tensions: Floats) -> tuple[Any, Any, Floats]:
-        """Sparse matrices of the derivatives in all angles, ((N-2) n, N n), and all tensions, ((N-2) n, (N-2) c), and
-        the torques without cables (N-2, n): the equations are linear in the tensions."""
+        """Sparse matrices of the derivatives in all angles, (N n, (N+2) n), and all tensions, (N n, N c), and the
+        torques without cables (N, n): the equations are linear in the tensions."""
         from scipy.sparse import block_diag, bsr_matrix
 
         motion = self.motion(q)
         m, n = motion.q.shape
         arms = cable_arms(self.moving, motion.q)
-        stiff = angle_derivatives(self.moving, motion, order=2) + cable_stiffness(self.moving, motion.q, tensions)
-        stiff[:, np.arange(n), np.arange(n)] += self.moving.robot.springs
+        stiff = self.stiffness(motion, tensions)
         inertia = mass_matrices_at(self.moving, motion.q) / self.dt**2
         losses = (rate_derivatives(self.moving, motion) + np.diag(self.damping)) / (2.0 * self.dt)
         blocks = np.stack([inertia - losses, stiff - 2.0 * inertia, inertia + losses], axis=1).reshape(3 * m, n, n)
@@ -260,8 +251,13 @@ class Reach(NamedTuple):
 
 TIE = 1e-8
 """rad^2; full tension of a cable counts as much as a deviation of 0.1 mrad of a joint."""
+AMPLE = 10.0
+FIRST_TIE = 1e-2
+"""rad^2; what a tension that gives the largest torque needed counts at first."""
 BALANCED = 1e-9
 """Of the torque scale: the equations hold."""
+SOUND = 1e-6
+"""They nearly hold."""
 SETTLED = 1e-6
 """rad; steps below this change nothing of interest."""
 SAME, SAME_TENSIONS = 1e-9, 1e-4
@@ -284,10 +280,11 @@ class Goal(NamedTuple):
 
     equations: MotionEquations
     q: Floats
+    """(N + 2, n) wanted angles, one sample beyond each end, rad."""
     low: Floats
     high: Floats
     unit: float
-    """The highest tension, N."""
+    """N; tensions are searched for as parts of it, whatever their bounds."""
     scale: float
     """Of the torques, N*m."""
     reach: Reach
@@ -296,7 +293,15 @@ class Goal(NamedTuple):
     weight: Any
     """Sparse F^T F."""
     smooth: Any
-    """Sparse: tensions t, as parts of the highest, count as t S t in the search for the least ones."""
+    """Sparse: tensions t, as parts of the unit, count as t S t in the search for the least ones."""
+    first_tie: float
+    """What the unit of tension of a cable counts in the first step of a search from the least tensions, rad^2."""
+    last_tie: float
+    """What it counts in the end."""
+    tie: float = 0.0
+    """What it counts in this step, if that is more."""
+    steady: bool = False
+    """No step may make the robot unstable."""
     distance: float = 0.0
     """The largest that is allowed; 0 while the nearest motion is searched for."""
     exchange: float = 1.0
@@ -312,25 +317,55 @@ class Goal(NamedTuple):
         levers = np.abs(robot.segments["offset"]).max(axis=1, initial=0.0)
         if robot.freedoms > len(robot.joints):
             levers = np.maximum(levers, robot.cables["radius"])
-        slack = np.zeros((count - 2, len(low)))
-        scale = float(np.abs(equations.unbalanced(equations.motion(q), slack)).max() + (high * levers).sum())
-        second = diags([1.0, -2.0, 1.0], [0, 1, 2], shape=(count - 2, count)) * (SMOOTH / dt) ** 2
-        root = kron(vstack([eye(count), second]), eye(n), format="csc")
-        change = diags([-1.0, 1.0], [0, 1], shape=(count - 3, count - 2)) * (CALM / dt)
-        smooth = kron(eye(count - 2) + change.T @ change, eye(len(low)), format="csc")
-        unit, reach = float(high.max(initial=0.0)) or 1.0, Reach.of(robot)
-        return cls(equations, q, low, high, unit, scale or 1.0, reach, root, (root.T @ root).tocsc(), smooth)
+        beyond = np.array([4.0, -6.0, 4.0, -1.0])  # of cubics
+        q = np.concatenate([[beyond @ q[:4]], q, [beyond @ q[:-5:-1]]])
+        needed = float(np.abs(equations.unbalanced(equations.motion(q), np.zeros((count, len(low))))).max())
+        lever, most = float(levers.max(initial=0.0)), float(high.max(initial=0.0))
+        pull = needed / lever if lever else 0.0
+        unit = max(min(most, AMPLE * pull), float(low.max(initial=0.0))) or most or 1.0
+        scale = needed + unit * float(levers.sum())
+        second = diags([1.0, -2.0, 1.0], [0, 1, 2], shape=(count, count + 2)) * (SMOOTH / dt) ** 2
+        root = kron(vstack([eye(count, count + 2, 1), second]), eye(n), format="csc")
+        change = diags([-1.0, 1.0], [0, 1], shape=(count - 1, count)) * (CALM / dt)
+        smooth = kron(eye(count) + change.T @ change, eye(len(low)), format="csc")
+        return cls(
+            equations, q, low, high, unit, scale or 1.0, Reach.of(robot), root, (root.T @ root).tocsc(), smooth,
+            FIRST_TIE * (unit / (pull or unit)) ** 2, TIE * (unit / (most or unit)) ** 2,
+        )  # fmt: skip
 
-    @property
-    def start(self) -> tuple[Floats, Floats]:
-        """Angles (N, n) as wanted but within reach, and tensions (N-2, cables) half-way between their bounds, N."""
-        return self.reach.nearest(self.q), np.tile(0.5 * (self.low + self.high), (len(self.q) - 2, 1))
+    def nearest(self) -> tuple[Floats, Floats, bool]:
+        """Angles (N + 2, n) within reach, tensions (N, cables) and whether a search found them: from the lower bounds,
+        and unless the robot is stable then, the nearest of this, the same by stable steps only, and from half-way
+        between the bounds."""
+        q, found = self.within(self.q), []
+        least, middle = (np.tile(pull, (len(q) - 2, 1)) for pull in (self.low, 0.5 * (self.low + self.high)))
+        starts = [(self.first_tie, False, least), (self.first_tie, True, least), (0.0, False, middle)]
+        for place, (tie, steady, pulls) in enumerate(starts):
+            if steady and self.falls(q, pulls):
+                continue
+            answer = search(self._replace(tie=tie, steady=steady), q, pulls)
+            found.append((not answer[2], self.objective(*answer[:2]), place, answer))
+            if answer[2] and not self.falls(*answer[:2]):
+                break
+        return min(found)[-1]
+
+    def falls(self, q: Floats, tensions: Floats) -> int:
+        """Number of samples at which the robot would not stay where it is, if it were at rest."""
+        at = np.ascontiguousarray(q[1:-1])
+        stiff = self.equations.stiffness(States(False, at, np.zeros_like(at), np.zeros_like(at)), tensions)
+        least = np.linalg.eigvalsh(stiff + stiff.transpose(0, 2, 1))[:, 0]
+        return int((least <= 0.0).sum())
+
+    def within(self, q: Floats) -> Floats:
+        """The nearest angles within reach; beyond the ends anything is."""
+        return np.concatenate([q[:1], self.reach.nearest(q[1:-1]), q[-1:]])
 
     def with_distance(self, q: Floats, tensions: Floats) -> Goal:
         """The least tensions not much farther away than `q`."""
         e = (q - self.q).reshape(-1)
         distance = (1.0 + ALLOWED) * float(np.sqrt(e @ (self.weight @ e))) + NEGLIGIBLE * float(np.sqrt(q.size))
-        found = self._replace(distance=distance)
+        unit, steady = float(tensions.max()) or self.unit, not self.falls(q, tensions)
+        found = self._replace(distance=distance, steady=steady, unit=unit)
         return found._replace(exchange=found.objective(q, tensions) / distance**2)
 
     def objective(self, q: Floats, tensions: Floats) -> float:
@@ -338,27 +373,32 @@ class Goal(NamedTuple):
         if self.distance:
             return float(pulls @ (self.smooth @ pulls))
         e = (q - self.q).reshape(-1)
-        return float(e @ (self.weight @ e) + TIE * (pulls @ pulls))
+        return float(e @ (self.weight @ e) + max(self.tie, self.last_tie) * (pulls @ pulls))
 
     def unbalanced(self, q: Floats, tensions: Floats) -> Floats:
-        """(N-2, n) as parts of the torque scale."""
+        """(N, n) as parts of the torque scale."""
         return self.equations.unbalanced(self.equations.motion(q), tensions) / self.scale
 
     def allows(self, q: Floats) -> bool:
         """Whether angles are within reach and near enough."""
         e = (q - self.q).reshape(-1)
         near = not self.distance or float(e @ (self.weight @ e)) <= (1.0 + SETTLED) * self.distance**2
-        return bool(np.abs(q).max() < FARTHEST) and near and self.reach.keeps(q)
+        return bool(np.abs(q[1:-1]).max() < FARTHEST) and near and self.reach.keeps(q[1:-1])
 
 
 def search(goal: Goal, q: Floats, tensions: Floats) -> tuple[Floats, Floats, bool]:
-    """Angles (N, n), tensions (N-2, cables) and whether they are the answer, from a start that `goal` allows."""
+    """Angles (N + 2, n), tensions (N, cables) and whether they are the answer, from a start that `goal` allows."""
     penalty, caution, before, left, settled = 0.0, 0.0, np.inf, goal.unbalanced(q, tensions), False
-    same = SAME_TENSIONS if goal.distance else SAME
+    same, sound, least = SAME_TENSIONS if goal.distance else SAME, (q, tensions, left), 0.0
     for _ in range(MOST_STEPS):
         found = _programme(goal, q, tensions, caution)
         if found is None:
-            break
+            # Steps led so far from the equations that none leads back: take shorter ones from where they held.
+            caution = least = max(4.0 * least, 1.0)
+            if q is sound[0] or caution > MOST_CAUTION:
+                break
+            (q, tensions, left), before = sound, np.inf
+            continue
         step, pulls, multipliers = found
         longest = float(np.abs(step).max())
         # Multipliers far from the answer say little about those near it.
@@ -373,12 +413,19 @@ def search(goal: Goal, q: Floats, tensions: Floats) -> tuple[Floats, Floats, boo
         q, tensions, left = taken
         # The curvature of the equations is not in the programmes: where it is large, steps overshoot or do not get
         # shorter, and caution, which pulls each answer towards where it started, makes up for it.
-        caution = max(2.0 * caution, 0.5) if longest > 0.7 * before else 0.3 * caution
+        caution = max(2.0 * caution, 0.5) if longest > 0.7 * before else max(0.3 * caution, least)
         before = longest
+        if float(np.abs(left).max()) <= SOUND:
+            sound, least = (q, tensions, left), 0.3 * least
         stays = abs(goal.objective(q, tensions) - start) <= same * start
-        settled = longest <= SETTLED or (stays and float(np.abs(left).max()) <= BALANCED)
-        if settled:
+        # At the largest distance nothing is left for restoring the equations.
+        holds = float(np.abs(left).max()) <= BALANCED
+        settled = (holds and stays) or (longest <= SETTLED and (holds or not goal.distance))
+        if settled and goal.tie <= goal.last_tie:
             break
+        goal = goal._replace(tie=0.1 * goal.tie)
+    if not settled and np.abs(sound[2]).max() < np.abs(left).max():
+        q, tensions, left = sound
     q, left = _restored(goal, q, tensions)
     return q, tensions, settled and float(np.abs(left).max()) <= BALANCED
 
@@ -399,14 +446,14 @@ def _shortened(
                 # The equations bend away from the step: go back to them, at least to second order.
                 correct = correct or _corrector(goal, q, tensions)
                 angles = angles + correct(rest - (1.0 - fraction) * left)
-            angles = goal.reach.nearest(angles)
+            angles = goal.within(angles)
             if not goal.allows(angles):
                 break
             rest = goal.unbalanced(angles, mixed)
             merit = goal.objective(angles, mixed) + penalty * float(np.abs(rest).sum())
             # Near the answer merits differ by round-off, and steps are safe.
             safe = longest < 10.0 * SETTLED and float(np.abs(rest).max()) <= max(worst, BALANCED)
-            if merit < start or safe:
+            if (merit < start or safe) and not (goal.steady and goal.falls(angles, mixed)):
                 return angles, mixed, rest
         fraction *= 0.5
     return None
@@ -445,7 +492,7 @@ def _restored(goal: Goal, q: Floats, tensions: Floats) -> tuple[Floats, Floats]:
 
 
 def _programme(goal: Goal, q: Floats, tensions: Floats, caution: float) -> tuple[Floats, Floats, Floats] | None:
-    """Step of the angles (N, n), new tensions (N-2, cables) and the multipliers of the equations, ((N-2) n,)."""
+    """Step of the angles (N + 2, n), new tensions (N, cables) and the multipliers of the equations, (N n,)."""
     import clarabel
     from scipy.sparse import block_diag, csr_matrix, eye, hstack, triu, vstack
 
@@ -463,7 +510,8 @@ def _programme(goal: Goal, q: Floats, tensions: Floats, caution: float) -> tuple
     matrices += [select[open_], -select[open_], hstack([limits, csr_matrix((len(slacks), pulls))])]
     rights += [high[open_], -low[open_], slacks]
     cones += [clarabel.NonnegativeConeT(2 * int(open_.sum()) + len(slacks))]
-    circles = [_circle(goal.reach, i * q.shape[1] + row, row, q) for i in range(len(q)) for row in goal.reach.rods]
+    samples = range(1, len(q) - 1)
+    circles = [_circle(goal.reach, i * q.shape[1] + row, row, q) for i in samples for row in goal.reach.rods]
     e = (q - goal.q).reshape(-1)
     if goal.distance:
         circles += [(-goal.root / goal.distance, goal.root @ e / goal.distance)]
@@ -471,13 +519,13 @@ def _programme(goal: Goal, q: Floats, tensions: Floats, caution: float) -> tuple
         matrices += [hstack([vstack([csr_matrix((1, size)), moves]), csr_matrix((len(start) + 1, pulls))])]
         rights += [np.concatenate([[1.0], start])]
         cones += [clarabel.SecondOrderConeT(len(start) + 1)]
-    pull = tensions.reshape(-1) / unit
+    pull, tie = tensions.reshape(-1) / unit, max(goal.tie, goal.last_tie)
     if goal.distance:
         quadratic = [caution * goal.exchange * goal.weight, goal.smooth + caution * eye(pulls)]
         slope = np.concatenate([np.zeros(size), -2.0 * caution * pull])
     else:
-        quadratic = [(1.0 + caution) * goal.weight, TIE * (1.0 + caution) * eye(pulls)]
-        slope = np.concatenate([2.0 * (goal.weight @ e), -2.0 * TIE * caution * pull])
+        quadratic = [(1.0 + caution) * goal.weight, tie * (1.0 + caution) * eye(pulls)]
+        slope = np.concatenate([2.0 * (goal.weight @ e), -2.0 * tie * caution * pull])
     objective = 2.0 * block_diag(quadratic, format="csc")
     settings = clarabel.DefaultSettings()
     settings.verbose = False
@@ -489,7 +537,7 @@ def _programme(goal: Goal, q: Floats, tensions: Floats, caution: float) -> tuple
         return None
     x, multipliers = np.array(solution.x), np.array(solution.z)[:rows]
     found = np.clip(unit * x[size:].reshape(tensions.shape), goal.low, goal.high)
-    step = goal.reach.nearest(q + x[:size].reshape(q.shape)) - q
+    step = goal.within(q + x[:size].reshape(q.shape)) - q
     return step, found, multipliers
 
 
@@ -498,15 +546,15 @@ def _limits(reach: Reach, q: Floats) -> tuple[Any, Floats]:
     single coordinates, and the cables across backbones, which must not become shorter than nothing."""
     from scipy.sparse import block_diag, csr_matrix, eye, vstack
 
-    n = q.shape[1]
+    inner, n = q[1:-1], q.shape[1]
     single = np.isfinite(reach.most) & ~np.isin(np.arange(n), [row + k for row in reach.rods for k in (0, 1)])
-    rows = np.tile(single, len(q))
-    chosen = eye(q.size, format="csr")[rows]
+    rows = np.tile(single, len(inner))
+    chosen = eye(inner.size, q.size, n, format="csr")[rows]
     parts = [chosen, -chosen]
-    left = [(reach.most - q).reshape(-1)[rows], (q - reach.least).reshape(-1)[rows]]
+    left = [(reach.most - inner).reshape(-1)[rows], (inner - reach.least).reshape(-1)[rows]]
     if reach.rods:
-        lengths, slopes = reach.gaps(q)
-        parts += [-csr_matrix(block_diag(list(slopes)))]
+        lengths, slopes = reach.gaps(inner)
+        parts += [-csr_matrix(block_diag(list(slopes))) @ eye(inner.size, q.size, n)]
         left += [(lengths - CLEAR * reach.robot.links["length"].max()).reshape(-1)]
     return vstack(parts), np.concatenate(left)
 
