@@ -252,6 +252,7 @@ class Reach(NamedTuple):
 TIE = 1e-8
 """rad^2; full tension of a cable counts as much as a deviation of 0.1 mrad of a joint."""
 AMPLE = 10.0
+"""Tensions are scaled by this many times what the largest torque needs, or by the highest bound if that is less."""
 FIRST_TIE = 1e-2
 """rad^2; what a tension that gives the largest torque needed counts at first."""
 BALANCED = 1e-9
