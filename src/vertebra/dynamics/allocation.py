@@ -383,9 +383,9 @@ def allocate_tensions(
     - capstan: tensions of neighbouring gaps within the friction between cable and link, up to a thousand of them.
       Without friction it is shared, with much every joint has what it needs.
     - project: a motion near this one that one tension per cable can give. With `dt` (s between steps) a trajectory that
-      is at most 1 % farther from `q` than the nearest, with the least and smoothest tensions there, every joint within
-      its limit; a motion that shared tensions give as it is stays as it is. Without `dt`, the nearest acceleration of
-      each state, in the norm of the mass matrix.
+      is at most 1 % farther from `q` than the nearest along which the robot is stable, if there is one, with the least
+      and smoothest tensions there, every joint within its limit; a motion that shared tensions give as it is stays as
+      it is. Without `dt`, the nearest acceleration of each state, in the norm of the mass matrix.
 
     `friction` of cables in their holes: a law or mu, one or one per cable; default that of the robot file, 0 for none.
     Only capstan can use it: the others refuse a robot whose cables have friction, unless told to leave it out.
