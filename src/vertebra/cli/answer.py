@@ -183,27 +183,40 @@ def print_table(facts: Facts) -> None:
 
 
 LONGEST_WORD, LEAST_TEXT = 16, 10
-"""Letters of a cell that is never broken, longer ones are names and paths; and of a column of sentences."""
+"""Letters of a cell that is not broken, longer ones are sentences and paths; and of a column of those."""
 
 
 def _keep_words_whole(table: Table, rows: Sequence[Sequence[str]], width: int) -> int:
-    """Where a table is wider than the terminal, headers and sentences are broken, but no number; columns move closer
-    together, and at worst lines are longer than the terminal is wide. How wide the table may be."""
-    cells = list(zip(*rows, strict=True)) or [()] * len(table.columns)
-    headers = [str(column.header) for column in table.columns]
-    natural = sum(max(map(len, (header, *texts))) for header, texts in zip(headers, cells, strict=True))
-    if natural + 2 * len(headers) <= width:
+    """Where a table is so much wider than the terminal that numbers would be broken, break headers and sentences more,
+    and move columns closer together; at worst lines are longer than the terminal is wide. How wide it may be."""
+    columns = [(str(column.header), *texts) for column, *texts in zip(table.columns, *rows, strict=True)]
+    least, words = [_least_width(*texts) for texts in columns], [_least_width("", *texts[1:]) for texts in columns]
+    natural, gap, gaps = [max(map(len, texts)) for texts in columns], 2, len(columns) - 1
+    usual = _narrowed(natural, [1] * len(columns), width - gap * gaps)
+    if all(got >= need for got, need in zip(usual, words, strict=True)):
         return width
-    needed = 0
-    for column, header, texts in zip(table.columns, headers, cells, strict=True):
-        longest = max(map(len, texts), default=0)
-        whole = longest <= LONGEST_WORD and not any(" " in text for text in texts)
-        if whole:
-            column.width = max(longest, *(len(word) for word in header.split()), 1)
-        needed += column.width or LEAST_TEXT
-    if needed + 2 * len(headers) > width:
-        table.padding = 0
-    return max(width, needed + len(headers))
+    if sum(least) + gap * gaps > width:
+        table.padding, gap = 0, 1
+    room = max(width, sum(least) + gap * gaps)
+    for column, letters in zip(table.columns, _narrowed(natural, least, room - gap * gaps), strict=True):
+        column.width = letters
+    return room
+
+
+def _narrowed(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]:
+    """Widths of columns, the widest made narrower until all have room."""
+    found = list(widths)
+    while sum(found) > room and (wide := [i for i in range(len(found)) if found[i] > least[i]]):
+        found[max(wide, key=found.__getitem__)] -= 1
+    return found
+
+
+def _least_width(header: str, *cells: str) -> int:
+    """Letters of a column. Where its cells are short: enough to break none of them, nor a word of its header."""
+    longest = max(map(len, cells), default=0)
+    if longest > LONGEST_WORD:
+        return LEAST_TEXT
+    return max(longest, *(len(word) for word in header.split()), 0)
 
 
 def new_table(headers: Sequence[str], right: Sequence[str] = ()) -> Table:
