@@ -114,6 +114,10 @@ class Question:
         return self.inspected(q).state[:, STATE_TAU].copy()
 
 
+def _grips(rules, bends):
+    return [rule.mu(bend) * math.sin(bend) for rule, at in zip(rules, bends, strict=True) for bend in at.flat]
+
+
 def question(name, closure, loads, by_length, seed, spread=0.3) -> Question:
     """Cables that came from elsewhere: some stick, some slip either way; of those of given length some are slack."""
     rng = np.random.default_rng(seed)
@@ -125,6 +129,9 @@ def question(name, closure, loads, by_length, seed, spread=0.3) -> Question:
     rules = [oracle.Rule(mu, law.presliding) for (_, mu), law in zip(chosen, laws, strict=True)]
     gravity = rng.normal(0.0, 7.0, 3)
     q = rng.uniform(-spread, spread, robot.freedoms)
+    # Cables bend more across universal joints; no law may lock them.
+    while max(_grips(rules, oracle.bends(robot, q))) > 0.9:
+        q *= 0.9
     history = np.zeros((3, c, n))
     history[HISTORY_SLIP] = rng.uniform(-1.0, 1.0, (c, n))
     # Where a cable begins to slip, the torques have a kink: none within reach of the differences below.
