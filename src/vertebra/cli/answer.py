@@ -258,7 +258,7 @@ TYPED = {
     "lengths of enough cables instead (shape_from_lengths with lengths or shortenings)": "--lengths or --shortenings "
     "of enough cables instead",
     "solid cylinders with fill_inertia": "solid cylinders with --fill-inertia",
-    'take a shorter dt, integrator="implicit"': "take a shorter --dt, --integrator implicit",
+    'take a shorter dt or integrator="implicit"': "take a shorter --dt or --integrator implicit",
     "give it rigid stops or a Bumper, or try a shorter dt": "take --limits rigid or a bumper, or a shorter --dt",
 }
 """What messages say to those who call Python, and what to those who type commands."""

@@ -507,7 +507,7 @@ def simulate(
         raise OutOfRange(row + 1, bend, limit, reason, result)
     if check and how == "diverged":
         less = ", or less friction" if run.has_friction else ""
-        raise Diverged(time, robot.joint_of(joint), f'take a shorter dt, integrator="implicit"{less}', result)
+        raise Diverged(time, robot.joint_of(joint), f'take a shorter dt or integrator="implicit"{less}', result)
     return result
 
 

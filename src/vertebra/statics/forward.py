@@ -303,7 +303,8 @@ def _starts(problem: Problem, start: ArrayLike | None, count: int) -> Floats:
         raise InputError("start", f"must have shape ({n},) or ({count}, {n}), not {array.shape}")
     if array.size and not (np.abs(array) < 3.0).all():
         freedom = int(np.argmax(np.abs(array).reshape(-1, n).max(axis=0)))
-        raise InputError("start", f"joint {problem.robot.joint_of(freedom)} starts beyond +-3 rad; must be within")
+        joint = problem.robot.joint_of(freedom)
+        raise InputError("start", f"joint {joint} starts beyond +-3 rad; give an angle within that")
     return np.array(np.broadcast_to(array, (count, n)), order="C")
 
 
