@@ -28,6 +28,19 @@ def test_writes_a_file(vertebra, tmp_path: Path, form: str) -> None:
     assert ElementTree.parse(path).getroot().tag == ROOTS[form]
 
 
+@pytest.mark.parametrize(("name", "root"), [("model.xml", "mujoco"), ("model.URDF", "robot")])
+def test_format_follows_the_name_of_the_file(vertebra, tmp_path: Path, name: str, root: str) -> None:
+    assert vertebra("export", "hu2023-planar", "--out", str(tmp_path / name)).code == 0
+    assert ElementTree.parse(tmp_path / name).getroot().tag == root
+
+
+@pytest.mark.parametrize("out", [(), ("--out", "model.sdf")])
+def test_no_format_at_all(vertebra, out: tuple[str, ...]) -> None:
+    ran = vertebra("export", "hu2023-planar", *out)
+    assert (ran.code, ran.out) == (2, "")
+    assert "--to mjcf, --to urdf" in ran.err
+
+
 @pytest.mark.parametrize("form", ROOTS)
 def test_json(vertebra, tmp_path: Path, form: str) -> None:
     record = vertebra("export", "hu2023-planar", "--to", form, "--json").json

@@ -21,6 +21,7 @@ from vertebra.dynamics.nearest_motion import (
 )
 from vertebra.dynamics.problem import Moving
 from vertebra.errors import InputError
+from vertebra.statics import stable_tensions
 
 STRIDE = 1 if os.environ.get("VERTEBRA_SOAK") == "1" else 16
 """Of the 5 ms of the paper's trajectories."""
@@ -412,6 +413,20 @@ def test_wider_bounds_do_not_cost_tensions_or_distance(kind, gravity):
     assert answers[0][1] > 1.0
     for wide in answers[1:]:
         assert wide == pytest.approx(answers[0], rel=0.01)
+
+
+@pytest.mark.parametrize("kind", ["universal", "flexure", "backbone"])
+def test_motion_of_a_robot_that_would_buckle_is_called_unstable(kind):
+    """Straight and at rest is feasible at any equal tensions; stable below those at which the robot buckles only."""
+    robot = springy(kind)
+    buckles = stable_tensions(robot)[1]
+    for part in (0.98, 1.02):
+        found = vb.allocate_tensions(
+            robot, np.zeros((5, robot.freedoms)), method="project", lower=part * buckles, upper=part * buckles, dt=0.04
+        )
+        assert found.feasible.all()
+        assert (found.stable == (part < 1.0)).all()
+        assert ("unstable" in repr(found)) == (part > 1.0)
 
 
 def test_backbones_keep_their_limit_in_every_direction_and_their_faces_apart():

@@ -9,7 +9,7 @@ import numpy as np
 import pint
 import pytest
 
-from vertebra.robot.units import PREFIXED, PREFIXES, UNITS, UnitError, to_si, unit_factor
+from vertebra.robot.units import PREFIXED, PREFIXES, UNITS, UnitError, mass_text, to_si, unit_factor
 
 NAMES = [*UNITS, *(prefix + unit for prefix in PREFIXES for unit in PREFIXED)]
 PRODUCTS = ["N*m/rad", "g/m", "kg*m^2", "m/s^2", "N*m/deg", "lbf*in/deg", "kg*mm**2", "N/mm^2", "N·m", "cm^4/m^3"]
@@ -167,3 +167,8 @@ def test_other_values_are_refused(value: object) -> None:
 def test_a_plain_number_takes_no_unit() -> None:
     with pytest.raises(UnitError, match="without a unit"):
         to_si("0.3 rad", "", "0.3")
+
+
+@pytest.mark.parametrize(("kilograms", "text"), [(0.042, "42 g"), (0.9996, "999.6 g"), (1.0, "1 kg"), (20.0, "20 kg")])
+def test_masses_are_told_in_the_unit_that_people_use(kilograms: float, text: str) -> None:
+    assert mass_text(kilograms) == text

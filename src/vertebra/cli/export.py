@@ -10,6 +10,7 @@ import typer
 
 from vertebra.cli.answer import AsJson, answer
 from vertebra.cli.options import RobotArgument
+from vertebra.errors import InputError
 
 
 class Format(StrEnum):
@@ -19,9 +20,16 @@ class Format(StrEnum):
     URDF = "urdf"
 
 
+FORMATS = {".urdf": Format.URDF, ".xml": Format.MJCF, ".mjcf": Format.MJCF}
+"""By the suffix of the file."""
+
+
 def export(
     robot: RobotArgument,
-    to: Annotated[Format, typer.Option("--to", help="MuJoCo's MJCF, or URDF.")],
+    to: Annotated[
+        Format | None,
+        typer.Option("--to", help="MuJoCo's MJCF, or URDF; default: by the name of the file, .xml or .urdf."),
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Write this file instead of printing the XML.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -29,6 +37,12 @@ def export(
     from vertebra.report.document import Report
     from vertebra.robot.robot import load
 
+    if to is None:
+        to = FORMATS.get(out.suffix.lower()) if out is not None else None
+    if to is None:
+        raise InputError(
+            "to", "say which format: --to mjcf, --to urdf, or --out with a name that ends in .xml or .urdf"
+        )
     model = load(robot)
     if to is Format.MJCF:
         from vertebra.robot.export.mjcf import to_mjcf

@@ -121,8 +121,8 @@ def _end(error: BaseException) -> int:
     code, message = WRONG, str(error)
     if isinstance(error, TyperException):
         context: Any = getattr(error, "ctx", None)
-        message = error.format_message()
-        if not message.strip():  # called without arguments: the help is its answer
+        message = " ".join(error.format_message().split())
+        if not message:  # called without arguments: the help is its answer
             return WRONG
         message = f"{message.rstrip('.')}; see {context.command_path if context else 'vertebra'} --help"
     elif isinstance(error, OSError):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from vertebra.dynamics.equations_of_motion import mass_matrices_at, required_torques
 from vertebra.dynamics.problem import Moving, States, joint_damping, states
@@ -342,6 +342,9 @@ class Allocation:
     """(n,) joint torques that the motion needs, N*m."""
     converged: bool = True
     """The search for the nearest trajectory converged; false means a feasible one that may not be the nearest."""
+    stable: NDArray[np.bool_] | None = None
+    """(N,) whether the robot, at rest at a sample, would stay there under these tensions; where it would not, only a
+    controller keeps it on the motion. Told by project with `dt`, None otherwise."""
 
     def __repr__(self) -> str:
         steps = f"{len(self.q)} steps, " if self.q.ndim == 2 else ""
@@ -349,6 +352,7 @@ class Allocation:
         pulls = f"{crossed.min():.4g} to {crossed.max():.4g} N" if crossed.size else "0 N"
         if not self.violations:
             doubt = "" if self.converged else ", perhaps not the nearest"
+            doubt += "" if self.stable is None or self.stable.all() else ", unstable"
             return f"Allocation({self.method}, {steps}{pulls}, feasible{doubt})"
         more = f" and {len(self.violations) - 1} more" if len(self.violations) > 1 else ""
         return f"Allocation({self.method}, {steps}{pulls}, not feasible: {self.violations[0].message}{more})"
@@ -434,7 +438,7 @@ def allocate_tensions(
             asked = _weighed(robot, method, motion, needs, tensions, contacts, low, high)
             whole = qd is not None and qdd is not None
             if dt is not None and whole and not asked.violations and _is_motion(robot, motion, dt):
-                return asked
+                return _told_stable(moving, asked, dt, losses)
             motion, pulls, converged = _projected(moving, motion, needs, low, high, dt, losses)
             needs = joint_needs(moving, motion, losses)
             if pulls is None:
@@ -443,6 +447,8 @@ def allocate_tensions(
                 crosses = np.arange(len(robot.joints)) < robot.cables["last_link"][:, None]
                 tensions = np.where(crosses, pulls[:, :, None], 0.0)
     result = _weighed(robot, method, motion, needs, tensions, contacts, low, high, base, amounts, converged)
+    if method == "project" and dt is not None:
+        result = _told_stable(moving, result, dt, losses)
     if check and result.violations:
         raise _infeasible(result)
     return result
@@ -459,6 +465,15 @@ def _projected(
 
     found = nearest_trajectory(moving, motion.q, low, high, dt, losses)
     return States(False, found.q, found.qd, found.qdd), found.tensions, found.converged
+
+
+def _told_stable(moving: Moving, result: Allocation, dt: float, losses: Floats) -> Allocation:
+    """With `stable` filled in, for a trajectory."""
+    from vertebra.dynamics.nearest_motion import MotionEquations
+
+    if result.q.ndim == 1:
+        return result
+    return replace(result, stable=MotionEquations(moving, dt, losses).stays(result.q, result.tensions))
 
 
 def _is_motion(robot: Robot, motion: States, dt: float) -> bool:

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from vertebra.dynamics.equations_of_motion import (
     angle_derivatives,
@@ -145,6 +145,12 @@ class MotionEquations:
         stiff = angle_derivatives(self.moving, motion, order=2) + cable_stiffness(self.moving, motion.q, tensions)
         stiff[:, own, own] += self.moving.robot.springs
         return stiff
+
+    def stays(self, q: Floats, tensions: Floats) -> NDArray[np.bool_]:
+        """(N,) whether the robot, at rest at each of (N, n) angles, would stay there under tensions (N, cables)."""
+        stiff = self.stiffness(States(False, q, np.zeros_like(q), np.zeros_like(q)), tensions)
+        stable: NDArray[np.bool_] = np.linalg.eigvalsh(stiff + stiff.transpose(0, 2, 1))[:, 0] > 0.0
+        return stable
 
     def derivatives(self, q: Floats, tensions: Floats) -> tuple[Any, Any, Floats]:
         """Sparse matrices of the derivatives in all angles, (N n, (N+2) n), and all tensions, (N n, N c), and the
@@ -350,12 +356,9 @@ class Goal(NamedTuple):
                 break
         return min(found)[-1]
 
-    def falls(self, q: Floats, tensions: Floats) -> int:
-        """Number of samples at which the robot would not stay where it is, if it were at rest."""
-        at = np.ascontiguousarray(q[1:-1])
-        stiff = self.equations.stiffness(States(False, at, np.zeros_like(at), np.zeros_like(at)), tensions)
-        least = np.linalg.eigvalsh(stiff + stiff.transpose(0, 2, 1))[:, 0]
-        return int((least <= 0.0).sum())
+    def falls(self, q: Floats, tensions: Floats) -> bool:
+        """Whether there is a sample at which the robot, at rest, would not stay."""
+        return not self.equations.stays(np.ascontiguousarray(q[1:-1]), tensions).all()
 
     def within(self, q: Floats) -> Floats:
         """The nearest angles within reach; beyond the ends anything is."""

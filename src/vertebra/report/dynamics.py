@@ -289,6 +289,14 @@ def dynamics_warnings(case: DynamicsCase) -> Iterator[str]:
     yield from case.warnings
     if case.method == "capstan" and case.frictionless:
         yield "the cables have no friction: capstan is then the same as shared"
+    if not case.allocation.converged:
+        yield "the search did not converge: a nearer motion may be feasible"
+    if case.allocation.stable is not None and not case.allocation.stable.all():
+        first = int(np.argmin(case.allocation.stable))
+        yield (
+            f"the robot is unstable along this motion, first at {case.time[first]:.4g} s: without a controller it "
+            "would leave it; stiffer joints, or cables of given length, could hold it"
+        )
     yield from _contact_warnings(case)
 
 

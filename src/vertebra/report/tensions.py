@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -158,10 +157,8 @@ def _shortfall(found: TipTensions, wanted: float | None) -> str:
 
 def _wider(found: TipTensions) -> str:
     """Bounds that keep the tip away and could be wider; 0 N could not."""
-    held = [re.match(r"cable (\d+) at its (\w+)", stop) for stop in found.stops]
-    sides = {(match[2], found.tensions[int(match[1]) - 1] > 0.0) for match in held if match}
-    bounds = ["a smaller --lower"] if ("least", True) in sides else []
-    bounds += ["a larger --upper"] if any(side != "least" for side, _ in sides) else []
+    bounds = ["a smaller --lower"] if any(side < 0 and found.tensions[k - 1] > 0.0 for k, side in found.held) else []
+    bounds += ["a larger --upper"] if any(side > 0 for _, side in found.held) else []
     return f", or give {' or '.join(bounds)}" if bounds else ""
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from vertebra.robot.description import Section
 from vertebra.robot.tables import BALL, Floats, section_rows
+from vertebra.robot.units import mass_text
 
 if TYPE_CHECKING:
     from vertebra.robot.robot import Robot
@@ -47,12 +48,12 @@ def _size(robot: Robot) -> Iterator[str]:
 def _density(robot: Robot, section: Section, rows: slice, path: str) -> Iterator[str]:
     link, diameter = section.link, float(robot.links["diameter"][rows.stop])
     density = link.mass / (math.pi * diameter**2 / 4 * link.length)
-    size = f"a cylinder of {link.length * 1e3:.4g} mm length and {diameter * 1e3:.4g} mm diameter"
-    mass = f"{link.mass * 1e3:.4g} g" if link.mass < 1 else f"{link.mass:.4g} kg"
+    size = f"{link.length * 1e3:.4g} mm length and {diameter * 1e3:.4g} mm diameter"
+    what = f"{mass_text(link.mass)} in a cylinder of {size}"
     if density > OSMIUM:
-        yield f"{path}: {mass} in {size} is {density:.4g} kg/m^3, denser than osmium ({OSMIUM:g} kg/m^3)"
+        yield f"{path}: {what} is {density:.4g} kg/m^3, denser than osmium ({OSMIUM:g} kg/m^3)"
     elif 0.0 < density < AEROGEL:
-        yield f"{path}: {mass} in {size} is {density:.2g} kg/m^3, lighter than aerogel"
+        yield f"{path}: {what} is {density:.2g} kg/m^3, lighter than aerogel"
 
 
 def _planes(section: Section) -> Floats:

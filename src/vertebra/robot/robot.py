@@ -31,6 +31,7 @@ from vertebra.robot.tables import (
     solid_cylinder,
     straight_gaps,
 )
+from vertebra.robot.units import mass_text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -245,7 +246,7 @@ class Robot:
     def __repr__(self) -> str:
         kinds = dict.fromkeys(section.joint.kind for section in self.description.sections)
         sections = f"{len(self.section_ends)} sections, " if len(self.section_ends) > 1 else ""
-        mass = f"{self.mass * 1e3:.4g} g" if self.mass else "no mass given"
+        mass = mass_text(self.mass) if self.mass else "no mass given"
         return (
             f"Robot {self.name!r}: {sections}{len(self.joints)} {'/'.join(kinds)} joints, "
             f"{len(self.cables)} cables, {self.length * 1e3:.4g} mm, {mass}"

@@ -145,6 +145,11 @@ def _text_to_si(text: str, si_unit: str, example: str) -> float:
         raise UnitError(f"{error}; write a text such as {example!r}") from None
 
 
+def mass_text(kilograms: float) -> str:
+    """As a person says it: 42 g, 1.5 kg."""
+    return f"{kilograms * 1e3:.4g} g" if kilograms < 1.0 else f"{kilograms:.4g} kg"
+
+
 def json_schema_of(si_unit: str, example: str, minimum: float, maximum: float) -> dict[str, Any]:
     """JSON Schema of a quantity, for editors."""
     # The unit is repeated here, since a field's docstring replaces the description below.

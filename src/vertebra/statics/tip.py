@@ -91,6 +91,8 @@ class TipTensions:
     stops: tuple[str, ...]
     """What holds the answer where it is, in words: cables at a bound, joints at their limit. For a goal that is not
     reached, that is what keeps the tip from it."""
+    held: tuple[tuple[int, int], ...] = ()
+    """The cables among them, counted from 1, and the bound that holds each: -1 its least tension, 1 its most."""
 
     def __repr__(self) -> str:
         pulls = ", ".join(f"{tension:.4g}" for tension in self.tensions)
@@ -731,8 +733,11 @@ def tip_result(
         stops += [walls.name(wall) for wall in answer.walls]
         if not reached and not stops:
             stops.append("the reach of the robot, at no bound")
-    kkt = np.inf if answer is None else answer.kkt
-    return TipTensions(tensions, shape, error, stiffness, reached, tuple(edge.tolist()), tilt, kkt, tuple(stops))
+    kkt, held = (np.inf, ()) if answer is None else (answer.kkt, answer.held)
+    return TipTensions(
+        tensions, shape, error, stiffness, reached, tuple(edge.tolist()), tilt, kkt, tuple(stops),
+        tuple((cable + 1, side) for cable, side in held),
+    )  # fmt: skip
 
 
 def _refuse(result: TipTensions, wanted: tuple[ArrayLike, float] | None, on_path: bool) -> None:
