@@ -15,6 +15,7 @@ from tests.statics.test_forward import assert_same_shape
 import vertebra as vb
 from vertebra.errors import Infeasible, InputError
 from vertebra.mechanics.problem import Problem
+from vertebra.report.tensions import optimum_text
 from vertebra.statics import Shape, TipTensions
 from vertebra.statics.tip import TipGoal, TipSearch
 
@@ -211,6 +212,21 @@ def test_the_tolerance_decides_what_is_reached() -> None:
     assert vb.tensions_for_tip(robot, beyond, tolerance=2e-4).reached
     near = vb.shape_from_tensions(robot, [4.0, 4.0, 4.0, 6.0]).tip
     assert vb.tensions_for_tip(robot, near, tolerance=1e-9).error <= 1e-9
+
+
+def test_a_place_a_hair_beyond_the_bounds_has_a_proven_nearest_answer() -> None:
+    """Within the tolerance, though no tensions within the bounds meet it exactly."""
+    robot = three_cables()
+    tip = vb.shape_from_tensions(robot, [3.0, 0.9995, 2.0], gravity="ceiling").tip
+    found = vb.tensions_for_tip(robot, tip, lower=1.0, gravity="ceiling")
+    assert found.reached
+    assert 1e-8 * robot.length < found.error < 5e-6 * robot.length
+    assert found.kkt < 1e-7
+    assert found.held == ((2, -1),)
+    rng = np.random.default_rng(0)
+    for beside in np.maximum(found.tensions + rng.normal(0.0, 1e-3, (200, 3)), 1.0):
+        assert np.linalg.norm(vb.shape_from_tensions(robot, beside, gravity="ceiling").tip - tip) > found.error
+    assert optimum_text(found).startswith("least distance")
 
 
 def test_bounds_come_from_the_robot_file() -> None:

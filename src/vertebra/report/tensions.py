@@ -25,6 +25,7 @@ from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.statics.forward import shape_from_tensions
 from vertebra.statics.hold import HoldingTensions
+from vertebra.statics.least_tensions import CLOSE_ENOUGH
 from vertebra.statics.shape import Shape
 from vertebra.statics.tip import PROVEN, TipTensions
 
@@ -168,8 +169,9 @@ def optimum_text(found: TipTensions) -> str:
         return "not proven: the first-order conditions could not be computed"
     if found.kkt > PROVEN:
         return f"not proven: first-order conditions are met to {found.kkt:.1g} only"
-    missed = "least distance" if found.tilt is None else "nearest"
-    return f"{'least sum of squares' if found.reached else missed}, first-order conditions met to {found.kkt:.1g}"
+    met = found.reached and found.error <= CLOSE_ENOUGH * found.shape.robot.length
+    what = "least sum of squares" if met else "least distance" if found.tilt is None else "nearest"
+    return f"{what}, first-order conditions met to {found.kkt:.1g}"
 
 
 def tension_table(robot: Robot, tensions: Floats) -> Facts:

@@ -100,14 +100,17 @@ def least(system: System, first: Floats, low: Floats, high: Floats, toward: Floa
         unit = float(np.linalg.norm(tensions)) or 1.0
         slope, (rows, room) = unit * point.slope, _limits(point, low, high, unit)
         gradient = (tensions - aim) / unit
-        first_order = _programme(np.eye(len(tensions)), gradient, slope, point.off, rows, room)
+        one = np.eye(len(tensions))
+        # At bounds there may be no step that takes the last digits of the miss away.
+        first_order = _programme(one, gradient, slope, point.off, rows, room)
+        first_order = first_order or _programme(one, gradient, slope, np.zeros_like(point.off), rows, room)
         if first_order is None:
             break
         solution, kkt = first_order, float(np.linalg.norm(first_order.step))
         if kkt <= OPTIMAL:
             break
         free = ~_at_bounds(solution, low, high)
-        hessian = np.eye(len(tensions)) + _curvature(system, point, solution, free, unit, len(low), high)
+        hessian = one + _curvature(system, point, solution, free, unit, len(low), high)
         second_order = _programme(hessian, gradient, slope, point.off, rows, room)
         step = (second_order or first_order).step
         after = _shorter(system, point, aim, unit * step, kkt, low, high)
@@ -287,15 +290,16 @@ def _meet(system: System, tensions: Floats, low: Floats, high: Floats) -> Point 
         miss = max(float(np.linalg.norm(point.off)), -float(point.gaps.min(initial=0.0)))
         if miss <= CLOSE:
             return point
+        enough = point if miss <= CLOSE_ENOUGH and point.gaps.min(initial=0.0) >= 0.0 else None
         if miss > 0.5 * last:
-            return point if miss <= CLOSE_ENOUGH and point.gaps.min(initial=0.0) >= 0.0 else None
+            return enough
         last = miss
         unit = float(np.linalg.norm(tensions)) or 1.0
         rows, room = _limits(point, low, high, unit)
         one, zero = np.eye(len(tensions)), np.zeros(len(tensions))
         solution = _programme(one, zero, unit * point.slope, point.off, rows, room)
         if solution is None:
-            return None
+            return enough
         tensions = _bounded(tensions + unit * solution.step, low, high, unit)
     return None
 

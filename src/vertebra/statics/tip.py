@@ -25,7 +25,7 @@ from vertebra.robot.friction import Friction
 from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import BACKBONE, ROLLING, UNIVERSAL, Floats
 from vertebra.statics.forward import require_solved, shape_from_tensions, shapes_from_tensions
-from vertebra.statics.least_tensions import Answer, Point, least, nearest
+from vertebra.statics.least_tensions import CLOSE_ENOUGH, Answer, Point, least, nearest
 from vertebra.statics.path import ShapePath
 from vertebra.statics.shape import Shape, Status
 
@@ -85,7 +85,7 @@ class TipTensions:
     """Angle between the tip and the wanted axis or rotation, rad; None when none was wanted."""
     kkt: float
     """Residual of the first-order conditions of an optimum, without units: that no tensions nearby do the same with a
-    smaller sum of squares (on a path: with less change), or, where the goal is not reached, come nearer. Zero at an
+    smaller sum of squares (on a path: with less change), or, where the goal is not met exactly, come nearer. Zero at an
     optimum, infinite where none could be told, as where friction makes kinks. Where less tension would let a joint
     leave its rigid stop there is a kink too, and no small number."""
     stops: tuple[str, ...]
@@ -517,8 +517,7 @@ def _search(
                 return min(found, key=_norm)
     if found:
         return _proven(tip, found, low, farthest)
-    closest = nearest(tip, near, low, farthest)
-    return Found(near, None) if closest is None else Found(closest.tensions, closest)
+    return _nearest(tip, near, low, farthest)
 
 
 def _norm(found: Found) -> float:
@@ -542,7 +541,15 @@ def _proven(tip: TipSearch, found: list[Found], low: Floats, high: Floats) -> Fo
         others = [_norm(other) for other in found[place + 1 :] if other.answer and other.answer.kkt <= PROVEN]
         if steadier is not None and np.linalg.norm(steadier.tensions) <= min([WORTH * _norm(found[0]), *others]):
             return Found(steadier.tensions, steadier)
-    return found[0]
+    return found[0] if found[0].answer is not None else _nearest(tip, found[0].tensions, low, high)
+
+
+def _nearest(tip: TipSearch, tensions: Floats, low: Floats, high: Floats) -> Found:
+    """The tensions nearby that come nearest to the goal; if they meet it after all, the least that do."""
+    closest = nearest(tip, tensions, low, high)
+    if closest is not None and float(np.linalg.norm(closest.point.off)) <= CLOSE_ENOUGH:
+        closest = least(tip, closest.tensions, low, high) or closest
+    return Found(tensions, None) if closest is None else Found(closest.tensions, closest)
 
 
 def steadier_answer(
