@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -280,6 +281,25 @@ def test_a_run_that_diverges_keeps_its_trajectory() -> None:
     assert "dt" in str(error)
     assert pickle.loads(pickle.dumps(error)).result.identical(run)
     assert vb.simulate(PRESET, np.full(4, 1500.0), check=False, **away).identical(run)
+
+
+@pytest.mark.parametrize("by_length", [False, True])
+def test_divergence_tells_how_long_a_step_may_be(by_length: bool) -> None:
+    """With the step it names the run comes to its end, and with one a little longer it does not."""
+    robot = vb.load(PRESET)
+    pulls = np.full(4, 1500.0)
+    if by_length:
+        rest = vb.Pose(robot, np.zeros(6)).cable_lengths
+        drive = {"lengths": rest / (1.0 + pulls / 2e5), "stiffness_EA": 2e5}
+    else:
+        drive = {"tensions": pulls}
+    drive |= {"duration": 2.0, "q0": 1e-6 * BENT, "friction": 0, "gravity": (0.0, 0.0, 0.0)}
+    with pytest.raises(vb.Diverged) as caught:
+        vb.simulate(PRESET, dt=8e-3, **drive)
+    named = re.search(r"rk4 needs steps of (\S+) ms or less", str(caught.value))
+    assert named is not None
+    for part, end in ((0.95, "duration"), (1.1, "diverged")):
+        assert vb.simulate(PRESET, dt=1e-3 * part * float(named[1]), check=False, **drive).attrs["ended"] == end
 
 
 def test_divergence_is_not_taken_for_a_limit() -> None:
