@@ -298,8 +298,8 @@ def test_divergence_tells_how_long_a_step_may_be(by_length: bool) -> None:
         vb.simulate(PRESET, dt=8e-3, **drive)
     named = re.search(r"rk4 needs steps of (\S+) ms or less", str(caught.value))
     assert named is not None
-    for part, end in ((0.95, "duration"), (1.1, "diverged")):
-        assert vb.simulate(PRESET, dt=1e-3 * part * float(named[1]), check=False, **drive).attrs["ended"] == end
+    for part, how in ((0.95, "duration"), (1.1, "diverged")):
+        assert vb.simulate(PRESET, dt=1e-3 * part * float(named[1]), check=False, **drive).attrs["ended"] == how
 
 
 def test_divergence_is_not_taken_for_a_limit() -> None:
