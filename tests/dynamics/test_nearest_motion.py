@@ -18,6 +18,7 @@ from vertebra.dynamics.nearest_motion import (
     MotionEquations,
     NearestTrajectory,
     nearest_trajectory,
+    search,
 )
 from vertebra.dynamics.problem import Moving
 from vertebra.errors import InputError
@@ -127,7 +128,7 @@ def test_trajectory_that_cables_gave_comes_back():
         assert (found.tensions**2).sum() <= 1.01 * (run["tensions"].values[::step] ** 2).sum()
     assert errors[0][0] < 1e-5
     assert max(errors[1]) < 1e-5
-    assert (np.array(errors[1]) < 0.3 * np.array(errors[0])).all()  # of second order
+    assert errors[1][0] < 0.3 * errors[0][0]  # of second order
     assert np.abs(run["q"].values - start).max() > 0.1
 
 
@@ -257,6 +258,67 @@ def test_pose_at_rest_becomes_an_equilibrium():
     assert distance(found.q, found.qdd, rows, 0.05) <= (1 + ALLOWED) * distance_of(strict, rows, 0.05) * (1 + 1e-5)
 
 
+def test_a_standing_robot_gets_the_nearest_pose_in_which_it_is_stable():
+    """It could be balanced much nearer, and would fall. Found by trying many tensions, to 2 % beyond the margin."""
+    robot, wanted, (low, high) = planar(3), np.array([0.05, 0.0, 0.0]), np.array([[1.0, 1.0], [50.0, 50.0]])
+    rows = np.tile(wanted, (200, 1))
+    found = nearest(robot, rows, 0.05, low, high)
+    middle, pull = found.q[100], found.tensions[100]
+    shape = vb.shape_from_tensions(robot, pull, start=middle)
+    assert shape.angles == pytest.approx(middle, abs=1e-6)
+    pulls = np.linspace(1.0, 12.0, 111)
+    shapes = vb.shapes_from_tensions(robot, np.array([(a, b) for a in pulls for b in pulls]), start=middle)
+    tried = np.linalg.norm(shapes.angles[shapes.solved] - wanted, axis=1)
+    assert len(tried) > 100
+    assert np.linalg.norm(middle - wanted) <= (1 + ALLOWED) * 1.02 * tried.min()
+    balanced = Goal.of(MotionEquations(Moving.of(robot, None, ()), 0.05, robot.dampers), rows, low, high)
+    nearer, _, converged = search(balanced, balanced.within(balanced.q), np.tile(low, (200, 1)))
+    assert converged
+    assert np.linalg.norm(nearer[101] - wanted) < 0.9 * np.linalg.norm(middle - wanted)
+
+
+def bends_both_ways(kind):
+    """A robot, and its nearest motion to one in which links bend to opposite sides; and that one."""
+    robot, dt = springy(kind), 0.04
+    q = 0.1 * np.sin(3.0 * dt * np.arange(25))[:, None] * np.linspace(1.0, -0.5, robot.freedoms)
+    return robot, vb.allocate_tensions(robot, q, method="project", lower=0.0, upper=60.0, dt=dt), q
+
+
+def test_a_motion_that_only_an_unstable_robot_follows_is_given_as_asked_and_flagged():
+    _, found, q = bends_both_ways("flexure")
+    assert np.linalg.norm(found.q - q) < 0.02 * np.linalg.norm(q)
+    assert np.all(found.feasible)
+    assert not found.stable[1:].any()  # it starts straight
+
+
+@pytest.mark.parametrize("kind", ["universal", "backbone"])
+def test_a_motion_that_cables_cannot_give_is_replaced_by_a_stable_one(kind):
+    """Nearer motions take a robot that has buckled, at tensions up to the bounds."""
+    robot, found, _ = bends_both_ways(kind)
+    assert found.converged
+    assert np.all(found.feasible)
+    assert found.stable.all()
+    assert found.tensions.max() < 30.0
+    for i in (0, 12, 24):
+        # It moves slowly: at rest it is not far from where it was.
+        shape = vb.shape_from_tensions(robot, found.tensions[i], start=found.q[i])
+        assert shape.angles == pytest.approx(found.q[i], abs=0.05)
+
+
+@pytest.mark.parametrize("kind", ["universal", "flexure", "backbone"])
+def test_derivatives_of_weak_stiffnesses_are_those_of_differences(kind):
+    robot, rng = springy(kind), np.random.default_rng(5)
+    equations = MotionEquations(Moving.of(robot, "wall", ()), 0.02, robot.dampers)
+    q, pulls = rng.uniform(-0.3, 0.3, (4, robot.freedoms)), rng.uniform(1.0, 10.0, (4, 4))
+    values, in_angles, in_tensions = equations.weak_motions(q, pulls, 3)
+    turn, pull, step = rng.normal(size=q.shape), rng.normal(size=pulls.shape), 1e-5
+    ends = [equations.weak_motions(q + way * turn, pulls + way * pull, 3)[0] for way in (step, -step)]
+    expected = (ends[0] - ends[1]) / (2 * step)
+    slopes = np.einsum("ijk,ik->ij", in_angles, turn) + np.einsum("ijk,ik->ij", in_tensions, pull)
+    assert slopes == pytest.approx(expected, rel=1e-4, abs=1e-4 * np.abs(expected).max())
+    assert values[:, 0] == pytest.approx(equations.weakest(q, pulls), rel=1e-12)
+
+
 def one_joint_sways(n):
     """(q, qd, qdd) of a motion that needs a few mN*m of a light robot, and cannot be had with two cables."""
     time = np.linspace(0.0, 1.0, 51)
@@ -265,10 +327,9 @@ def one_joint_sways(n):
     return tuple(0.025 * part[:, None] * shape for part in sways)
 
 
-@pytest.mark.parametrize(("joints", "jump"), [(3, 10.0), (4, 25.0)])
+@pytest.mark.parametrize(("joints", "jump"), [(3, 10.0), (4, 15.0)])
 def test_tensions_do_not_run_to_their_bounds_for_the_last_thousandth(joints, jump):
-    """The nearest motion of all takes a cable from its least to many times this tension, with 4 joints to its largest,
-    within two or three samples."""
+    """The nearest motion of all takes cables to many times this tension within two or three samples."""
     robot, (q, qd, qdd) = planar(joints), one_joint_sways(joints)
     low, high = np.full(2, 1.0), np.full(2, 50.0)
     assert np.abs(vb.inverse_dynamics(robot, q, qd, qdd)).max() < 0.01
@@ -280,8 +341,9 @@ def test_tensions_do_not_run_to_their_bounds_for_the_last_thousandth(joints, jum
     assert distance(found.q, found.qdd, q, 0.02) <= (1 + ALLOWED) * distance_of(strict, q, 0.02) * (1 + 1e-5)
     calm = found.tensions
     assert calm.min() >= 1.0
-    assert calm.max() < 8.0
-    assert np.abs(np.diff(calm, axis=0)).max() < 0.5
+    assert found.stable.all()
+    assert calm.max() < 0.5 * wild.max()
+    assert np.abs(np.diff(calm, axis=0)).max() < 0.1
     assert np.abs(np.diff(calm, axis=0)).sum() < 0.1 * np.abs(np.diff(wild, axis=0)).sum()
 
 

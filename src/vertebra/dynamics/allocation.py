@@ -387,9 +387,10 @@ def allocate_tensions(
     - capstan: tensions of neighbouring gaps within the friction between cable and link, up to a thousand of them.
       Without friction it is shared, with much every joint has what it needs.
     - project: a motion near this one that one tension per cable can give. With `dt` (s between steps) a trajectory that
-      is at most 1 % farther from `q` than the nearest along which the robot is stable, if there is one, with the least
-      and smoothest tensions there, every joint within its limit; a motion that shared tensions give as it is stays as
-      it is. Without `dt`, the nearest acceleration of each state, in the norm of the mass matrix.
+      is at most 1 % farther from `q` than the nearest along which the robot is safely stable, if there is one, with the
+      least and smoothest tensions there, every joint within its limit. A motion that shared tensions give as it is
+      stays as it is, and one within 1 % of it stands too, even if the robot is unstable there; `stable` tells. Without
+      `dt`, the nearest acceleration of each state, in the norm of the mass matrix.
 
     `friction` of cables in their holes: a law or mu, one or one per cable; default that of the robot file, 0 for none.
     Only capstan can use it: the others refuse a robot whose cables have friction, unless told to leave it out.
@@ -473,7 +474,7 @@ def _told_stable(moving: Moving, result: Allocation, dt: float, losses: Floats) 
 
     if result.q.ndim == 1:
         return result
-    return replace(result, stable=MotionEquations(moving, dt, losses).stays(result.q, result.tensions))
+    return replace(result, stable=MotionEquations(moving, dt, losses).weakest(result.q, result.tensions) > 0.0)
 
 
 def _is_motion(robot: Robot, motion: States, dt: float) -> bool:

