@@ -297,7 +297,7 @@ BEYOND = 1e-9
 """rad; of a limit, round-off."""
 CLEAR = 1e-6
 """Of the longest link: faces stay so far apart in the programmes, so that what these leave open makes none cross."""
-MOST_STEPS = 100
+MOST_STEPS = 200
 MOST_CAUTION = 1e4
 MOST_RESTORED = 6
 AS_ASKED = 0.01
