@@ -305,6 +305,15 @@ def test_a_motion_that_cables_cannot_give_is_replaced_by_a_stable_one(kind):
         assert shape.angles == pytest.approx(found.q[i], abs=0.05)
 
 
+def test_a_robot_that_nothing_straightens_but_its_cables():
+    """Without weight, springs and least tensions it has no stiffness to keep a part of."""
+    robot, (q, _, _) = planar(3), one_joint_sways(3)
+    found = vb.allocate_tensions(robot, q, method="project", gravity=(0, 0, 0), lower=0.0, upper=50.0, dt=0.02)
+    assert found.converged
+    assert np.all(found.feasible)
+    assert np.isfinite(found.tensions).all()
+
+
 @pytest.mark.parametrize("kind", ["universal", "flexure", "backbone"])
 def test_derivatives_of_weak_stiffnesses_are_those_of_differences(kind):
     robot, rng = springy(kind), np.random.default_rng(5)

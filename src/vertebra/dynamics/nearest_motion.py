@@ -380,7 +380,7 @@ class Goal(NamedTuple):
         wherever it is stable; and where that fails too, the nearest of all these."""
         q, found = self.within(self.q), []
         least, middle = (np.tile(pull, (len(q) - 2, 1)) for pull in (self.low, 0.5 * (self.low + self.high)))
-        margin = MARGIN * np.abs(self.weakest(q, least))
+        margin = self.kept(q)
         steady = [(self._replace(tie=self.first_tie, margin=margin), pulls) for pulls in (least, middle)]
         starts = [(self._replace(tie=self.first_tie), least), *steady, (self, middle)]
         for place, (goal, pulls) in enumerate(starts):
@@ -401,6 +401,12 @@ class Goal(NamedTuple):
         """(N,) least stiffness of the robot at rest, N*m/rad."""
         return self.equations.weakest(np.ascontiguousarray(q[1:-1]), tensions)
 
+    def kept(self, q: Floats) -> Floats:
+        """(N,) N*m/rad; the stiffness that a robot which has to be stable keeps."""
+        least = self.weakest(q, np.tile(self.low, (len(q) - 2, 1)))
+        kept: Floats = np.maximum(MARGIN * np.abs(least), BALANCED * self.scale)
+        return kept
+
     def falls(self, q: Floats, tensions: Floats) -> bool:
         """Whether there is a sample at which the robot, at rest, would not stay."""
         return bool((self.weakest(q, tensions) <= 0.0).any())
@@ -420,11 +426,9 @@ class Goal(NamedTuple):
         """The least tensions not much farther away than `q`."""
         e = (q - self.q).reshape(-1)
         distance = (1.0 + ALLOWED) * float(np.sqrt(e @ (self.weight @ e))) + NEGLIGIBLE * float(np.sqrt(q.size))
-        weakest = self.weakest(q, tensions)
-        margin = np.minimum(MARGIN * np.abs(self.weakest(q, np.tile(self.low, (len(tensions), 1)))), weakest)
-        found = self._replace(
-            distance=distance, margin=margin if (weakest > 0.0).all() else None, unit=float(tensions.max()) or self.unit
-        )
+        weakest, unit = self.weakest(q, tensions), float(tensions.max()) or self.unit
+        margin = np.minimum(self.kept(q), weakest) if (weakest > 0.0).all() else None
+        found = self._replace(distance=distance, margin=margin, unit=unit)
         return found._replace(exchange=found.objective(q, tensions) / distance**2)
 
     def objective(self, q: Floats, tensions: Floats) -> float:
@@ -593,7 +597,7 @@ def _programme(goal: Goal, q: Floats, tensions: Floats, caution: float) -> tuple
     lacking = csr_matrix((sum(map(len, rights)), 0))
     if goal.margin is not None:
         # One more variable is what stiffnesses lack of their margin; it costs much.
-        rows_kept, kept = _kept_stiffness(goal, q, tensions)
+        rows_kept, kept = _kept_stiffness(goal, goal.margin, q, tensions)
         matrices += [rows_kept, csr_matrix((1, size + pulls))]
         rights += [kept, np.zeros(1)]
         cones += [clarabel.NonnegativeConeT(len(kept) + 1)]
@@ -617,15 +621,14 @@ def _programme(goal: Goal, q: Floats, tensions: Floats, caution: float) -> tuple
     return step, found, multipliers[:rows], prices
 
 
-def _kept_stiffness(goal: Goal, q: Floats, tensions: Floats) -> tuple[Any, Floats]:
+def _kept_stiffness(goal: Goal, margin: Floats, q: Floats, tensions: Floats) -> tuple[Any, Floats]:
     """Sparse rows A and what is left, so that a step of the angles and new tensions x keep the least stiffnesses where
     A x <= left, as parts of the margin."""
     from scipy.sparse import block_diag, csr_matrix, hstack
 
-    assert goal.margin is not None
     inner, n = np.ascontiguousarray(q[1:-1]), q.shape[1]
     values, in_angles, in_tensions = goal.equations.weak_motions(inner, tensions, min(WEAK, n))
-    share = 1.0 / goal.margin[:, None]
+    share = 1.0 / margin[:, None]
     by_angle, by_pull = -share[:, :, None] * in_angles, -share[:, :, None] * in_tensions
     left = share * values - 1.0 + np.einsum("ijk,ik->ij", by_pull, tensions)
     outer = csr_matrix((left.size, n))
