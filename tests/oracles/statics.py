@@ -143,7 +143,7 @@ def moment_scale(robot: Robot, tensions, gravity, loads=()) -> float:
     return pull + weight * reach + moments + float(robot.joints["stiffness"].max(initial=0.0)) or 1.0
 
 
-def minimise(robot: Robot, tensions, gravity, loads=(), start=None, steps: int = 400) -> Rest:
+def minimise(robot: Robot, tensions, gravity, loads=(), start=None, steps: int = 2000) -> Rest:
     """Overdamped motion by linearly implicit steps that grow as the robot slows down: follows forces, not the energy,
     so it also finds rest under moments that have no energy. Ends in plain Newton steps."""
     q = np.zeros(robot.freedoms) if start is None else np.array(start, float)
