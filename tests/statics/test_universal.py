@@ -18,6 +18,7 @@ from tests.statics.test_oracles_agree import UNIVERSAL_MIXES
 import vertebra as vb
 from vertebra.mechanics.problem import Problem, Workspace
 from vertebra.statics import stable_tensions
+from vertebra.statics.hold import RANK
 from vertebra.statics.shape import Status
 from vertebra.statics.tip import TipGoal, TipSearch
 
@@ -250,10 +251,13 @@ def test_shapes_there_and_back(seed: int) -> None:
     cables = Elastic(rest, np.full(len(rest), 2000.0))
     left = statics.residual(case.robot, held.angles, cables, case.field, case.loads)
     assert np.abs(left).max() < 1e-9 * shape.moment_scale
-    found = vb.tensions_for_shape(case.robot, shape.angles, lower=0.0, upper=np.inf, **about)
+    # The least tensions may be too small for a stable robot.
+    found = vb.tensions_for_shape(case.robot, shape.angles, lower=0.0, upper=np.inf, check=False, **about)
     left = statics.residual(case.robot, shape.angles, found.tensions, case.field, case.loads)
     assert np.abs(left).max() < 1e-9 * shape.moment_scale
-    assert np.linalg.norm(found.tensions) <= np.linalg.norm(case.tensions) * (1 + 1e-9)
+    values = np.linalg.svd(vb.Pose(case.robot, shape.angles).cable_segments.first)[1]
+    round_off = 1e-15 * values[0] / values[values > RANK * values[0]].min()
+    assert np.linalg.norm(found.tensions) <= np.linalg.norm(case.tensions) * (1 + 1e-9 + round_off)
     low, high = shape.tension_margin()
     assert low <= 1 <= high
     Scaled(shape).check(low, high)
