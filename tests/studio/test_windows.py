@@ -277,7 +277,7 @@ def test_many_windows_opened_and_closed_leave_memory_threads_and_processes_as_th
     """Some are left while their studio is still being made."""
     with studio(tmp_path / "files", "hu2023-planar", "--no-token") as process:
         port, runs, held = int(process.url.rstrip("/").rpartition(":")[2]), psutil.Process(process.process.pid), []
-        for number in range(-10, MANY if soak() else 20):  # those below 0 load what is loaded on first use
+        for number in range(-30, MANY if soak() else 20):  # those below 0 take what is taken once
             with window(SimpleNamespace(port=port)) as line:  # type: ignore[arg-type]
                 if number % 4:
                     line.send(packed(CAMERA))
