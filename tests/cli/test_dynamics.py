@@ -58,6 +58,8 @@ def test_answer_is_that_of_the_call(vertebra, robot: vb.Robot, few: Path, method
     np.testing.assert_array_equal(record["needed"], expected.tau, "rolling joints have no springs")
     np.testing.assert_array_equal(record["feasible_by_step"], expected.feasible)
     assert record["feasible"] is bool(np.all(expected.feasible))
+    assert record["stable"] is (True if method == "project" else None)
+    assert ("stable_by_step" in record) == (method == "project")
     assert ran.code == (0 if record["feasible"] else 2)
     assert len(record["violations"]) == len(expected.violations)
     worst = np.abs(expected.residual)
@@ -198,6 +200,25 @@ def test_doubtful_rates_are_warned_of(vertebra, tmp_path: Path) -> None:
     ran = vertebra(*asked(path, "--method", "per_link", "--json"))
     assert "warning: accelerations computed from these rows are doubtful" in ran.err
     assert "doubtful" in ran.json["warnings"][0]
+
+
+def test_a_motion_along_which_the_robot_is_unstable_is_warned_of(vertebra, tmp_path: Path) -> None:
+    """Flexures bend to opposite sides only beyond the tension at which they buckle; they start straight."""
+    link = "{length: 20 mm, mass: 10 g, inertia: [1e-6, 1e-6, 1e-6]}"
+    (tmp_path / "robot.yaml").write_text(
+        "vertebra: 1\nname: flexures\nsections:\n- joints: 3\n  joint: {kind: flexure, length: 10 mm, stiffness: 0.1}\n"
+        f"  azimuth: [0 deg, 90 deg]\n  link: {link}\n"
+        "  cables: {radius: 8 mm, azimuth: [0 deg, 90 deg, 180 deg, 270 deg]}\n"
+    )
+    rows = [f"{0.04 * i:.2f},{angle},{0.25 * angle},{-0.5 * angle}" for i in range(9) for angle in [i * (16 - i) / 12]]
+    (tmp_path / "motion.csv").write_text("\n".join(["time_s,q1_deg,q2_deg,q3_deg", *rows]) + "\n")
+    files = str(tmp_path / "robot.yaml"), "--trajectory", str(tmp_path / "motion.csv")
+    given = ("dynamics", *files, "--method", "project", "--lower", "0", "--upper", "60")
+    ran = vertebra(*given)
+    assert "the robot is unstable along this motion, first at 0.04 s" in ran.err
+    record = vertebra(*given, "--json").json
+    assert (record["feasible"], record["converged"], record["stable"]) == (True, True, False)
+    assert record["stable_by_step"] == [1, *[0] * 8]
 
 
 def test_uneven_steps_of_project_are_noted(vertebra, few: Path, tmp_path: Path) -> None:

@@ -37,8 +37,7 @@ def export(
     from vertebra.report.document import Report
     from vertebra.robot.robot import load
 
-    if to is None:
-        to = FORMATS.get(out.suffix.lower()) if out is not None else None
+    to = to or (FORMATS.get(out.suffix.lower()) if out is not None else None)
     if to is None:
         raise InputError(
             "to", "say which format: --to mjcf, --to urdf, or --out with a name that ends in .xml or .urdf"

@@ -534,6 +534,9 @@ def dynamics_dataset(case: DynamicsCase) -> xarray.Dataset:
         "tensions": (axes, found.tensions, {"units": "N", "long_name": "cable tension"}),
         "feasible": ("time", case.feasible.astype(np.int8), {"long_name": "1 where every constraint is met"}),
     }
+    if found.stable is not None:
+        stable = {"long_name": "1 where the robot, at rest, would stay"}
+        variables["stable"] = ("time", found.stable.astype(np.int8), stable)
     if found.contacts is not None:
         for name, unit in (("normal", "N"), ("tangential", "N"), ("axial", "N"), ("use", "1")):
             values = getattr(found.contacts, name)
@@ -560,6 +563,8 @@ def dynamics_record(case: DynamicsCase) -> dict[str, Any]:
         "gravity": case.gravity.tolist(),
         "feasible": bool(case.feasible.all()),
         "feasible_share": float(case.feasible.mean()),
+        "converged": found.converged,
+        "stable": None if found.stable is None else bool(found.stable.all()),
         "largest_residual": _place_record(case.worst(abs(found.residual), case.robot.freedom_names)),
         "smallest_contact_force": None if least is None else _place_record(least),
         "largest_friction_use": None if most is None else _place_record(most),
@@ -573,7 +578,7 @@ def dynamics_record(case: DynamicsCase) -> dict[str, Any]:
         "notes": dict(case.notes),
         "time": case.time.tolist(),
     } | {
-        ("feasible_by_step" if name == "feasible" else str(name)): arrays[name].to_numpy().tolist()
+        (f"{name}_by_step" if name in ("feasible", "stable") else str(name)): arrays[name].to_numpy().tolist()
         for name in arrays.data_vars
     }  # fmt: skip
 

@@ -144,8 +144,8 @@ def _require(result: HoldingTensions, q: Floats) -> None:
 Smallest = Literal["norm", "sum"]
 
 RANK = 1e-9
-"""Combinations of tensions whose effect is below this fraction of the largest have none: less would be paid for with
-tensions many times larger, where bounds hold."""
+"""Combinations of tensions whose effect is below this fraction of the largest have none: at bounds, larger tensions
+would be paid for torques that nobody measures."""
 
 
 def least_squares(A: Floats, b: Floats, low: Floats, high: Floats, minimise: Smallest) -> Floats:
