@@ -55,7 +55,8 @@ STATE_WIDTH = 52
 # sweep makes of that, N*m/rad.
 STATE_SHIFT, STATE_PLACE = 52, 55
 STATE_TIE, STATE_TIE_LOW, STATE_TIED, STATE_TIED_LOW = 56, 58, 60, 62
-STATE_SPATIAL_WIDTH = 64
+STATE_HOLD = 64  # stiffness of the stop that a backbone rests on, N*m/rad, in its first row
+STATE_SPATIAL_WIDTH = 65
 
 # `blocks`: a row per joint with several freedoms, in the axes of the link before it (theory 9). Axes and origin of the
 # link beyond in m; om_k and o_k; D_ik and o_ik of the pairs 11, 21, 22, 31, 32, 33.
@@ -126,6 +127,19 @@ BEND_STIFFNESS = 7  # what friction and given lengths add to H_jj, a row per fre
 BEND_GRIP, BEND_GRIP1, BEND_LOCKED = 8, 9, 10  # u, u', and 1 where the law locks the cable
 BEND_DISC = 11  # centre of the disc before the joint, m
 BEND_WIDTH = 14
+
+# `turning`: a row per joint (theory 10): as the pose moves along lambda, the rates of the link axis before the joint and
+# of the shift of all beyond per size of the joint; the turn of all beyond per azimuth, its rate, and the rate of the
+# shift that goes with it. Then force, moment about the world's origin and rate of that moment, of the link beyond the
+# joint with all that is fixed to it, and of the masses in the joint's gap.
+TURNING_AHEAD, TURNING_SHIFT, TURNING_TURN, TURNING_TURN1, TURNING_SWEEP = 0, 3, 6, 9, 12
+TURNING_LINK, TURNING_GAP = 15, 24
+TURNING_WIDTH = 33
+
+# `weights`: planes (cables, n), of friction: weight of the length of each segment across the straight joint in what is
+# differentiated, and of u where the cable leaves the link before the joint and where it enters the one beyond.
+WEIGHT_STRAIGHT, WEIGHT_OUT, WEIGHT_IN = range(3)
+WEIGHT_PLANES = 3
 
 # `bodies`: a row per link from link 1 on. Mass in kg, its centre in the link's frame in m, inertia about the centre in
 # link axes in kg*m^2: xx, yy, zz, xy, xz, yz.

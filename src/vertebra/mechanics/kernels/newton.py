@@ -47,6 +47,7 @@ from vertebra.mechanics.layout import (
     SPAN_FIRST,
     SPAN_LENGTH,
     STATE_GIVEN,
+    STATE_HOLD,
     STATE_OWN,
     STATE_PIVOT,
     STATE_SAFE,
@@ -282,6 +283,7 @@ def hold_bend(joint, q, state):
     tie, size = state[second, STATE_TIE], state[first, STATE_SIZE]
     hold = HELD_BEND * (abs(state[first, STATE_OWN]) + abs(state[second, STATE_OWN]) + abs(tie) + size)
     turn = -press / bend
+    state[first, STATE_HOLD] = hold
     state[first, STATE_OWN] += hold * x * x + turn * y * y
     state[second, STATE_OWN] += hold * y * y + turn * x * x
     state[second, STATE_TIE] += (hold - turn) * x * y

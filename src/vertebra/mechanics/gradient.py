@@ -1,0 +1,125 @@
+"""Derivatives of what depends on a pose by every number of its problem (theory 10)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vertebra.mechanics.kernels.adjoint import differentiate_pose
+from vertebra.mechanics.layout import HISTORY_PLANES, LAW_WIDTH, LOAD, TURNING_WIDTH, WEIGHT_PLANES
+from vertebra.mechanics.problem import NO_CABLES, Problem, Workspace
+from vertebra.robot.tables import CABLE, JOINT, LINK, SEGMENT, Floats, Table
+
+
+class Seeds(NamedTuple):
+    """What is differentiated, one output per row: the sum of these weights times what they stand for."""
+
+    tip: Floats
+    """(m, 6) of the tip's position and of its rotation, world axes."""
+    angles: Floats
+    """(m, freedoms)"""
+    lengths: Floats
+    """(m, cables) of whole cables."""
+    tensions: Floats
+    """(m, cables) at the base."""
+    slip: Floats
+    """(m, cables, n) of the slip direction in each hole; (m, 0, 0) unless friction is remembered."""
+    drawn: Floats
+    """(m, cables, n) of the slip since the straight robot; likewise."""
+
+    @classmethod
+    def none(cls, problem: Problem, outputs: int) -> Seeds:
+        """Weights of zero, to be written into."""
+        freedoms, cables = problem.robot.freedoms, len(problem.robot.cables)
+        empty = np.zeros((outputs, 0, 0))
+        shapes = (6, freedoms, cables, cables)
+        return cls(*(np.zeros((outputs, width)) for width in shapes), empty, empty)
+
+
+class Numbers(NamedTuple):
+    """One value for each number that a problem of statics is made of, in rows: derivatives of outputs by them, or
+    directions in which they change together. Tables have the same columns as those of the robot.
+
+    A derivative by the direction of a joint's axis is in the column `azimuth`. What belongs to friction, or to cables of
+    given length, is empty where there is none.
+    """
+
+    joints: Table
+    """(m, n)"""
+    links: Table
+    """(m, n + 1), each with the masses that it carries."""
+    cables: Table
+    """(m, cables)"""
+    segments: Table
+    """(m, cables, n)"""
+    gravity: Floats
+    """(m, 3)"""
+    loads: Table
+    """(m, loads), in the order of the problem's table."""
+    tip_point: Floats
+    """(m, 3)"""
+    origin: Floats
+    """(m, 3)"""
+    tensions: Floats
+    """(m, cables), at the base."""
+    rest: Floats
+    """(m, cables) lengths without tension."""
+    rate: Floats
+    """(m, cables) tension per stretch."""
+    laws: Floats
+    """(m, cables, LAW_WIDTH) of the friction laws."""
+    curves: Floats
+    """(m, curves, knots, 2)"""
+    history: Floats
+    """(m, HISTORY_PLANES, cables, n) of the slip before this pose."""
+
+    @classmethod
+    def zeros(cls, problem: Problem, rows: int, by_length: bool = False) -> Numbers:
+        robot = problem.robot
+        n, c, given = len(robot.joints), len(robot.cables), len(robot.cables) if by_length else 0
+        curves = len({law for law in problem.laws if law.curve is not None})
+        knots = next((len(law.curve) for law in problem.laws if law.curve is not None), 2)
+        grip = c if problem.has_friction else 0
+        return cls(
+            np.zeros((rows, n), JOINT), np.zeros((rows, n + 1), LINK), np.zeros((rows, c), CABLE),
+            np.zeros((rows, c, n), SEGMENT), np.zeros((rows, 3)), np.zeros((rows, len(problem.table)), LOAD),
+            np.zeros((rows, 3)), np.zeros((rows, 3)), np.zeros((rows, c)), np.zeros((rows, given)),
+            np.zeros((rows, given)), np.zeros((rows, grip, LAW_WIDTH)), np.zeros((rows, curves, knots, 2)),
+            np.zeros((rows, HISTORY_PLANES if grip else 0, grip, n)),
+        )  # fmt: skip
+
+    @property
+    def flat(self) -> Floats:
+        """(m, everything) side by side: a derivative along a direction is the product of two such rows."""
+        rows = len(self.gravity)
+        return np.hstack([part.view(np.float64).reshape(rows, -1) for part in self if part.size])
+
+
+def pose_gradients(
+    problem: Problem,
+    work: Workspace,
+    tip: Floats,
+    q: Floats,
+    tensions: Floats,
+    seeds: Seeds,
+    rates: Floats | None = None,
+    rest: Floats = NO_CABLES,
+    rate: Floats = NO_CABLES,
+) -> tuple[Numbers, Floats]:
+    """Derivatives of the seeds' outputs by everything at an equilibrium, and lambda (m, freedoms).
+
+    With `rates` (m, freedoms): those of the seeds, less the power of all torques out of balance as the joints turn at
+    these rates, at whatever pose. `tensions` receives the tensions of cables of given length; `tip` (3,) m is where the
+    tip is. `work` is left with the stiffness of the pose.
+    """
+    robot, m = problem.robot, len(seeds.tip)
+    n, c = len(robot.joints), len(robot.cables)
+    lam = np.zeros((m, robot.freedoms)) if rates is None else rates
+    found = Numbers.zeros(problem, m, len(rest) > 0)
+    differentiate_pose(
+        *problem.system, tensions, rest, rate, work.friction, q, *work.scratch[1:], robot.origin, tip,
+        rates is not None, *seeds, lam, np.empty(robot.freedoms), np.empty((WEIGHT_PLANES, c, n)),
+        np.empty((n, TURNING_WIDTH)), *found,
+    )  # fmt: skip
+    return found, lam
