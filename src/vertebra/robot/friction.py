@@ -248,6 +248,7 @@ def curve_through(at: Floats, mu: Floats) -> Floats:
     w1, w2 = 2.0 * width[1:] + width[:-1], width[1:] + 2.0 * width[:-1]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         slope[1:-1] = np.where(turning, 0.0, (w1 + w2) / (w1 / before + w2 / after))
+    slope[1:-1].real[(before.real == 0.0) | (after.real == 0.0)] = 0.0  # not the step squared, which would decide below
     theta = np.linspace(0.0, LAST_ANGLE, KNOTS)
     inside = np.clip(theta, at[0], at[-1])
     i = np.clip(np.searchsorted(at, inside, side="right") - 1, 0, len(at) - 2)
