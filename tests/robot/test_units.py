@@ -9,7 +9,7 @@ import numpy as np
 import pint
 import pytest
 
-from vertebra.robot.units import PREFIXED, PREFIXES, UNITS, UnitError, mass_text, to_si, unit_factor
+from vertebra.robot.units import PREFIXED, PREFIXES, UNITS, UnitError, mass_text, per_unit_text, to_si, unit_factor
 
 NAMES = [*UNITS, *(prefix + unit for prefix in PREFIXES for unit in PREFIXED)]
 PRODUCTS = ["N*m/rad", "g/m", "kg*m^2", "m/s^2", "N*m/deg", "lbf*in/deg", "kg*mm**2", "N/mm^2", "N·m", "cm^4/m^3"]
@@ -172,3 +172,21 @@ def test_a_plain_number_takes_no_unit() -> None:
 @pytest.mark.parametrize(("kilograms", "text"), [(0.042, "42 g"), (0.9996, "999.6 g"), (1.0, "1 kg"), (20.0, "20 kg")])
 def test_masses_are_told_in_the_unit_that_people_use(kilograms: float, text: str) -> None:
     assert mass_text(kilograms) == text
+
+
+@pytest.mark.parametrize(
+    ("output", "field", "text", "factor"),
+    [
+        ("m", "N", "mm per N", 1e3),
+        ("m", "m", "mm per mm", 1.0),
+        ("m", "", "mm per 1", 1e3),
+        ("m", "Pa", "mm per GPa", 1e12),
+        ("rad", "kg", "deg per g", math.degrees(1.0) / 1e3),
+        ("N*m", "kg*m^2", "N*mm per g*mm^2", 1e-6),
+        ("N", "N*m*s/rad", "N per N*m*s/rad", 1.0),
+        ("", "m/s^2", "1 per m/s^2", 1.0),
+        ("J", "kg/m", "J per g/m", 1e-3),
+    ],
+)
+def test_units_of_derivatives(output: str, field: str, text: str, factor: float) -> None:
+    assert per_unit_text(output, field) == (text, pytest.approx(factor, rel=1e-15))

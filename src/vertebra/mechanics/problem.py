@@ -249,12 +249,13 @@ class Problem:
             return None
         n, c, rows = len(self.robot.joints), len(self.robot.cables), self.robot.freedoms
         laws = self.laws or (FrictionLaw.none(),) * c
-        curved = list(dict.fromkeys(law for law in laws if law.curve is not None))
+        # Equal laws of two sections have a curve each, so that derivatives tell them apart.
+        curved = {id(law): law for law in laws if law.curve is not None}
+        rows_of = {key: row for row, key in enumerate(curved)}
         table = np.empty((c, LAW_WIDTH))
         for k, law in enumerate(laws):
-            curve = curved.index(law) if law.curve is not None else -1
-            table[k] = (*law.coefficients, law.presliding, curve, k > 0 and law is laws[k - 1])
-        curves = np.array([law.curve for law in curved]) if curved else np.empty((0, 2, 2))
+            table[k] = (*law.coefficients, law.presliding, rows_of.get(id(law), -1), k > 0 and law is laws[k - 1])
+        curves = np.array([law.curve for law in curved.values()]) if curved else np.empty((0, 2, 2))
         past = np.zeros((HISTORY_PLANES, c, n)) if history is None else history
         planes = GRIP_PLANES if rows == n else GRIP_SPATIAL_PLANES
         grip, bends = np.zeros((planes, c, rows)), np.empty((rows, BEND_WIDTH))

@@ -377,11 +377,15 @@ class CableFriction(Model):
                 raise _wrong("table", "angles must increase, from 0 deg or more to 90 deg or less")
         return self
 
+    def coefficients(self) -> tuple[float, float, float]:
+        """a, b, c of mu = a theta^2 + b theta + c; zero for a table."""
+        return self.quadratic or (0.0, 0.0, self.constant or 0.0)
+
     def law(self) -> FrictionLaw:
         if self.table is not None:
             angles, values = zip(*self.table, strict=True)
             return FrictionLaw.table(angles, values, self.presliding)
-        return FrictionLaw.quadratic(*(self.quadratic or (0.0, 0.0, self.constant or 0.0)), presliding=self.presliding)
+        return FrictionLaw.quadratic(*self.coefficients(), presliding=self.presliding)
 
 
 FrictionField = Annotated[

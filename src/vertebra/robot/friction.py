@@ -98,7 +98,7 @@ class FrictionLaw:
             raise InputError("friction", f"angles of a table must rise by {NEAREST:g} rad, from 0 to 90 deg")
         if not (np.isfinite(mu).all() and (mu >= 0.0).all() and (mu <= MOST_FRICTION).all()):
             raise InputError("friction", f"every mu of a table must be from 0 to {MOST_FRICTION:g}")
-        return _from_curve(_through(at, mu), presliding)
+        return _from_curve(curve_through(at, mu), presliding)
 
     @property
     def is_none(self) -> bool:
@@ -233,37 +233,46 @@ def _slopes(function: Callable[[float], float], theta: Floats) -> Floats:
     return slopes
 
 
-def _through(at: Floats, mu: Floats) -> Floats:
-    """Samples of the monotone cubic (Fritsch and Carlson, harmonic mean of the neighbouring slopes) through points."""
+def curve_through(at: Floats, mu: Floats) -> Floats:
+    """(KNOTS, 2) samples of the monotone cubic (Fritsch and Carlson, harmonic mean of the neighbouring slopes) through
+    points, and their slopes.
+
+    Points may be complex, for derivatives by the complex step: NumPy orders complex numbers by real, then by imaginary
+    part, so at a corner (equal neighbours, a point on a sample) the side is that toward which a point moves.
+    """
     rise, width = np.diff(mu), np.diff(at)
     secant = rise / width
-    slope = np.zeros(len(at))
+    slope = np.zeros(len(at), secant.dtype)
     before, after = secant[:-1], secant[1:]
-    turning = before * after <= 0.0
+    turning = _signs(before) * _signs(after) <= 0.0
     w1, w2 = 2.0 * width[1:] + width[:-1], width[1:] + 2.0 * width[:-1]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         slope[1:-1] = np.where(turning, 0.0, (w1 + w2) / (w1 / before + w2 / after))
+    slope[1:-1].real[(before.real == 0.0) | (after.real == 0.0)] = 0.0  # not the step squared, which would decide below
     theta = np.linspace(0.0, LAST_ANGLE, KNOTS)
     inside = np.clip(theta, at[0], at[-1])
     i = np.clip(np.searchsorted(at, inside, side="right") - 1, 0, len(at) - 2)
     t, h = (inside - at[i]) / width[i], width[i]
-    curve = np.empty((KNOTS, 2))
-    curve[:, 0] = (
-        (1 + 2 * t) * (1 - t) ** 2 * mu[i]
-        + t * (1 - t) ** 2 * h * slope[i]
-        + t**2 * (3 - 2 * t) * mu[i + 1]
-        + t**2 * (t - 1) * h * slope[i + 1]
-    )
-    bend = 6 * t * (t - 1) * mu[i] / h + (1 - t) * (1 - 3 * t) * slope[i]
-    curve[:, 1] = bend + 6 * t * (1 - t) * mu[i + 1] / h + t * (3 * t - 2) * slope[i + 1]
+    curve = np.empty((KNOTS, 2), secant.dtype)
+    # In rises, not in the values themselves: a curve between equal values is exactly level.
+    curve[:, 0] = mu[i] + t**2 * (3 - 2 * t) * rise[i] + t * (1 - t) * h * ((1 - t) * slope[i] - t * slope[i + 1])
+    bend = 6 * t * (1 - t) * secant[i] + (1 - t) * (1 - 3 * t) * slope[i]
+    curve[:, 1] = bend + t * (3 * t - 2) * slope[i + 1]
     curve[(theta < at[0]) | (theta > at[-1]), 1] = 0.0
     # Where points are closer together than the samples, limit the slope so that the curve stays between them.
-    secants = np.abs(np.diff(curve[:, 0])) / (theta[1] - theta[0])
+    rises = np.diff(curve[:, 0])
+    secants = np.maximum(rises, -rises) / (theta[1] - theta[0])
     most = 3.0 * np.minimum(np.append(secants, secants[-1]), np.append(secants[0], secants))
-    turns = np.diff(np.sign(np.diff(curve[:, 0]))) != 0.0
+    turns = np.diff(_signs(rises)) != 0.0
     most[1:-1][turns] = 0.0
     curve[:, 1] = np.clip(curve[:, 1], -most, most)
     return curve
+
+
+def _signs(values: Floats) -> Floats:
+    """-1, 0 or 1; of complex numbers the sign of the real part, or of the imaginary one where that is zero."""
+    signs: Floats = np.where(values.real != 0.0, np.sign(values.real), np.sign(values.imag))
+    return signs
 
 
 def _hermite(curve: Floats, theta: Floats) -> Floats:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vertebra.errors import InputError, shown
-from vertebra.robot.description import Description, Sensors
+from vertebra.robot.description import Description
 from vertebra.robot.friction import FrictionLaw
 from vertebra.robot.reading import preset_names, read_description
 from vertebra.robot.tables import (
@@ -22,14 +22,10 @@ from vertebra.robot.tables import (
     BALL,
     Floats,
     Table,
-    cable_table,
     friction_laws,
-    joint_table,
-    length_inside_links,
-    link_table,
-    segment_table,
     solid_cylinder,
     straight_gaps,
+    tables,
 )
 from vertebra.robot.units import mass_text
 
@@ -79,32 +75,17 @@ class Robot:
         description = self.description
         if not isinstance(description, Description):
             raise InputError("description", f"must be a checked one, not {shown(description)}; use vertebra.load")
-        joints = joint_table(description)
-        links = link_table(description, joints)
-        cables = cable_table(description)
-        segments = segment_table(description, joints, links, cables)
-        content = description.model_dump_json(exclude_none=True)
-        ball_base = description.base.length if joints["kind"][0] == BALL else 0.0
-        cables["inside"] = length_inside_links(cables, segments, ball_base)
-        sensors = description.sensors or Sensors()
-        sensor_links = range(len(links)) if sensors.links is None else sensors.links
-        last_is_ball = joints["kind"][-1] == BALL
-        tip_z = description.tip.length + (0.0 if last_is_ball else float(links["length"][-1]))
+        own, content = tables(description), description.model_dump_json(exclude_none=True)
+        joints, sensors = own.joints, description.sensors
+        sensor_links = range(len(own.links)) if sensors is None or sensors.links is None else sensors.links
         values = {
-            "joints": joints,
-            "links": links,
-            "cables": cables,
-            "segments": segments,
-            "gravity": np.array(description.gravity),
-            "origin": np.array([0.0, 0.0, ball_base]),
-            "tip_point": np.array([0.0, 0.0, tip_z]),
+            **own._asdict(),
+            "sensor_twist": float(own.sensor_twist),
             "freedoms": int(joints["freedoms"].sum()),
             "has_stops": bool(joints["stops"].any()),
             "can_twist": bool((joints["freedoms"] == 3).any()),
             "friction_laws": friction_laws(description),
             "sensor_links": np.array(sensor_links, dtype=np.int64),
-            "sensor_noise": np.array(sensors.noise),
-            "sensor_twist": sensors.twist,
             "_content": content,
             "_hash": hash(content),
         }

@@ -1,13 +1,17 @@
 """A description flattened into the tables that kernels read: one row per joint, link, cable and cable segment.
 
 Numbering: link 0 is the base, link i the link distal of joint i, so joint i is row i - 1 of `joints`.
+
+What builds them works on complex numbers too, for derivatives by the complex step (`robot.fields`). At a corner the
+imaginary part decides which side is meant: the one toward which a field grows.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +27,7 @@ from vertebra.robot.description import (
     Recess,
     RollingJoint,
     Section,
+    Sensors,
     UniversalJoint,
 )
 from vertebra.robot.friction import FrictionLaw
@@ -102,6 +107,47 @@ Table = NDArray[np.void]
 Floats = NDArray[np.float64]
 
 
+class Tables(NamedTuple):
+    """All arrays of a robot that come from the numbers of its file, as `Robot` documents them."""
+
+    joints: Table
+    links: Table
+    cables: Table
+    segments: Table
+    gravity: Floats
+    origin: Floats
+    tip_point: Floats
+    sensor_noise: Floats
+    sensor_twist: Floats
+    """()."""
+
+
+def tables(description: Description, number: type = float) -> Tables:
+    """The arrays of a robot; `number` is `complex` where the description holds complex numbers."""
+    joints = joint_table(description, number)
+    links = link_table(description, joints, number)
+    cables = cable_table(description, number)
+    segments = segment_table(description, joints, links, cables, number)
+    base = description.base.length if joints["kind"][0] == BALL else 0.0
+    cables["inside"] = length_inside_links(cables, segments, base)
+    last_is_ball = joints["kind"][-1] == BALL
+    tip = description.tip.length + (0.0 if last_is_ball else links["length"][-1])
+    sensors = description.sensors or Sensors()
+    return Tables(
+        joints, links, cables, segments, np.array(description.gravity), np.array([0.0, 0.0, base]),
+        np.array([0.0, 0.0, tip]), np.array(sensors.noise), np.array(sensors.twist),
+    )  # fmt: skip
+
+
+@cache
+def columns(table: np.dtype[Any], number: type) -> np.dtype[Any]:
+    """The type of a table with `number` in place of its floats."""
+    if number is float:
+        return table
+    kinds = [(name, table[name]) for name in table.names or ()]
+    return np.dtype([(name, number if kind.base == np.float64 else kind.base, kind.shape) for name, kind in kinds])
+
+
 def section_rows(description: Description) -> Iterator[tuple[Section, slice]]:
     """Each section with the rows of its joints."""
     start = 0
@@ -113,13 +159,13 @@ def section_rows(description: Description) -> Iterator[tuple[Section, slice]]:
 def unit_vectors(azimuth: Floats) -> tuple[Floats, Floats]:
     """cos and sin of azimuths, with multiples of 90 degrees exact, so that perpendicular parts do not couple."""
     cos, sin = np.cos(azimuth), np.sin(azimuth)
-    cos[np.abs(cos) < 1e-15] = 0.0
-    sin[np.abs(sin) < 1e-15] = 0.0
+    for part in (cos.real, sin.real):
+        part[np.abs(part) < 1e-15] = 0.0
     return cos, sin
 
 
-def joint_table(description: Description) -> Table:
-    table = np.zeros(sum(section.joints for section in description.sections), JOINT)
+def joint_table(description: Description, number: type = float) -> Table:
+    table = np.zeros(sum(section.joints for section in description.sections), columns(JOINT, number))
     for section, rows in section_rows(description):
         joint, part = section.joint, table[rows]
         part["kind"] = KIND_CODES[joint.kind]
@@ -154,8 +200,8 @@ def joint_table(description: Description) -> Table:
     return table
 
 
-def link_table(description: Description, joints: Table) -> Table:
-    table = np.zeros(len(joints) + 1, LINK)
+def link_table(description: Description, joints: Table, number: type = float) -> Table:
+    table = np.zeros(len(joints) + 1, columns(LINK, number))
     base = table[:1]
     base["length"] = description.base.length
     base["reach"] = 0.0 if joints["kind"][0] == BALL else description.base.length
@@ -171,7 +217,7 @@ def link_table(description: Description, joints: Table) -> Table:
         leads_to_flat_joint = is_ball and rows.stop < len(joints) and joints["kind"][rows.stop] != BALL
         if leads_to_flat_joint:
             part["reach"][-1] = link.channel
-    if description.tip.mass > 0.0:
+    if description.tip.mass != 0.0:
         write_body(table[-1:], join([read_body(table[-1]), tip_body(description)]))
     return table
 
@@ -197,7 +243,7 @@ def join(bodies: Sequence[Body]) -> Body:
     """Bodies fixed to one link as one body (parallel axes)."""
     mass = sum(body.mass for body in bodies)
     center = np.sum([body.mass * body.center for body in bodies], axis=0) / mass
-    inertia = np.zeros((3, 3))
+    inertia = np.zeros((3, 3), center.dtype)
     for body in bodies:
         arm = body.center - center
         inertia += body.inertia + body.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
@@ -222,7 +268,7 @@ def read_body(row: Table) -> Body:
     inertia = np.diag(row["inertia"])
     for (i, j), product in zip(PRODUCTS, row["products"], strict=True):
         inertia[i, j] = inertia[j, i] = product
-    return Body(float(row["mass"]), np.array(row["center_of_mass"]), inertia)
+    return Body(row["mass"].item(), np.array(row["center_of_mass"]), inertia)
 
 
 def write_body(row: Table, body: Body) -> None:
@@ -239,30 +285,29 @@ def drawn_diameter(description: Description, index: int) -> float:
     if isinstance(section.joint, BallJoint):
         return 2 * section.joint.radius
     holes = [later.cables.radius for later in description.sections[index:] if later.cables is not None]
-    return 2.6 * max(holes) if holes else section.link.length / 2
+    return 2.6 * max(holes, key=lambda hole: (hole.real, hole.imag)) if holes else section.link.length / 2
 
 
-def cable_table(description: Description) -> Table:
+def cable_table(description: Description, number: type = float) -> Table:
     parts = []
     for section, rows in section_rows(description):
         cables = section.cables
         if cables is None:
             continue
-        part = np.zeros(len(cables.azimuth), CABLE)
+        part = np.zeros(len(cables.azimuth), columns(CABLE, number))
         part["radius"], part["azimuth"] = cables.radius, cables.azimuth
         cos, sin = unit_vectors(np.array(cables.azimuth))
         part["x"], part["y"] = cables.radius * cos, cables.radius * sin
         part["last_link"] = rows.stop
         part["end"] = _cable_end(section, cables)
         if cables.friction is not None:
-            law = cables.friction.law()
-            part["friction"], part["presliding"] = law.coefficients, law.presliding
+            part["friction"], part["presliding"] = cables.friction.coefficients(), cables.friction.presliding
         part["linear_density"], part["lock_mass"] = cables.linear_density, cables.lock_mass
         part["stiffness_EA"] = math.inf if cables.stiffness_EA is None else cables.stiffness_EA
         part["pretension"] = cables.pretension
         part["max_tension"] = math.inf if cables.max_tension is None else cables.max_tension
         parts.append(part)
-    return np.concatenate(parts) if parts else np.zeros(0, CABLE)
+    return np.concatenate(parts) if parts else np.zeros(0, columns(CABLE, number))
 
 
 def friction_laws(description: Description) -> tuple[FrictionLaw, ...]:
@@ -285,8 +330,8 @@ def _cable_end(section: Section, cables: Cables) -> float:
     return section.link.length
 
 
-def segment_table(description: Description, joints: Table, links: Table, cables: Table) -> Table:
-    table = np.zeros((len(cables), len(joints)), SEGMENT)
+def segment_table(description: Description, joints: Table, links: Table, cables: Table, number: type = float) -> Table:
+    table = np.zeros((len(cables), len(joints)), columns(SEGMENT, number))
     first = 0
     for section in description.sections:
         if section.cables is None:
@@ -351,10 +396,16 @@ def length_inside_links(cables: Table, segments: Table, base: float) -> Floats:
     """
     entry, leave, last = segments["entry"], segments["exit"], cables["last_link"]
     passed = np.arange(1, segments.shape[1]) < last[:, None]
-    links = np.where(passed, np.abs(leave[:, 1:] - entry[:, :-1]), 0.0).sum(axis=1)
-    end = np.abs(cables["end"] - entry[np.arange(len(cables)), last - 1])
+    links = np.where(passed, _distance(leave[:, 1:] - entry[:, :-1]), 0.0).sum(axis=1)
+    end = _distance(cables["end"] - entry[np.arange(len(cables)), last - 1])
     total: Floats = np.maximum(leave[:, 0] + base, 0.0) + links + end
     return total
+
+
+def _distance(along: Floats) -> Floats:
+    # Not np.abs, the modulus of complex numbers. NumPy orders these by real, then by imaginary part.
+    distance: Floats = np.maximum(along, -along)
+    return distance
 
 
 def solid_cylinder(mass: float, length: float, diameter: float) -> Floats:

@@ -150,6 +150,24 @@ def mass_text(kilograms: float) -> str:
     return f"{kilograms * 1e3:.4g} g" if kilograms < 1.0 else f"{kilograms:.4g} kg"
 
 
+SHOWN = {
+    "m": "mm", "rad": "deg", "kg": "g", "kg/m": "g/m", "kg*m^2": "g*mm^2", "N*m": "N*mm", "Pa": "GPa", "": "1",
+}  # fmt: skip
+"""What people read in place of an SI unit; others stay."""
+
+
+def per_unit_text(output_unit: str, field_unit: str) -> tuple[str, float]:
+    """The unit of a derivative as people read it, such as ``mm per N``, and the factor from SI to it."""
+    (over, output), (under, field) = _shown(output_unit), _shown(field_unit)
+    return f"{over} per {under}", float(field / output)
+
+
+def _shown(si_unit: str) -> tuple[str, Decimal]:
+    """The unit in which people read a quantity, and its factor to SI."""
+    unit = SHOWN.get(si_unit, si_unit)
+    return unit, Decimal(1) if unit in (si_unit, "1") else unit_factor(unit, si_unit)
+
+
 def json_schema_of(si_unit: str, example: str, minimum: float, maximum: float) -> dict[str, Any]:
     """JSON Schema of a quantity, for editors."""
     # The unit is repeated here, since a field's docstring replaces the description below.
