@@ -37,6 +37,7 @@ from vertebra.sensing.calibration.calibration import Calibration as Calibration
 from vertebra.sensing.estimator import ShapeEstimator as ShapeEstimator
 from vertebra.sensing.estimator import shape_from_orientations as shape_from_orientations
 from vertebra.sensing.network import SensorNetwork as SensorNetwork
+from vertebra.sensitivity.sensitivity import sensitivity as sensitivity
 from vertebra.statics.branches import critical_tension as critical_tension
 from vertebra.statics.branches import equilibria as equilibria
 from vertebra.statics.forward import shape_from_lengths as shape_from_lengths

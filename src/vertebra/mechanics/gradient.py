@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vertebra.mechanics.kernels.adjoint import differentiate_pose
+from vertebra.mechanics.kernels.adjoint import differentiate_poses
 from vertebra.mechanics.layout import HISTORY_PLANES, LAW_WIDTH, LOAD, TURNING_WIDTH, WEIGHT_PLANES
 from vertebra.mechanics.problem import NO_CABLES, Problem, Workspace
 from vertebra.robot.tables import CABLE, JOINT, LINK, SEGMENT, Floats, Table
@@ -107,19 +107,22 @@ def pose_gradients(
     rest: Floats = NO_CABLES,
     rate: Floats = NO_CABLES,
 ) -> tuple[Numbers, Floats]:
-    """Derivatives of the seeds' outputs by everything at an equilibrium, and lambda (m, freedoms).
+    """Derivatives of the seeds' outputs by everything at an equilibrium, and lambda (m, freedoms); or at many, with
+    `q` (N, freedoms), `tip` (N, 3) m and `tensions` (N, cables) N, and as many outputs for each as there are rows of
+    seeds for it, one pose after the other.
 
     With `rates` (m, freedoms): those of the seeds, less the power of all torques out of balance as the joints turn at
-    these rates, at whatever pose. `tensions` receives the tensions of cables of given length; `tip` (3,) m is where the
-    tip is. `work` is left with the stiffness of the pose.
+    these rates, at whatever pose. `tensions` receives the tensions of cables of given length. `work` is left with the
+    stiffness of the last pose.
     """
     robot, m = problem.robot, len(seeds.tip)
     n, c = len(robot.joints), len(robot.cables)
     lam = np.zeros((m, robot.freedoms)) if rates is None else rates
     found = Numbers.zeros(problem, m, len(rest) > 0)
-    differentiate_pose(
-        *problem.system, tensions, rest, rate, work.friction, q, *work.scratch[1:], robot.origin, tip,
-        rates is not None, *seeds, lam, np.empty(robot.freedoms), np.empty((WEIGHT_PLANES, c, n)),
+    poses, pulls, tips = np.atleast_2d(q), np.atleast_2d(tensions), np.atleast_2d(tip)
+    differentiate_poses(
+        *problem.system, pulls, rest, rate, work.friction, 0, len(poses), rates is not None, poses, *work.scratch[1:],
+        robot.origin, tips, *seeds, lam, np.empty(robot.freedoms), np.empty((WEIGHT_PLANES, c, n)),
         np.empty((n, TURNING_WIDTH)), *found,
     )  # fmt: skip
     return found, lam

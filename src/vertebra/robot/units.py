@@ -158,14 +158,14 @@ SHOWN = {
 
 def per_unit_text(output_unit: str, field_unit: str) -> tuple[str, float]:
     """The unit of a derivative as people read it, such as ``mm per N``, and the factor from SI to it."""
-    (over, output), (under, field) = _shown(output_unit), _shown(field_unit)
-    return f"{over} per {under}", float(field / output)
+    (over, output), (under, field) = shown_unit(output_unit), shown_unit(field_unit)
+    return f"{over} per {under}", field / output
 
 
-def _shown(si_unit: str) -> tuple[str, Decimal]:
+def shown_unit(si_unit: str) -> tuple[str, float]:
     """The unit in which people read a quantity, and its factor to SI."""
     unit = SHOWN.get(si_unit, si_unit)
-    return unit, Decimal(1) if unit in (si_unit, "1") else unit_factor(unit, si_unit)
+    return unit, 1.0 if unit in (si_unit, "1") else float(unit_factor(unit, si_unit))
 
 
 def json_schema_of(si_unit: str, example: str, minimum: float, maximum: float) -> dict[str, Any]:

@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 from vertebra.errors import InputError, shown
 from vertebra.mechanics.gradient import Numbers
 from vertebra.mechanics.layout import LAW_LEVEL, LAW_PRESLIDING, LAW_SLOPE, LAW_SQUARE
-from vertebra.mechanics.problem import Load, Problem
+from vertebra.mechanics.problem import Problem
 from vertebra.robot.arguments import link_index, link_point, numbers
 from vertebra.robot.fields import Numbers as RobotNumbers
 from vertebra.robot.fields import table_tangents
+from vertebra.robot.friction import FrictionLaw
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 from vertebra.sensitivity.standing import AXES, Standing
@@ -51,9 +52,11 @@ def parameters_of(standing: Standing, by: By) -> Parameters:
     """What `by` stands for, in the problem of a shape; a mapping gives the weights of one direction."""
     asked = words_of(by)
     if not asked:
-        asked = ["lengths" if standing.by_length else "tensions", "gravity", "loads", "friction", ""]
-        asked = [word for word in asked if word != "loads" or standing.problem.loads]
-        asked = [word for word in asked if word != "friction" or standing.problem.laws]
+        problem, robot = standing.problem, standing.problem.robot
+        asked = ["lengths" if standing.by_length else "tensions"]
+        # What comes from the robot file is among its fields.
+        asked += ["gravity"] * (not np.array_equal(problem.gravity, robot.gravity)) + ["loads"] * bool(problem.loads)
+        asked += ["friction"] * (bool(problem.laws) and problem.laws != robot.friction_laws) + [""]
     parts = [_part(standing, word) for word in asked]
     if isinstance(by, Mapping):
         weighed = [_weighed(word, part, by[word]) for word, part in zip(asked, parts, strict=True)]
@@ -61,12 +64,10 @@ def parameters_of(standing: Standing, by: By) -> Parameters:
             [" and ".join(asked)], [weighed[0].units[0] if len(weighed) == 1 else "given direction"], np.zeros(1),
             np.sum([part.directions for part in weighed], axis=0),
         )  # fmt: skip
-    return Parameters(
-        [name for part in parts for name in part.names],
-        [unit for part in parts for unit in part.units],
-        np.concatenate([part.values for part in parts]),
-        np.vstack([part.directions for part in parts]),
-    )
+    names, units = [name for part in parts for name in part.names], [unit for part in parts for unit in part.units]
+    once = [names.index(name) for name in dict.fromkeys(names)]  # two paths may name the same field
+    values, directions = np.concatenate([part.values for part in parts]), np.vstack([part.directions for part in parts])
+    return Parameters([names[at] for at in once], [units[at] for at in once], values[once], directions[once])
 
 
 def _weighed(word: str, part: Parameters, weights: ArrayLike) -> Parameters:
@@ -123,7 +124,7 @@ def _loads(problem: Problem, rows: Numbers) -> Parameters:
                 units.append(unit)
                 values.append(value)
                 row += 1
-        _carry(problem, rows, row, load, 1.0, np.zeros(3))
+        _move_load(problem, rows, row, number, "force", problem.gravity)  # what a mass at its point weighs
         names.append(f"load {number + 1} mass")
         units.append("kg")
         values.append(load.mass)
@@ -132,25 +133,13 @@ def _loads(problem: Problem, rows: Numbers) -> Parameters:
 
 
 def _move_load(problem: Problem, rows: Numbers, row: int, number: int, what: str, change: Floats) -> None:
-    """Change the force, moment or point of a load; its mass is at its point."""
+    """Change the force, moment or point of a load; its mass is at its point, and one body with the link."""
     links = [link_index(problem.robot, load.link) for load in problem.loads]
     place = sorted(range(len(links)), key=links.__getitem__).index(number)  # in the problem's table
     rows.loads[row, place][what] += change
-    if what == "point":
-        _carry(problem, rows, row, problem.loads[number], 0.0, change)
-
-
-def _carry(problem: Problem, rows: Numbers, row: int, load: Load, mass: float, shift: Floats) -> None:
-    """Change the mass of a load, or the place of that mass: the link that carries it is one body with it."""
-    link = link_index(problem.robot, load.link)
-    body = problem.links[link]
-    if body["mass"] + mass == 0.0:
-        return
-    place = np.array(link_point(problem.robot, link, load.point))
-    rows.links[row, link]["mass"] += mass
-    if body["mass"] > 0.0:
-        change = (mass * (place - body["center_of_mass"]) + load.mass * shift) / body["mass"]
-        rows.links[row, link]["center_of_mass"] += change
+    if what == "point" and problem.loads[number].mass:
+        link = links[number]
+        rows.links[row, link]["center_of_mass"] += problem.loads[number].mass * change / problem.links[link]["mass"]
 
 
 def _friction(problem: Problem, rows: Numbers, cables: list[str]) -> Parameters:
@@ -217,7 +206,7 @@ def _change(standing: Standing, rows: Numbers, row: int, change: RobotNumbers) -
             rows.curves[row, curved.index(law)] += change.curves[place]
 
 
-def _laws_by_section(robot: Robot) -> list:
+def _laws_by_section(robot: Robot) -> list[FrictionLaw]:
     return [
         section.cables.friction.law()
         for section in robot.description.sections
@@ -230,7 +219,6 @@ def _follow_links(problem: Problem, rows: Numbers, row: int, robot: Robot, chang
     with the masses that it carries."""
     for number, load in enumerate(problem.loads):
         link = link_index(robot, load.link)
-        shift = np.zeros(3)
         if load.point is None:
             shift = change.tip_point if link == len(robot.joints) else change.links["center_of_mass"][link]
             _move_load(problem, rows, row, number, "point", shift)

@@ -108,40 +108,35 @@ class Standing:
 
     def outputs(self, name: str) -> Outputs:
         """What a word stands for."""
-        if name not in OUTPUTS:
-            raise InputError("of", f"a shape has {', '.join(OUTPUTS)}; not {name!r}")
-        return OUTPUTS[name](self)
+        if name in LINEAR:
+            return self._all_of(name)
+        if name not in OTHERS:
+            raise InputError("of", f"a shape has {', '.join((*LINEAR, *OTHERS))}; not {name!r}")
+        return OTHERS[name](self)
 
-    def tip(self) -> Outputs:
-        seeds = self.seeds(3)
-        seeds.tip[:, :3] = np.eye(3)
-        names = [f"tip {axis}" for axis in AXES]
-        return Outputs(names, ["m"] * 3, self.shape.tip, self.gradients(seeds)[0])
+    def linear_outputs(self, seeds: Seeds) -> dict[str, tuple[list[str], list[str], Floats, Floats]]:
+        """Names, units and values of what the kernel sums by weights, and where in the first of the seeds these are."""
+        shape, cables = self.shape, range(1, len(self.tensions) + 1)
+        tip, turn = [f"tip {axis}" for axis in AXES], [f"tip turn {axis}" for axis in AXES]
+        pose, angles = np.append(shape.tip, np.zeros(3)), [f"angle {name}" for name in shape.robot.freedom_names]
+        lengths, tensions = [f"length {k}" for k in cables], [f"tension {k}" for k in cables]
+        return {
+            "tip": (tip, ["m"] * 3, shape.tip, seeds.tip[0, :3]),
+            "tip pose": (tip + turn, ["m"] * 3 + ["rad"] * 3, pose, seeds.tip[0]),
+            "angles": (angles, ["rad"] * len(angles), shape.angles, seeds.angles[0]),
+            "lengths": (lengths, ["m"] * len(lengths), shape.lengths, seeds.lengths[0]),
+            "tensions": (tensions, ["N"] * len(tensions), shape.tensions_at_base, seeds.tensions[0]),
+        }
 
-    def tip_pose(self) -> Outputs:
-        seeds = self.seeds(6)
-        seeds.tip[:] = np.eye(6)
-        names = [f"tip {axis}" for axis in AXES] + [f"tip turn {axis}" for axis in AXES]
-        values = np.append(self.shape.tip, np.zeros(3))
-        return Outputs(names, ["m"] * 3 + ["rad"] * 3, values, self.gradients(seeds)[0])
-
-    def angles(self) -> Outputs:
-        seeds = self.seeds(len(self.shape.angles))
-        seeds.angles[:] = np.eye(len(self.shape.angles))
-        names = [f"angle {name}" for name in self.shape.robot.freedom_names]
-        return Outputs(names, ["rad"] * len(names), self.shape.angles, self.gradients(seeds)[0])
-
-    def lengths(self) -> Outputs:
-        seeds = self.seeds(len(self.tensions))
-        seeds.lengths[:] = np.eye(len(self.tensions))
-        names = [f"length {k + 1}" for k in range(len(self.tensions))]
-        return Outputs(names, ["m"] * len(names), self.shape.lengths, self.gradients(seeds)[0])
-
-    def tensions_at_base(self) -> Outputs:
-        seeds = self.seeds(len(self.tensions))
-        seeds.tensions[:] = np.eye(len(self.tensions))
-        names = [f"tension {k + 1}" for k in range(len(self.tensions))]
-        return Outputs(names, ["N"] * len(names), self.shape.tensions_at_base, self.gradients(seeds)[0])
+    def _all_of(self, word: str) -> Outputs:
+        """Every entry of one of the linear outputs."""
+        count = len(self.linear_outputs(self.seeds(1))[word][2])
+        seeds = self.seeds(count)
+        for row in range(count):
+            one = Seeds(*(part[row:] for part in seeds))
+            self.linear_outputs(one)[word][3][row] = 1.0
+        names, units, values, _ = self.linear_outputs(seeds)[word]
+        return Outputs(names, units, values, self.gradients(seeds)[0])
 
     def compliance(self) -> Outputs:
         """All 36 entries: motion of the tip per force and moment on it."""
@@ -361,15 +356,11 @@ class Standing:
         return found
 
 
-OUTPUTS: dict[str, Callable[[Standing], Outputs]] = {
-    "tip": Standing.tip,
-    "tip pose": Standing.tip_pose,
-    "angles": Standing.angles,
-    "lengths": Standing.lengths,
-    "tensions": Standing.tensions_at_base,
+LINEAR = ("tip", "tip pose", "angles", "lengths", "tensions")
+"""What the kernel sums by weights."""
+OTHERS: dict[str, Callable[[Standing], Outputs]] = {
     "stiffness": Standing.stiffness,
     "compliance": Standing.compliance,
     "critical tension": Standing.critical,
     "tension margin": Standing.margin,
 }
-"""What can be asked of a shape."""

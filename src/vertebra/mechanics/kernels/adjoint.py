@@ -760,48 +760,53 @@ def press_bends(joints, q, state, right, lam, by, found):
 
 
 @kernel
-def differentiate_pose(
-    joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, q, state, load_at, wide, memory,
-    report, spatial, origin, tip, given, seed_tip, seed_angles, seed_lengths, seed_tensions, seed_slip, seed_drawn, lam,
-    right, weights, turning, by_joints, by_links, by_cables, by_segments, by_gravity, by_loads, by_tip, by_origin,
-    by_tensions, by_rest, by_rate, by_laws, by_curves, by_history,
+def differentiate_poses(
+    joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, first, last, given, q, state,
+    load_at, wide, memory, report, spatial, origin, tip, seed_tip, seed_angles, seed_lengths, seed_tensions, seed_slip,
+    seed_drawn, lam, right, weights, turning, by_joints, by_links, by_cables, by_segments, by_gravity, by_loads, by_tip,
+    by_origin, by_tensions, by_rest, by_rate, by_laws, by_curves, by_history,
 ):  # fmt: skip
-    """Derivatives of each row of the seeds at an equilibrium, into the same rows of all tables (`Gradient`).
+    """Derivatives of outputs at the equilibria in rows first .. last - 1 of q and `tensions`, into tables (`Gradient`).
 
-    With `given`, the rates are those in `lam`, and no solve is made: derivatives of seeds - lambda . R at any pose.
-    `tip`: in the world, m. `right`: (freedoms,), `weights`: (WEIGHT_PLANES, cables, n), `turning`: (n, TURNING_WIDTH),
-    scratch. What belongs to friction, remembered slip or given lengths has no entries where there is none.
+    Each pose has the same number of outputs m: rows i m .. (i + 1) m - 1 of the seeds and of all tables belong to pose
+    i. With `given`, the rates are those in `lam`, and no solve is made: derivatives of seeds - lambda . R at any pose.
+    `tip`: of each pose in the world, m. `right`: (freedoms,), `weights`: (WEIGHT_PLANES, cables, n), `turning`: (n,
+    TURNING_WIDTH), scratch. What belongs to friction, remembered slip or given lengths has no entries where there is
+    none. `state` and `wide` are left with the stiffness of the last pose.
     """
-    inspect_pose(
-        joints, links, cables, segments, gravity, loads, tensions, rest, rate, friction, True, q, state, load_at, wide,
-        memory, report, spatial,
-    )  # fmt: skip
     heavy_cables, by_length = False, rest.shape[0] > 0
     for k in range(cables.shape[0]):
         heavy_cables = heavy_cables or cables[k].linear_density > 0.0
     narrow = friction is None and is_conservative(gravity, loads, heavy_cables) and not by_length
-    at = (tip[0], tip[1], tip[2])
-    for i in range(lam.shape[0]):
-        force = (seed_tip[i, 0], seed_tip[i, 1], seed_tip[i, 2])
-        moment = (seed_tip[i, 3], seed_tip[i, 4], seed_tip[i, 5])
-        seed = Seed(
-            force, moment, seed_angles[i], seed_lengths[i], seed_tensions[i], seed_slip[i], seed_drawn[i]
-        )
-        by = Gradient(
-            by_joints[i], by_links[i], by_cables[i], by_segments[i], by_gravity[i], by_loads[i], by_tip[i],
-            by_origin[i], by_tensions[i], by_rest[i], by_rate[i], by_laws[i], by_curves[i], by_history[i],
+    outputs = lam.shape[0] // q.shape[0]
+    for pose in range(first, last):
+        inspect_pose(
+            joints, links, cables, segments, gravity, loads, tensions[pose], rest, rate, friction, True, q[pose], state,
+            load_at, wide, memory, report, spatial,
         )  # fmt: skip
-        clear_chain(joints, links, cables, by)
-        if not given:
-            find_rates(
-                joints, cables, segments, friction, spatial, by_length, narrow, seed, at, q, state, wide, memory, right,
-                lam[i], by,
+        at = (tip[pose, 0], tip[pose, 1], tip[pose, 2])
+        for i in range(pose * outputs, (pose + 1) * outputs):
+            force = (seed_tip[i, 0], seed_tip[i, 1], seed_tip[i, 2])
+            moment = (seed_tip[i, 3], seed_tip[i, 4], seed_tip[i, 5])
+            seed = Seed(
+                force, moment, seed_angles[i], seed_lengths[i], seed_tensions[i], seed_slip[i], seed_drawn[i]
+            )
+            by = Gradient(
+                by_joints[i], by_links[i], by_cables[i], by_segments[i], by_gravity[i], by_loads[i], by_tip[i],
+                by_origin[i], by_tensions[i], by_rest[i], by_rate[i], by_laws[i], by_curves[i], by_history[i],
             )  # fmt: skip
-        weigh_cables(
-            joints, cables, segments, rest, rate, friction, spatial, tensions, seed, q, lam[i], weights, by
-        )
-        walk_along(
-            joints, links, cables, segments, gravity, loads, friction, spatial, tensions, at, origin, seed, q, lam[i],
-            weights, turning, by,
-        )  # fmt: skip
-        gather_beyond(joints, turning, by)
+            clear_chain(joints, links, cables, by)
+            if not given:
+                find_rates(
+                    joints, cables, segments, friction, spatial, by_length, narrow, seed, at, q[pose], state, wide,
+                    memory, right, lam[i], by,
+                )  # fmt: skip
+            weigh_cables(
+                joints, cables, segments, rest, rate, friction, spatial, tensions[pose], seed, q[pose], lam[i], weights,
+                by,
+            )  # fmt: skip
+            walk_along(
+                joints, links, cables, segments, gravity, loads, friction, spatial, tensions[pose], at, origin, seed,
+                q[pose], lam[i], weights, turning, by,
+            )  # fmt: skip
+            gather_beyond(joints, turning, by)

@@ -1,0 +1,143 @@
+"""Derivatives of shapes against differences of order 6 of whole calls, robot files included."""
+
+from __future__ import annotations
+
+import copy
+import os
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from tests import every_kind
+
+import vertebra as vb
+from vertebra.robot.fields import fields
+from vertebra.statics import Shape
+
+SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
+SEEDS = range(12 if SOAK else 1)
+SIXTH = ((-3, -1 / 60), (-2, 9 / 60), (-1, -45 / 60), (1, 45 / 60), (2, -9 / 60), (3, 1 / 60))
+MIXED = ("flexure", "universal-xy", "rolling", "backbone-twisting", "pin")
+ROBOTS = [(kind,) for kind in every_kind.KINDS] + [MIXED]
+LINEAR = ("tip pose", "angles", "lengths", "tensions")
+SIZES = {"m": 0.01, "rad": 1.0, "kg": 1e-3, "kg/m": 0.01, "N": 1.0, "N*m/rad": 0.3, "N*m": 1e-2, "m/s^2": 3.0, "": 0.1}
+"""How large a number of this unit usually is: how far to step, and how to compare derivatives of unlike units."""
+
+
+WITHOUT_EFFECT = ("sensors", "inertia", "diameter", "limit", "damping", "pretension", "contact_offset")
+"""Fields that no equilibrium depends on: their derivatives are zeros, exactly."""
+
+
+def difference(answer, step: float) -> np.ndarray:
+    """Order 6; `answer` of the change."""
+    return sum(weight * answer(steps * step) for steps, weight in SIXTH) / step
+
+
+def outputs(shape: Shape, first: Shape, of: str) -> np.ndarray:
+    if of == "tip pose":
+        turned = shape.frames[-1, :3, :3] @ first.frames[-1, :3, :3].T
+        sine = 0.5 * np.array([turned[2, 1] - turned[1, 2], turned[0, 2] - turned[2, 0], turned[1, 0] - turned[0, 1]])
+        size = np.linalg.norm(sine)
+        return np.append(shape.tip, sine * (np.arcsin(size) / size if size else 1.0))
+    if of == "stiffness":
+        return shape.stiffness().stiffness
+    if of == "compliance":
+        return shape.compliance.ravel()
+    if of == "tension margin":
+        return np.array([end for end in shape.tension_margin() if 0.0 < end < np.inf])
+    return {"angles": shape.angles, "lengths": shape.lengths, "tensions": shape.tensions_at_base}[of]
+
+
+def with_field(robot: vb.Robot, path: str, change: float) -> vb.Robot:
+    """The robot of a file with one number changed."""
+    mapping = copy.deepcopy(robot.to_mapping())
+    keys = [int(key) if key.isdigit() else key for key in re.findall(r"\w+", path)]
+    part: Any = mapping
+    for key in keys[:-1]:
+        part = part[key]
+    part[keys[-1]] += change
+    return vb.load(mapping)
+
+
+class Question:
+    """A shape that can be solved again with anything changed."""
+
+    def __init__(self, kinds, seed, driven: str, friction: Any = None) -> None:
+        self.question = every_kind.random_question((3, seed), kinds, moment=True, friction=friction)
+        made = self.question.robot.to_mapping() | {"gravity": self.question.gravity.tolist()}
+        self.robot, self.driven = vb.load(made), driven
+        self.loads = (*self.question.loads, vb.Load(force=(0.01, 0.02, 0.0), mass=0.004), vb.Load(link=1, mass=0.002))
+        self.tensions, self.lengths, self.start = self.question.tensions, None, None
+        self.first = self.shape()
+        if driven == "lengths":
+            self.lengths = self.first.natural_lengths(800.0)
+            self.first = self.shape()
+        self.start = self.first.angles
+
+    def shape(self, **changed: Any) -> Shape:
+        robot, loads = changed.get("robot", self.robot), changed.get("loads", self.loads)
+        common = {"loads": loads, "gravity": changed.get("gravity"), "start": self.start, "check": False}
+        if self.lengths is not None:
+            return vb.shape_from_lengths(robot, changed.get("lengths", self.lengths), stiffness_EA=800.0, **common)
+        return vb.shape_from_tensions(robot, changed.get("tensions", self.tensions), **common)
+
+    def changed(self, name: str, change: float) -> Shape:
+        """With the parameter of this name changed."""
+        word, *rest = name.split()
+        if word in ("tension", "length"):
+            number = int(rest[0]) - 1
+            given = self.tensions if word == "tension" else self.lengths
+            return self.shape(**{f"{word}s": given + change * np.eye(len(given))[number]})
+        if word == "load":
+            number, what = int(rest[0]) - 1, rest[1]
+            load = self.loads[number]
+            values = {key: getattr(load, key) for key in ("force", "moment", "link", "point", "mass")}
+            if what == "mass":
+                values["mass"] += change
+            else:
+                if what == "point" and values["point"] is None:
+                    last = load.link == -1
+                    values["point"] = self.robot.tip_point if last else self.robot.links["center_of_mass"][load.link]
+                values[what] = np.array(values[what]) + change * np.eye(3)["xyz".index(rest[2])]
+            return self.shape(loads=[*self.loads[:number], vb.Load(**values), *self.loads[number + 1 :]])
+        return self.shape(robot=with_field(self.robot, name, change))
+
+
+def check(question: Question, of: str, tolerance: float, step: float = 2e-3, some: int | None = None) -> None:
+    found = vb.sensitivity(question.first, of)
+    largest, errors = np.zeros(found.sizes["of"]), []
+    names = found.coords["by"].values.tolist()
+    assert {field.path for field in fields(question.robot)} <= set(names)
+    for column, (name, unit) in enumerate(zip(names, found.coords["by_unit"].values.tolist(), strict=True)):
+        value, size = float(found.coords["by_value"][column]), SIZES.get(unit, 1.0)
+        if any(word in name for word in WITHOUT_EFFECT):
+            assert not found.values[:, column].any(), name
+            continue
+        if not is_free(name, value, 3 * step * size) or (some and column % some):
+            continue
+        expected = difference(
+            lambda change, name=name: outputs(question.changed(name, change), question.first, of), step * size
+        )
+        largest = np.maximum(largest, np.abs(expected) * size)
+        errors.append((np.abs(found.values[:, column] - expected) * size, name))
+    for error, name in errors:
+        worst = (error / np.maximum(largest, 1e-6 * largest.max())).max()
+        assert worst < tolerance, f"d({of}) / d({name}) differs by {worst:.2e}"
+
+
+def is_free(name: str, value: float, change: float) -> bool:
+    """Whether a number can go both ways by so much; whole answers below it do not exist."""
+    signed = ("azimuth", "center_of_mass", "gravity", "force", "moment", "point", "tip.length")
+    return any(word in name for word in signed) or value > change
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("driven", ["tensions", "lengths"])
+@pytest.mark.parametrize("kinds", ROBOTS, ids="+".join)
+def test_every_parameter(kinds, driven, seed) -> None:
+    question = Question(kinds, seed, driven)
+    for of in LINEAR:
+        if of != "tensions" or driven == "lengths":
+            check(question, of, 1e-8)
+    check(question, "stiffness", 1e-8, some=None if SOAK else 5)
