@@ -461,6 +461,14 @@ def test_contraction_with_cotangents(make: Callable[[], vb.Robot], shape: tuple[
     assert tangents.contract({}).tolist() == [0.0] * len(tangents.groups)
 
 
+def test_cotangents_of_another_shape_or_type_are_refused() -> None:
+    tangents = table_tangents(whole_mirrors(), "joint.radius")
+    joints = tangents.zeros.joints
+    for wrong in (np.zeros(len(joints) + 1, joints.dtype), np.zeros((len(joints), 18)), joints[0]):
+        with pytest.raises(InputError, match=r"cotangents: joints must be of shape \(8,\) behind the axes"):
+            tangents.contract({"joints": np.asarray(wrong)})
+
+
 def test_tables_are_of_the_robots_own_types() -> None:
     robot = whole_mirrors()
     tangent = table_tangents(robot, "sections[0].joint.radius").tables(0)

@@ -125,7 +125,7 @@ def _leaves(value: Any, hints: Sequence[Any], steps: tuple[_Step, ...] = ()) -> 
 
 
 def _held(robot: Robot) -> Description:
-    """The description with the numbers that stand for sensors left out."""
+    """The description with sensors of the default numbers where the file has none."""
     return robot.description.model_copy(update={"sensors": robot.description.sensors or Sensors()})
 
 
@@ -303,8 +303,11 @@ class TableTangents:
         for name, array in cotangents.items():
             like = getattr(self.zeros, name)
             shape = array.shape[: array.ndim - like.ndim]
+            if array.shape != (*shape, *like.shape) or array.dtype != like.dtype:
+                wanted = f"behind the axes of the outputs, and of the robot's type, not {shown(array)}"
+                raise InputError("cotangents", f"{name} must be of shape {like.shape} {wanted}")
             if like.size:
-                flat[name] = _flat(np.ascontiguousarray(array, like.dtype)).reshape(*shape, -1)
+                flat[name] = _flat(np.ascontiguousarray(array)).reshape(*shape, -1)
         result = np.zeros((*shape, len(self.groups)))
         for column, parts in enumerate(self.parts):
             for part in parts:
