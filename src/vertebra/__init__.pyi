@@ -1,5 +1,6 @@
 """The public names and where each one lives."""
 
+from vertebra.derivatives.sensitivity import sensitivity as sensitivity
 from vertebra.dynamics.allocation import allocate_tensions as allocate_tensions
 from vertebra.dynamics.controller import Controller as Controller
 from vertebra.dynamics.equations_of_motion import forward_dynamics as forward_dynamics
@@ -37,7 +38,6 @@ from vertebra.sensing.calibration.calibration import Calibration as Calibration
 from vertebra.sensing.estimator import ShapeEstimator as ShapeEstimator
 from vertebra.sensing.estimator import shape_from_orientations as shape_from_orientations
 from vertebra.sensing.network import SensorNetwork as SensorNetwork
-from vertebra.sensitivity.sensitivity import sensitivity as sensitivity
 from vertebra.statics.branches import critical_tension as critical_tension
 from vertebra.statics.branches import equilibria as equilibria
 from vertebra.statics.forward import shape_from_lengths as shape_from_lengths

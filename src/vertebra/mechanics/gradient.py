@@ -33,16 +33,16 @@ class Seeds(NamedTuple):
         """Weights of zero, to be written into."""
         freedoms, cables = problem.robot.freedoms, len(problem.robot.cables)
         empty = np.zeros((outputs, 0, 0))
-        shapes = (6, freedoms, cables, cables)
-        return cls(*(np.zeros((outputs, width)) for width in shapes), empty, empty)
+        tip, angles, lengths, tensions = (np.zeros((outputs, width)) for width in (6, freedoms, cables, cables))
+        return cls(tip, angles, lengths, tensions, empty, empty)
 
 
 class Numbers(NamedTuple):
     """One value for each number that a problem of statics is made of, in rows: derivatives of outputs by them, or
     directions in which they change together. Tables have the same columns as those of the robot.
 
-    A derivative by the direction of a joint's axis is in the column `azimuth`. What belongs to friction, or to cables of
-    given length, is empty where there is none.
+    A derivative by the direction of a joint's axis is in the column `azimuth`. What belongs to friction, or to cables
+    of given length, is empty where there is none.
     """
 
     joints: Table
@@ -78,7 +78,7 @@ class Numbers(NamedTuple):
     def zeros(cls, problem: Problem, rows: int, by_length: bool = False) -> Numbers:
         robot = problem.robot
         n, c, given = len(robot.joints), len(robot.cables), len(robot.cables) if by_length else 0
-        curves = len({law for law in problem.laws if law.curve is not None})
+        curves = len({id(law) for law in problem.laws if law.curve is not None})
         knots = next((len(law.curve) for law in problem.laws if law.curve is not None), 2)
         grip = c if problem.has_friction else 0
         return cls(

@@ -128,10 +128,10 @@ BEND_GRIP, BEND_GRIP1, BEND_LOCKED = 8, 9, 10  # u, u', and 1 where the law lock
 BEND_DISC = 11  # centre of the disc before the joint, m
 BEND_WIDTH = 14
 
-# `turning`: a row per joint (theory 10): as the pose moves along lambda, the rates of the link axis before the joint and
-# of the shift of all beyond per size of the joint; the turn of all beyond per azimuth, its rate, and the rate of the
-# shift that goes with it. Then force, moment about the world's origin and rate of that moment, of the link beyond the
-# joint with all that is fixed to it, and of the masses in the joint's gap.
+# `turning`: a row per joint (theory 10): as the pose moves along lambda, the rates of the link axis before the joint
+# and of the shift of all beyond per size of the joint; the turn of all beyond per azimuth, its rate, and the rate of
+# the shift that goes with it. Then force, moment about the world's origin and rate of that moment, of the link beyond
+# the joint with all that is fixed to it, and of the masses in the joint's gap.
 TURNING_AHEAD, TURNING_SHIFT, TURNING_TURN, TURNING_TURN1, TURNING_SWEEP = 0, 3, 6, 9, 12
 TURNING_LINK, TURNING_GAP = 15, 24
 TURNING_WIDTH = 33

@@ -478,7 +478,7 @@ def tension_in(friction, tensions, k, j):
 def pass_mirror(
     joints, links, cables, segments, friction, spatial, tensions, g, seed, tip, j, q, lam, link, weights, turning, by
 ):
-    """Across a joint with one freedom (theory 2.1): the link beyond it, and mass times velocity of what is in its gap."""
+    """Across a joint with one freedom (theory 2.1): the link beyond it, and the momentum of what is in the gap."""
     joint, row, reach = joints[j], row_of(joints, j, spatial), links[j].reach
     angle, rate, ax, ay = q[row], lam[row], joint.axis_x, joint.axis_y
     sin_half, cos_half = math.sin(0.5 * angle), math.cos(0.5 * angle)
@@ -546,9 +546,7 @@ def pass_mirror(
             lump(turning, j, TURNING_GAP, combined(1.0, crossing, u, tangent, aside, a), flow, scaled(mass, g))
             pulled = moved(pulled, mass, flow)
         by.segments[k, j].offset = by_offset - 2.0 * sin_half * weight + force * cos_half * rate
-        by.segments[k, j].recess = (
-            by_recess + 2.0 * (cos_half * weight + gap) + force * sin_half * rate
-        )
+        by.segments[k, j].recess = by_recess + 2.0 * (cos_half * weight + gap) + force * sin_half * rate
         by_given(friction, by, k, length1 * rate)
         pull, weigh, straight = pull + force, weigh + weight, straight + gap
     by_size += 2.0 * per * cos_half * weigh - rate * pull * (2.0 * per1 * cos_half - per * sin_half)
@@ -662,7 +660,10 @@ def pass_spatial(
         near_rate, far_rate = NOTHING, NOTHING
         for i in range(2):
             near_i, far_i = rod_half_change(rod, joint.size, i)
-            near_rate, far_rate = moved(near_rate, lam[joint.first + i], near_i), moved(far_rate, lam[joint.first + i], far_i)
+            near_rate, far_rate = (
+                moved(near_rate, lam[joint.first + i], near_i),
+                moved(far_rate, lam[joint.first + i], far_i),
+            )
         arm, far_arm = in_world(c, x, y, z), in_world(c1, new_x, new_y, new_z)
         arm_rate, far_arm_rate = in_world(near_rate, x, y, z), in_world(far_rate, new_x, new_y, new_z)
         near, far = added(origin, arm), added(beyond.origin, far_arm)
@@ -723,7 +724,7 @@ def find_rates(joints, cables, segments, friction, spatial, by_length, narrow, s
     The stop of a backbone is a stiff spring to the sweep: a second solve, without what presses on it by the first,
     leaves nothing of its give.
     """
-    for again in range(2):
+    for _ in range(2):
         output_slopes(joints, cables, segments, friction, spatial, by_length, seed, tip, q, state, wide, right)
         held = spatial is not None and press_bends(joints, q, state, right, lam, by, False)
         solve_transposed(state, spatial, wide, narrow, right, memory, lam)
@@ -788,9 +789,7 @@ def differentiate_poses(
         for i in range(pose * outputs, (pose + 1) * outputs):
             force = (seed_tip[i, 0], seed_tip[i, 1], seed_tip[i, 2])
             moment = (seed_tip[i, 3], seed_tip[i, 4], seed_tip[i, 5])
-            seed = Seed(
-                force, moment, seed_angles[i], seed_lengths[i], seed_tensions[i], seed_slip[i], seed_drawn[i]
-            )
+            seed = Seed(force, moment, seed_angles[i], seed_lengths[i], seed_tensions[i], seed_slip[i], seed_drawn[i])
             by = Gradient(
                 by_joints[i], by_links[i], by_cables[i], by_segments[i], by_gravity[i], by_loads[i], by_tip[i],
                 by_origin[i], by_tensions[i], by_rest[i], by_rate[i], by_laws[i], by_curves[i], by_history[i],

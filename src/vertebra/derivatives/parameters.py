@@ -11,17 +11,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from vertebra.derivatives.standing import AXES, Standing
 from vertebra.errors import InputError, shown
 from vertebra.mechanics.gradient import Numbers
-from vertebra.mechanics.layout import LAW_LEVEL, LAW_PRESLIDING, LAW_SLOPE, LAW_SQUARE
+from vertebra.mechanics.layout import LAW_CURVE, LAW_LEVEL, LAW_PRESLIDING, LAW_SLOPE, LAW_SQUARE
 from vertebra.mechanics.problem import Problem
 from vertebra.robot.arguments import link_index, link_point, numbers
 from vertebra.robot.fields import Numbers as RobotNumbers
 from vertebra.robot.fields import table_tangents
-from vertebra.robot.friction import FrictionLaw
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
-from vertebra.sensitivity.standing import AXES, Standing
 
 By = str | Sequence[str] | Mapping[str, ArrayLike] | None
 WORDS = ("tensions", "lengths", "gravity", "loads", "friction")
@@ -44,7 +43,9 @@ def words_of(by: By) -> list[str]:
         return []
     asked = [by] if isinstance(by, str) else list(by)
     if not asked or not all(isinstance(word, str) for word in asked):
-        raise InputError("by", f"must be words or paths such as 'tensions' or 'sections[0].joint.radius', not {shown(by)}")
+        raise InputError(
+            "by", f"must be words or paths such as 'tensions' or 'sections[0].joint.radius', not {shown(by)}"
+        )
     return asked
 
 
@@ -96,7 +97,7 @@ def _part(standing: Standing, word: str) -> Parameters:
     if word == "loads":
         return _loads(problem, rows)
     if word == "friction":
-        return _friction(problem, rows, cables)
+        return _friction(standing, rows, cables)
     return _fields(standing, word)
 
 
@@ -142,18 +143,18 @@ def _move_load(problem: Problem, rows: Numbers, row: int, number: int, what: str
         rows.links[row, link]["center_of_mass"] += problem.loads[number].mass * change / problem.links[link]["mass"]
 
 
-def _friction(problem: Problem, rows: Numbers, cables: list[str]) -> Parameters:
-    """Coefficients a, b and c of mu = a theta^2 + b theta + c and the presliding of each cable; of a law that is a curve,
-    what is added to it."""
+def _friction(standing: Standing, rows: Numbers, cables: list[str]) -> Parameters:
+    """Coefficients a, b and c of mu = a theta^2 + b theta + c and the presliding of each cable; of a law that is a
+    curve, what is added to it."""
+    problem, curve_rows = standing.problem, _curve_rows(standing)
     columns = ((LAW_SQUARE, "a", "1/rad^2"), (LAW_SLOPE, "b", "1/rad"), (LAW_LEVEL, "c", ""), (LAW_PRESLIDING, "", "m"))
     names, units, values = [], [], []
-    curved = list(dict.fromkeys(law for law in problem.laws if law.curve is not None))
     for k, (cable, law) in enumerate(zip(cables, problem.laws, strict=True)):
         for row, (column, symbol, unit) in enumerate(columns, 4 * k):
             if law.curve is None or column == LAW_PRESLIDING:
                 rows.laws[row, k, column] = 1.0
             else:
-                _lift_curve(rows.curves[row, curved.index(law)], column)
+                _lift_curve(rows.curves[row, curve_rows[k]], column)
             names.append(f"friction {cable} {symbol}".rstrip() if symbol else f"presliding {cable}")
             units.append(unit)
             values.append(law.presliding if column == LAW_PRESLIDING else law.coefficients[column])
@@ -200,18 +201,19 @@ def _change(standing: Standing, rows: Numbers, row: int, change: RobotNumbers) -
         rows.rate[row] = np.where(follows, change.cables["stiffness_EA"] / standing.rest, 0.0)
     if problem.laws and problem.laws == robot.friction_laws:
         rows.laws[row][:, : change.laws.shape[1]] = change.laws
-        curved = list(dict.fromkeys(law for law in problem.laws if law.curve is not None))
-        tables = [law for law in _laws_by_section(robot) if law.curve is not None]
-        for place, law in enumerate(tables):
-            rows.curves[row, curved.index(law)] += change.curves[place]
+        first, table = 0, 0
+        for section in robot.description.sections:
+            if section.cables is not None:
+                if section.cables.friction is not None and section.cables.friction.table is not None:
+                    rows.curves[row, _curve_rows(standing)[first]] = change.curves[table]
+                    table += 1
+                first += len(section.cables.azimuth)
 
 
-def _laws_by_section(robot: Robot) -> list[FrictionLaw]:
-    return [
-        section.cables.friction.law()
-        for section in robot.description.sections
-        if section.cables is not None and section.cables.friction is not None
-    ]
+def _curve_rows(standing: Standing) -> list[int]:
+    """Of each cable, where its law is among the sampled ones; below zero for a law that is not."""
+    friction = standing.work.friction
+    return [] if friction is None else friction.laws[:, LAW_CURVE].astype(int).tolist()
 
 
 def _follow_links(problem: Problem, rows: Numbers, row: int, robot: Robot, change: RobotNumbers) -> None:

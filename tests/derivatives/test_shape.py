@@ -137,7 +137,8 @@ def is_free(name: str, value: float, change: float) -> bool:
 @pytest.mark.parametrize("kinds", ROBOTS, ids="+".join)
 def test_every_parameter(kinds, driven, seed) -> None:
     question = Question(kinds, seed, driven)
+    step = 2e-3 if driven == "tensions" else 2e-4  # no cable goes slack
     for of in LINEAR:
         if of != "tensions" or driven == "lengths":
-            check(question, of, 1e-8)
-    check(question, "stiffness", 1e-8, some=None if SOAK else 5)
+            check(question, of, 1e-8, step)
+    check(question, "compliance", 1e-8, 2.0 * step, some=None if SOAK else 5)

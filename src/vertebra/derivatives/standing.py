@@ -1,33 +1,34 @@
 """A robot at rest, and the derivatives of what is asked of it by all numbers of its problem.
 
 Tip, angles, lengths and tensions come from one pass of the kernel each. Stiffness, critical tension and the margin hold
-the stiffness H itself: with u and v fixed, u . H v is the slope along v of the power u . R, so its derivatives are those
-slopes of the kernel's, by differences of order 6 along v at poses near this one, without a solve (theory 10).
+the stiffness H itself: with u and v fixed, u . H v is the slope along v of the power u . R, so its derivatives are
+slopes along v of those of the kernel, by differences of order 6 at poses near this one, without a solve (theory 10).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from vertebra.errors import InputError
+from vertebra.errors import InputError, shown
 from vertebra.mechanics.gradient import Numbers, Seeds, pose_gradients
 from vertebra.mechanics.kernels.newton import TOUCHES_STOP, inspect_pose
 from vertebra.mechanics.kernels.sweep import NONE
 from vertebra.mechanics.kinematics import Pose
 from vertebra.mechanics.layout import GRIP_DRAWN, GRIP_SLIP, LAW_PRESLIDING, REPORT_WEAK
 from vertebra.mechanics.problem import NO_CABLES, Problem, Workspace
-from vertebra.robot.arguments import axial_stiffness
+from vertebra.robot.arguments import axial_stiffness, numbers
 from vertebra.robot.tables import BACKBONE, Floats
 from vertebra.statics.branches import critical_tension
 from vertebra.statics.shape import Shape
 
 SIXTH = ((-3, -1 / 60), (-2, 9 / 60), (-1, -45 / 60), (1, 45 / 60), (2, -9 / 60), (3, 1 / 60))
 """Central differences of order 6."""
-STEP = 0.01
+STEP = 0.004
 """rad; of those differences, the largest turn of a joint in one step."""
 CORNER = 1e-6
 """So near to slipping, as a part of the presliding, a cable counts as just about to."""
@@ -43,6 +44,22 @@ class Outputs(NamedTuple):
     """(m,) SI."""
     derivatives: Floats
     """(m, all numbers of the problem), as `Numbers.flat` lays them out."""
+
+
+class Linear(NamedTuple):
+    """Outputs that the kernel sums by weights."""
+
+    names: list[str]
+    units: list[str]
+    values: Floats
+    place: Callable[[Seeds], Floats]
+    """Where in the seeds their weights are."""
+
+
+Request = str | Mapping[str, ArrayLike]
+"""A word for outputs, or weights of the outputs of several."""
+MIXED = "SI"
+"""Unit of a sum of unlike things."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +105,7 @@ class Standing:
     def _inspect(self, problem: Problem, q: Floats) -> Floats:
         """(n, n) the stiffness H at a pose, N*m/rad."""
         pull = self.tensions.copy()
-        inspect_pose(
-            *problem.system, pull, self.rest, self.rate, self.work.friction, True, q, *self.work.scratch[1:]
-        )
+        inspect_pose(*problem.system, pull, self.rest, self.rate, self.work.friction, True, q, *self.work.scratch[1:])
         return problem.dense_stiffness(self.work, self.by_length)
 
     def gradients(self, seeds: Seeds) -> tuple[Floats, Floats]:
@@ -106,37 +121,64 @@ class Standing:
 
     # Outputs.
 
-    def outputs(self, name: str) -> Outputs:
-        """What a word stands for."""
-        if name in LINEAR:
-            return self._all_of(name)
-        if name not in OTHERS:
-            raise InputError("of", f"a shape has {', '.join((*LINEAR, *OTHERS))}; not {name!r}")
-        return OTHERS[name](self)
+    def outputs(self, request: Request) -> Outputs:
+        """What a word stands for, or a sum of what several do, each entry times its weight."""
+        if isinstance(request, str):
+            if request in OTHERS:
+                return OTHERS[request](self)
+            names, units, values, seeds = self.linear(request)
+            return Outputs(names, units, values, self.gradients(seeds)[0])
+        plain = {word: weights for word, weights in request.items() if word not in OTHERS}
+        names, units, values, seeds = self.linear(plain)
+        derivatives = self.gradients(seeds)[0]
+        for word in request.keys() - plain.keys():
+            part = OTHERS[word](self)
+            weights = _one_each("of", word, request[word], len(part.names))
+            values, derivatives = values + weights @ part.values, derivatives + weights @ part.derivatives
+            units = [part.units[0] if not plain and len(set(part.units)) == 1 else MIXED]
+        return Outputs([" and ".join(request)], units, values, derivatives)
 
-    def linear_outputs(self, seeds: Seeds) -> dict[str, tuple[list[str], list[str], Floats, Floats]]:
-        """Names, units and values of what the kernel sums by weights, and where in the first of the seeds these are."""
-        shape, cables = self.shape, range(1, len(self.tensions) + 1)
-        tip, turn = [f"tip {axis}" for axis in AXES], [f"tip turn {axis}" for axis in AXES]
-        pose, angles = np.append(shape.tip, np.zeros(3)), [f"angle {name}" for name in shape.robot.freedom_names]
-        lengths, tensions = [f"length {k}" for k in cables], [f"tension {k}" for k in cables]
-        return {
-            "tip": (tip, ["m"] * 3, shape.tip, seeds.tip[0, :3]),
-            "tip pose": (tip + turn, ["m"] * 3 + ["rad"] * 3, pose, seeds.tip[0]),
-            "angles": (angles, ["rad"] * len(angles), shape.angles, seeds.angles[0]),
-            "lengths": (lengths, ["m"] * len(lengths), shape.lengths, seeds.lengths[0]),
-            "tensions": (tensions, ["N"] * len(tensions), shape.tensions_at_base, seeds.tensions[0]),
-        }
+    def linear(self, request: Request) -> tuple[list[str], list[str], Floats, Seeds]:
+        """Names, units, values and weights of outputs that one pass of the kernel each differentiates: every entry of
+        what a word stands for, or one weighted sum."""
+        parts = {word: getter(self) for word, getter in LINEAR.items()}
+        asked = [request] if isinstance(request, str) else list(request)
+        for word in asked:
+            if word not in parts:
+                raise InputError("of", f"a shape has {', '.join((*LINEAR, *OTHERS))}; not {shown(word)}")
+        if isinstance(request, str):
+            names, units, values, place = parts[request]
+            seeds = self.seeds(len(names))
+            place(seeds)[:] = np.eye(len(names))
+            return names, units, values, seeds
+        seeds, value = self.seeds(1), 0.0
+        for word, given in request.items():
+            names, _, values, place = parts[word]
+            weights = _one_each("of", word, given, len(names))
+            place(seeds)[0] += weights
+            value += float(weights @ values)
+        unlike = {unit for word in asked for unit in parts[word][1]}
+        return [" and ".join(asked)], [unlike.pop() if len(unlike) == 1 else MIXED], np.array([value]), seeds
 
-    def _all_of(self, word: str) -> Outputs:
-        """Every entry of one of the linear outputs."""
-        count = len(self.linear_outputs(self.seeds(1))[word][2])
-        seeds = self.seeds(count)
-        for row in range(count):
-            one = Seeds(*(part[row:] for part in seeds))
-            self.linear_outputs(one)[word][3][row] = 1.0
-        names, units, values, _ = self.linear_outputs(seeds)[word]
-        return Outputs(names, units, values, self.gradients(seeds)[0])
+    def _tip(self) -> Linear:
+        return Linear([f"tip {axis}" for axis in AXES], ["m"] * 3, self.shape.tip, lambda seeds: seeds.tip[:, :3])
+
+    def _tip_pose(self) -> Linear:
+        names = [f"tip {axis}" for axis in AXES] + [f"tip turn {axis}" for axis in AXES]
+        values = np.append(self.shape.tip, np.zeros(3))
+        return Linear(names, ["m"] * 3 + ["rad"] * 3, values, lambda seeds: seeds.tip)
+
+    def _angles(self) -> Linear:
+        names = [f"angle {name}" for name in self.shape.robot.freedom_names]
+        return Linear(names, ["rad"] * len(names), self.shape.angles, lambda seeds: seeds.angles)
+
+    def _lengths(self) -> Linear:
+        names = [f"length {k + 1}" for k in range(len(self.tensions))]
+        return Linear(names, ["m"] * len(names), self.shape.lengths, lambda seeds: seeds.lengths)
+
+    def _tensions(self) -> Linear:
+        names = [f"tension {k + 1}" for k in range(len(self.tensions))]
+        return Linear(names, ["N"] * len(names), self.shape.tensions_at_base, lambda seeds: seeds.tensions)
 
     def compliance(self) -> Outputs:
         """All 36 entries: motion of the tip per force and moment on it."""
@@ -185,7 +227,9 @@ class Standing:
         shape = self.shape
         tension = critical_tension(shape.robot, gravity=shape.gravity, loads=shape.loads)
         if tension == 0.0:
-            raise InputError("of", "the straight robot stands without cables: its critical tension is 0, whatever changes")
+            raise InputError(
+                "of", "the straight robot stands without cables: its critical tension is 0, whatever changes"
+            )
         problem = Problem.of(shape.robot, shape.gravity, shape.loads, 0.0)
         ones = np.ones(len(self.tensions))
         straight = Standing(shape, problem, problem.workspace(), tension * ones, NO_CABLES, NO_CABLES)
@@ -196,8 +240,8 @@ class Standing:
 
     def _end_derivative(self, at: Standing, q: Floats, end: float, moving: bool) -> Floats:
         """(everything,) of the factor on the tensions, or the common tension, at which the stiffness at a pose is
-        singular: in the direction v that gives way, v . H v = 0 there. With `moving`, the pose is that of this shape and
-        moves with it; else it is straight whatever changes."""
+        singular: in the direction v that gives way, v . H v = 0 there. With `moving`, the pose is that of this shape
+        and moves with it; else it is straight whatever changes."""
         H = at._inspect(at.problem, q)
         H = 0.5 * (H + H.T)
         values, vectors = np.linalg.eigh(H)
@@ -238,7 +282,8 @@ class Standing:
         return derivatives
 
     def _form_derivatives(self, q: Floats, u: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """Of u . H v at a pose, u and v held: (everything,) by the numbers of the problem, (freedoms,) by the angles."""
+        """Of u . H v at a pose, u and v held: (everything,) by the numbers of the problem; (freedoms,) by the
+        angles."""
         h = self._step_along(q, v)
         seeds, tip = self.seeds(1), Pose(self.problem.robot, q).tip
         by_numbers, by_angles = 0.0, np.zeros(len(q))
@@ -275,7 +320,8 @@ class Standing:
         q, robot = self.shape.angles, self.problem.robot
         J = Pose(robot, q).jacobian()
         H = self._inspect(self.problem, q)
-        right, left = np.linalg.solve(H, J.T), np.linalg.solve(H.T, J.T)
+        right: Floats = np.linalg.solve(H, J.T).astype(np.float64)
+        left: Floats = np.linalg.solve(H.T, J.T).astype(np.float64)
         size = Numbers.zeros(self.problem, 1, self.by_length).flat.shape[1]
         result = np.zeros((6, 6, size))
         symmetric = np.abs(H - H.T).max() <= 1e-13 * np.abs(H).max()
@@ -339,15 +385,17 @@ class Standing:
                     f"cable {k + 1} is just about to slip in the link before joint {j + 1}: the derivatives are "
                     f"those of the side on which it {side}"
                 )
-            straight = [shape.robot.joint_of(row) for row in np.flatnonzero(shape.angles == 0.0)]
+            straight = [shape.robot.joint_of(int(row)) for row in np.flatnonzero(shape.angles == 0.0)]
             if straight and shape.friction and self.tensions.any():
                 found.append(
                     f"joint {straight[0]} is exactly straight, where friction has a corner: the derivatives are the "
                     "mean of both sides"
                 )
         if self.by_length:
-            for k in np.flatnonzero(np.abs(shape.lengths - self.rest) <= 1e-12 * self.rest):
-                found.append(f"cable {k + 1} is just taut: the derivatives are those of a slack one")
+            found += [
+                f"cable {k + 1} is just taut: the derivatives are those of a slack one"
+                for k in np.flatnonzero(np.abs(shape.lengths - self.rest) <= 1e-12 * self.rest)
+            ]
         for j, joint in enumerate(shape.robot.joints):
             own = slice(joint["first"], joint["first"] + joint["freedoms"])
             bend = np.hypot(*shape.angles[own][:2]) if joint["kind"] == BACKBONE else np.abs(shape.angles[own]).max()
@@ -356,7 +404,13 @@ class Standing:
         return found
 
 
-LINEAR = ("tip", "tip pose", "angles", "lengths", "tensions")
+LINEAR: dict[str, Callable[[Standing], Linear]] = {
+    "tip": Standing._tip,
+    "tip pose": Standing._tip_pose,
+    "angles": Standing._angles,
+    "lengths": Standing._lengths,
+    "tensions": Standing._tensions,
+}
 """What the kernel sums by weights."""
 OTHERS: dict[str, Callable[[Standing], Outputs]] = {
     "stiffness": Standing.stiffness,
@@ -364,3 +418,12 @@ OTHERS: dict[str, Callable[[Standing], Outputs]] = {
     "critical tension": Standing.critical,
     "tension margin": Standing.margin,
 }
+"""What holds the stiffness itself."""
+
+
+def _one_each(argument: str, word: str, given: ArrayLike, count: int) -> Floats:
+    """Weights of the entries of what a word stands for."""
+    weights = numbers(argument, given, "any unit").reshape(-1)
+    if len(weights) != count:
+        raise InputError(argument, f"{word} has {count} numbers, so as many weights, not {len(weights)}")
+    return weights

@@ -1,3 +1,3 @@
 """Public names of this room beyond those that `vertebra` itself lists."""
 
-from vertebra.sensitivity.sensitivity import Sensitivity as Sensitivity
+from vertebra.derivatives.sensitivity import Sensitivity as Sensitivity

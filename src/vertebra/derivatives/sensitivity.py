@@ -1,0 +1,192 @@
+"""How does an answer change with everything it depends on?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+import xarray
+from numpy.typing import ArrayLike
+
+from vertebra.derivatives.parameters import By, parameters_of, words_of
+from vertebra.derivatives.standing import Request, Standing
+from vertebra.errors import InputError, shown
+from vertebra.mechanics.compiled import run_pieces, thread_count
+from vertebra.mechanics.gradient import Seeds, pose_gradients
+from vertebra.robot.arguments import numbers, positive_count
+from vertebra.robot.tables import Floats
+from vertebra.robot.units import per_unit_text, shown_unit
+from vertebra.statics.forward import CHUNK, Shapes
+from vertebra.statics.shape import Shape
+
+Of = Request | Sequence[Request] | ArrayLike | None
+"""Words for outputs, or weights of them: the sum of these is one output."""
+
+MOST_COLUMNS = 4
+"""Outputs that a table for people lists one by one; of more, their root mean square."""
+
+
+class Sensitivity(xarray.DataArray):  # type: ignore[no-untyped-call]
+    """Derivatives in SI: a row per output, a column per parameter, with the unit and the value of each as coordinates.
+
+    `attrs["units"]` where all have the same, such as "m per N"; `attrs["notes"]`: sentences about corners of the
+    answer, where a derivative is that of one side.
+    """
+
+    __slots__ = ()
+
+    def top(self, count: int = 10) -> TopTable:
+        """The parameters that matter most, as a table for people: those whose change by 1 % (of angles, by 1 deg)
+        moves the outputs most.
+
+        Parameters of value zero have no percentage; they come last, by size of their derivative.
+        """
+        count = positive_count("count", count)
+        if self.dims != ("of", "by"):
+            dims = " x ".join(map(str, self.dims))
+            raise InputError(
+                "count", f"a table is of outputs by parameters, and this is {dims}; select one of the rest"
+            )
+        units = self.coords["of_unit"].values
+        blocks = [_top_of(self[units == unit], unit, count) for unit in dict.fromkeys(units.tolist())]
+        return TopTable("\n\n".join([*blocks, *self.attrs["notes"]]))
+
+
+class TopTable(str):
+    """A text that a notebook shows as it is."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _top_of(part: Sensitivity, unit: str, count: int) -> str:
+    """The table of outputs of one unit."""
+    slopes, values = part.values, part.coords["by_value"].values
+    size = np.sqrt((slopes**2).sum(axis=0))
+    is_angle = part.coords["by_unit"].values == "rad"
+    change = np.where(is_angle, np.radians(1.0), 0.01 * np.abs(values))
+    order = sorted(range(len(size)), key=lambda at: (size[at] * change[at], size[at]), reverse=True)
+    order = [at for at in order if size[at] > 0.0][:count]
+    names = part.coords["of"].values.tolist()
+    together = len(names) > MOST_COLUMNS
+    heads = [f"all {len(names)} together"] if together else names
+    lines = [["", "parameter", "value", *heads, "", "moved by 1 %"]]
+    over, per_output = shown_unit(unit)
+    for rank, at in enumerate(order, 1):
+        field_unit = str(part.coords["by_unit"].values[at])
+        text, factor = per_unit_text(unit, field_unit)
+        under, per_field = shown_unit(field_unit)
+        found = [size[at]] if together else slopes[:, at]
+        moved = size[at] * change[at] / per_output
+        value = f"{values[at] / per_field:.4g} {under}".removesuffix(" 1")
+        effect = (f"{moved:.3g} {over}" if moved else "-") + ("*" if is_angle[at] else "")
+        name = str(part.coords["by"].values[at])
+        lines.append([f"{rank}", name, value, *(f"{factor * slope:+.4g}" for slope in found), text, effect])
+    angles = "\n* of an angle, by 1 deg" if is_angle[order].any() else ""
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    left = {1, len(lines[0]) - 2}
+    return (
+        "\n".join(
+            "  ".join(
+                cell.ljust(width) if column in left else cell.rjust(width)
+                for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in lines
+        )
+        + angles
+    )
+
+
+def sensitivity(result: Any, of: Of = None, by: By = None) -> Sensitivity:
+    """Derivatives of an answer by everything that it depends on, exact, SI.
+
+    `result`: a `Shape` from tensions, lengths or a step of a `ShapePath` (the slip before that step is held); or
+    `Shapes`, all rows at once on all cores: rows without a stable shape are infinite, and the coordinate `solved` tells
+    which.
+
+    `of`: "tip" (default), "tip pose", "angles", "lengths", "tensions"; of one shape also "stiffness" (principal ones),
+    "compliance", "critical tension" and "tension margin"; several of them. Or weights, {"tip": (0, 0, 1)} or an array
+    of 3 (tip) or 6 numbers (tip pose): derivatives of one weighted sum, which take no longer than those of one number.
+
+    `by`: "tensions", "lengths", "gravity", "loads", "friction"; fields of the robot file: one, as
+    "sections[0].joint.radius"; one column per section, as "sections[*].link.mass"; all together, as if the file had the
+    number once, as "sections.link.mass"; or the end of a path, "link.mass", "mass"; several of these. Or weights,
+    {"tensions": (1, -1, 0, 0)}: the derivative along one direction. Default: everything. What a call was given for
+    itself (gravity, loads, friction, lengths) stays when the robot file changes. A shape from tensions, differentiated
+    by lengths, is taken as if its cables were held by their lengths now, and the other way round.
+
+    Returns a labelled array whose `top` is a table for people.
+    """
+    if isinstance(result, Shapes):
+        return _of_shapes(result, of, by)
+    if not isinstance(result, Shape):
+        raise InputError("result", f"must be a Shape or Shapes, not {shown(result)}")
+    asked = words_of(by)
+    by_length = len(result._cables.rest) > 0
+    if ("lengths" in asked) != ("tensions" in asked):
+        by_length = "lengths" in asked
+    elif "lengths" in asked:
+        raise InputError("by", "cables are held by their tensions or by their lengths; ask for one of them")
+    standing = Standing.of(result, by_length)
+    parameters = parameters_of(standing, by)
+    parts = [standing.outputs(request) for request in _requests(of)]
+    names, units = [name for part in parts for name in part.names], [unit for part in parts for unit in part.units]
+    values = np.vstack([part.derivatives for part in parts]) @ parameters.directions.T
+    coordinates = {
+        "of": names, "of_unit": ("of", units), "of_value": ("of", np.concatenate([part.values for part in parts])),
+        "by": parameters.names, "by_unit": ("by", parameters.units), "by_value": ("by", parameters.values),
+    }  # fmt: skip
+    return _labelled(values, coordinates, ("of", "by"), result.robot.name, standing.notes())
+
+
+def _requests(of: Of) -> list[Request]:
+    """The words and weights that are asked for."""
+    if of is None:
+        return ["tip"]
+    if isinstance(of, str | Mapping):
+        return [of]
+    if isinstance(of, Sequence) and len(of) and all(isinstance(word, str | Mapping) for word in of):
+        return [word for word in of if isinstance(word, str | Mapping)]
+    weights = numbers("of", cast(ArrayLike, of), "any unit")
+    if weights.shape not in ((3,), (6,)):
+        raise InputError("of", f"weights must be 3 for the tip or 6 for the tip pose, not of shape {weights.shape}")
+    return [{"tip" if len(weights) == 3 else "tip pose": weights}]
+
+
+def _of_shapes(shapes: Shapes, of: Of, by: By) -> Sensitivity:
+    """All rows: chunks of poses, each in one compiled call, on all cores."""
+    solved = np.flatnonzero(shapes.solved)
+    if "lengths" in words_of(by):
+        raise InputError("by", "rows of tensions are held by their tensions; take shape(row) of one for its lengths")
+    if not len(solved):
+        raise InputError("result", "no row has a stable shape; its `status` says why")
+    one = Standing.of(shapes.shape(int(solved[0])), False)
+    parameters, parts = parameters_of(one, by), [one.linear(request) for request in _requests(of)]
+    names, units = [name for part in parts for name in part[0]], [unit for part in parts for unit in part[1]]
+    seeds = Seeds(*(np.concatenate(rows) for rows in zip(*(part[3] for part in parts), strict=True)))
+    values = np.full((len(shapes), len(names), len(parameters.names)), np.inf)
+
+    def differentiate(first: int) -> int:
+        rows = solved[first : first + CHUNK]
+        repeated = Seeds(*(np.tile(part, (len(rows), *(1,) * (part.ndim - 1))) for part in seeds))
+        found, _ = pose_gradients(
+            one.problem, one.problem.workspace(), shapes.tip[rows], shapes.angles[rows], shapes.tensions[rows], repeated
+        )
+        values[rows] = (found.flat @ parameters.directions.T).reshape(len(rows), len(names), -1)
+        return len(rows)
+
+    run_pieces(differentiate, range(0, len(solved), CHUNK), thread_count(None), len(solved), None)
+    coordinates = {
+        "of": names, "of_unit": ("of", units), "by": parameters.names, "by_unit": ("by", parameters.units),
+        "solved": ("row", shapes.solved),
+    }  # fmt: skip
+    return _labelled(values, coordinates, ("row", "of", "by"), shapes.robot.name, [])
+
+
+def _labelled(
+    values: Floats, coordinates: dict[str, Any], dims: tuple[str, ...], robot: str, notes: list[str]
+) -> Sensitivity:
+    over, under = set(coordinates["of_unit"][1]), set(coordinates["by_unit"][1])
+    units = f"{over.pop()} per {under.pop()}" if len(over) == len(under) == 1 else "SI"
+    return Sensitivity(values, coordinates, dims, "sensitivity", {"units": units, "robot": robot, "notes": notes})
