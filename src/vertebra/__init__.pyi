@@ -1,6 +1,7 @@
 """The public names and where each one lives."""
 
 from vertebra.derivatives.sensitivity import sensitivity as sensitivity
+from vertebra.derivatives.tolerances import tolerances as tolerances
 from vertebra.dynamics.allocation import allocate_tensions as allocate_tensions
 from vertebra.dynamics.controller import Controller as Controller
 from vertebra.dynamics.equations_of_motion import forward_dynamics as forward_dynamics

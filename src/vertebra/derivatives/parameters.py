@@ -21,6 +21,7 @@ from vertebra.robot.fields import Numbers as RobotNumbers
 from vertebra.robot.fields import table_tangents
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
+from vertebra.statics.shape import Shape
 
 By = str | Sequence[str] | Mapping[str, ArrayLike] | None
 WORDS = ("tensions", "lengths", "gravity", "loads", "friction")
@@ -49,6 +50,13 @@ def words_of(by: By) -> list[str]:
     return asked
 
 
+def held_by_length(shape: Shape, asked: Sequence[str], argument: str = "by") -> bool:
+    """Whether cables are held by their lengths, not by their tensions: as asked, else as they are."""
+    if "lengths" in asked and "tensions" in asked:
+        raise InputError(argument, "cables are held by their tensions or by their lengths; ask for one of them")
+    return "lengths" in asked or ("tensions" not in asked and len(shape._cables.rest) > 0)
+
+
 def parameters_of(standing: Standing, by: By) -> Parameters:
     """What `by` stands for, in the problem of a shape; a mapping gives the weights of one direction."""
     asked = words_of(by)
@@ -58,7 +66,7 @@ def parameters_of(standing: Standing, by: By) -> Parameters:
         # What comes from the robot file is among its fields.
         asked += ["gravity"] * (not np.array_equal(problem.gravity, robot.gravity)) + ["loads"] * bool(problem.loads)
         asked += ["friction"] * (bool(problem.laws) and problem.laws != robot.friction_laws) + [""]
-    parts = [_part(standing, word) for word in asked]
+    parts = [part_of(standing, word) for word in asked]
     if isinstance(by, Mapping):
         weighed = [_weighed(word, part, by[word]) for word, part in zip(asked, parts, strict=True)]
         return Parameters(
@@ -80,7 +88,9 @@ def _weighed(word: str, part: Parameters, weights: ArrayLike) -> Parameters:
     return Parameters([word], [unit], np.zeros(1), given.reshape(1, -1) @ part.directions)
 
 
-def _part(standing: Standing, word: str) -> Parameters:
+def part_of(standing: Standing, word: str, apart: bool = False) -> Parameters:
+    """What one word or path stands for. `apart`: a column for every joint and link that shares a field of its
+    section."""
     problem, robot = standing.problem, standing.problem.robot
     cables = [f"{k + 1}" for k in range(len(robot.cables))]
     rows = Numbers.zeros(problem, _count(standing, word), standing.by_length)
@@ -98,7 +108,7 @@ def _part(standing: Standing, word: str) -> Parameters:
         return _loads(problem, rows)
     if word == "friction":
         return _friction(standing, rows, cables)
-    return _fields(standing, word)
+    return _fields(standing, word, apart)
 
 
 def _count(standing: Standing, word: str) -> int:
@@ -171,10 +181,10 @@ def _lift_curve(curve: Floats, power: int) -> None:
 # Fields of the robot file.
 
 
-def _fields(standing: Standing, path: str) -> Parameters:
+def _fields(standing: Standing, path: str, apart: bool) -> Parameters:
     """Fields that a path names; all of them for an empty one."""
     problem, robot = standing.problem, standing.problem.robot
-    tangents = table_tangents(robot, path or None)
+    tangents = table_tangents(robot, path or None, apart)
     rows = Numbers.zeros(problem, len(tangents.groups), standing.by_length)
     for row in range(len(tangents.groups)):
         _change(standing, rows, row, tangents.tables(row))
