@@ -24,7 +24,7 @@ Of = Request | Sequence[Request] | ArrayLike | None
 """Words for outputs, or weights of them: the sum of these is one output."""
 
 MOST_COLUMNS = 4
-"""Outputs that a table for people lists one by one; of more, their root mean square."""
+"""Outputs that a table for people lists one by one; of more, the root of the sum of their squares."""
 ROUND_OFF = 1e-12
 """Below this part of the whole a number is shown as zero."""
 
@@ -44,11 +44,14 @@ class Sensitivity(xarray.DataArray):  # type: ignore[no-untyped-call]
 
         Parameters of value zero have no percentage; they come last, by size of their derivative.
         """
-        blocks = ["\n".join([text_table(rows, {1, len(rows[0]) - 2}), *foot]) for rows, foot in self.top_rows(count)]
+        blocks = []
+        for rows in self.top_rows(count):
+            angles = "\n* of an angle, by 1 deg" if any(row[-1].endswith("*") for row in rows) else ""
+            blocks.append(text_table(rows, {1, len(rows[0]) - 2}) + angles)
         return TopTable("\n\n".join([*blocks, *self.attrs["notes"]]))
 
-    def top_rows(self, count: int = 10) -> list[tuple[list[list[str]], list[str]]]:
-        """The same as texts: per unit of the outputs the rows of a table, headers first, and what is said below it."""
+    def top_rows(self, count: int = 10) -> list[list[list[str]]]:
+        """The same as texts: per unit of the outputs the rows of a table, headers first."""
         count = positive_count("count", count)
         if self.dims != ("of", "by"):
             dims = " x ".join(map(str, self.dims))
@@ -78,7 +81,7 @@ def text_table(rows: Sequence[Sequence[str]], left: set[int]) -> str:
     )
 
 
-def _top_of(part: Sensitivity, unit: str, count: int) -> tuple[list[list[str]], list[str]]:
+def _top_of(part: Sensitivity, unit: str, count: int) -> list[list[str]]:
     """The table of outputs of one unit."""
     slopes, values = part.values, part.coords["by_value"].values
     size = np.sqrt((slopes**2).sum(axis=0))
@@ -101,7 +104,7 @@ def _top_of(part: Sensitivity, unit: str, count: int) -> tuple[list[list[str]], 
         effect = (f"{moved:.3g} {over}" if moved else "-") + ("*" if is_angle[at] else "")
         name = str(part.coords["by"].values[at])
         rows.append([f"{rank}", name, value, *(f"{factor * slope:+.4g}" for slope in found), text, effect])
-    return rows, ["* of an angle, by 1 deg"] if is_angle[order].any() else []
+    return rows
 
 
 def sensitivity(result: Any, of: Of = None, by: By = None) -> Sensitivity:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +16,6 @@ from vertebra.derivatives.standing import Standing
 from vertebra.errors import InputError, shown
 from vertebra.robot.arguments import instance, number, word
 from vertebra.robot.fields import matching
-from vertebra.robot.reading import did_you_mean
 from vertebra.robot.tables import Floats
 from vertebra.robot.units import UnitError, shown_unit, to_si
 from vertebra.statics.shape import Shape
@@ -140,17 +140,20 @@ class Tolerances:
 
     def rows(self, most: int = MOST_CAUSES) -> list[tuple[str, ...]]:
         """A table for people, headers first; causes beyond `most` in one row."""
-        lines: list[tuple[str, ...]] = [("cause", "value", "standard deviation", f"moves the {self.what} by", "share")]
+        moved = f"moves the {self.what} by [{shown_unit(self.unit)[0]}]".removesuffix(" [1]")
+        lines: list[tuple[str, ...]] = [("cause", "value", "standard deviation", moved, "share")]
         for cause in self.causes[:most]:
             value, deviation = (quantity_text(number, cause.unit) for number in (cause.value, cause.deviation))
-            moved = float(np.linalg.norm(cause.effect))
-            lines.append((cause.name, value, deviation, self.text(moved), f"{100 * cause.share:.1f} %"))
-        others = sum(cause.share for cause in self.causes[most:])
-        if len(self.causes) > most:
-            moved = self.total * float(np.sqrt(others))
-            name = f"{len(self.causes) - most} more together"
-            lines.append((name, "", "", self.text(moved), f"{100 * others:.1f} %"))
+            lines.append((cause.name, value, deviation, *self._effect_texts(cause.share)))
+        rest = self.causes[most:]
+        if rest:
+            share = sum(cause.share for cause in rest)
+            lines.append((f"{len(rest)} more together", "", "", *self._effect_texts(share)))
         return lines
+
+    def _effect_texts(self, share: float) -> tuple[str, str]:
+        """What causes with this share of the variance move, and the share."""
+        return self.text(self.total * math.sqrt(share)).split(" ")[0], f"{100 * share:.1f} %"
 
     def text(self, value: float) -> str:
         """A value of the outputs with its unit, as people read it; round-off as zero."""
@@ -252,9 +255,9 @@ class _Entry(NamedTuple):
 
     @property
     def word(self) -> str:
-        """That of `WORDS` which the name is, or which it names single numbers of; else empty."""
-        first = self.name.partition(" ")[0]
-        return next((word for word in WORDS if first in (word, word.removesuffix("s"))), "")
+        """That of `WORDS` which the name is, or of which it names single numbers, as "tension 1"; else empty."""
+        first, space, _ = self.name.partition(" ")
+        return next((word for word in WORDS if self.name == word or (space and first in (word, word[:-1]))), "")
 
     @property
     def percent(self) -> float | None:
@@ -267,7 +270,8 @@ class _Entry(NamedTuple):
             raise InputError("given", f"{self}: not a percentage; write {self.name} 2 %") from None
 
 
-_ENTRY = re.compile(r"(?P<name>\S.*?)(?:\s*=\s*|\s+)(?:\+-|±)?\s*(?P<amount>\d[^\s]*\s*(?:[^\d\s].*)?|\.\d.*)")
+_ENTRY = re.compile(r"(?P<name>\S.*?)(?:\s*=\s*|\s+)(?:\+-|±)?\s*(?P<amount>[\d.]\S*(?:\s+[^\d\s]\S*)?)")
+"""The last number of a text, with a unit of one word, and what is before it."""
 
 
 def _entries(given: object) -> list[_Entry]:
@@ -296,8 +300,8 @@ def _numbers_of(standing: Standing, entry: _Entry, apart: bool) -> Parameters:
     try:
         part = part_of(standing, entry.word or entry.name, apart)
     except InputError as error:
-        near = "" if entry.word or "did you mean" in error.message else did_you_mean(entry.name, WORDS)
-        raise InputError("given", f"{entry}: {error.message}{near}") from None
+        words = "" if entry.word else f" (besides fields: {', '.join(WORDS)})"
+        raise InputError("given", f"{entry}: {error.message}{words}") from None
     if not entry.word:
         if entry.percent is not None and not apart:
             for group in matching(standing.problem.robot, entry.name):
