@@ -195,7 +195,7 @@ WITHOUT_ROBOT = ERRORS | {
     "BallShape", "Controller", "FrictionLaw", "Load", "Robot", "SensorNetwork", "__version__", "fit_friction", "load",
     "presets", "sensitivity", "tolerances",
 }  # fmt: skip
-"""No robot is asked: `fit_friction` is what measures a law; `sensitivity` and `tolerances` are of a shape that has it."""
+"""No robot is asked: `fit_friction` measures a law; `sensitivity` and `tolerances` are of a shape that has it."""
 NAMED = {"Calibration"}
 """Their `robot` is a name."""
 

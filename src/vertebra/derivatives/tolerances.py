@@ -140,8 +140,8 @@ class Tolerances:
 
     def rows(self, most: int = MOST_CAUSES) -> list[tuple[str, ...]]:
         """A table for people, headers first; causes beyond `most` in one row."""
-        moved = f"moves the {self.what} by [{shown_unit(self.unit)[0]}]".removesuffix(" [1]")
-        lines: list[tuple[str, ...]] = [("cause", "value", "standard deviation", moved, "share")]
+        moved = f"moves {self.what} [{shown_unit(self.unit)[0]}]".removesuffix(" [1]")
+        lines: list[tuple[str, ...]] = [("cause", "value", "deviation", moved, "share")]
         for cause in self.causes[:most]:
             value, deviation = (quantity_text(number, cause.unit) for number in (cause.value, cause.deviation))
             lines.append((cause.name, value, deviation, *self._effect_texts(cause.share)))
@@ -340,7 +340,7 @@ def _deviations(entry: _Entry, part: Parameters, notes: list[str]) -> Iterator[t
     else:
         # Of numbers with several units, those that the unit fits; without one, those that have none.
         several, reason = len(set(part.units)) > 1, ""
-        bare = not isinstance(entry.amount, str) or entry.amount[-1] in "0123456789."
+        bare = not isinstance(entry.amount, str) or entry.amount[-1:] in "0123456789."
         for row, unit in enumerate(part.units):
             if several and bare and unit:
                 reason = f"stands for numbers in {', '.join(dict.fromkeys(part.units))}; give a unit"
