@@ -225,5 +225,3 @@ def _notes(payload: Payload, row: int, status: int) -> Iterator[str]:
         straight = [str(i + 1) for i in np.flatnonzero(chain.shape.bends[: row + 1] == 0.0)]
         if straight:
             yield f"friction takes tension on either side of a straight joint; by bends of {', '.join(straight)} it counts as 0"
-    if (pulled & ~chain.pulls[row].any(axis=1)).any():
-        yield f"the holes of a cable touch at {name}, so its direction there has no derivative"
