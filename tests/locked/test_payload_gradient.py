@@ -14,7 +14,7 @@ from tests.locked import snakes
 
 import vertebra as vb
 from vertebra.errors import InputError
-from vertebra.locked.payload_gradient import PayloadGradient, payload_gradient
+from vertebra.locked.payload_gradient import payload_gradient
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
 SEEDS = range(400 if SOAK else 60)
@@ -29,7 +29,7 @@ LAWS = (
 
 
 def question(seed):
-    """Of any kind: heavy or weightless, with cable friction of any law, sockets, a guide, loads with masses, torques."""
+    """Of any kind: heavy or weightless, with cable friction, sockets, a guide, loads that have masses, torques."""
     rng = np.random.default_rng(seed)
     given = dict(vars(snakes.question(rng)))
     robot = given["robot"]
@@ -63,7 +63,7 @@ def question(seed):
             joints = robot.joints.copy()
             joints["socket"] = rims
             given["robot"] = numeric.with_tables(robot, joints=joints)
-    if rng.random() < 0.3:
+    if rng.random() < 0.5:
         given["guided"] = int(rng.integers(0, n))
     if rng.random() < 0.25:
         given |= {"moment": rng.normal(size=3), "direction": None, "point": None, "moment_per_force": None}
@@ -120,10 +120,12 @@ def test_questions_are_of_every_kind():
             setting = answer.chain.setting
             features["guide"] += setting.guided > 0
             features["mass"] += any(load.mass for load in setting.acting)
-            features["laws of the file"] += answer.chain.own_friction and answer.chain.share.min() < 1.0
+            features["laws of the file"] += answer.chain.own_friction and not all(
+                law.is_none for law in answer.chain.laws
+            )
             features["laws of the question"] += not answer.chain.own_friction
             features["gravity of the file"] += setting.own_gravity
-            features["sockets of the file"] += setting.own_sockets and np.isfinite(setting.joints["socket"]).all()
+            features["sockets of the file"] += setting.own_sockets and math.isfinite(setting.joints["socket"][0])
             features["sockets of the question"] += not setting.own_sockets
             features["point of the file"] += answer.unit_load.own_point
             features["point of the question"] += not answer.unit_load.own_point
@@ -197,7 +199,7 @@ def test_joints_without_a_limit_and_joints_that_there_are_not():
         with pytest.raises(InputError, match=word) as caught:
             payload_gradient(answer, joint)
         assert caught.value.argument == "joint"
-    with pytest.raises(InputError, match="3, 4, 5$"):
+    with pytest.raises(InputError, match=r"3, 4, 5$"):
         payload_gradient(answer, 7)
     with pytest.raises(InputError, match="payload"):
         payload_gradient(2.0)
@@ -291,7 +293,7 @@ def test_straight_joints_with_cable_friction():
     limit = payload_gradient(answer, 3)
     assert len(limit.notes) == 1
     assert "straight joint" in limit.notes[0]
-    assert "bends of 2 " in limit.notes[0]
+    assert limit.notes[0].endswith("joints 2")
     # The mean of both sides, as central differences have it.
     sides = [usual(bends=np.where(np.arange(19) == 1, h, 0.05), friction=0.2).limits[2] for h in (-1e-5, 1e-5)]
     assert (sides[1] - sides[0]) / 2e-5 == pytest.approx(limit.bends[1], rel=1e-4)

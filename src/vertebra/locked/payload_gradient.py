@@ -213,7 +213,7 @@ def _notes(payload: Payload, row: int, status: int) -> Iterator[str]:
         yield f"{name} {VERBS[mode]} without load, and so it does after a small change: every derivative is 0"
         return
     if mode == "separation":
-        yield f"{name} comes apart only while the load pulls straight against its contact; after other changes it slides"
+        yield f"{name} comes apart only while the load pulls against its contact; after any other change it slides"
     if status == TWO_MODES:
         yield f"{name} reaches another limit at the same load; derivatives are those by which it {VERBS[mode]}"
     same = np.abs(limits - limit) <= SAME_LOAD * limit
@@ -224,4 +224,5 @@ def _notes(payload: Payload, row: int, status: int) -> Iterator[str]:
     if any(law(0.0) > 0.0 for law, pulls in zip(chain.laws, pulled, strict=True) if pulls and not law.is_none):
         straight = [str(i + 1) for i in np.flatnonzero(chain.shape.bends[: row + 1] == 0.0)]
         if straight:
-            yield f"friction takes tension on either side of a straight joint; by bends of {', '.join(straight)} it counts as 0"
+            listed = ", ".join(straight)
+            yield f"a bend to either side of a straight joint costs tension by friction; left out for joints {listed}"
