@@ -14,7 +14,7 @@ from tests.locked import snakes
 
 import vertebra as vb
 from vertebra.errors import InputError
-from vertebra.locked.payload_gradient import payload_gradient
+from vertebra.locked import payload_gradient
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
 SEEDS = range(400 if SOAK else 60)
