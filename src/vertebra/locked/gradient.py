@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -142,7 +142,7 @@ def payload_gradient(payload: Payload, joint: int | None = None) -> PayloadGradi
     gravity, by_direction, point, by_couple = (
         vectors[k] for k in (GRADIENT_GRAVITY, GRADIENT_DIRECTION, GRADIENT_POINT, GRADIENT_COUPLE)
     )
-    by_loads: list[LoadGradient] = [None] * len(order)  # type: ignore[list-item]
+    by_loads: dict[int, LoadGradient] = {}
     at_default = [(load.link, point)] if load.own_point else []
     for i, by, mass in zip(order, sorted_loads, masses.tolist(), strict=True):
         by_loads[i] = LoadGradient(by["force"], by["moment"], by["point"], mass)
@@ -159,8 +159,8 @@ def payload_gradient(payload: Payload, joint: int | None = None) -> PayloadGradi
     return PayloadGradient(
         limit, row + 1, mode, payload.unit, tuple(_notes(payload, row, status)), bends, azimuths, tensions,
         none if is_torque else across, across if is_torque else none, point, none if is_torque else by_couple,
-        gravity, tuple(by_loads), friction, sockets, joints, links, cables, segments, tip_point,
-        setting.own_gravity * gravity,
+        gravity, tuple(by_loads[i] for i in range(len(order))), friction, sockets, joints, links, cables, segments,
+        tip_point, setting.own_gravity * gravity,
     )  # fmt: skip
 
 
@@ -179,8 +179,8 @@ def _row(payload: Payload, joint: int | None) -> int:
         raise InputError("joint", f"must be from 1 to {n}, not {shown(joint)}")
     if math.isinf(payload.limits[number - 1]):
         why = "sits in the guide" if number <= payload.chain.setting.guided else "carries any load in this direction"
-        limited = [str(i + 1) for i in np.flatnonzero(np.isfinite(payload.limits))]
-        raise InputError("joint", f"{number} {why}; joints with a limit: {', '.join(limited) or 'none'}")
+        limited = _joints(np.flatnonzero(np.isfinite(payload.limits)))
+        raise InputError("joint", f"{number} {why}; {f'ask for {limited}' if limited else 'none has a limit'}")
     return number - 1
 
 
@@ -218,11 +218,15 @@ def _notes(payload: Payload, row: int, status: int) -> Iterator[str]:
         yield f"{name} reaches another limit at the same load; derivatives are those by which it {VERBS[mode]}"
     same = np.abs(limits - limit) <= SAME_LOAD * limit
     if row == payload.joint - 1 and np.count_nonzero(same) > 1:
-        others = ", ".join(str(i + 1) for i in np.flatnonzero(same) if i != row)
-        yield f"joints {others} give way at the same load; derivatives are those of {name}"
+        others = _joints(i for i in np.flatnonzero(same) if i != row)
+        yield f"the load is also the limit of {others}; derivatives are those of {name}"
     pulled = payload.tensions[:, row] > 0.0
     if any(law(0.0) > 0.0 for law, pulls in zip(chain.laws, pulled, strict=True) if pulls and not law.is_none):
-        straight = [str(i + 1) for i in np.flatnonzero(chain.shape.bends[: row + 1] == 0.0)]
+        straight = _joints(np.flatnonzero(chain.shape.bends[: row + 1] == 0.0))
         if straight:
-            listed = ", ".join(straight)
-            yield f"a bend to either side of a straight joint costs tension by friction; left out for joints {listed}"
+            yield f"cable friction grows with a bend to either side of straight {straight}; the mean of both is taken"
+
+
+def _joints(rows: Iterable[np.integer[Any]]) -> str:
+    listed = [str(row + 1) for row in rows]
+    return f"joint{'s' * (len(listed) > 1)} {', '.join(listed)}" if listed else ""

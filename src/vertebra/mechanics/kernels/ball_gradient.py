@@ -13,29 +13,10 @@ from typing import NamedTuple
 
 from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.kernels.algebra import added, combined, cross_product, dot, mixed, moved, scaled
-from vertebra.mechanics.kernels.ball import (
-    PushedChain,
-    from_to,
-    origin_of,
-    point_at,
-    socket_axis,
-    supply_under_load,
-)
-from vertebra.mechanics.kernels.contact import (
-    SEPARATION,
-    SLIDING,
-    SOCKET,
-    TORSION,
-    contact_state,
-    used_friction,
-)
+from vertebra.mechanics.kernels.ball import PushedChain, from_to, origin_of, point_at, socket_axis, supply_under_load
+from vertebra.mechanics.kernels.contact import SEPARATION, SLIDING, SOCKET, TORSION, contact_state, used_friction
 from vertebra.mechanics.kernels.joints import Vector
-from vertebra.mechanics.layout import (
-    GRADIENT_COUPLE,
-    GRADIENT_DIRECTION,
-    GRADIENT_GRAVITY,
-    GRADIENT_POINT,
-)
+from vertebra.mechanics.layout import GRADIENT_COUPLE, GRADIENT_DIRECTION, GRADIENT_GRAVITY, GRADIENT_POINT
 
 SMOOTH, TWO_MODES, TOUCHES = range(3)
 """Whether a limit has a derivative: yes; that of one of two modes which are reached at once; no."""
@@ -153,11 +134,9 @@ def differentiate_limit(
             moment = added(moment, cross_product(_axis(frames, i, 2), slopes.axis))
         by_joints[i - 1].size += dot(_axis(frames, i, 2), force)
         by_links[i - 1].reach += dot(_axis(frames, i - 1, 2), force)
-        # About the ball's centre, for its turns; then about the origin of its link.
-        reach = scaled(links[i - 1].reach, _axis(frames, i - 1, 2))
-        moment = added(moment, cross_product(from_to(added(before, reach), here), force))
+        # The ball's centre is the origin of the link before: in a chain of balls `reach` is 0.
+        moment = added(moment, cross_product(from_to(before, here), force))
         _turn(frames, i, azimuths, moment, by_bends, by_azimuths)
-        moment = added(moment, cross_product(reach, force))
         force, moment = added(force, left_force), added(moment, left_moment)
     # The force of the ball's centre itself makes the sum zero, since a shift of the whole robot changes nothing. What
     # is left is a couple, the same about all joints before.
