@@ -253,17 +253,33 @@ def test_two_joints_at_the_same_load():
     assert payload_gradient(answer, 3).is_smooth
 
 
-def test_two_modes_at_the_same_load():
-    """The rim is where the contact slides: its angle from the axis is the angle of friction."""
+def two_modes(ask, low, high):
+    """Answers on either side of where the mode changes between two arguments, as close as numbers are."""
+    first, last = ask(low).mode, ask(high).mode
+    assert first != last
+    while low < (middle := 0.5 * (low + high)) < high:
+        low, high = (middle, high) if ask(middle).mode == first else (low, middle)
+    return ask(low), ask(high)
+
+
+@pytest.mark.parametrize("rivals", [("socket", "sliding"), ("socket", "torsion"), ("sliding", "torsion")])
+def test_two_modes_at_the_same_load(rivals):
+    """A rim where the contact slides or twists; a torque with the load that twists the joint as soon as it slides."""
     given = {"bends": 0.0, "azimuths": 0.0, "tensions": 35.0, "direction": DOWN, "gravity": (0, 0, 0)}
     robot = snakes.short(1)
-    free = vb.payload(robot, **given)
-    rim = math.acos(free.contact.normal[0, 2])
-    both = vb.payload(robot, **given, socket_limit=rim)
-    gradient = payload_gradient(both)
-    assert both.force == pytest.approx(free.force, rel=1e-9)
-    assert "another limit at the same load" in gradient.notes[0]
-    assert payload_gradient(vb.payload(robot, **given, socket_limit=0.999 * rim)).is_smooth
+    turned = 0.02 if rivals == ("socket", "torsion") else 0.0
+
+    def ask(value):
+        if rivals[0] == "socket":
+            return vb.payload(robot, **given, moment_per_force=(0, 0, turned), socket_limit=value)
+        return vb.payload(robot, **given, moment_per_force=(0, 0, value))
+
+    both = two_modes(ask, 1e-4, 1.5 if rivals[0] == "socket" else 0.05)
+    assert tuple(answer.mode for answer in both) == rivals
+    for answer in both:
+        (note,) = payload_gradient(answer).notes
+        assert "another limit at the same load" in note
+    assert payload_gradient(ask(2e-4)).is_smooth
 
 
 def nearly_touching(excess):
@@ -315,3 +331,9 @@ def test_cables_without_friction_toward_more_of_it():
             slope = (-25 * there[0] + 48 * there[1] - 36 * there[2] + 16 * there[3] - 3 * there[4]) / (12 * h)
             assert gradient.friction[k, i] == pytest.approx(slope, rel=1e-6, abs=1e-10)
             assert gradient.cables["friction"][k, i] == gradient.friction[k, i]
+
+
+def test_a_law_that_is_a_curve_has_no_coefficients():
+    gradient = payload_gradient(usual(friction=[LAWS[2], LAWS[1], LAWS[3]]))
+    assert gradient.friction.any(axis=1).tolist() == [False, True, False]
+    assert not gradient.cables["friction"].any()

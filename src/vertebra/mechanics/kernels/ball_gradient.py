@@ -50,8 +50,8 @@ def differentiate_limit(
     link, at, d, couple, row, limit, mode, socket,
     by_bends, by_azimuths, by_tensions, by_vectors, by_joints, by_links, by_cables, by_segments, by_loads, by_masses,
 ):  # fmt: skip
-    """Add the derivatives of the limit of a joint (its row) to tables like those of the problem; returns SMOOTH,
-    TWO_MODES or TOUCHES, which leaves the tables alone.
+    """Write the derivatives of the limit of a joint (its row) into tables like those of the problem, given as zeros;
+    returns SMOOTH, TWO_MODES or TOUCHES, which leaves the tables alone.
 
     `masses` (loads,) kg, beside the forces of `loads`; `links` are without them. The tensions' part through `share` is
     the caller's: d ln(share) has the derivative tensions times `by_tensions`.
