@@ -55,17 +55,18 @@ def question(seed):
     elif way == 1:
         given["friction"] = None
         given["robot"] = robot = numeric.with_tables(robot, friction_laws=tuple(chosen))
-    if rng.random() < 0.4:
-        rims = rng.uniform(0.15, 0.9, n)
+    if rng.random() < 0.5:
+        # Rims not far from where the contacts are without load.
+        unloaded = vb.payload(**{**given, "link": 0, "point": None})
+        lean = np.arccos(np.clip((unloaded.contact.normal * unloaded.chain.frames[1:, :3, 2]).sum(axis=1), -1.0, 1.0))
+        joints = robot.joints.copy()
+        joints["socket"] = np.minimum(lean + rng.uniform(0.05, 0.3, n), 3.0)
+        given["robot"] = numeric.with_tables(robot, joints=joints)
         if rng.random() < 0.5:
-            given["socket_limit"] = rims
-        else:
-            joints = robot.joints.copy()
-            joints["socket"] = rims
-            given["robot"] = numeric.with_tables(robot, joints=joints)
+            given["socket_limit"] = np.minimum(lean + rng.uniform(0.05, 0.3, n), 3.0)
     if rng.random() < 0.5:
         given["guided"] = int(rng.integers(0, n))
-    if rng.random() < 0.25:
+    if rng.random() < 0.4:
         given |= {"moment": rng.normal(size=3), "direction": None, "point": None, "moment_per_force": None}
     return given
 
