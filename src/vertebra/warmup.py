@@ -50,9 +50,11 @@ def _path(robot: vb.Robot, pull: list[float], friction: float | None = None) -> 
 
 
 def _payload() -> None:
+    from vertebra.locked import payload_gradient
+
     snake = vb.load("cai2023")
     vb.payload_map(snake, 0.0, 0.0, 35.0, directions=1)
-    vb.payload(snake, 0.0, 0.0, 35.0, (0.0, -1.0, 0.0))
+    payload_gradient(vb.payload(snake, 0.0, 0.0, 35.0, (0.0, -1.0, 0.0)))
     vb.best_tensions(snake, (0.0, 0.0), (0.0, -1.0, 0.0), (30.0, 35.0))
 
 

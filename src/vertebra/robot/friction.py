@@ -118,6 +118,14 @@ class FrictionLaw:
         mu = np.maximum(mu, 0.0)
         return mu if mu.ndim else float(mu)
 
+    def slope(self, bend: Floats) -> Floats:
+        """d mu / d theta, 1/rad, at bends of 0 or more."""
+        if self.curve is not None:
+            return _hermite_slope(self.curve, bend)
+        a, b, c = self.coefficients
+        slope: Floats = np.where((a * bend + b) * bend + c > 0.0, 2.0 * a * bend + b, 0.0)
+        return slope
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, FrictionLaw):
             return NotImplemented
@@ -284,3 +292,12 @@ def _hermite(curve: Floats, theta: Floats) -> Floats:
         step * d0 + t * (3.0 * (f1 - f0) - step * (2.0 * d0 + d1) + t * (step * (d0 + d1) - 2.0 * (f1 - f0)))
     )
     return np.asarray(value)
+
+
+def _hermite_slope(curve: Floats, theta: Floats) -> Floats:
+    step = LAST_ANGLE / (len(curve) - 1)
+    i = np.clip((theta / step).astype(np.int64), 0, len(curve) - 2)
+    t = np.clip(theta / step - i, 0.0, 1.0)
+    d0, d1, rise = curve[i, 1], curve[i + 1, 1], (curve[i + 1, 0] - curve[i, 0]) / step
+    slope: Floats = d0 + t * (2.0 * (3.0 * rise - 2.0 * d0 - d1) + t * 3.0 * (d0 + d1 - 2.0 * rise))
+    return slope
