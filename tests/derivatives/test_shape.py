@@ -84,13 +84,12 @@ class Question:
 
     def changed(self, name: str, change: float) -> Shape:
         """With the parameter of this name changed."""
-        word, *rest = name.split()
-        if word in ("tension", "length"):
-            number = int(rest[0]) - 1
-            given = self.tensions if word == "tension" else self.lengths
-            return self.shape(**{f"{word}s": given + change * np.eye(len(given))[number]})
-        if word == "load":
-            number, what = int(rest[0]) - 1, rest[1]
+        word, *rest = re.findall(r"[a-zA-Z]+|\d+", name)
+        if word in ("tensions", "lengths"):
+            given = self.tensions if word == "tensions" else self.lengths
+            return self.shape(**{word: given + change * np.eye(len(given))[int(rest[0])]})
+        if word == "loads":
+            number, what = int(rest[0]), rest[1]
             load = self.loads[number]
             values = {key: getattr(load, key) for key in ("force", "moment", "link", "point", "mass")}
             if what == "mass":
@@ -99,7 +98,7 @@ class Question:
                 if what == "point" and values["point"] is None:
                     last = load.link == -1
                     values["point"] = self.robot.tip_point if last else self.robot.links["center_of_mass"][load.link]
-                values[what] = np.array(values[what]) + change * np.eye(3)["xyz".index(rest[2])]
+                values[what] = np.array(values[what]) + change * np.eye(3)[int(rest[2])]
             return self.shape(loads=[*self.loads[:number], vb.Load(**values), *self.loads[number + 1 :]])
         return self.shape(robot=with_field(self.robot, name, change))
 
@@ -173,7 +172,7 @@ def test_critical_tension_and_margin() -> None:
             lambda change, name=name: vb.critical_tension(with_field(robot, name, change)), 1e-3 * abs(value)
         )
         np.testing.assert_allclose(found.sel(by=name).item(), expected, rtol=1e-8)
-    assert not found.sel(by=[f"tension {k}" for k in (1, 2, 3, 4)]).values.any()
+    assert not found.sel(by=[f"tensions[{k}]" for k in range(4)]).values.any()
     tensions = np.array([2.0, 2.5, 3.0, 1.8])
     shape = vb.shape_from_tensions(robot, tensions)
     margin = vb.sensitivity(shape, "tension margin", ["tensions", "gravity", "sections[0].joint.radius"])
