@@ -1,0 +1,285 @@
+"""A parameter of a motion: the direction in which it changes the numbers of a problem, and what it is called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vertebra.dynamics.equations_of_motion import ORDERS
+from vertebra.dynamics.problem import Moving
+from vertebra.errors import DescriptionError, InputError, shown
+from vertebra.mechanics.problem import load_table, loaded_links
+from vertebra.robot.reading import did_you_mean
+from vertebra.robot.robot import Robot, load
+from vertebra.robot.tables import Floats, Table
+
+TABLES = ("joints", "links", "cables", "segments")
+POINTS = ("origin", "tip_point")
+
+
+class Tangents(NamedTuple):
+    """How the tables of a robot change per unit of a field: same shapes and types, whole numbers zero."""
+
+    joints: Table
+    links: Table
+    cables: Table
+    segments: Table
+    origin: Floats
+    tip_point: Floats
+    gravity: Floats
+
+    def moved(self, robot: Robot, units: float) -> Robot:
+        """A robot with these tables, moved by so many units along the tangents; its description stays."""
+        other = object.__new__(Robot)
+        vars(other).update(vars(robot))
+        for name in (*TABLES, *POINTS):
+            value = getattr(robot, name).copy()
+            for _, column, slope in _columns(name, value, getattr(self, name)):
+                column += units * slope
+            value.flags.writeable = False
+            object.__setattr__(other, name, value)
+        return other
+
+    def size(self, robot: Robot) -> float:
+        """Largest relative change of any number of the robot, per unit."""
+        return max(
+            _relative(name, values, slopes, robot)
+            for table in (*TABLES, *POINTS)
+            for name, values, slopes in _columns(table, getattr(robot, table), getattr(self, table))
+        )
+
+
+def _columns(table: str, values: Any, slopes: Any) -> list[tuple[str, Any, Any]]:
+    """Every column of a table that holds numbers, or the whole of a plain array, with its name."""
+    if values.dtype.names is None:
+        return [(table, values, slopes)]
+    names = [name for name in values.dtype.names if values.dtype[name].base.kind == "f"]
+    return [(name, values[name], slopes[name]) for name in names]
+
+
+SIZES = {"mass", "lock_mass", "linear_density", "inertia", "size", "length", "radius", "stiffness", "torsion", "damping"}
+"""Columns of numbers above zero, each of a size of its own; of the others the largest of a column tells the size of
+all, since a coordinate may be anything down to zero."""
+
+
+def _relative(name: str, values: Floats, slopes: Floats, robot: Robot) -> float:
+    if not slopes.any():
+        return 0.0
+    known = np.abs(np.where(np.isfinite(values), values, 0.0))
+    largest = float(known.max(initial=0.0)) or _usual(name, robot)
+    return float((np.abs(slopes) / (np.where(known > 0.0, known, largest) if name in SIZES else largest)).max())
+
+
+def _usual(name: str, robot: Robot) -> float:
+    """The size that a number would have which is 0 for all of a robot, SI."""
+    pitch, mass = robot.length / len(robot.joints), float(robot.links["mass"][1:].mean()) or 1.0
+    inertia = float(robot.links["inertia"].max()) or mass * pitch**2
+    sizes = {"mass": mass, "lock_mass": mass, "linear_density": mass / pitch, "inertia": inertia, "products": inertia}
+    torques = dict.fromkeys(("stiffness", "torsion", "damping"), 10.0 * mass * pitch)
+    turns = dict.fromkeys(("azimuth", "axis_x", "axis_y"), 1.0)
+    return {**sizes, **torques, **turns}.get(name, pitch)
+
+
+@dataclass(frozen=True, eq=False)
+class Direction:
+    """A parameter: what changes, per unit of it. What is None does not."""
+
+    name: str
+    unit: str
+    """SI."""
+    robot: Tangents | None = None
+    """Tables of the robot."""
+    gravity: Floats | None = None
+    """(3,) m/s^2, of the problem."""
+    forces: Floats | None = None
+    """(loads, 6) N and N*m, force and moment of each load."""
+    inputs: Floats | None = None
+    """(cables,) N of the tensions, or m of the unstretched lengths of cables that are driven by length."""
+    damping: Floats | None = None
+    """(n,) N*m*s/rad."""
+    q: Floats | None = None
+    """(n,) rad, of the angles that a motion starts with."""
+    qd: Floats | None = None
+    """(n,) rad/s."""
+
+    def moved(self, moving: Moving, units: float) -> Moving:
+        """The problem with this parameter changed by so many units."""
+        problem, robot = moving.statics, moving.robot
+        gravity, loads = problem.gravity, problem.loads
+        if self.robot is not None:
+            robot = self.robot.moved(robot, units)
+        if self.gravity is not None:
+            gravity = gravity + units * self.gravity
+        if self.forces is not None:
+            loads = tuple(
+                replace(load, force=load.force + units * slope[:3], moment=load.moment + units * slope[3:])
+                for load, slope in zip(loads, self.forces, strict=True)
+            )
+        gravity.flags.writeable = False
+        table, links = load_table(robot, loads), loaded_links(robot, loads)
+        return Moving(replace(problem, robot=robot, gravity=gravity, loads=loads, table=table, links=links))
+
+    def size(self, moving: Moving, inputs: Floats, damping: Floats) -> float:
+        """Largest relative change of any number of the problem that is not a state, per unit. `inputs`: the largest of
+        each cable."""
+        problem, found = moving.statics, 0.0
+        forces = np.array([[*load.force, *load.moment] for load in problem.loads]).reshape(-1, 6)
+        for values, slopes in (
+            (problem.gravity, self.gravity),
+            (forces[:, :3], None if self.forces is None else self.forces[:, :3]),
+            (forces[:, 3:], None if self.forces is None else self.forces[:, 3:]),
+            (inputs, self.inputs),
+            (damping, self.damping),
+        ):
+            if slopes is not None and slopes.size:
+                # A force that is 0 now may have any size: the motion is linear in it.
+                scale = float(np.abs(values).max()) or 1.0
+                found = max(found, float(np.abs(slopes).max()) / scale)
+        return max(found, 0.0 if self.robot is None else self.robot.size(moving.robot))
+
+
+def slope_along(sample: Callable[[float], tuple[Floats, ...]], step: float) -> tuple[Floats, ...]:
+    """Derivatives at 0 of arrays along a direction, by central differences of order 8."""
+    total: list[Floats] = []
+    for pair, weight in enumerate(ORDERS[8], start=1):
+        ahead, behind = sample(pair * step), sample(-pair * step)
+        for i, (a, b) in enumerate(zip(ahead, behind, strict=True)):
+            # Equal numbers may be infinite, and so may the columns of a table that are not numbers at all.
+            part = weight / step * np.subtract(a, b, out=np.zeros_like(a), where=a != b)
+            if pair == 1:
+                total.append(part)
+            else:
+                total[i] += part
+    return tuple(total)
+
+
+STEP = 0.01
+"""Of the differences along a direction: relative, or rad."""
+
+
+# What parameters are called.
+
+INDEXED = re.compile(r"(tensions|lengths|gravity|damping|q0|qd0)(?:\[(\d+)\])?")
+LOADED = re.compile(r"loads(?:\[(\d+)\](?:\.(force|moment)(?:\[(\d)\])?)?)?")
+NAMES = ("tensions", "lengths", "gravity", "loads", "damping", "q0", "qd0")
+
+
+def directions(names: Sequence[str], moving: Moving, inputs: str = "tensions") -> tuple[Direction, ...]:
+    """The parameters that `names` stand for.
+
+    "tensions" or "lengths" (whichever are the `inputs`), "gravity", "loads", "damping", "q0", "qd0": all components,
+    or one: "tensions[0]", "loads[0].force[2]", "damping[1]". Anything else is a field of the robot file, such as
+    "sections[0].link.mass".
+    """
+    if isinstance(names, str):
+        names = [names]
+    try:
+        asked = list(names)
+    except TypeError:
+        raise InputError("sensitivities", f"must be a list of names of parameters, not {shown(names)}") from None
+    found: list[Direction] = []
+    for name in asked:
+        if not isinstance(name, str):
+            raise InputError("sensitivities", f"must be names of parameters, not {shown(name)}")
+        found += _directions(name, moving, inputs)
+    known = [direction.name for direction in found]
+    for name in known:
+        if known.count(name) > 1:
+            raise InputError("sensitivities", f"{name} is asked for twice; once is enough")
+    return tuple(found)
+
+
+def _directions(name: str, moving: Moving, inputs: str) -> list[Direction]:
+    robot = moving.robot
+    n, c, loads = robot.freedoms, len(robot.cables), moving.statics.loads
+    whole = INDEXED.fullmatch(name)
+    if whole is not None:
+        kind, index = whole[1], whole[2]
+        if kind in ("tensions", "lengths") and kind != inputs:
+            raise InputError("sensitivities", f"there are no {kind} here; the cables are driven by {inputs}")
+        count, unit, field = {
+            "tensions": (c, "N", "inputs"), "lengths": (c, "m", "inputs"), "gravity": (3, "m/s^2", "gravity"),
+            "damping": (n, "N*m*s/rad", "damping"), "q0": (n, "rad", "q"), "qd0": (n, "rad/s", "qd"),
+        }[kind]  # fmt: skip
+        return [
+            Direction(f"{kind}[{i}]", unit, **{field: one}) for i, one in _chosen(name, np.eye(count), index)
+        ]
+    loaded = LOADED.fullmatch(name)
+    if loaded is not None:
+        found = []
+        for row, _ in _chosen(name, np.eye(len(loads)), loaded[1]):
+            for first, part, unit in ((0, "force", "N"), (3, "moment", "N*m")):
+                for axis, _ in _chosen(name, np.eye(3), loaded[3]) if loaded[2] in (None, part) else ():
+                    forces = np.zeros((len(loads), 6))
+                    forces[row, first + axis] = 1.0
+                    found.append(Direction(f"loads[{row}].{part}[{axis}]", unit, forces=forces))
+        return found
+    return [Direction(name, "SI", field_tangents(robot, name))]
+
+
+def _chosen(name: str, unit_vectors: Floats, index: str | None) -> list[tuple[int, Floats]]:
+    count = len(unit_vectors)
+    if index is None:
+        return list(enumerate(unit_vectors))
+    if int(index) >= count:
+        there = f"there are {count}, counted from 0" if count else "there are none"
+        raise InputError("sensitivities", f"{name} does not exist; {there}")
+    return [(int(index), unit_vectors[int(index)])]
+
+
+PART = re.compile(r"\.?([A-Za-z_]\w*)|\[(\d+)\]")
+
+
+def field_tangents(robot: Robot, path: str) -> Tangents:
+    """Of a field of the robot file, such as "sections[0].link.mass", by differences of what the reader makes of it."""
+    mapping = robot.to_mapping()
+    keys: list[str | int] = []
+    position, value = 0, mapping
+    while position < len(path):
+        part = PART.match(path, position)
+        key = None if part is None else part[1] or int(part[2])
+        if part is None or not _holds(value, key):
+            near = did_you_mean(key, [*value, *NAMES]) if isinstance(value, dict) else ""
+            raise InputError("sensitivities", f"{path} is no parameter: {shown(key)} is not in the robot file{near}")
+        keys.append(key)
+        position, value = part.end(), value[key]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError("sensitivities", f"{path} is no number of the robot file, but {shown(value)}")
+    step = STEP * abs(value) or 1e-3 * STEP
+
+    def tables(shift: float) -> tuple[Floats, ...]:
+        changed = robot.to_mapping()
+        place: Any = changed
+        for key in keys[:-1]:
+            place = place[key]
+        place[keys[-1]] = value + shift
+        try:
+            other = load(changed)
+        except DescriptionError as error:
+            reason = f"{path} is {value:g}, too close to what a robot file may hold for a derivative"
+            raise InputError("sensitivities", f"{reason}; {error}") from None
+        if other.friction_laws != robot.friction_laws:
+            raise InputError("sensitivities", f"{path} changes the friction of cables, which has no derivative here")
+        return *(flat(getattr(other, name)) for name in TABLES), other.origin, other.tip_point, other.gravity
+
+    slopes = slope_along(tables, step)
+    made = [_table(slope, getattr(robot, name)) for name, slope in zip(TABLES, slopes, strict=False)]
+    return Tangents(*made, *slopes[4:])
+
+
+def _holds(value: Any, key: str | int | None) -> bool:
+    return key in value if isinstance(value, dict) else isinstance(value, list) and isinstance(key, int) and key < len(value)
+
+
+def flat(array: NDArray[Any]) -> Floats:
+    """The numbers of a table in one row; whole numbers are bits that never change."""
+    return np.frombuffer(array.tobytes())
+
+
+def _table(numbers: Floats, like: Table) -> Table:
+    return np.frombuffer(numbers.tobytes(), like.dtype).reshape(like.shape)
