@@ -102,10 +102,12 @@ class Direction:
     """(cables,) N of the tensions, or m of the unstretched lengths of cables that are driven by length."""
     damping: Floats | None = None
     """(n,) N*m*s/rad."""
+    stiffness_EA: Floats | None = None
+    """(cables,) N."""
     q: Floats | None = None
-    """(n,) rad, of the angles that a motion starts with."""
+    """(n,) rad, of the state in which a motion starts or a linear model is made."""
     qd: Floats | None = None
-    """(n,) rad/s."""
+    """(n,) rad/s, of the same."""
 
     def moved(self, moving: Moving, units: float) -> Moving:
         """The problem with this parameter changed by so many units."""
@@ -124,9 +126,9 @@ class Direction:
         table, links = load_table(robot, loads), loaded_links(robot, loads)
         return Moving(replace(problem, robot=robot, gravity=gravity, loads=loads, table=table, links=links))
 
-    def size(self, moving: Moving, inputs: Floats, damping: Floats) -> float:
-        """Largest relative change of any number of the problem that is not a state, per unit. `inputs`: the largest of
-        each cable."""
+    def size(self, moving: Moving, inputs: Floats, damping: Floats, axial: Floats) -> float:
+        """Largest relative change of any number of the problem that is not a state, per unit, where `inputs`, `damping`
+        and `axial` (EA) are this large."""
         problem, found = moving.statics, 0.0
         forces = np.array([[*load.force, *load.moment] for load in problem.loads]).reshape(-1, 6)
         for values, slopes in (
@@ -135,6 +137,7 @@ class Direction:
             (forces[:, 3:], None if self.forces is None else self.forces[:, 3:]),
             (inputs, self.inputs),
             (damping, self.damping),
+            (axial, self.stiffness_EA),
         ):
             if slopes is not None and slopes.size:
                 # A force that is 0 now may have any size: the motion is linear in it.
@@ -164,16 +167,16 @@ STEP = 0.01
 
 # What parameters are called.
 
-INDEXED = re.compile(r"(tensions|lengths|gravity|damping|q0|qd0)(?:\[(\d+)\])?")
+INDEXED = re.compile(r"(tensions|lengths|gravity|damping|stiffness_EA|q0|qd0)(?:\[(\d+)\])?")
 LOADED = re.compile(r"loads(?:\[(\d+)\](?:\.(force|moment)(?:\[(\d)\])?)?)?")
-NAMES = ("tensions", "lengths", "gravity", "loads", "damping", "q0", "qd0")
+NAMES = ("tensions", "lengths", "gravity", "loads", "damping", "stiffness_EA", "q0", "qd0")
 
 
 def directions(names: Sequence[str], moving: Moving, inputs: str = "tensions") -> tuple[Direction, ...]:
     """The parameters that `names` stand for.
 
-    "tensions" or "lengths" (whichever are the `inputs`), "gravity", "loads", "damping", "q0", "qd0": all components,
-    or one: "tensions[0]", "loads[0].force[2]", "damping[1]". Anything else is a field of the robot file, such as
+    "tensions" or "lengths" (whichever are the `inputs`), "gravity", "loads", "damping", "stiffness_EA", "q0", "qd0": all
+    components, or one: "tensions[0]", "loads[0].force[2]", "damping[1]". Anything else is a field of the robot file, such as
     "sections[0].link.mass".
     """
     if isinstance(names, str):
@@ -204,7 +207,7 @@ def _directions(name: str, moving: Moving, inputs: str) -> list[Direction]:
             raise InputError("sensitivities", f"there are no {kind} here; the cables are driven by {inputs}")
         count, unit, field = {
             "tensions": (c, "N", "inputs"), "lengths": (c, "m", "inputs"), "gravity": (3, "m/s^2", "gravity"),
-            "damping": (n, "N*m*s/rad", "damping"), "q0": (n, "rad", "q"), "qd0": (n, "rad/s", "qd"),
+            "damping": (n, "N*m*s/rad", "damping"), "stiffness_EA": (c, "N", "stiffness_EA"), "q0": (n, "rad", "q"), "qd0": (n, "rad/s", "qd"),
         }[kind]  # fmt: skip
         return [
             Direction(f"{kind}[{i}]", unit, **{field: one}) for i, one in _chosen(name, np.eye(count), index)

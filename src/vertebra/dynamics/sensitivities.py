@@ -61,6 +61,7 @@ class Sensitivities:
             other = direction.moved(moving, units)
             EA, damping = resistance(other.robot)
             damping = damping if direction.damping is None else damping + units * direction.damping
+            EA = EA if direction.stiffness_EA is None else EA + units * direction.stiffness_EA
             limits = other.robot.freedom_limits
             ends = (-limits, limits) if bumper > 0.0 else (least, most)
             return [*other.statics.system, EA, damping, *ends]
@@ -78,7 +79,7 @@ class Sensitivities:
         for direction in along:
             if direction.robot is not None:
                 _require_smooth(robot, direction, bumper > 0.0, least, most)
-            size = direction.size(moving, largest, losses)
+            size = direction.size(moving, largest, losses, axial)
             (slope,) = slope_along(
                 lambda units, d=direction: (np.concatenate([flat(part) for part in numbers(d, units)]),),
                 STEP / size if size else 1.0,
