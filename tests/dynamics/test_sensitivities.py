@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,16 @@ integrators = pytest.mark.parametrize("integrator", ["rk4", "implicit"])
 
 
 def differences(run: Any, step: float) -> dict[str, np.ndarray]:
-    """Of order 6, of `run(change)` at no change."""
+    """Of order 6, of `run(change)` at no change; of some steps the one that the next agrees with best."""
+    tried = [_differences(run, step * part) for part in (1.0, 0.3, 0.1, 0.03, 0.01)]
+    apart = [
+        max(np.abs(one[name] - other[name]).max() / np.abs(other[name]).max() for name in VARIABLES)
+        for one, other in pairwise(tried)
+    ]
+    return tried[int(np.argmin(apart))]
+
+
+def _differences(run: Any, step: float) -> dict[str, np.ndarray]:
     total: dict[str, Any] = dict.fromkeys(VARIABLES, 0.0)
     for pair, weight in enumerate(ORDER_6, start=1):
         ahead, behind = run(pair * step), run(-pair * step)
@@ -93,8 +103,7 @@ def test_fields_of_the_robot_file(kinds, integrator):
             continue
         assert_derivative(
             run, name, lambda change, keys=keys: vb.simulate(with_field(robot, change, *keys), question.tensions, **given),
-            # Runs hardly change with the first two, so that their round-off counts.
-            {"inertia": 0.05 * abs(value), "azimuth": 0.02}.get(str(keys[-2]), 2e-3 * abs(value)),
+            0.05 * abs(value),
         )  # fmt: skip
 
 
@@ -118,22 +127,20 @@ def test_what_acts_and_where_it_starts(kinds, integrator):
         other = vb.Load(**parts, point=loads[row].point)
         return changed(loads=[other if i == row else load for i, load in enumerate(loads)])
 
-    # Steps for which neither round-off nor the next order of the runs themselves counts.
     for name, step, again in (
-        ("tensions[1]", 0.02, lambda x: changed(tensions=shifted(pull, 1, x))),
-        ("gravity[0]", 0.1, lambda x: changed(gravity=shifted(question.gravity, 0, x))),
-        ("loads[0].force[2]", 0.01, lambda x: loaded(0, "force", 2, x)),
-        ("loads[1].moment[0]", 1e-4, lambda x: loaded(1, "moment", 0, x)),
-        ("damping[1]", 2e-5, lambda x: changed(damping=shifted(robot.dampers, 1, x))),
-        ("q0[0]", 2e-3, lambda x: changed(q0=shifted(given["q0"], 0, x))),
-        ("qd0[1]", 0.1, lambda x: changed(qd0=shifted(given["qd0"], 1, x))),
+        ("tensions[1]", 0.1, lambda x: changed(tensions=shifted(pull, 1, x))),
+        ("gravity[0]", 0.5, lambda x: changed(gravity=shifted(question.gravity, 0, x))),
+        ("loads[0].force[2]", 0.02, lambda x: loaded(0, "force", 2, x)),
+        ("loads[1].moment[0]", 5e-4, lambda x: loaded(1, "moment", 0, x)),
+        ("damping[1]", 1e-4, lambda x: changed(damping=shifted(robot.dampers, 1, x))),
+        ("q0[0]", 0.02, lambda x: changed(q0=shifted(given["q0"], 0, x))),
+        ("qd0[1]", 0.5, lambda x: changed(qd0=shifted(given["qd0"], 1, x))),
     ):
         assert_derivative(run, name, again, step)
 
 
 @integrators
 def test_elastic_cables_that_become_slack_and_taut_again(integrator):
-    """Steps of the differences are shorter than the way of any state of the run to the corner."""
     lengths = vb.Pose(PRESET, np.zeros(6)).cable_lengths * np.array([0.9995, 1.0, 0.9992, 1.0003])
 
     def run(change=0.0, EA=0.0, **options):
@@ -145,8 +152,8 @@ def test_elastic_cables_that_become_slack_and_taut_again(integrator):
     found = run(sensitivities=["lengths[0]", "stiffness_EA[2]"])
     taut = found.tensions.values > 0.0
     assert (taut[1:] != taut[:-1]).any(axis=0).sum() >= 2
-    assert_derivative(found, "lengths[0]", run, 1e-7)
-    assert_derivative(found, "stiffness_EA[2]", lambda change: run(EA=change), 1.0)
+    assert_derivative(found, "lengths[0]", run, 1e-6)
+    assert_derivative(found, "stiffness_EA[2]", lambda change: run(EA=change), 10.0)
 
 
 @integrators
@@ -180,7 +187,7 @@ def test_bumpers_and_where_they_are(integrator):
     NEAR = with_field(PRESET, 0.15 - PRESET.joints["limit"][0], "sections", 0, "joint", "limit")
     found = run(sensitivities=["sections[0].joint.limit"])
     assert (np.abs(found.q) > 0.15).any()
-    assert_derivative(found, "sections[0].joint.limit", run, 1e-6)
+    assert_derivative(found, "sections[0].joint.limit", run, 1e-4)
 
 
 def test_a_load_with_mass_moves_with_its_link():
