@@ -101,9 +101,11 @@ def linear_derivatives(
             )
         return other.A, other.B, other.C, other.M, other.K, other.accelerations
 
+    # A bend that turns along its stop changes by as much as it turns for its size.
+    bend = float(robot.joints["limit"][np.array(model.at_stops, int) - 1].min(initial=1.0))
     size = max(
         along.size(question.moving, _pulls(model, along, elastic), model.damping, axial),
-        float(np.abs(turn).max()),
+        float(np.abs(turn).max()) / bend,
         float(np.abs(speed).max()) / (float(np.abs(model.qd).max()) or 1.0),
     )
     A, B, C, M, K, rises = slope_along(sample, STEP / size if size else 1.0)
