@@ -69,7 +69,8 @@ def test_every_kind(kinds, speed, EA):
         ("sections[0].link.length", turn, 0.002 * length,
          lambda x: model(with_field(robot, x, "sections", 0, "link", "length"), q=q + x * turn)),
         ("tensions[1]", None, 0.006 * pull[1], lambda x: model(tensions=shifted(pull, 1, x))),
-        ("tensions[0]", 0.1 * turn, 0.006 * pull[0], lambda x: model(tensions=shifted(pull, 0, x), q=q + 0.1 * x * turn)),
+        ("tensions[0]", 0.1 * turn, 0.006 * pull[0],
+         lambda x: model(tensions=shifted(pull, 0, x), q=q + 0.1 * x * turn)),
         ("gravity[2]", None, 0.03, lambda x: model(gravity=shifted(question.gravity, 2, x))),
         ("loads[0].force[1]", None, 0.003, loaded),
         ("damping[0]", None, 3e-6, lambda x: model(damping=shifted(robot.dampers, 0, x))),
@@ -97,7 +98,9 @@ def test_along_an_equilibrium():
     assert model.in_equilibrium
     dq = sum(w * (at(i * step).q - at(-i * step).q) for i, w in enumerate(ORDER_6, start=1)) / step
     found = linear_derivatives(model, "tensions[0]", dq)
-    assert np.abs(found.accelerations).max() < 1e-8 * np.abs(linear_derivatives(model, "tensions[0]").accelerations).max()
+    assert (
+        np.abs(found.accelerations).max() < 1e-8 * np.abs(linear_derivatives(model, "tensions[0]").accelerations).max()
+    )
     assert_derivatives(found, model, at, step, "accelerations")
     held = linear_derivatives(model, "tensions[0]")
     assert np.abs(held.frequencies - linear_derivatives(model, "tensions[0]", dq).frequencies).max() > 1e-3
@@ -126,7 +129,9 @@ def test_a_repeated_frequency_splits():
     assert (np.abs(found.frequencies[1::2]) < 1e-9 * np.abs(expected).max()).all()
     # Undamped, an eigenvalue is 2 pi i f.
     values = found.eigenvalues[model.eigenvalues.imag > 0.0]
-    np.testing.assert_allclose(np.sort(values.imag), np.sort(2 * np.pi * expected), rtol=0, atol=1e-6 * abs(values).max())
+    np.testing.assert_allclose(
+        np.sort(values.imag), np.sort(2 * np.pi * expected), rtol=0, atol=1e-6 * abs(values).max()
+    )
 
 
 @pytest.mark.parametrize("name", list(SPATIAL))
@@ -155,7 +160,13 @@ def test_joints_on_rigid_stops(name):
 def test_where_nothing_holds_a_motion_its_derivative_is_infinite():
     pin = {"kind": "pin", "length": "10 mm"}
     link = {"length": "14 mm", "mass": "6 g", "inertia": [5e-7, 5e-7, 4e-7]}
-    section = {"joints": 1, "joint": pin, "azimuth": 0.0, "link": link, "cables": {"radius": "7 mm", "azimuth": ["0 deg", "180 deg"]}}
+    section = {
+        "joints": 1,
+        "joint": pin,
+        "azimuth": 0.0,
+        "link": link,
+        "cables": {"radius": "7 mm", "azimuth": ["0 deg", "180 deg"]},
+    }
     robot = vb.load({"vertebra": 1, "name": "loose", "gravity": [0, 0, 0], "sections": [section]})
     found = linear_derivatives(vb.linearise(robot, [0.0], 0.0), "sections[0].link.mass")
     assert np.isinf(found.frequencies).all()

@@ -16,6 +16,8 @@ from vertebra.dynamics import Bumper
 
 ORDER_6 = (3 / 4, -3 / 20, 1 / 60)
 VARIABLES = ("q", "qd", "tip")
+HARD = np.array([30.0, 445.0, 40.0, 35.0])
+"""N, with which the preset soon reaches a limit."""
 MIXES = [*((kind,) for kind in KINDS), ("backbone-twisting", "rolling", "universal-xy", "flexure")]
 integrators = pytest.mark.parametrize("integrator", ["rk4", "implicit"])
 
@@ -102,7 +104,8 @@ def test_fields_of_the_robot_file(kinds, integrator):
             np.testing.assert_allclose(np.linalg.norm(one.tip_sensitivity, axis=1), 1.0, rtol=1e-10)
             continue
         assert_derivative(
-            run, name, lambda change, keys=keys: vb.simulate(with_field(robot, change, *keys), question.tensions, **given),
+            run, name,
+            lambda change, keys=keys: vb.simulate(with_field(robot, change, *keys), question.tensions, **given),
             0.05 * abs(value),
         )  # fmt: skip
 
@@ -223,7 +226,7 @@ def test_sampled_inputs_and_all_components():
 
 def test_a_run_that_ends_at_a_limit_has_derivatives_up_to_there():
     def run(change=0.0, **options):
-        return swing(shifted(PULL + [0, 400, 0, 0], 1, change), check=False, every=3, **options)
+        return swing(shifted(HARD, 1, change), check=False, every=3, **options)
 
     found = run(sensitivities=["tensions[1]"])
     assert found.attrs["ended"] == "limit"
@@ -235,14 +238,14 @@ def test_without_sensitivities_nothing_is_added():
 
 
 def test_rigid_stops_count_until_one_is_struck():
-    rng = {"limits": "rigid", "sensitivities": ["tensions[1]"]}
-    free = swing(duration=0.02, **rng)
+    given: dict[str, Any] = {"limits": "rigid", "sensitivities": ["tensions[1]"]}
+    free = swing(duration=0.02, **given)
     np.testing.assert_array_equal(free.q, swing(duration=0.02, limits="rigid").q)
     np.testing.assert_array_equal(
         free.q_sensitivity, swing(duration=0.02, limits="end", sensitivities=["tensions[1]"]).q_sensitivity
     )
     with pytest.raises(vb.InputError, match=r"joint \d strikes its rigid stop after .* take a Bumper"):
-        swing(PULL + [0, 400, 0, 0], **rng)
+        swing(HARD, **given)
 
 
 @pytest.mark.parametrize(

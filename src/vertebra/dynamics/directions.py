@@ -31,7 +31,6 @@ class Tangents(NamedTuple):
     segments: Table
     origin: Floats
     tip_point: Floats
-    gravity: Floats
 
     def moved(self, robot: Robot, units: float) -> Robot:
         """A robot with these tables, moved by so many units along the tangents; its description stays."""
@@ -62,7 +61,18 @@ def _columns(table: str, values: Any, slopes: Any) -> list[tuple[str, Any, Any]]
     return [(name, values[name], slopes[name]) for name in names]
 
 
-SIZES = {"mass", "lock_mass", "linear_density", "inertia", "size", "length", "radius", "stiffness", "torsion", "damping"}
+SIZES = {
+    "mass",
+    "lock_mass",
+    "linear_density",
+    "inertia",
+    "size",
+    "length",
+    "radius",
+    "stiffness",
+    "torsion",
+    "damping",
+}
 """Columns of numbers above zero, each of a size of its own; of the others the largest of a column tells the size of
 all, since a coordinate may be anything down to zero."""
 
@@ -102,8 +112,8 @@ class Direction:
     """(cables,) N of the tensions, or m of the unstretched lengths of cables that are driven by length."""
     damping: Floats | None = None
     """(n,) N*m*s/rad."""
-    stiffness_EA: Floats | None = None
-    """(cables,) N."""
+    axial: Floats | None = None
+    """(cables,) N, of EA."""
     q: Floats | None = None
     """(n,) rad, of the state in which a motion starts or a linear model is made."""
     qd: Floats | None = None
@@ -119,7 +129,11 @@ class Direction:
             gravity = gravity + units * self.gravity
         if self.forces is not None:
             loads = tuple(
-                replace(load, force=load.force + units * slope[:3], moment=load.moment + units * slope[3:])
+                replace(
+                    load,
+                    force=np.add(load.force, units * slope[:3]),
+                    moment=np.add(load.moment, units * slope[3:]),
+                )
                 for load, slope in zip(loads, self.forces, strict=True)
             )
         gravity.flags.writeable = False
@@ -130,14 +144,14 @@ class Direction:
         """Largest relative change of any number of the problem that is not a state, per unit, where `inputs`, `damping`
         and `axial` (EA) are this large."""
         problem, found = moving.statics, 0.0
-        forces = np.array([[*load.force, *load.moment] for load in problem.loads]).reshape(-1, 6)
+        forces = np.array([np.concatenate([load.force, load.moment]) for load in problem.loads]).reshape(-1, 6)
         for values, slopes in (
             (problem.gravity, self.gravity),
             (forces[:, :3], None if self.forces is None else self.forces[:, :3]),
             (forces[:, 3:], None if self.forces is None else self.forces[:, 3:]),
             (inputs, self.inputs),
             (damping, self.damping),
-            (axial, self.stiffness_EA),
+            (axial, self.axial),
         ):
             if slopes is not None and slopes.size:
                 # A force that is 0 now may have any size: the motion is linear in it.
@@ -175,9 +189,9 @@ NAMES = ("tensions", "lengths", "gravity", "loads", "damping", "stiffness_EA", "
 def directions(names: Sequence[str], moving: Moving, inputs: str = "tensions") -> tuple[Direction, ...]:
     """The parameters that `names` stand for.
 
-    "tensions" or "lengths" (whichever are the `inputs`), "gravity", "loads", "damping", "stiffness_EA", "q0", "qd0": all
-    components, or one: "tensions[0]", "loads[0].force[2]", "damping[1]". Anything else is a field of the robot file, such as
-    "sections[0].link.mass".
+    "tensions" or "lengths" (whichever are the `inputs`), "gravity", "loads", "damping", "stiffness_EA", "q0", "qd0":
+    all components, or one: "tensions[0]", "loads[0].force[2]", "damping[1]". Anything else is a field of the robot
+    file, such as "sections[0].link.mass".
     """
     if isinstance(names, str):
         names = [names]
@@ -207,11 +221,14 @@ def _directions(name: str, moving: Moving, inputs: str) -> list[Direction]:
             raise InputError("sensitivities", f"there are no {kind} here; the cables are driven by {inputs}")
         count, unit, field = {
             "tensions": (c, "N", "inputs"), "lengths": (c, "m", "inputs"), "gravity": (3, "m/s^2", "gravity"),
-            "damping": (n, "N*m*s/rad", "damping"), "stiffness_EA": (c, "N", "stiffness_EA"), "q0": (n, "rad", "q"), "qd0": (n, "rad/s", "qd"),
+            "damping": (n, "N*m*s/rad", "damping"), "stiffness_EA": (c, "N", "axial"), "q0": (n, "rad", "q"),
+            "qd0": (n, "rad/s", "qd"),
         }[kind]  # fmt: skip
-        return [
-            Direction(f"{kind}[{i}]", unit, **{field: one}) for i, one in _chosen(name, np.eye(count), index)
-        ]
+        found = []
+        for i, one in _chosen(name, np.eye(count), index):
+            changes: dict[str, Any] = {field: one}
+            found.append(Direction(f"{kind}[{i}]", unit, **changes))
+        return found
     loaded = LOADED.fullmatch(name)
     if loaded is not None:
         found = []
@@ -240,12 +257,12 @@ PART = re.compile(r"\.?([A-Za-z_]\w*)|\[(\d+)\]")
 
 def field_tangents(robot: Robot, path: str) -> Tangents:
     """Of a field of the robot file, such as "sections[0].link.mass", by differences of what the reader makes of it."""
-    mapping = robot.to_mapping()
+    value: Any = robot.to_mapping()
     keys: list[str | int] = []
-    position, value = 0, mapping
+    position = 0
     while position < len(path):
         part = PART.match(path, position)
-        key = None if part is None else part[1] or int(part[2])
+        key: Any = path[position:] if part is None else part[1] or int(part[2])
         if part is None or not _holds(value, key):
             near = did_you_mean(key, [*value, *NAMES]) if isinstance(value, dict) else ""
             raise InputError("sensitivities", f"{path} is no parameter: {shown(key)} is not in the robot file{near}")
@@ -268,21 +285,22 @@ def field_tangents(robot: Robot, path: str) -> Tangents:
             raise InputError("sensitivities", f"{reason}; {error}") from None
         if other.friction_laws != robot.friction_laws:
             raise InputError("sensitivities", f"{path} changes the friction of cables, which has no derivative here")
-        return *(flat(getattr(other, name)) for name in TABLES), other.origin, other.tip_point, other.gravity
+        return *(flat(getattr(other, name)) for name in TABLES), other.origin, other.tip_point
 
     slopes = slope_along(tables, step)
-    made = [_table(slope, getattr(robot, name)) for name, slope in zip(TABLES, slopes, strict=False)]
-    return Tangents(*made, *slopes[4:])
+    joints, links, cables, segments = (
+        np.frombuffer(slope.tobytes(), getattr(robot, name).dtype).reshape(getattr(robot, name).shape)
+        for name, slope in zip(TABLES, slopes[:4], strict=True)
+    )
+    return Tangents(joints, links, cables, segments, *slopes[4:])
 
 
-def _holds(value: Any, key: str | int | None) -> bool:
-    return key in value if isinstance(value, dict) else isinstance(value, list) and isinstance(key, int) and key < len(value)
+def _holds(value: Any, key: str | int) -> bool:
+    if isinstance(value, dict):
+        return key in value
+    return isinstance(value, list) and isinstance(key, int) and key < len(value)
 
 
 def flat(array: NDArray[Any]) -> Floats:
     """The numbers of a table in one row; whole numbers are bits that never change."""
     return np.frombuffer(array.tobytes())
-
-
-def _table(numbers: Floats, like: Table) -> Table:
-    return np.frombuffer(numbers.tobytes(), like.dtype).reshape(like.shape)

@@ -77,9 +77,9 @@ def linear_derivatives(
             raise InputError("dq", f"must have shape ({n},) for {robot.name}, not {given.shape}")
         turn = turn + given
     speed = np.zeros(n) if along.qd is None else along.qd
-    elastic = question.stiffness_EA is not None
-    axial = axial_stiffness(robot, question.stiffness_EA)
-    if along.stiffness_EA is not None and not elastic:
+    elastic = question.axial is not None
+    axial = axial_stiffness(robot, question.axial)
+    if along.axial is not None and not elastic:
         raise InputError("direction", "the cables of this model are not elastic; give stiffness_EA to linearise")
 
     def sample(units: float) -> tuple[Floats, ...]:
@@ -89,8 +89,8 @@ def linear_derivatives(
         pull = pull if along.inputs is None else pull + units * along.inputs
         losses = losses if along.damping is None else losses + units * along.damping
         asked = replace(question, moving=moving)
-        if along.stiffness_EA is not None:
-            asked = replace(asked, stiffness_EA=axial + units * along.stiffness_EA)
+        if along.axial is not None:
+            asked = replace(asked, axial=axial + units * along.axial)
         try:
             other = linear_model(asked, state, pull, losses)
         except VertebraError as error:
@@ -156,8 +156,8 @@ def _grouped(values: Complexes) -> list[NDArray[np.int64]]:
 def _slopes(
     values: Complexes, S: NDArray[Any], change: Callable[[complex, Complexes, Complexes], Complexes]
 ) -> Complexes:
-    """Derivatives of `values`, eigenvalues of S. `change(value, left, right)`: what dS is between left and right vectors
-    (columns)."""
+    """Derivatives of `values`, eigenvalues of S. `change(value, left, right)`: what dS is between left and right
+    vectors (columns)."""
     from scipy.linalg import eig, orth
 
     found, lefts, rights = eig(S, left=True, right=True)
@@ -203,8 +203,8 @@ def _eigenvalue_slopes(model: LinearModel, dA: Floats) -> Complexes:
 
 
 def _frequency_slopes(model: LinearModel, dM: Floats, dK: Floats, turning: Floats) -> tuple[Floats, Floats]:
-    """Of frequencies in Hz and growth in 1/s. With K v = w^2 M v and v^T M v = 1, d(w^2) = v^T (dK - w^2 dM) v, and what
-    the free directions turn by on a stop."""
+    """Of frequencies in Hz and growth in 1/s. With K v = w^2 M v and v^T M v = 1, d(w^2) = v^T (dK - w^2 dM) v, and
+    what the free directions turn by on a stop."""
     from scipy.linalg import solve_triangular
 
     free = _free(model)

@@ -41,8 +41,8 @@ class Question:
     """Gravity, loads and friction of the cables."""
     damping: ArrayLike | None
     """N*m*s/rad, as given; None for that of the robot file."""
-    stiffness_EA: ArrayLike | None
-    """N, as given; None for cables that are not elastic."""
+    axial: ArrayLike | None
+    """EA in N, as given; None for cables that are not elastic."""
     outputs: Outputs
     link: int
     point: ArrayLike | None
@@ -177,7 +177,7 @@ def linearise(
 
 def linear_model(question: Question, state: States, pull: Floats, losses: Floats) -> LinearModel:
     """The model at one state (1, n) under tensions (cables,) in N and damping (n,) in N*m*s/rad that were checked."""
-    moving, stiffness_EA = question.moving, question.stiffness_EA
+    moving, stiffness_EA = question.moving, question.axial
     robot, angles, rates = moving.robot, state.q[0], state.qd[0]
     M, pose = mass_matrices_at(moving, state.q)[0], Pose(robot, angles)
     lengths = pose.cable_lengths

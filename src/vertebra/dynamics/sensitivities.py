@@ -49,8 +49,12 @@ class Sensitivities:
 
     @classmethod
     def of(
-        cls, along: tuple[Direction, ...], moving: Moving, run: Run, resistance: Callable[[Robot], tuple[Floats, Floats]]
-    ) -> Sensitivities:  # fmt: skip
+        cls,
+        along: tuple[Direction, ...],
+        moving: Moving,
+        run: Run,
+        resistance: Callable[[Robot], tuple[Floats, Floats]],
+    ) -> Sensitivities:
         """Of a run that was laid out and has not begun; `resistance`: EA of the cables of a robot, N, and damping of
         its joints, N*m*s/rad, in the question that was asked."""
         robot, (scratch, resting, room, _, _, q, qd) = moving.robot, run.after[:7]
@@ -58,32 +62,33 @@ class Sensitivities:
         by_length, _, axial, losses, least, most, bumper, bump = run.before[1]
 
         def numbers(direction: Direction, units: float) -> list[NDArray[Any]]:
+            """All that the kernels read, with a parameter changed by so many units."""
             other = direction.moved(moving, units)
             EA, damping = resistance(other.robot)
             damping = damping if direction.damping is None else damping + units * direction.damping
-            EA = EA if direction.stiffness_EA is None else EA + units * direction.stiffness_EA
+            EA = EA if direction.axial is None else EA + units * direction.axial
             limits = other.robot.freedom_limits
             ends = (-limits, limits) if bumper > 0.0 else (least, most)
             return [*other.statics.system, EA, damping, *ends]
 
-        still = Direction("", "")
-        parts = numbers(still, 0.0)
+        parts = numbers(Direction("nothing", ""), 0.0)
         row = np.concatenate([flat(part) for part in parts])
         moved, tables, at = row.copy(), [], 0
         for part in parts:
-            size = part.nbytes // row.itemsize
-            tables.append(moved[at : at + size].view(part.dtype).reshape(part.shape))
-            at += size
+            end = at + part.nbytes // row.itemsize
+            tables.append(moved[at:end].view(part.dtype).reshape(part.shape))
+            at = end
         first, where, slopes, sizes = [0], [], [], []
         largest = np.abs(run.inputs.samples).max(axis=0, initial=0.0)
         for direction in along:
             if direction.robot is not None:
                 _require_smooth(robot, direction, bumper > 0.0, least, most)
             size = direction.size(moving, largest, losses, axial)
-            (slope,) = slope_along(
-                lambda units, d=direction: (np.concatenate([flat(part) for part in numbers(d, units)]),),
-                STEP / size if size else 1.0,
-            )
+
+            def in_a_row(units: float, direction: Direction = direction) -> tuple[Floats]:
+                return (np.concatenate([flat(part) for part in numbers(direction, units)]),)
+
+            (slope,) = slope_along(in_a_row, STEP / size if size else 1.0)
             where.append(np.flatnonzero(slope))
             slopes.append(slope[where[-1]])
             sizes.append(size)
@@ -136,11 +141,13 @@ class Sensitivities:
         step = min(STEP, 0.2 * (np.pi - float(np.abs(q).max())))
         (by_angles,) = slope_along(lambda units: (_tips_at(self.robot, q + units * way),), step)
         tangents = direction.robot
+        by_angles *= scale
         if tangents is None:
-            return by_angles * scale
+            return by_angles
         step = STEP / (tangents.size(self.robot) or STEP)
         (by_tables,) = slope_along(lambda units: (_tips_at(tangents.moved(self.robot, units), q),), step)
-        return by_angles * scale + by_tables
+        by_angles += by_tables
+        return by_angles
 
 
 def _tips_at(robot: Robot, q: Floats) -> Floats:
@@ -170,8 +177,8 @@ def _require_smooth(robot: Robot, direction: Direction, bumpers: bool, least: Fl
         if appears.any():
             raise InputError(
                 "sensitivities",
-                f"{direction.name} is 0 for {table[:-1]} {int(np.argmax(appears)) + 1}, and can only grow; give a small "
-                "value above 0 in the robot file",
+                f"{direction.name} is 0 for {table[:-1]} {int(np.argmax(appears)) + 1}, and can only grow; give a "
+                "small value above 0 in the robot file",
             )
     limits = robot.freedom_limits
     if bumpers and ((least > -limits) | (most < limits)).any():

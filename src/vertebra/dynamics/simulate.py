@@ -467,12 +467,12 @@ def simulate(
     without, its attribute `ended` tells.
 
     `sensitivities`: names of parameters along which the derivatives of angles, rates and tip are wanted: "tensions" or
-    "lengths" (one that stays over the run, per cable), "gravity", "loads" (forces and moments), "damping", "q0", "qd0",
-    or one component of them as in "tensions[0]", and fields of the robot file such as "sections[0].link.mass". The
-    result then has `q_sensitivity`, `qd_sensitivity` and `tip_sensitivity` with a dimension `parameter`: the derivatives
-    of the very steps that were taken, to about 1e-10. Where a cable becomes taut or slack or a joint meets a bumper,
-    they are those of the side on which each step was taken. Not for controllers, friction and rigid stops, whose
-    derivatives jump.
+    "lengths" (one that stays over the run, per cable), "gravity", "loads" (forces and moments), "damping",
+    "stiffness_EA", "q0", "qd0", or one component of them as in "tensions[0]", and fields of the robot file such as
+    "sections[0].link.mass". The result then has `q_sensitivity`, `qd_sensitivity` and `tip_sensitivity` with a
+    dimension `parameter`: derivatives of the very steps that were taken, to about 1e-10. Where a cable becomes taut or
+    slack or a joint meets a bumper, they are those of the side on which each step was taken. Not for controllers,
+    friction and rigid stops that are struck, whose derivatives jump.
     """
     robot = as_robot(robot)
     function("progress", progress, "done", "total")

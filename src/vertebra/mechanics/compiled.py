@@ -174,8 +174,9 @@ _GROUPS = {
     "joints": "kinematics", "spatial": "kinematics", "cables": "kinematics", "describe": "statics",
     "newton": "statics", "sweep": "statics",
     "friction": "friction", "contact": "payload", "ball": "payload", "newton_euler": "dynamics",
-    "articulated": "dynamics", "stepping": "simulation", "sensitivities": "simulation", "joint_balance": "tensions", "link_tensions": "tensions",
-    "programmes": "tensions", "sensed_chain": "sensing", "sensor_intake": "sensing",
+    "articulated": "dynamics", "stepping": "simulation", "sensitivities": "simulation",
+    "joint_balance": "tensions", "link_tensions": "tensions", "programmes": "tensions", "sensed_chain": "sensing",
+    "sensor_intake": "sensing",
 }  # fmt: skip
 
 

@@ -150,7 +150,8 @@ def run_sensitivities(
     """
     chain, drive, parameters, at = MovingChain(*chain), Drive(*drive), Parameters(*parameters), Shifted(*shifted)
     work = StepWork(MotionWork(*moving), StaticsWork(*resting), *room)
-    dq, dqd, stages, sides = parameters.dq, parameters.dqd, work.stages, work.sides
+    dq, dqd, stages = parameters.dq, parameters.dqd, work.stages
+    sides: NDArray[np.int64] = work.sides  # type: ignore[assignment]  # there is one here
     n = q.shape[0]
     gather_all(chain, work)
     for step in range(first, last):

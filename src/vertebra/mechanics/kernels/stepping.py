@@ -203,9 +203,7 @@ def pull_cables(chain, drive, friction, spatial, pull, winding, q, qd, work):
                 power -= tensions[k] * drawn
     else:
         if by_length:
-            stored = pull_by_unstretched_lengths(
-                chain, spatial, pull, axial, work.moving.motion, work.sides, tensions
-            )
+            stored = pull_by_unstretched_lengths(chain, spatial, pull, axial, work.moving.motion, work.sides, tensions)
         if changed:
             gather_tensions(chain.joints, cables, chain.segments, tensions, state)
         if spatial is not None:
