@@ -202,7 +202,7 @@ def run_sensitivities(
         for j in range(n):
             q[j] += at.next_q[j]
             qd[j] += at.next_qd[j]
-        if (step + 1) % every == 0 or step + 1 == final:
+        if ((step + 1) % every == 0 or step + 1 == final) and filled[0] < angles.shape[0]:
             for p in range(dq.shape[0]):
                 for j in range(n):
                     angles[filled[0], p, j], rates[filled[0], p, j] = dq[p, j], dqd[p, j]
