@@ -70,7 +70,7 @@ def _motion(robot: vb.Robot) -> None:
 
 
 def _simulation() -> None:
-    vb.simulate(vb.load("dantuono2023"), [20.0] * 4, duration=1e-3)
+    vb.simulate(vb.load("dantuono2023"), [20.0] * 4, duration=1e-3, friction=0.0, sensitivities=["gravity"])
 
 
 def _tensions() -> None:
@@ -103,7 +103,7 @@ def _spatial() -> None:
     _shapes(robot, PULL)
     _path(robot, PULL, 0.1)
     _motion(robot)
-    vb.simulate(robot, PULL, duration=1e-3)
+    vb.simulate(robot, PULL, duration=1e-3, sensitivities=["gravity"])
     _allocation(robot)
 
 

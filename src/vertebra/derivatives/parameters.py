@@ -72,12 +72,16 @@ def gathered(
         unit = weighed[0].units[0] if len(weighed) == 1 else MIXED
         total = np.sum([part.directions for part in weighed], axis=0)
         return Parameters([" and ".join(asked)], [unit], np.zeros(1), total)
-    together = Parameters(
+    whole = together(parts)
+    # Two paths may name the same field.
+    return _some(whole, [whole.names.index(name) for name in dict.fromkeys(whole.names)])
+
+
+def together(parts: list[Parameters]) -> Parameters:
+    return Parameters(
         [name for part in parts for name in part.names], [unit for part in parts for unit in part.units],
         np.concatenate([part.values for part in parts]), np.vstack([part.directions for part in parts]),
     )  # fmt: skip
-    # Two paths may name the same field.
-    return _some(together, [together.names.index(name) for name in dict.fromkeys(together.names)])
 
 
 def _some(part: Parameters, chosen: list[int]) -> Parameters:
