@@ -66,7 +66,8 @@ class TopTable(str):
 
 def _top_of(part: Sensitivity, unit: str, count: int) -> str:
     """The table of outputs of one unit."""
-    slopes, values = part.values, part.coords["by_value"].values
+    slopes = part.values
+    values = part.coords["by_value"].values if "by_value" in part.coords else np.zeros(slopes.shape[1])
     size = np.sqrt((slopes**2).sum(axis=0))
     is_angle = part.coords["by_unit"].values == "rad"
     change = np.where(is_angle, np.radians(1.0), 0.01 * np.abs(values))
