@@ -33,6 +33,7 @@ def _shapes(robot: vb.Robot, pull: list[float]) -> None:
     shape.tension_margin()
     vb.shape_from_tensions(robot, pull, loads=[vb.Load(moment=(1e-3, 0.0, 0.0))]).tension_margin()  # has no energy
     vb.shapes_from_tensions(robot, [pull]).shape(0)
+    vb.sensitivity(shape, by="tensions")
     vb.shape_from_lengths(robot, shape.lengths, stiffness_EA=1e4, check=False)
     vb.tensions_for_tip(robot, shape.tip, check=False)
 
@@ -43,7 +44,7 @@ def _friction() -> None:
 
 def _path(robot: vb.Robot, pull: list[float], friction: float | None = None) -> None:
     path = vb.ShapePath(robot, friction=friction)
-    path.step(pull)
+    vb.sensitivity(path.step(pull), by="tensions")
     path.follow([pull])
     vb.shapes_from_tensions(robot, [pull], friction=friction).shape(0)
     vb.tensions_for_tip(robot, path.step(pull).tip, path=path, check=False)

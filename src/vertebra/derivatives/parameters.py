@@ -41,7 +41,10 @@ def words_of(by: By) -> list[str]:
     """The words and paths that are asked for; none where all are."""
     if by is None or (isinstance(by, str) and by == "all"):
         return []
-    asked = [by] if isinstance(by, str) else list(by)
+    try:
+        asked = [by] if isinstance(by, str) else list(by)
+    except Exception:  # an object may raise anything when it is listed
+        asked = []
     if not asked or not all(isinstance(word, str) for word in asked):
         raise InputError("by", f"must be words or paths: 'tensions', 'sections[0].joint.radius'; not {shown(by)}")
     return asked

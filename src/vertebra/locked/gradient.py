@@ -21,6 +21,7 @@ from vertebra.mechanics.layout import (
     GRADIENT_ROWS,
 )
 from vertebra.robot.arguments import instance, link_index, whole
+from vertebra.robot.friction import law_slope
 from vertebra.robot.tables import Floats, Table
 
 
@@ -200,7 +201,7 @@ def _add_friction(chain: LockedChain, row: int, by_log: Floats, bends: Floats) -
     for k, law in enumerate(chain.laws):
         if not law.is_none:
             mu = law(angle)
-            bends[: row + 1] += 0.5 * by_log[k] * np.sign(bent) * count * (mu + law.slope(angle) * angle)
+            bends[: row + 1] += 0.5 * by_log[k] * np.sign(bent) * count * (mu + law_slope(law, angle) * angle)
             if law.curve is None:
                 by_laws[k] = by_log[k] * (powers @ (count * (mu > 0.0)))
     return by_laws

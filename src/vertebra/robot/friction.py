@@ -118,14 +118,6 @@ class FrictionLaw:
         mu = np.maximum(mu, 0.0)
         return mu if mu.ndim else float(mu)
 
-    def slope(self, bend: Floats) -> Floats:
-        """d mu / d theta, 1/rad, at bends of 0 or more."""
-        if self.curve is not None:
-            return _hermite_slope(self.curve, bend)
-        a, b, c = self.coefficients
-        slope: Floats = np.where((a * bend + b) * bend + c > 0.0, 2.0 * a * bend + b, 0.0)
-        return slope
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, FrictionLaw):
             return NotImplemented
@@ -149,6 +141,15 @@ class FrictionLaw:
 
 Friction = FrictionLaw | float | Sequence[FrictionLaw | float]
 """What calls take as `friction`: one law or coefficient for all cables, or one per cable."""
+
+
+def law_slope(law: FrictionLaw, bend: Floats) -> Floats:
+    """d mu / d theta, 1/rad, at bends of 0 or more."""
+    if law.curve is not None:
+        return _hermite_slope(law.curve, bend)
+    a, b, c = law.coefficients
+    slope: Floats = np.where((a * bend + b) * bend + c > 0.0, 2.0 * a * bend + b, 0.0)
+    return slope
 
 
 def least_quadratic(a: float, b: float, c: float) -> float:
