@@ -1,4 +1,4 @@
-"""How the steps of a run change with its parameters (theory 10): the derivative of the very steps that were taken.
+"""How the steps of a run (theory 6.5) change with its parameters: the derivative of the very steps that were taken.
 
 A step of any integrator is a smooth function of the state and of the numbers of the problem as long as no cable becomes
 taut or slack and no joint meets a bumper. Its derivative along one direction, that of a parameter and what the state

@@ -63,24 +63,25 @@ def test_every_kind(kinds, speed, EA):
     def loaded(change: float) -> LinearModel:
         return model(loads=[replace(loads[0], force=shifted(loads[0].force, 1, change)), *loads[1:]])
 
-    cases = [
-        ("sections[0].link.mass", None, 0.003 * mass,
-         lambda x: model(with_field(robot, x, "sections", 0, "link", "mass"))),
-        ("sections[0].link.length", turn, 0.002 * length,
-         lambda x: model(with_field(robot, x, "sections", 0, "link", "length"), q=q + x * turn)),
-        ("tensions[1]", None, 0.006 * pull[1], lambda x: model(tensions=shifted(pull, 1, x))),
-        ("tensions[0]", 0.1 * turn, 0.006 * pull[0],
-         lambda x: model(tensions=shifted(pull, 0, x), q=q + 0.1 * x * turn)),
-        ("gravity[2]", None, 0.03, lambda x: model(gravity=shifted(question.gravity, 2, x))),
-        ("loads[0].force[1]", None, 0.003, loaded),
-        ("damping[0]", None, 3e-6, lambda x: model(damping=shifted(robot.dampers, 0, x))),
-        ("q0[1]", None, 1e-3, lambda x: model(q=shifted(q, 1, x))),
-    ]  # fmt: skip
-    if speed:
-        cases.append(("qd0[0]", None, 0.003, lambda x: model(qd=shifted(qd, 0, x))))
-    if EA is not None:
-        EAs = np.full(len(pull), EA)
-        cases.append(("stiffness_EA[1]", None, 3.0, lambda x: model(stiffness_EA=shifted(EAs, 1, x))))
+    if EA is None:
+        cases = [
+            ("tensions[0]", 0.1 * turn, 0.006 * pull[0],
+             lambda x: model(tensions=shifted(pull, 0, x), q=q + 0.1 * x * turn)),
+            ("gravity[2]", None, 0.03, lambda x: model(gravity=shifted(question.gravity, 2, x))),
+            ("loads[0].force[1]", None, 0.003, loaded),
+            ("damping[0]", None, 3e-6, lambda x: model(damping=shifted(robot.dampers, 0, x))),
+            ("qd0[0]", None, 0.003, lambda x: model(qd=shifted(qd, 0, x))),
+        ]  # fmt: skip
+    else:
+        cases = [
+            ("sections[0].link.mass", None, 0.003 * mass,
+             lambda x: model(with_field(robot, x, "sections", 0, "link", "mass"))),
+            ("sections[0].link.length", turn, 0.002 * length,
+             lambda x: model(with_field(robot, x, "sections", 0, "link", "length"), q=q + x * turn)),
+            ("tensions[1]", None, 0.006 * pull[1], lambda x: model(tensions=shifted(pull, 1, x))),
+            ("q0[1]", None, 1e-3, lambda x: model(q=shifted(q, 1, x))),
+            ("stiffness_EA[1]", None, 3.0, lambda x: model(stiffness_EA=shifted(np.full(len(pull), EA), 1, x))),
+        ]  # fmt: skip
     for name, dq, step, again in cases:
         assert_derivatives(linear_derivatives(made, name, dq), made, again, step)
 
@@ -175,17 +176,15 @@ def test_where_nothing_holds_a_motion_its_derivative_is_infinite():
 
 
 def test_a_model_with_friction_that_sticks():
-    question = random_question([6, 42], ("rolling",), friction=0.2)
+    question = random_question([6, 42], ("rolling",), friction=1.0)
     robot, pull = question.robot, question.tensions
-    q = 1e-4 * question.q
+    q = 1e-3 * question.q
 
     def at(change: float) -> LinearModel:
         return vb.linearise(robot, q, shifted(pull, 0, change))
 
-    try:
-        model = at(0.0)
-    except vb.InputError:
-        pytest.skip("slips")
+    model = at(0.0)
+    assert np.abs(model.K - vb.linearise(robot, q, pull, friction=0).K).max() > 1e-3 * np.abs(model.K).max()
     assert_derivatives(linear_derivatives(model, "tensions[0]"), model, at, 1e-3)
 
 
