@@ -15,7 +15,7 @@ from tests.every_kind import KINDS, random_question
 
 import vertebra as vb
 from vertebra.dynamics import LinearModel
-from vertebra.dynamics.linear_derivatives import LinearDerivatives, linear_derivatives
+from vertebra.dynamics.model_derivatives import LinearDerivatives, linear_derivatives
 
 MATRICES = ("A", "B", "C", "M", "K", "accelerations")
 MIXES = [*((kind,) for kind in KINDS), ("backbone-twisting", "rolling", "universal-xy", "flexure")]

@@ -9,8 +9,8 @@ import numpy as np
 from vertebra.derivatives.parameters import By, Parameters, gathered, parameters_of, words_of
 from vertebra.derivatives.standing import Standing
 from vertebra.dynamics.directions import Direction, directions
-from vertebra.dynamics.linear_derivatives import linear_derivatives
 from vertebra.dynamics.linearise import LinearModel
+from vertebra.dynamics.model_derivatives import linear_derivatives
 from vertebra.errors import InputError, shown
 from vertebra.robot.fields import fields, matching
 from vertebra.robot.tables import Floats

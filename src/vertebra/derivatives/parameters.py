@@ -19,6 +19,7 @@ from vertebra.mechanics.problem import Problem
 from vertebra.robot.arguments import link_index, link_point
 from vertebra.robot.fields import Numbers as RobotNumbers
 from vertebra.robot.fields import table_tangents
+from vertebra.robot.reading import did_you_mean
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
@@ -61,7 +62,13 @@ def gathered(
     for word in asked:
         base = word.split("[")[0]
         if base not in words:
-            parts.append(fields(word))
+            try:
+                parts.append(fields(word))
+            except InputError:
+                near = did_you_mean(word, words)
+                if not near:
+                    raise
+                raise InputError("by", f"there is no {shown(word)}{near}") from None
             continue
         whole = words[base]()
         chosen = [

@@ -15,6 +15,7 @@ from vertebra.dynamics.problem import Moving
 from vertebra.errors import InputError, shown
 from vertebra.mechanics.problem import load_table, loaded_links
 from vertebra.robot.fields import table_tangents
+from vertebra.robot.reading import did_you_mean
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats, Table
 
@@ -182,6 +183,7 @@ STEP = 0.01
 # What parameters are called.
 
 INDEXED = re.compile(r"(tensions|lengths|gravity|damping|stiffness_EA|q0|qd0)(?:\[(\d+)\])?")
+NAMES = ("tensions", "lengths", "gravity", "loads", "damping", "stiffness_EA", "q0", "qd0")
 LOADED = re.compile(r"loads(?:\[(\d+)\](?:\.(force|moment)(?:\[(\d)\])?)?)?")
 
 
@@ -257,7 +259,8 @@ def _fields(path: str, moving: Moving) -> list[Direction]:
     try:
         tangents = table_tangents(robot, path)
     except InputError as error:
-        raise InputError("sensitivities", error.message) from None
+        near = did_you_mean(path, NAMES)
+        raise InputError("sensitivities", f"there is no {shown(path)}{near}" if near else error.message) from None
     found = []
     for row, group in enumerate(tangents.groups):
         change = tangents.tables(row)
