@@ -44,7 +44,7 @@ def test_covariance_and_shares_are_those_of_the_derivatives(shape: Shape) -> Non
     found = vb.tolerances(shape, "radius 0.05 mm, mass 2 %, tensions 10 mN, sections[0].azimuth[1] 0.5 deg")
     expected = {
         "sections[0].joint.radius": 5e-5, "sections[0].cables.radius": 5e-5, "sections[0].link.mass": 0.02 * 3.8e-3,
-        **{f"tension {k}": 0.01 for k in range(1, 5)}, "sections[0].azimuth[1]": np.radians(0.5),
+        **{f"tensions[{k}]": 0.01 for k in range(4)}, "sections[0].azimuth[1]": np.radians(0.5),
     }  # fmt: skip
     assert {cause.name: cause.deviation for cause in found.causes} == pytest.approx(expected, rel=1e-14)
     covariance = by_hand(shape, expected)
@@ -73,8 +73,8 @@ def test_principal_axes(shape: Shape) -> None:
 
 
 def test_a_mapping_says_the_same_as_a_text(shape: Shape) -> None:
-    text = vb.tolerances(shape, "joint.radius 0.05 mm,  mass=2%, tension 2 ± 0.1")
-    mapping = vb.tolerances(shape, {"joint.radius": 5e-5, "mass": "2 %", "tension 2": np.float64(0.1)})
+    text = vb.tolerances(shape, "joint.radius 0.05 mm,  mass=2%, tensions[1] ± 0.1")
+    mapping = vb.tolerances(shape, {"joint.radius": 5e-5, "mass": "2 %", "tensions[1]": np.float64(0.1)})
     np.testing.assert_array_equal(text.covariance, mapping.covariance)
     assert [cause.name for cause in text.causes] == [cause.name for cause in mapping.causes]
 
@@ -82,17 +82,18 @@ def test_a_mapping_says_the_same_as_a_text(shape: Shape) -> None:
 @pytest.mark.parametrize(
     ("entry", "names"),
     [
-        ("gravity 0.1 m/s^2", ["gravity x", "gravity y", "gravity z"]),
-        ("gravity z 1 %", ["gravity z"]),
-        ("tension 3 0.1 N", ["tension 3"]),
-        ("loads 5 mN", ["load 1 force x", "load 1 force y", "load 1 force z"]),
-        ("load 1 point 1 mm", ["load 1 point x", "load 1 point y", "load 1 point z"]),
-        ("loads 1 g", ["load 1 mass"]),
-        ("loads 2 %", ["load 1 force z", "load 1 point z", "load 1 mass"]),
-        ("friction 0.02", [f"friction {k} c" for k in range(1, 5)]),
-        ("friction 1 µm", [f"presliding {k}" for k in range(1, 5)]),
+        ("gravity 0.1 m/s^2", ["gravity[0]", "gravity[1]", "gravity[2]"]),
+        ("gravity[2] 1 %", ["gravity[2]"]),
+        ("tensions[2] 0.1 N", ["tensions[2]"]),
+        ("loads 5 mN", [f"loads[0].force[{axis}]" for axis in range(3)]),
+        ("loads[0].point 1 mm", [f"loads[0].point[{axis}]" for axis in range(3)]),
+        ("loads 1 g", ["loads[0].mass"]),
+        ("loads 2 %", ["loads[0].force[2]", "loads[0].point[2]", "loads[0].mass"]),
+        ("friction 0.02", [f"friction[{k}].c" for k in range(4)]),
+        ("friction 1 µm", [f"friction[{k}].presliding" for k in range(4)]),
         ("length 0.1 mm", ["base.length", "tip.length", "sections[0].link.length"]),
-        ("lengths 0.1 mm", [f"length {k}" for k in range(1, 5)]),
+        ("lengths 0.1 mm", [f"lengths[{k}]" for k in range(4)]),
+        ("lengths[1] 0.1 mm", ["lengths[1]"]),
     ],
 )
 def test_what_a_name_and_a_unit_stand_for(entry: str, names: list[str]) -> None:
@@ -202,8 +203,8 @@ def test_robots_made_at_random() -> None:
         made, tensions = robot.to_mapping(), question.tensions.copy()
         for cause in found.causes:
             change = cause.deviation * rng.normal()
-            if cause.name.startswith("tension "):
-                tensions[int(cause.name.split()[1]) - 1] += change
+            if cause.name.startswith("tensions["):
+                tensions[int(cause.name[9:-1])] += change
             else:
                 put(made, cause.name, change)
         tips.append(vb.shape_from_tensions(made, tensions, **question.field).tip)
@@ -294,7 +295,7 @@ def test_what_is_taken_otherwise_is_said(shape: Shape) -> None:
     ("given", "message"),
     [
         ("radus 0.05 mm", "radus 0.05 mm: hu2023-prototype has no field 'radus'; did you mean 'radius'?"),
-        ("tenson 1 N", "(besides fields: tensions, lengths, gravity, loads, friction)"),
+        ("tensoins 1 N", "tensoins 1 N: there is no 'tensoins'; did you mean 'tensions'?"),
         ("radius 0.05 N", "radius 0.05 N: 'N' cannot be converted to m; write a text such as '0.1 mm'"),
         ("mass 2 mm", "mass 2 mm: 'mm' cannot be converted to kg; write a text such as '0.1 g'"),
         ("radius", "'radius' is not a name and a standard deviation; write 'radius 0.05 mm, mass 2 %"),
@@ -306,17 +307,19 @@ def test_what_is_taken_otherwise_is_said(shape: Shape) -> None:
         ("mass 2g%", "mass 2g%: not a percentage; write mass 2 %"),
         ("radius 1 mm, joint.radius 2 mm", "joint.radius 2 mm: sections[0].joint.radius has a tolerance already"),
         ("link.mass 1 g, sections.link.mass 1 g", "sections[0].link.mass has a tolerance already; give it one"),
-        ("tensions 1 N, tension 2 1 N", "tension 2 1 N: tension 2 has a tolerance already; give it one"),
+        ("tensions 1 N, tensions[1] 1 N", "tensions[1] 1 N: tensions[1] has a tolerance already; give it one"),
+        ("gravity 1 m/s^2, gravity[2] 1 %", "gravity[2] has a tolerance already; give it one"),
         ("loads 1 N", "loads 1 N: there are no loads on the robot"),
         ("friction 0.1", "friction 0.1: the cables have no friction"),
-        ("tension 7 1 N", "there is no tension 7; there are tension 1, tension 2, tension 3, tension 4"),
-        ("tensions 1 N, lengths 1 mm", "cables are held by their tensions or by their lengths; ask for one of them"),
+        ("tensions[7] 1 N", "there is no tensions[7]; tensions has tensions[0] to tensions[3]"),
+        ("tensions[0] 1 N, lengths 1 mm", "cables are held by their tensions or by their lengths; ask for one of them"),
         ("radius 1e400 mm", "radius 1e400 mm: must be finite"),
         ("joint 1 mm", "joint holds several quantities; name one: sections[0].joint.radius"),
         ({"radius": -1e-5}, "radius -1e-05: a standard deviation is not negative"),
         ({"radius": "-2 %"}, "radius -2 %: a standard deviation is not negative"),
         ({"radius": float("nan")}, "given: "),
         ({}, "must be a text such as 'radius 0.05 mm"),
+        ({"": 1.0}, "must be a text such as 'radius 0.05 mm"),
         ({3: 1.0}, "must be a text such as 'radius 0.05 mm"),
         (None, "must be a text such as 'radius 0.05 mm"),
     ],

@@ -10,12 +10,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from vertebra.derivatives.parameters import WORDS, Parameters, held_by_length, part_of
+from vertebra.derivatives.parameters import Parameters, held_by_length, parameters_of
 from vertebra.derivatives.sensitivity import ROUND_OFF, Of, requests_of, text_table
 from vertebra.derivatives.standing import Standing
 from vertebra.errors import InputError, shown
 from vertebra.robot.arguments import instance, number, word
-from vertebra.robot.fields import matching
+from vertebra.robot.fields import Group, matching
 from vertebra.robot.tables import Floats
 from vertebra.robot.units import UnitError, shown_unit, to_si
 from vertebra.statics.shape import Shape
@@ -36,7 +36,7 @@ class Cause:
     """A number that is uncertain, independently of all others."""
 
     name: str
-    """As `vb.sensitivity` calls it: ``tension 1``, ``sections[0].joint.radius``; of a part that is off by itself also
+    """As `vb.sensitivity` calls it: ``tensions[0]``, ``sections[0].joint.radius``; of a part that is off by itself also
     which one: ``sections[0].joint.radius of joint 3``."""
     unit: str
     """SI; empty for a coefficient."""
@@ -179,7 +179,7 @@ def tolerances(
     `given`: a text such as "radius 0.05 mm, mass 2 %, tensions 0.1 N", or a mapping {"radius": "0.05 mm", "mass":
     "2 %", "tensions": 0.1} of standard deviations, SI where there is no unit. A percentage is that of the number's own
     value. Names are those of `vb.sensitivity`: words for what acts on the robot ("tensions", "lengths", "gravity",
-    "loads", "friction") or single numbers of these ("tension 1", "load 1 force"); fields of the robot file by the end
+    "loads", "friction") or some numbers of these ("tensions[0]", "loads[0].force"); fields of the robot file by the end
     of their path ("radius", "joint.radius"), by the whole path, or, for sections that are off alike, without indices
     ("sections.link.mass"). Every number that a name stands for has this standard deviation, independently of the
     others; of those with different units, the ones that the unit fits.
@@ -193,7 +193,7 @@ def tolerances(
     instance("shape", shape, Shape, "vb.shape_from_tensions")
     word("parts", parts, PARTS)
     entries = _entries(given)
-    by_length = held_by_length(shape, [entry.word for entry in entries], "given")
+    by_length = held_by_length(shape, [entry.name for entry in entries], "given")
     standing = Standing.of(shape, by_length)
     requests = requests_of(of)
     asked = [word for request in requests for word in ([request] if isinstance(request, str) else request)]
@@ -226,9 +226,8 @@ def _causes(standing: Standing, entries: list[_Entry], slopes: Floats, apart: bo
     for entry in entries:
         part = _numbers_of(standing, entry, apart)
         found = list(_deviations(entry, part, notes))
-        named = {part.names[row] for row, _ in found}
-        if not entry.word:
-            named = {field.path for group in matching(standing.problem.robot, entry.name) for field in group.fields}
+        named = {field.path for group in _groups(standing, entry) for field in group.fields}
+        named = named or {part.names[row] for row, _ in found}
         if named & seen:
             raise InputError("given", f"{entry}: {min(named & seen)} has a tolerance already; give it one")
         seen |= named
@@ -254,12 +253,6 @@ class _Entry(NamedTuple):
         return f"{self.name} {self.amount if isinstance(self.amount, str) else format(self.amount, 'g')}"
 
     @property
-    def word(self) -> str:
-        """That of `WORDS` which the name is, or of which it names single numbers, as "tension 1"; else empty."""
-        first, space, _ = self.name.partition(" ")
-        return next((word for word in WORDS if self.name == word or (space and first in (word, word[:-1]))), "")
-
-    @property
     def percent(self) -> float | None:
         """The percentage that it is, if it is one."""
         if not isinstance(self.amount, str) or not self.amount.endswith("%"):
@@ -270,8 +263,7 @@ class _Entry(NamedTuple):
             raise InputError("given", f"{self}: not a percentage; write {self.name} 2 %") from None
 
 
-_ENTRY = re.compile(r"(?P<name>\S.*?)(?:\s*=\s*|\s+)(?:\+-|±)?\s*(?P<amount>[\d.]\S*(?:\s+[^\d\s]\S*)?)")
-"""The last number of a text, with a unit of one word, and what is before it."""
+_ENTRY = re.compile(r"(?P<name>[^\s=]+)(?:\s*=\s*|\s+)(?:\+-|±)?\s*(?P<amount>[\d.]\S*(?:\s+[^\d\s]\S*)?)")
 
 
 def _entries(given: object) -> list[_Entry]:
@@ -285,7 +277,7 @@ def _entries(given: object) -> list[_Entry]:
                 )
             entries.append(_Entry(match["name"], match["amount"].strip()))
         return entries
-    if not isinstance(given, Mapping) or not given or not all(isinstance(name, str) for name in given):
+    if not isinstance(given, Mapping) or not given or not all(isinstance(name, str) and name.strip() for name in given):
         raise InputError(
             "given", f"must be a text such as {EXAMPLE} or a mapping of names to these, not {shown(given)}"
         )
@@ -298,30 +290,25 @@ def _entries(given: object) -> list[_Entry]:
 def _numbers_of(standing: Standing, entry: _Entry, apart: bool) -> Parameters:
     """All numbers that an entry names."""
     try:
-        part = part_of(standing, entry.word or entry.name, apart)
+        part = parameters_of(standing, [entry.name], apart)
     except InputError as error:
-        words = "" if entry.word else f" (besides fields: {', '.join(WORDS)})"
-        raise InputError("given", f"{entry}: {error.message}{words}") from None
-    if not entry.word:
-        if entry.percent is not None and not apart:
-            for group in matching(standing.problem.robot, entry.name):
-                if len({field.value for field in group.fields}) > 1:
-                    separate = group.path.replace("sections.", "sections[*].")
-                    raise InputError(
-                        "given", f"{entry}: these values differ, so they are not off alike by a percentage; write "
-                        f"{separate}, or give a unit"
-                    )  # fmt: skip
-        return part
-    rows = [
-        row
-        for row, name in enumerate(part.names)
-        if entry.name == entry.word or f"{name} ".startswith(f"{entry.name} ")
-    ]
-    if not rows:
-        raise InputError("given", f"{entry}: there is no {entry.name}; there are {', '.join(part.names[:6])}")
-    return Parameters(
-        [part.names[row] for row in rows], [part.units[row] for row in rows], part.values[rows], part.directions[rows]
-    )
+        raise InputError("given", f"{entry}: {error.message}") from None
+    if entry.percent is not None and not apart:
+        for group in _groups(standing, entry):
+            if len({field.value for field in group.fields}) > 1:
+                separate = group.path.replace("sections.", "sections[*].")
+                raise InputError(
+                    "given", f"{entry}: these values differ, so they are not off alike by a percentage; write "
+                    f"{separate}, or give a unit"
+                )  # fmt: skip
+    return part
+
+
+def _groups(standing: Standing, entry: _Entry) -> tuple[Group, ...]:
+    """The fields of the robot file that an entry names, if it does."""
+    if entry.name.split("[")[0] in ("tensions", "lengths", "gravity", "loads", "friction"):
+        return ()
+    return matching(standing.problem.robot, entry.name)
 
 
 def _deviations(entry: _Entry, part: Parameters, notes: list[str]) -> Iterator[tuple[int, float]]:
