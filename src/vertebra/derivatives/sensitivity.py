@@ -193,7 +193,7 @@ def _of_shapes(shapes: Shapes, of: Of, by: By) -> Sensitivity:
         found, _ = pose_gradients(
             one.problem, one.problem.workspace(), shapes.tip[rows], shapes.angles[rows], shapes.tensions[rows], repeated
         )
-        values[rows] = (found.flat @ parameters.directions.T).reshape(len(rows), len(names), -1)
+        values[rows] = found.along(parameters.directions).reshape(len(rows), len(names), -1)
         return len(rows)
 
     run_pieces(differentiate, range(0, len(solved), CHUNK), thread_count(None), len(solved), None)
