@@ -6,6 +6,7 @@ Each parameter is a direction: how all numbers of a problem of statics change wi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -58,13 +59,17 @@ def parameters_of(standing: Standing, by: By) -> Parameters:
         # What comes from the robot file is among its fields.
         asked += ["gravity"] * (not np.array_equal(problem.gravity, robot.gravity)) + ["loads"] * bool(problem.loads)
         asked += ["friction"] * (bool(problem.laws) and problem.laws != robot.friction_laws) + [""]
-    parts = [_part(standing, word) for word in asked]
     if isinstance(by, Mapping):
+        parts = [_part(standing, word) for word in asked]
         weighed = [_weighed(word, part, by[word]) for word, part in zip(asked, parts, strict=True)]
         return Parameters(
             [" and ".join(asked)], [weighed[0].units[0] if len(weighed) == 1 else "given direction"], np.zeros(1),
             np.sum([part.directions for part in weighed], axis=0),
         )  # fmt: skip
+    parts = list[Parameters]()
+    for is_word, some in groupby(asked, WORDS.__contains__):
+        together = list(some)
+        parts += [_part(standing, word) for word in together] if is_word else [_fields(standing, together)]
     names, units = [name for part in parts for name in part.names], [unit for part in parts for unit in part.units]
     once = [names.index(name) for name in dict.fromkeys(names)]  # two paths may name the same field
     values, directions = np.concatenate([part.values for part in parts]), np.vstack([part.directions for part in parts])
@@ -98,7 +103,7 @@ def _part(standing: Standing, word: str) -> Parameters:
         return _loads(problem, rows)
     if word == "friction":
         return _friction(standing, rows, cables)
-    return _fields(standing, word)
+    return _fields(standing, [word])
 
 
 def _count(standing: Standing, word: str) -> int:
@@ -171,10 +176,10 @@ def _lift_curve(curve: Floats, power: int) -> None:
 # Fields of the robot file.
 
 
-def _fields(standing: Standing, path: str) -> Parameters:
-    """Fields that a path names; all of them for an empty one."""
+def _fields(standing: Standing, paths: list[str]) -> Parameters:
+    """Fields that paths name; all of them for an empty one."""
     problem, robot = standing.problem, standing.problem.robot
-    tangents = table_tangents(robot, path or None)
+    tangents = table_tangents(robot, None if paths == [""] else paths)
     rows = Numbers.zeros(problem, len(tangents.groups), standing.by_length)
     for row in range(len(tangents.groups)):
         _change(standing, rows, row, tangents.tables(row))

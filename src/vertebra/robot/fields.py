@@ -20,7 +20,7 @@ from vertebra.errors import InputError, shown
 from vertebra.robot.description import Description, Quantity, Sensors
 from vertebra.robot.friction import KNOTS, curve_through
 from vertebra.robot.reading import did_you_mean
-from vertebra.robot.robot import Robot
+from vertebra.robot.robot import Robot, load
 from vertebra.robot.tables import Floats, Table, tables
 
 STEP = 2.0**-100
@@ -228,6 +228,22 @@ def _why_nothing(robot: Robot, path: str, asked: tuple[_Step, ...] | None, leave
     return f"{robot.name} has no field {shown(path)}{did_you_mean(path, known)}"
 
 
+def with_values(robot: Robot, values: Mapping[str, float]) -> Robot:
+    """The robot of the same file with other numbers, SI, at these paths of single fields; checked as any file is."""
+    mapping: Any = _held(robot).model_dump(mode="json", exclude_none=True)
+    for path, value in values.items():
+        *way, last = _keys(path)
+        part = mapping
+        for key in way:
+            part = part[key]
+        part[last] = value
+    return load(mapping)
+
+
+def _keys(path: str) -> list[str | int | None]:
+    return [key for step in _steps(path) or () for key in (step.name, *step.indices)]
+
+
 # Derivatives.
 
 
@@ -334,9 +350,7 @@ def table_tangents(robot: Robot, by: str | Iterable[str] | None = None) -> Table
 
 def _parts(description: Description, group: Group, zeros: Numbers) -> tuple[_Part, ...]:
     for field in group.fields:
-        steps = _steps(field.path) or ()
-        keys = [key for step in steps for key in (step.name, *step.indices)]
-        description = _moved(description, keys)
+        description = _moved(description, _keys(field.path))
     parts = []
     for name, like, array in zip(Numbers._fields, zeros, _numbers(description, complex), strict=True):
         slopes = _flat(_slopes(array, like))
