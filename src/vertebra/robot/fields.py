@@ -20,7 +20,7 @@ from vertebra.errors import InputError, shown
 from vertebra.robot.description import Description, Quantity, Sensors
 from vertebra.robot.friction import KNOTS, curve_through
 from vertebra.robot.reading import did_you_mean
-from vertebra.robot.robot import Robot
+from vertebra.robot.robot import Robot, load
 from vertebra.robot.tables import Floats, Table, tables
 
 STEP = 2.0**-100
@@ -228,6 +228,22 @@ def _why_nothing(robot: Robot, path: str, asked: tuple[_Step, ...] | None, leave
     return f"{robot.name} has no field {shown(path)}{did_you_mean(path, known)}"
 
 
+def with_values(robot: Robot, values: Mapping[str, float]) -> Robot:
+    """The robot of the same file with other numbers, SI, at these paths of single fields; checked as any file is."""
+    mapping: Any = _held(robot).model_dump(mode="json", exclude_none=True)
+    for path, value in values.items():
+        *way, last = _keys(path)
+        part = mapping
+        for key in way:
+            part = part[key]
+        part[last] = value
+    return load(mapping)
+
+
+def _keys(path: str) -> list[str | int | None]:
+    return [key for step in _steps(path) or () for key in (step.name, *step.indices)]
+
+
 # Derivatives.
 
 
@@ -329,32 +345,41 @@ def table_tangents(robot: Robot, by: str | Iterable[str] | None = None) -> Table
         groups = matching(robot, by)
     held = _held(robot)
     zeros = Numbers._make(np.zeros_like(array) for array in _numbers(held, float))
-    return TableTangents(groups, tuple(_parts(held, group, zeros) for group in groups), zeros)
+    places = [_places(array, like) for array, like in zip(_numbers(held, complex), zeros, strict=True)]
+    return TableTangents(groups, tuple(_parts(held, group, places) for group in groups), zeros)
 
 
-def _parts(description: Description, group: Group, zeros: Numbers) -> tuple[_Part, ...]:
+class _Places(NamedTuple):
+    """Where the numbers of an array of complex columns are, both arrays seen as flat numbers."""
+
+    imaginary: NDArray[np.int64]
+    real: NDArray[np.int64]
+    """Of the same numbers in the real array."""
+
+
+def _places(array: NDArray[Any], like: NDArray[Any]) -> _Places:
+    own, real = np.empty_like(array), np.empty_like(like)
+    for part in (own, real):  # each number is its place
+        _flat(part)[:] = np.arange(part.nbytes // 8)
+    pairs = [(own, real)]
+    if array.dtype.names is not None:
+        pairs = [(own[name], real[name]) for name in array.dtype.names if np.iscomplexobj(array[name])]
+    return _Places(*(
+        np.concatenate([part.ravel() for part in parts]).astype(np.int64)
+        for parts in ([pair[0].imag for pair in pairs], [pair[1] for pair in pairs])
+    ))  # fmt: skip
+
+
+def _parts(description: Description, group: Group, places: Sequence[_Places]) -> tuple[_Part, ...]:
     for field in group.fields:
-        steps = _steps(field.path) or ()
-        keys = [key for step in steps for key in (step.name, *step.indices)]
-        description = _moved(description, keys)
+        description = _moved(description, _keys(field.path))
     parts = []
-    for name, like, array in zip(Numbers._fields, zeros, _numbers(description, complex), strict=True):
-        slopes = _flat(_slopes(array, like))
-        places = np.flatnonzero(slopes)
-        if len(places):
-            parts.append(_Part(name, places, slopes[places]))
+    for name, where, array in zip(Numbers._fields, places, _numbers(description, complex), strict=True):
+        slopes = _flat(array)[where.imaginary]
+        moves = np.flatnonzero(slopes)
+        if len(moves):
+            parts.append(_Part(name, where.real[moves], slopes[moves] / STEP))
     return tuple(parts)
-
-
-def _slopes(array: NDArray[Any], like: NDArray[Any]) -> NDArray[Any]:
-    """Derivatives in a complex array, of the type of `like`, which is zero."""
-    if array.dtype.names is None:
-        return np.asarray(array.imag / STEP)
-    slopes = like.copy()
-    for name in array.dtype.names:
-        if np.iscomplexobj(array[name]):
-            slopes[name] = array[name].imag / STEP
-    return slopes
 
 
 def _moved(part: Any, keys: Sequence[str | int | None]) -> Any:
