@@ -172,7 +172,7 @@ def _group(root: Any) -> str:
 
 _GROUPS = {
     "joints": "kinematics", "spatial": "kinematics", "cables": "kinematics", "describe": "statics",
-    "newton": "statics", "sweep": "statics",
+    "newton": "statics", "sweep": "statics", "lanes": "statics",
     "friction": "friction", "contact": "payload", "ball": "payload", "newton_euler": "dynamics",
     "articulated": "dynamics", "stepping": "simulation", "joint_balance": "tensions", "link_tensions": "tensions",
     "programmes": "tensions", "sensed_chain": "sensing", "sensor_intake": "sensing",

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from vertebra.errors import InputError, Unstable, shown
 from vertebra.mechanics.compiled import run_pieces, thread_count
 from vertebra.mechanics.kernels.describe import find_shapes
-from vertebra.mechanics.kernels.newton import SETTLED, STALLED, find_shape, inspect_pose
+from vertebra.mechanics.kernels.lanes import find_shapes_in_lanes
+from vertebra.mechanics.kernels.newton import PENDING, SETTLED, STALLED, find_shape, inspect_pose
 from vertebra.mechanics.kernels.sweep import NONE
 from vertebra.mechanics.kinematics import Pose, measure, twist_table
 from vertebra.mechanics.layout import (
@@ -41,7 +42,7 @@ from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import PIN, UNIVERSAL, Floats
 from vertebra.statics.shape import GivenCables, Shape, Status, build_shape
 
-CHUNK = 256
+CHUNK = 1024
 """Rows that a thread solves at a time."""
 
 
@@ -258,20 +259,24 @@ def shapes_from_tensions(
     n, c = len(robot.joints), len(robot.cables)
     pull = tension_rows(robot, tensions)
     count = len(pull)
-    angles = _starts(problem, start, count)
+    angles, in_lanes = _starts(problem, start, count), problem.serves_lanes
     results = (
-        np.empty(count, np.int64), np.empty(count, np.bool_), np.empty((count, 3)), np.empty((count, c)),
+        np.full(count, PENDING), np.empty(count, np.bool_), np.empty((count, 3)), np.empty((count, c)),
         np.empty((count, 6, 6)), np.empty((count, REPORT_WIDTH)),
     )  # fmt: skip
 
     def solve(first: int) -> int:
         last = min(first + CHUNK, count)
-        scratch = np.empty((n + 1, 4, 4)), twist_table(robot), np.empty((c, n)), np.empty((n, 3)), np.empty(n)
-        work = problem.workspace()
-        find_shapes(
-            *problem.system, robot.origin, robot.tip_point, pull, NO_CABLES, NO_CABLES, work.friction,
-            start is not None, False, first, last, angles, *work.scratch, *scratch, *results, NO_CABLES,
-        )  # fmt: skip
+        given = (*problem.system, robot.origin, robot.tip_point, pull, NO_CABLES, NO_CABLES)
+        if in_lanes:
+            find_shapes_in_lanes(*given, start is not None, first, last, angles, *problem.lanes(), *results)
+        if (results[0][first:last] == PENDING).any():
+            scratch = np.empty((n + 1, 4, 4)), twist_table(robot)
+            work = problem.workspace()
+            find_shapes(
+                *given, work.friction, start is not None, False, first, last, angles, *work.scratch, *scratch,
+                *results, NO_CABLES,
+            )  # fmt: skip
         return last - first
 
     run_pieces(solve, range(0, count, CHUNK), thread_count(threads), count, progress)
