@@ -39,12 +39,18 @@ from vertebra.mechanics.layout import (
     STATE_STEP,
     STATE_TAU,
 )
-from vertebra.mechanics.simd import WIDTH, any_of, in_lanes, lane_of, select
+from vertebra.mechanics.simd import WIDTH, any_of, in_lanes, lane_of, like, select
 
-MOST_ITERATIONS = 25
+MOST_ITERATIONS = 16
 """Steps of a row; one that takes more holds up the other lanes, and is better off alone."""
 SHORTEST = 1e-4
 """Fraction of a step; the same."""
+DECIDED = 1e-6
+"""Where the energy curves down, torques below this fraction of their scale leave it to round-off which way a robot
+falls: there lanes and `find_shapes` could find different shapes."""
+SURE = 5e-14
+"""rad. A search ends where round-off is left of the torques, and two that differ in round-off end at most twice as far
+apart as that turns a joint; a robot so soft that it could be farther goes to `find_shapes`."""
 
 
 @kernel
@@ -121,13 +127,13 @@ def settle(problem, pull, use_starts, q, start, steps, work):
     live, fresh, solved, back = True, True, False, False
     before, spring, slow, iterations, fraction = math.inf, 0.0, 0.0, 0.0, 1.0
     energy0 = residual0 = scale0 = slope = 0.0
-    strong0, searching = True, False
+    longest0, strong0, searching = 0.0, True, False
     while True:
         pulled, elastic, end = place_chain(problem, None, q, work)
         hung, residual, scale, weak = balance_chain(problem, None, q, work)
         energy, strong = pulled + elastic + hung, weak == NONE
         if not any_of(live):
-            return energy, residual, scale, iterations, solved, end
+            break
         if searching:
             end_slope = 0.0
             for j in range(n):
@@ -150,26 +156,22 @@ def settle(problem, pull, use_starts, q, start, steps, work):
         slow = select(fresh, select(strong | (residual <= 0.5 * before), 0.0, slow + 1.0), slow)
         known = (abs(energy) < math.inf) & (scale < math.inf)
         fresh = fresh & ~at_rest & known & (slow <= MOST_SLOW) & (iterations < MOST_ITERATIONS)
+        fresh = fresh & (strong | (residual > DECIDED * scale))
         live = live & (fresh | (fraction < 1.0))
         if not any_of(live | back):
-            return energy, residual, scale, iterations, solved, end
+            break
         iterations = select(fresh, iterations + 1.0, iterations)
         before = select(fresh, residual, before)
         stiffened = fresh & ~strong
         if any_of(stiffened):
             spring, stuck = stiffen_lanes(state, spring, stiffened)
             live, fresh = live & ~stuck, fresh & ~stuck
-        substitute_narrow(state, None)
         searching = True
-        down_slope = longest = 0.0
-        for j in range(n):
-            step = state[j, STATE_STEP]
-            down_slope += state[j, STATE_TAU] * step
-            longest = max(longest, abs(step))
+        longest, down_slope = newton_step(state)
         cap = select(longest > STEP_CAP, STEP_CAP / longest, 1.0)
         energy0, residual0 = select(fresh, energy, energy0), select(fresh, residual, residual0)
         scale0, strong0 = select(fresh, scale, scale0), select(fresh, strong, strong0)
-        slope = select(fresh, cap * down_slope, slope)
+        slope, longest0 = select(fresh, cap * down_slope, slope), select(fresh, longest, longest0)
         live = live & (slope < 0.0)
         for j in range(n):
             steps[j] = select(fresh, cap * state[j, STATE_STEP], steps[j])
@@ -177,6 +179,21 @@ def settle(problem, pull, use_starts, q, start, steps, work):
             tried = start[j] + fraction * steps[j]
             live = live & (abs(tried) <= FARTHEST)
             q[j] = select(live, tried, q[j])
+    longest, _ = newton_step(state)
+    solved = solved & (longest <= SURE) & (ROUND_OFF * scale * longest <= SURE * residual)
+    solved = solved & (ROUND_OFF * scale0 * longest0 <= SURE * residual0)
+    return energy, residual, scale, iterations, solved, end
+
+
+@inner
+def newton_step(state):
+    """Write the step; returns its largest turn of a joint, rad, and tau . step, J."""
+    substitute_narrow(state, None)
+    longest = slope = like(state, 0.0)
+    for j in range(state.shape[0]):
+        step = state[j, STATE_STEP]
+        longest, slope = max(longest, abs(step)), slope + state[j, STATE_TAU] * step
+    return longest, slope
 
 
 @inner
