@@ -100,7 +100,7 @@ def test_tables_of_lanes_are_indexed_as_arrays_are():
     vectors(table, out)
     expected = np.zeros((WIDTH, 3))
     for row in table.reshape(6, 3, WIDTH):
-        expected = np.cross(row.T, expected + [1.0, 0.0, 0.0])
+        expected = np.cross(row.T, expected + np.array([1.0, 0.0, 0.0]))
     np.testing.assert_allclose(out[0], expected.T, rtol=1e-13, atol=1e-14)
     np.testing.assert_allclose(out[1, 0], expected @ [1.0, 2.0, 3.0], rtol=1e-12)
 

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.core.typing import signature
+from numba.core.typeconv.castgraph import Conversion
+from numba.core.typing.templates import signature
 from numba.extending import (
     intrinsic,
     lower_builtin,
@@ -29,7 +30,6 @@ from numba.extending import (
     register_model,
     type_callable,
 )
-from numba.core.typeconv import Conversion
 
 from vertebra.robot.tables import Floats
 
@@ -39,30 +39,31 @@ _CHOICES = ir.VectorType(ir.IntType(1), WIDTH)
 _CACHE_LINE = 64
 
 
-class Lanes(types.Type):
-    """Eight floats; a number that meets them counts for each of them."""
+class _Eight(types.Type):
+    """Eight of a kind; a single one that meets them counts for each of them."""
+
+    singles: tuple[Any, ...]
 
     def __init__(self) -> None:
-        super().__init__("Lanes")
+        super().__init__(type(self).__name__)
 
     def unify(self, typingctx: Any, other: Any) -> Any:
-        return self if isinstance(other, (types.Float, types.Integer)) else None
+        return self if isinstance(other, self.singles) else None
 
     def can_convert_from(self, typingctx: Any, other: Any) -> Any:
-        return Conversion.safe if isinstance(other, (types.Float, types.Integer)) else None
+        return Conversion.safe if isinstance(other, self.singles) else None
 
 
-class Mask(types.Type):
+class Lanes(_Eight):
+    """Eight floats."""
+
+    singles = (types.Float, types.Integer)
+
+
+class Mask(_Eight):
     """Eight booleans: what comparing `Lanes` gives."""
 
-    def __init__(self) -> None:
-        super().__init__("Mask")
-
-    def unify(self, typingctx: Any, other: Any) -> Any:
-        return self if isinstance(other, types.Boolean) else None
-
-    def can_convert_from(self, typingctx: Any, other: Any) -> Any:
-        return Conversion.safe if isinstance(other, types.Boolean) else None
+    singles = (types.Boolean,)
 
 
 class LaneTable(types.Type):
@@ -106,7 +107,12 @@ def lane_table(*shape: int) -> Floats:
     return room[first : first + count].reshape(*shape, WIDTH)
 
 
-@intrinsic
+def _emitted(function: Callable[..., Any]) -> Any:
+    """A function of kernels that is written in the instructions themselves."""
+    return intrinsic(function)
+
+
+@_emitted
 def in_lanes(typingctx, array):
     """The `LaneTable` of an array (..., WIDTH)."""
     table = LaneTable(array.ndim - 1)
@@ -125,7 +131,7 @@ def in_lanes(typingctx, array):
 def _place(context: Any, builder: Any, table_type: Any, table: Any, index_type: Any, index: Any) -> Any:
     """Pointer to the lanes at an index."""
     helper = context.make_helper(builder, table_type, table)
-    index_types = list(index_type) if isinstance(index_type, types.BaseTuple) else [index_type]
+    index_types = getattr(index_type, "types", [index_type])
     parts = [builder.extract_value(index, i) for i in range(len(index_types))] if len(index_types) > 1 else [index]
     offset = ir.Constant(ir.IntType(64), 0)
     for axis, (part, part_type) in enumerate(zip(parts, index_types, strict=True)):
@@ -136,9 +142,8 @@ def _place(context: Any, builder: Any, table_type: Any, table: Any, index_type: 
 
 
 def _is_index(table: Any, index: Any) -> bool:
-    if isinstance(index, types.BaseTuple):
-        return len(index) == table.ndim > 1 and all(isinstance(part, types.Integer) for part in index)
-    return table.ndim == 1 and isinstance(index, types.Integer)
+    parts = getattr(index, "types", [index])
+    return len(parts) == table.ndim and all(isinstance(part, types.Integer) for part in parts)
 
 
 @type_callable(operator.getitem)
@@ -193,19 +198,20 @@ def _boolean_to_mask(context: Any, builder: Any, given: Any, wanted: Any, value:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (types.Float, types.Integer, Lanes))
+    return isinstance(value, (Lanes, *Lanes.singles))
 
 
 # Arithmetic, comparison and logic, lane by lane. No two operations are fused: lanes give the bits that floats give.
 
 
-def _define(function: Any, kind: Any, other: Any, count: int, result: Any, emit: Callable[..., Any]) -> None:
-    """`function` of `count` arguments of a kind, some of which may be of the `other` kind that is spread out."""
+def _define(function: Any, kind: type[_Eight], count: int, result: Any, emit: Callable[..., Any]) -> None:
+    """`function` of `count` arguments of a kind, all but one of which may be single ones."""
 
     @type_callable(function)
     def type_it(context: Any) -> Any:
         def typed(*values: Any) -> Any:
-            if any(isinstance(value, kind) for value in values) and all(isinstance(v, (kind, *other)) for v in values):
+            known = all(isinstance(value, (kind, *kind.singles)) for value in values)
+            if known and any(isinstance(value, kind) for value in values):
                 return signature(result, *(kind() for _ in values))
             return None
 
@@ -227,7 +233,6 @@ def _call(builder: Any, name: str, result: Any, value: Any) -> Any:
     return builder.call(function, [value])
 
 
-_NUMBER, _BOOLEAN = (types.Float, types.Integer), (types.Boolean,)
 for _function, _emit in {
     operator.add: lambda b, u, v: b.fadd(u, v), operator.iadd: lambda b, u, v: b.fadd(u, v),
     operator.sub: lambda b, u, v: b.fsub(u, v), operator.isub: lambda b, u, v: b.fsub(u, v),
@@ -236,38 +241,36 @@ for _function, _emit in {
     min: lambda b, u, v: b.select(b.fcmp_ordered("<", u, v), u, v),
     max: lambda b, u, v: b.select(b.fcmp_ordered(">", u, v), u, v),
 }.items():  # fmt: skip
-    _define(_function, Lanes, _NUMBER, 2, lanes, _emit)
-_define(operator.neg, Lanes, _NUMBER, 1, lanes, lambda b, u: b.fneg(u))
-_define(abs, Lanes, _NUMBER, 1, lanes, _absolute)
+    _define(_function, Lanes, 2, lanes, _emit)
+_define(operator.neg, Lanes, 1, lanes, lambda b, u: b.fneg(u))
+_define(abs, Lanes, 1, lanes, _absolute)
 for _function, _sign in {
     operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">=", operator.eq: "==",
 }.items():  # fmt: skip
-    _define(_function, Lanes, _NUMBER, 2, mask, lambda b, u, v, sign=_sign: b.fcmp_ordered(sign, u, v))
-_define(operator.ne, Lanes, _NUMBER, 2, mask, lambda b, u, v: b.fcmp_unordered("!=", u, v))
-_define(operator.and_, Mask, _BOOLEAN, 2, mask, lambda b, u, v: b.and_(u, v))
-_define(operator.iand, Mask, _BOOLEAN, 2, mask, lambda b, u, v: b.and_(u, v))
-_define(operator.or_, Mask, _BOOLEAN, 2, mask, lambda b, u, v: b.or_(u, v))
-_define(operator.ior, Mask, _BOOLEAN, 2, mask, lambda b, u, v: b.or_(u, v))
-_define(operator.invert, Mask, _BOOLEAN, 1, mask, lambda b, u: b.not_(u))
+    _define(_function, Lanes, 2, mask, lambda b, u, v, sign=_sign: b.fcmp_ordered(sign, u, v))
+_define(operator.ne, Lanes, 2, mask, lambda b, u, v: b.fcmp_unordered("!=", u, v))
+_define(operator.and_, Mask, 2, mask, lambda b, u, v: b.and_(u, v))
+_define(operator.iand, Mask, 2, mask, lambda b, u, v: b.and_(u, v))
+_define(operator.or_, Mask, 2, mask, lambda b, u, v: b.or_(u, v))
+_define(operator.ior, Mask, 2, mask, lambda b, u, v: b.or_(u, v))
+_define(operator.invert, Mask, 1, mask, lambda b, u: b.not_(u))
 
 
-@intrinsic
+@_emitted
 def select(typingctx, condition, chosen, other):
     """`chosen` where the condition holds, else `other`."""
     if isinstance(condition, types.Boolean):
         result = typingctx.unify_types(types.unliteral(chosen), types.unliteral(other))
-        condition_type = types.boolean
     else:
-        result = mask if isinstance(chosen, (Mask, types.Boolean)) else lanes
-        condition_type = mask
+        result = mask if isinstance(chosen, (Mask, *Mask.singles)) else lanes
 
     def emit(context, builder, signature, arguments):
         return builder.select(*arguments)
 
-    return result(condition_type, result, result), emit
+    return result(types.unliteral(condition), result, result), emit
 
 
-@intrinsic
+@_emitted
 def like(typingctx, table, value):
     """A number, or a tuple of numbers, as the table holds them, or as another is: what a sum begins with."""
     given = types.unliteral(value)
@@ -281,7 +284,7 @@ def like(typingctx, table, value):
     return result(table, given), emit
 
 
-@intrinsic
+@_emitted
 def lane_of(typingctx, value, index):
     """One of the lanes."""
 
@@ -292,7 +295,7 @@ def lane_of(typingctx, value, index):
 
 
 def _reduced(name):
-    @intrinsic
+    @_emitted
     def reduce(typingctx, condition):
         def emit(context, builder, signature, arguments):
             if isinstance(condition, types.Boolean):
@@ -326,7 +329,7 @@ _TAN_SIXTEENTH = math.sqrt(2.0) - 1.0
 
 @register_jitable
 def _sine_and_cosine(x):
-    """For three eighths of a turn to either side: of the angle to the nearest of the axes, exchanged beyond an eighth."""
+    """For up to three eighths of a turn: beyond an eighth, of the angle to the next axis, exchanged."""
     turn = abs(x)
     exchanged = turn > _EIGHTH_TURN
     h = select(exchanged, (2.0 * _EIGHTH_TURN - turn) + 2.0 * _EIGHTH_TURN_REST, turn)

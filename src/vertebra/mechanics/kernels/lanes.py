@@ -41,7 +41,7 @@ from vertebra.mechanics.layout import (
 )
 from vertebra.mechanics.simd import WIDTH, any_of, in_lanes, lane_of, like, select
 
-MOST_ITERATIONS = 16
+MOST_LANE_ITERATIONS = 16
 """Steps of a row; one that takes more holds up the other lanes, and is better off alone."""
 SHORTEST = 1e-4
 """Fraction of a step; the same."""
@@ -78,7 +78,7 @@ def find_shapes_in_lanes(
             if use_starts:
                 for j in range(joints.shape[0]):
                     pose[j, lane] = q[i, j]
-        energy, residual, scale, iterations, solved, end = settle(
+        energy, residual, scale, iterations, solved, end = find_equilibria(
             problem, pull_l, use_starts, pose_l, start_l, steps_l, work
         )
         if not any_of(solved):
@@ -113,7 +113,7 @@ def find_shapes_in_lanes(
 
 
 @inner
-def settle(problem, pull, use_starts, q, start, steps, work):
+def find_equilibria(problem, pull, use_starts, q, start, steps, work):
     """`find_equilibrium` in every lane, into `q`.
 
     Returns energy in J, residual and scale in N*m, the number of iterations, which lanes are at a stable equilibrium,
@@ -155,7 +155,7 @@ def settle(problem, pull, use_starts, q, start, steps, work):
         solved = solved | (fresh & at_rest & strong)
         slow = select(fresh, select(strong | (residual <= 0.5 * before), 0.0, slow + 1.0), slow)
         known = (abs(energy) < math.inf) & (scale < math.inf)
-        fresh = fresh & ~at_rest & known & (slow <= MOST_SLOW) & (iterations < MOST_ITERATIONS)
+        fresh = fresh & ~at_rest & known & (slow <= MOST_SLOW) & (iterations < MOST_LANE_ITERATIONS)
         fresh = fresh & (strong | (residual > DECIDED * scale))
         live = live & (fresh | (fraction < 1.0))
         if not any_of(live | back):
