@@ -17,7 +17,7 @@ from vertebra.mechanics.kernels.joints import arc_centroid_derivatives, mirror_l
 from vertebra.mechanics.kernels.newton import PENDING
 from vertebra.mechanics.kernels.sweep import usable_pivot
 from vertebra.mechanics.problem import Problem
-from vertebra.mechanics.simd import WIDTH, in_lanes, lane_table, select
+from vertebra.mechanics.simd import WIDTH, in_lanes, lane_tables, select
 from vertebra.robot.tables import FLEXURE, PIN, ROLLING
 from vertebra.statics import Shapes, forward
 
@@ -66,7 +66,7 @@ def laws_with_floats(kind, size, given, out):
 def test_the_laws_of_joints_and_cables_give_the_same_bits(kind):
     rng = np.random.default_rng(kind)
     count = LAWS // WIDTH
-    given, found, expected = lane_table(count, 7), lane_table(count, 11), lane_table(count, 11)
+    given, found, expected = lane_tables((count, 7), (count, 11), (count, 11))
     given[:, 0] = rng.uniform(-3.1, 3.1, (count, WIDTH)) * 10.0 ** rng.uniform(-6, 0, (count, WIDTH))
     given[: count // 3, 0] *= 0.02  # groups that are small in all lanes, as well as in some
     given[0, 0] = 0.0
@@ -182,7 +182,8 @@ def test_random_robots_row_by_row(number, batches):
     robot, rows, given = random_question(number)
     found, expected, left = batches.both(robot, rows, **given)
     assert_alike(found, expected)
-    assert 1.0 - left >= 0.25 * expected.solved.mean(), "lanes solve what has no saddle to leave"
+    if expected.solved.mean() > 0.3:
+        assert 1.0 - left > 0.25 * expected.solved.mean(), "lanes solve what has no saddle to leave"
     for row in range(0, len(rows), max(1, len(rows) // 10)):
         start = {"start": given["start"][row]} if "start" in given else {}
         single = vb.shape_from_tensions(robot, rows[row], check=False, **given | start)

@@ -11,13 +11,13 @@ from numba.core.errors import NumbaError
 
 from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.kernels.algebra import cross_product, dot, read, write
-from vertebra.mechanics.simd import WIDTH, all_of, any_of, in_lanes, lane_of, lane_table, like, select
+from vertebra.mechanics.simd import WIDTH, all_of, any_of, in_lanes, lane_of, lane_tables, like, select
 
 ROWS = 100_000 if os.environ.get("VERTEBRA_SOAK") == "1" else 4_000
 
 
 def random_table(rng, *shape):
-    table = lane_table(*shape)
+    (table,) = lane_tables(shape)
     table[:] = rng.normal(size=table.shape)
     return table
 
@@ -54,7 +54,7 @@ def everything_with_floats(a, b, k, out):
 
 def test_lanes_give_the_bits_that_floats_give():
     rng = np.random.default_rng(1)
-    found, one = lane_table(13), np.empty(13)
+    (found,), one = lane_tables((13,)), np.empty(13)
     for number in range(50):
         a, b = random_table(rng, 1), random_table(rng, 1)
         if number % 5 == 0:
@@ -76,7 +76,7 @@ def conditions(a, out):
 @pytest.mark.parametrize("pattern", [0, 1, 128, 77, 254, 255])
 def test_a_condition_in_any_lane_and_in_all(pattern):
     holds = np.array([pattern >> lane & 1 for lane in range(WIDTH)], np.bool_)
-    a, out = lane_table(1), np.empty(4 + WIDTH, np.bool_)
+    (a,), out = lane_tables((1,)), np.empty(4 + WIDTH, np.bool_)
     a[0] = np.where(holds, 1.0, -1.0)
     conditions(a, out)
     assert out[:4].tolist() == [holds.any(), holds.all(), not holds.all(), holds[0]]
@@ -96,7 +96,7 @@ def vectors(table, out):
 
 
 def test_tables_of_lanes_are_indexed_as_arrays_are():
-    table, out = random_table(np.random.default_rng(2), 3, 2, 3), lane_table(2, 3)
+    table, (out,) = random_table(np.random.default_rng(2), 3, 2, 3), lane_tables((2, 3))
     vectors(table, out)
     expected = np.zeros((WIDTH, 3))
     for row in table.reshape(6, 3, WIDTH):
@@ -105,12 +105,16 @@ def test_tables_of_lanes_are_indexed_as_arrays_are():
     np.testing.assert_allclose(out[1, 0], expected @ [1.0, 2.0, 3.0], rtol=1e-12)
 
 
-@pytest.mark.parametrize("shape", [(1,), (7, 52), (0, 3), (0, 0, 0), (3, 4, 4)])
-def test_tables_lie_in_lines_of_the_cache(shape):
-    table = lane_table(*shape)
-    assert table.shape == (*shape, WIDTH)
-    assert table.flags.c_contiguous
-    assert table.size == 0 or table.ctypes.data % 64 == 0
+def test_tables_lie_in_lines_of_the_cache():
+    shapes = [(1,), (7, 52), (0, 3), (0, 0, 0), (3, 4, 4)]
+    tables = lane_tables(*shapes)
+    for table, shape in zip(tables, shapes, strict=True):
+        assert table.shape == (*shape, WIDTH)
+        assert table.flags.c_contiguous
+        assert table.ctypes.data % 64 == 0
+    for number, table in enumerate(tables):
+        table[:] = number
+    assert [table.sum() for table in tables] == [0.0, 7 * 52 * WIDTH, 0.0, 0.0, 4 * 48 * WIDTH]
 
 
 @kernel
@@ -120,7 +124,7 @@ def branch(a):
 
 def test_what_differs_between_lanes_cannot_be_branched_on():
     with pytest.raises(NumbaError):
-        branch(lane_table(1))
+        branch(*lane_tables((1,)))
 
 
 @kernel
@@ -135,7 +139,7 @@ def test_functions_of_angles():
     """Errors of 1.1e-16 for sin and cos, also relative to a small sine; 3e-16 of an angle."""
     rng = np.random.default_rng(3)
     count = ROWS // WIDTH
-    x, y, out = lane_table(count), random_table(rng, count), lane_table(count, 3)
+    (x, out), y = lane_tables((count,), (count, 3)), random_table(rng, count)
     x[:] = rng.uniform(-2.3, 2.3, x.shape) * 10.0 ** rng.uniform(-8, 0, x.shape)
     y *= 10.0 ** rng.uniform(-8, 1, y.shape)
     x[0], y[0] = [0.0, 1.0, -1.0, 0.0, 0.0, 0.5, 0.5, -0.5], [0.0, 0.0, 0.0, 1.0, -1.0, 0.5, -0.5, 0.5]

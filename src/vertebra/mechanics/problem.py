@@ -39,7 +39,7 @@ from vertebra.mechanics.layout import (
     WIDE_V,
     WIDE_V_LOW,
 )
-from vertebra.mechanics.simd import lane_table
+from vertebra.mechanics.simd import lane_tables
 from vertebra.robot.arguments import (
     BALLS_CAN,
     coordinates,
@@ -289,10 +289,9 @@ class Problem:
     def lanes(self) -> tuple[Floats, ...]:
         """Scratch of `find_shapes_in_lanes`; a thread has its own."""
         n, c = len(self.robot.joints), len(self.robot.cables)
-        shapes: tuple[tuple[int, ...], ...] = (
-            (n, STATE_WIDTH), (len(self.table), 3), (0, 0, 0), (n,), (n,), (n,), (c,), (8, 6), (6, 6), (3,), (c,),
-        )  # fmt: skip
-        return tuple(lane_table(*shape) for shape in shapes)
+        return lane_tables(
+            (n, STATE_WIDTH), (len(self.table), 3), (0, 0, 0), (n,), (n,), (n,), (c,), (8, 6), (6, 6), (3,), (c,)
+        )
 
     def dense_stiffness(self, work: Workspace, by_length: bool = False) -> Floats:
         """H (n, n) in N*m/rad at the pose that `work` belongs to, springs of cables of given length included."""

@@ -99,12 +99,16 @@ class _TableModel(models.StructModel):
 make_attribute_wrapper(LaneTable, "shape", "shape")
 
 
-def lane_table(*shape: int) -> Floats:
-    """An array for `in_lanes`, not filled, whose lanes do not lie across two lines of the processor's cache."""
-    count = math.prod(shape) * WIDTH
-    room = np.empty(count + _CACHE_LINE // 8)
+def lane_tables(*shapes: tuple[int, ...]) -> tuple[Floats, ...]:
+    """Arrays for `in_lanes`, not filled, whose lanes do not lie across two lines of the processor's cache."""
+    counts = [math.prod(shape) * WIDTH for shape in shapes]
+    room = np.empty(sum(counts) + _CACHE_LINE // 8)
     first = -room.ctypes.data % _CACHE_LINE // 8
-    return room[first : first + count].reshape(*shape, WIDTH)
+    tables = []
+    for shape, count in zip(shapes, counts, strict=True):
+        tables.append(room[first : first + count].reshape(*shape, WIDTH))
+        first += count
+    return tuple(tables)
 
 
 def _emitted(function: Callable[..., Any]) -> Any:

@@ -388,5 +388,9 @@ def tip_response(state, spatial, wide, tip, narrow, right, memory, response):
             for row in range(6):
                 memory[2 * i + 1, row] -= left * memory[z, row]
         for row in range(6):
-            for column in range(m):
+            for column in range(0 if right is not None else row, m):
                 response[row, column] += share * memory[z, row] * memory[y, column]
+    if right is None:
+        for row in range(6):
+            for column in range(row):
+                response[row, column] = response[column, row]
