@@ -11,7 +11,7 @@ from numba.core.errors import NumbaError
 
 from vertebra.mechanics.compiled import inner, kernel
 from vertebra.mechanics.kernels.algebra import cross_product, dot, read, write
-from vertebra.mechanics.simd import WIDTH, all_of, any_of, in_lanes, lane_of, lane_tables, like, select
+from vertebra.mechanics.simd import WIDTH, all_of, any_of, fused, in_lanes, lane_of, lane_tables, like, select
 
 ROWS = 100_000 if os.environ.get("VERTEBRA_SOAK") == "1" else 4_000
 
@@ -63,6 +63,30 @@ def test_lanes_give_the_bits_that_floats_give():
         for lane in range(WIDTH):
             everything_with_floats(a[0, lane], b[0, lane], 3, one)
             assert found[:, lane].tobytes() == one.tobytes()
+
+
+@kernel
+def fused_in_lanes(table, out):
+    table_l, out_l = in_lanes(table), in_lanes(out)
+    out_l[0], out_l[1] = fused(table_l[0], table_l[1], table_l[2]), fused(2.0, table_l[1], 3.0)
+
+
+@kernel
+def fused_floats(a, b, c):
+    return fused(a, b, c)
+
+
+def test_fused_operations_of_floats_are_two_and_of_lanes_one_or_two():
+    rng = np.random.default_rng(4)
+    for _ in range(100):
+        table, (out,) = random_table(rng, 3), lane_tables((2,))
+        table[2] = -table[0] * table[1] * (1 + 1e-12)
+        fused_in_lanes(table, out)
+        a, b, c = table.astype(np.longdouble)
+        assert (np.abs(out[0] - (a * b + c)) <= 1.2e-16 * np.abs(a * b)).all()
+        np.testing.assert_allclose(out[1], 2.0 * table[1] + 3.0, rtol=1e-15)
+        for one in table.T:
+            assert fused_floats(*one) == one[0] * one[1] + one[2]
 
 
 @kernel

@@ -170,7 +170,7 @@ def test_a_robot_without_cables_hangs_from_no_tensions():
     del mapping["sections"][0]["cables"]
     robot = smooth(mapping)
     shapes = vb.shapes_from_tensions(robot, np.empty((3, 0)), check=True)
-    np.testing.assert_array_equal(shapes.angles[2], vb.shape_from_tensions(robot, []).angles)
+    assert np.abs(shapes.angles[2] - vb.shape_from_tensions(robot, []).angles).max() <= 1e-13
 
 
 @pytest.mark.parametrize("status", FAILURES)

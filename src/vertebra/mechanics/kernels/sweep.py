@@ -40,7 +40,7 @@ from vertebra.mechanics.layout import (
     WIDE_V,
     WIDE_V_LOW,
 )
-from vertebra.mechanics.simd import all_of, like, select
+from vertebra.mechanics.simd import all_of, fused, like, select
 
 NONE = -1
 """No joint: every pivot is positive."""
@@ -76,33 +76,22 @@ NO_MEMORY = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 def absorb_joint(state, j, a, b, tau, own, memory, weak):
     """One joint of the narrow sweep: writes its pivot, kappa and l; returns what goes on to the joint before it."""
     p00, p01, p02, p11, p12, p22, w0, w1, w2 = memory
-    pa = (
-        p00 * a[0] + p01 * a[1] + p02 * a[2],
-        p01 * a[0] + p11 * a[1] + p12 * a[2],
-        p02 * a[0] + p12 * a[1] + p22 * a[2],
-    )
+    pa = dot((p00, p01, p02), a), dot((p01, p11, p12), a), dot((p02, p12, p22), a)
     line = added(b, pa)
     coupling = dot(a, pa)
     lever, size = state[j, STATE_TENSION_LEVER], state[j, STATE_SIZE]
     pivot, positive = usable_pivot(own + coupling, own, abs(coupling), lever, size)
     if not all_of(positive):
         weak = select(positive, weak, select(weak == NONE, j, weak))
-    kappa = tau + (a[0] * w0 + a[1] * w1 + a[2] * w2)
+    kappa = tau + dot(a, (w0, w1, w2))
     share = 1.0 / pivot
     state[j, STATE_PIVOT], state[j, STATE_SHARE], state[j, STATE_KAPPA] = pivot, share, kappa
     write(state, j, STATE_LINE, line)
     s0, s1, s2 = line[0] * share, line[1] * share, line[2] * share
-    return (
-        p00 - line[0] * s0,
-        p01 - line[0] * s1,
-        p02 - line[0] * s2,
-        p11 - line[1] * s1,
-        p12 - line[1] * s2,
-        p22 - line[2] * s2,
-        w0 - kappa * s0,
-        w1 - kappa * s1,
-        w2 - kappa * s2,
-    ), weak
+    p00, p01, p02 = moved((p00, p01, p02), -line[0], (s0, s1, s2))
+    p11, p12, p22 = fused(-line[1], s1, p11), fused(-line[1], s2, p12), fused(-line[2], s2, p22)
+    w0, w1, w2 = moved((w0, w1, w2), -kappa, (s0, s1, s2))
+    return (p00, p01, p02, p11, p12, p22, w0, w1, w2), weak
 
 
 # The freedoms of a joint that has several are coupled by more than u . v: by a tie, which lives in the row of the later
