@@ -135,7 +135,7 @@ def test_tables_lie_in_lines_of_the_cache():
     for table, shape in zip(tables, shapes, strict=True):
         assert table.shape == (*shape, WIDTH)
         assert table.flags.c_contiguous
-        assert table.ctypes.data % 64 == 0
+        assert table.size == 0 or table.ctypes.data % 64 == 0
     for number, table in enumerate(tables):
         table[:] = number
     assert [table.sum() for table in tables] == [0.0, 7 * 52 * WIDTH, 0.0, 0.0, 4 * 48 * WIDTH]
