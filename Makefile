@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 KERNELS := $(shell find src/vertebra/mechanics -name '*.py') src/vertebra/papers/hu2023/literal.py
 STARTED := $(shell date +%s)
 
-.PHONY: demo test check bench soak docs wheel generated format clean
+.PHONY: demo test test-torch check bench soak docs wheel generated format clean
 
 demo: $(VENV)/runtime
 	@mkdir -p build
@@ -18,6 +18,11 @@ demo: $(VENV)/runtime
 
 test: $(VENV)/dev $(VENV)/kernels $(VENV)/browser
 	$(PYTEST)
+
+# Not part of `make test`: on some systems PyTorch is several GB.
+test-torch: $(VENV)/dev $(VENV)/kernels
+	$(PIP) install --constraint constraints.txt --editable '.[dev,torch]'
+	$(BIN)/python -m pytest tests/derivatives/test_torch.py
 
 check: $(VENV)/dev
 	$(BIN)/ruff check .

@@ -15,7 +15,8 @@ from vertebra.names import old_name, public_names
 __version__ = "0.1.0"
 
 _get, _, _names = public_names(__name__, __file__)
-__all__ = [*_names, "__version__"]
+# `from vertebra import *` leaves a user's own `jax` and `torch` alone.
+__all__ = [*(name for name in _names if name not in ("jax", "torch")), "__version__"]
 
 
 def __getattr__(name: str) -> Any:
@@ -25,4 +26,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*_names, "__version__"])

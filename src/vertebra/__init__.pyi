@@ -1,5 +1,7 @@
 """The public names and where each one lives."""
 
+from vertebra.derivatives import jax as jax
+from vertebra.derivatives import torch as torch
 from vertebra.derivatives.sensitivity import sensitivity as sensitivity
 from vertebra.derivatives.tolerances import tolerances as tolerances
 from vertebra.dynamics.allocation import allocate_tensions as allocate_tensions

@@ -262,6 +262,8 @@ EXTRAS = {
     "netCDF4": ("netcdf", "NetCDF files"),
     "viser": ("studio", "Pages of the studio"),
     "websockets": ("studio", "Pages of the studio"),
+    "jax": ("jax", "Shapes as functions in JAX"),
+    "torch": ("torch", "Shapes as functions in PyTorch"),
 }
 """Packages that only some answers need: the extra that brings each, and what it is for."""
 

@@ -27,7 +27,8 @@ def public_names(package: str, init: str) -> tuple[Callable[[str], Any], Callabl
     def get(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(homes[name]), name)
+        # As `from home import name`, which finds files of a package as well.
+        value = getattr(__import__(homes[name], fromlist=(name,)), name)
         setattr(sys.modules[package], name, value)
         return value
 

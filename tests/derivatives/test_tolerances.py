@@ -311,7 +311,7 @@ def test_what_is_taken_otherwise_is_said(shape: Shape) -> None:
         ("gravity 1 m/s^2, gravity[2] 1 %", "gravity[2] has a tolerance already; give it one"),
         ("loads 1 N", "loads 1 N: there are no loads on the robot"),
         ("friction 0.1", "friction 0.1: the cables have no friction"),
-        ("tensions[7] 1 N", "there is no tensions[7]; tensions has tensions[0] to tensions[3]"),
+        ("tensions[7] 1 N", "there is no tensions[7]; there are tensions[0] to tensions[3]"),
         ("tensions[0] 1 N, lengths 1 mm", "cables are held by their tensions or by their lengths; ask for one of them"),
         ("radius 1e400 mm", "radius 1e400 mm: must be finite"),
         ("joint 1 mm", "joint holds several quantities; name one: sections[0].joint.radius"),

@@ -41,7 +41,7 @@ def payload_parameters(payload: Payload, by: By) -> tuple[Parameters, PayloadGra
     everything = ["tensions", "bends", "azimuths", "direction"] + ["point"] * (not is_torque and not load.own_point)
     everything += ["gravity"] * (not setting.own_gravity) + ["loads"] * bool(setting.acting)
     everything += ["friction"] * (not chain.own_friction and not all(law.is_none for law in chain.laws))
-    return gathered(by, words, lambda path: _fields(payload, gradient, path), everything), gradient
+    return gathered(by, words, lambda paths: _fields(payload, gradient, paths), everything), gradient
 
 
 def _own_point(payload: Payload) -> Floats:
@@ -51,8 +51,8 @@ def _own_point(payload: Payload) -> Floats:
     return place
 
 
-def _fields(payload: Payload, gradient: PayloadGradient, path: str) -> Parameters:
-    tangents = table_tangents(payload.chain.robot, path or None)
+def _fields(payload: Payload, gradient: PayloadGradient, paths: list[str]) -> Parameters:
+    tangents = table_tangents(payload.chain.robot, None if paths == [""] else paths)
     names = ("joints", "links", "cables", "segments", "tip_point")
     cotangents = {name: getattr(gradient, name)[None] for name in names} | {"gravity": gradient.robot_gravity[None]}
     groups = tangents.groups

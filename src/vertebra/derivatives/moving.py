@@ -47,8 +47,8 @@ def model_parameters(model: LinearModel, outputs: list[str], by: By) -> tuple[Pa
         values = np.array([_value(model, name) for name in names])
         return Parameters(names, units, values, np.array(rows))
 
-    def of_fields(path: str) -> Parameters:
-        paths = [path] if path else [field.path for field in fields(robot)]
+    def of_fields(paths: list[str]) -> Parameters:
+        paths = [field.path for field in fields(robot)] if paths == [""] else paths
         return slopes(directions([p for p in paths if not p.startswith("sensors")], moving))
 
     words = {word: lambda word=word: slopes(directions([word], moving)) for word in WORDS}

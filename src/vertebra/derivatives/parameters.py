@@ -6,6 +6,7 @@ Each parameter is a direction: how all numbers of a problem of statics change wi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -53,39 +54,47 @@ def words_of(by: By) -> list[str]:
 
 
 def gathered(
-    by: By, words: Mapping[str, Callable[[], Parameters]], fields: Callable[[str], Parameters], all_words: Sequence[str]
-) -> Parameters:
+    by: By, words: Mapping[str, Callable[[], Parameters]], fields: Callable[[list[str]], Parameters],
+    all_words: Sequence[str],
+) -> Parameters:  # fmt: skip
     """What `by` stands for: words, or single entries of them as their columns are named, and paths of `fields`, all of
     which an empty path stands for; by default `all_words` and all fields. A mapping gives the weights of one direction.
     """
     asked = words_of(by) or [*all_words, ""]
-    parts = []
-    for word in asked:
-        base = word.split("[")[0]
-        if base not in words:
-            try:
-                parts.append(fields(word))
-            except InputError:
-                near = did_you_mean(word, words, 0.8)  # else a field is nearer
-                if not near:
-                    raise
-                raise InputError("by", f"there is no {shown(word)}{near}") from None
-            continue
-        whole = words[base]()
-        chosen = [
-            at for at, name in enumerate(whole.names) if name == word or name.startswith((f"{word}[", f"{word}."))
-        ]
-        if not chosen:
-            raise InputError("by", f"there is no {word}; {base} has {whole.names[0]} to {whole.names[-1]}")
-        parts.append(_some(whole, chosen))
     if isinstance(by, Mapping):
-        weighed = [_weighed(word, part, by[word]) for word, part in zip(asked, parts, strict=True)]
+        weighed = [_weighed(word, _parts([word], words, fields)[0], by[word]) for word in asked]
         unit = weighed[0].units[0] if len(weighed) == 1 else MIXED
         total = np.sum([part.directions for part in weighed], axis=0)
         return Parameters([" and ".join(asked)], [unit], np.zeros(1), total)
+    runs = groupby(asked, lambda word: word.split("[")[0] in words)
+    parts = [part for _, run in runs for part in _parts(list(run), words, fields)]
     whole = together(parts)
     # Two paths may name the same field.
     return _some(whole, [whole.names.index(name) for name in dict.fromkeys(whole.names)])
+
+
+def _parts(
+    asked: list[str], words: Mapping[str, Callable[[], Parameters]], fields: Callable[[list[str]], Parameters]
+) -> list[Parameters]:
+    """Of words one by one, or of paths all together, which takes less time."""
+    if asked[0].split("[")[0] in words:
+        return [_entries(word, words[word.split("[")[0]]()) for word in asked]
+    try:
+        return [fields(asked)]
+    except InputError:
+        for word in asked:
+            near = did_you_mean(word, words, 0.8)  # else a field is nearer
+            if near:
+                raise InputError("by", f"there is no {shown(word)}{near}") from None
+        raise
+
+
+def _entries(word: str, whole: Parameters) -> Parameters:
+    """Those entries of what a word stands for that are asked for: all, or one by its name."""
+    chosen = [at for at, name in enumerate(whole.names) if name == word or name.startswith((f"{word}[", f"{word}."))]
+    if not chosen:
+        raise InputError("by", f"there is no {word}; there are {whole.names[0]} to {whole.names[-1]}")
+    return _some(whole, chosen)
 
 
 def together(parts: list[Parameters]) -> Parameters:
@@ -137,7 +146,7 @@ def parameters_of(standing: Standing, by: By, apart: bool = False) -> Parameters
     everything = [next(iter(words))]
     everything += ["gravity"] * (not np.array_equal(problem.gravity, robot.gravity)) + ["loads"] * bool(problem.loads)
     everything += ["friction"] * (bool(problem.laws) and problem.laws != robot.friction_laws)
-    return gathered(by, words, lambda path: _fields(standing, path, apart), everything)
+    return gathered(by, words, lambda paths: _fields(standing, paths, apart), everything)
 
 
 def _cables(standing: Standing) -> Parameters:
@@ -226,10 +235,10 @@ def _lift_curve(curve: Floats, power: int) -> None:
 # Fields of the robot file.
 
 
-def _fields(standing: Standing, path: str, apart: bool) -> Parameters:
-    """Fields that a path names; all of them for an empty one."""
+def _fields(standing: Standing, paths: list[str], apart: bool) -> Parameters:
+    """Fields that paths name; all of them for an empty one."""
     problem, robot = standing.problem, standing.problem.robot
-    tangents = table_tangents(robot, path or None, apart)
+    tangents = table_tangents(robot, None if paths == [""] else paths, apart)
     rows = Numbers.zeros(problem, len(tangents.groups), standing.by_length)
     for row in range(len(tangents.groups)):
         _change(standing, rows, row, tangents.tables(row))

@@ -12,16 +12,15 @@ from numpy.typing import ArrayLike
 from vertebra.derivatives.holding import payload_parameters
 from vertebra.derivatives.moving import MODEL_OUTPUTS, RUN_OUTPUTS, model_parameters, run_parameters
 from vertebra.derivatives.parameters import By, held_by_length, parameters_of, words_of
-from vertebra.derivatives.standing import Request, Standing
+from vertebra.derivatives.standing import Request, Standing, derivatives_of_rows
 from vertebra.dynamics.linearise import LinearModel
 from vertebra.errors import InputError, shown
 from vertebra.locked.payload import Payload
-from vertebra.mechanics.compiled import run_pieces, thread_count
-from vertebra.mechanics.gradient import Seeds, pose_gradients
+from vertebra.mechanics.gradient import Seeds
 from vertebra.robot.arguments import numbers, positive_count
 from vertebra.robot.tables import Floats
 from vertebra.robot.units import per_unit_text, shown_unit
-from vertebra.statics.forward import CHUNK, Shapes
+from vertebra.statics.forward import Shapes
 from vertebra.statics.shape import Shape
 
 Of = Request | Sequence[Request] | ArrayLike | None
@@ -178,7 +177,7 @@ def requests_of(of: Of) -> list[Request]:
 
 
 def _of_shapes(shapes: Shapes, of: Of, by: By) -> Sensitivity:
-    """All rows: chunks of poses, each in one compiled call, on all cores."""
+    """All rows, on all cores."""
     solved = np.flatnonzero(shapes.solved)
     if "lengths" in words_of(by):
         raise InputError("by", "rows of tensions are held by their tensions; take shape(row) of one for its lengths")
@@ -189,17 +188,8 @@ def _of_shapes(shapes: Shapes, of: Of, by: By) -> Sensitivity:
     names, units = [name for part in parts for name in part[0]], [unit for part in parts for unit in part[1]]
     seeds = Seeds(*(np.concatenate(rows) for rows in zip(*(part[3] for part in parts), strict=True)))
     values = np.full((len(shapes), len(names), len(parameters.names)), np.inf)
-
-    def differentiate(first: int) -> int:
-        rows = solved[first : first + CHUNK]
-        repeated = Seeds(*(np.tile(part, (len(rows), *(1,) * (part.ndim - 1))) for part in seeds))
-        found, _ = pose_gradients(
-            one.problem, one.problem.workspace(), shapes.tip[rows], shapes.angles[rows], shapes.tensions[rows], repeated
-        )
-        values[rows] = (found.flat @ parameters.directions.T).reshape(len(rows), len(names), -1)
-        return len(rows)
-
-    run_pieces(differentiate, range(0, len(solved), CHUNK), thread_count(None), len(solved), None)
+    rows = shapes.tip[solved], shapes.angles[solved], shapes.tensions[solved]
+    values[solved] = derivatives_of_rows(one.problem, seeds, parameters.directions, *rows)
     coordinates = {
         "of": names, "of_unit": ("of", units), "by": parameters.names, "by_unit": ("by", parameters.units),
         "solved": ("row", shapes.solved),

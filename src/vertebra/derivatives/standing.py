@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError, shown
+from vertebra.mechanics.compiled import run_pieces, thread_count
 from vertebra.mechanics.gradient import Numbers, Seeds, pose_gradients
 from vertebra.mechanics.kernels.newton import TOUCHES_STOP, inspect_pose
 from vertebra.mechanics.kernels.sweep import NONE
@@ -32,6 +33,8 @@ STEP = 0.004
 """rad; of those differences, the largest turn of a joint in one step."""
 CORNER = 1e-6
 """So near to slipping, as a part of the presliding, a cable counts as just about to."""
+CHUNK = 1024
+"""Outputs, of however many poses, that a thread differentiates in one compiled call."""
 AXES = ("x", "y", "z")
 
 
@@ -427,3 +430,24 @@ def one_each(argument: str, word: str, given: ArrayLike, count: int) -> Floats:
     if len(weights) != count:
         raise InputError(argument, f"{word} has {count} numbers, so as many weights, not {len(weights)}")
     return weights
+
+
+def derivatives_of_rows(
+    problem: Problem, seeds: Seeds, directions: Floats, tip: Floats, angles: Floats, tensions: Floats
+) -> Floats:
+    """(N, m, p) of the seeds' m outputs along p directions, at N shapes of the same problem under other tensions
+    (N, cables); on all cores."""
+    count, outputs = len(angles), len(seeds.tip)
+    values = np.empty((count, outputs, len(directions)))
+    step = max(1, CHUNK // max(outputs, 1))
+
+    def differentiate(first: int) -> int:
+        rows = slice(first, min(first + step, count))
+        own = rows.stop - first
+        repeated = Seeds(*(np.tile(part, (own, *(1,) * (part.ndim - 1))) for part in seeds))
+        found, _ = pose_gradients(problem, problem.workspace(), tip[rows], angles[rows], tensions[rows], repeated)
+        values[rows] = found.along(directions).reshape(own, outputs, -1)
+        return own
+
+    run_pieces(differentiate, range(0, count, step), thread_count(None), count, None)
+    return values

@@ -20,7 +20,7 @@ from vertebra.errors import InputError, shown
 from vertebra.robot.description import Description, Quantity, Sensors
 from vertebra.robot.friction import KNOTS, curve_through
 from vertebra.robot.reading import did_you_mean
-from vertebra.robot.robot import Robot
+from vertebra.robot.robot import Robot, load
 from vertebra.robot.tables import Floats, Table, section_rows, tables
 
 STEP = 2.0**-100
@@ -228,6 +228,26 @@ def _why_nothing(robot: Robot, path: str, asked: tuple[_Step, ...] | None, leave
     return f"{robot.name} has no field {shown(path)}{did_you_mean(path, known)}"
 
 
+def with_values(robot: Robot, values: Mapping[str, float]) -> Robot:
+    """The robot of the same file with other numbers, SI, at these paths of single fields; checked as any file is."""
+    mapping: Any = _held(robot).model_dump(mode="json", exclude_none=True)
+    for path, value in values.items():
+        *way, last = _keys(path)
+        part = mapping
+        for key in way:
+            part = part[key]
+        part[last] = value
+    return load(mapping)
+
+
+Keys = list[str | int | None]
+"""Where in a description: names, and indices of lists."""
+
+
+def _keys(path: str) -> Keys:
+    return [key for step in _steps(path) or () for key in (step.name, *step.indices)]
+
+
 # Derivatives.
 
 
@@ -331,21 +351,14 @@ def table_tangents(robot: Robot, by: str | Iterable[str] | None = None, apart: b
         groups = tuple(Group(field.path, field.unit, (field,)) for field in fields(robot))
     else:
         groups = matching(robot, by)
-    held, places = _held(robot), [[_keys(field.path) for field in group.fields] for group in groups]
+    held, moves = _held(robot), [[_keys(field.path) for field in group.fields] for group in groups]
     if apart:
         copies = [copy for group in groups for field in group.fields for copy in _copies(held, field)]
-        groups, places = tuple(group for group, _ in copies), [[keys] for _, keys in copies]
+        groups, moves = tuple(group for group, _ in copies), [[keys] for _, keys in copies]
         held = _section_each(held)
     zeros = Numbers._make(np.zeros_like(array) for array in _numbers(held, float))
-    return TableTangents(groups, tuple(_parts(held, keys, zeros) for keys in places), zeros)
-
-
-Keys = list[str | int | None]
-"""Where in a description: names, and indices of lists."""
-
-
-def _keys(path: str) -> Keys:
-    return [key for step in _steps(path) or () for key in (step.name, *step.indices)]
+    where = [_places(array, like) for array, like in zip(_numbers(held, complex), zeros, strict=True)]
+    return TableTangents(groups, tuple(_parts(held, keys, where) for keys in moves), zeros)
 
 
 def _section_each(description: Description) -> Description:
@@ -382,27 +395,37 @@ def _copies(description: Description, field: Field) -> Iterator[tuple[Group, Key
         yield Group(f"{field.path} of {owner} {start.start + row + 1}", field.unit, (field,)), keys
 
 
-def _parts(description: Description, places: Iterable[Keys], zeros: Numbers) -> tuple[_Part, ...]:
-    for keys in places:
+class _Places(NamedTuple):
+    """Where the numbers of an array of complex columns are, both arrays seen as flat numbers."""
+
+    imaginary: NDArray[np.int64]
+    real: NDArray[np.int64]
+    """Of the same numbers in the real array."""
+
+
+def _places(array: NDArray[Any], like: NDArray[Any]) -> _Places:
+    own, real = np.empty_like(array), np.empty_like(like)
+    for part in (own, real):  # each number is its place
+        _flat(part)[:] = np.arange(part.nbytes // 8)
+    pairs = [(own, real)]
+    if array.dtype.names is not None:
+        pairs = [(own[name], real[name]) for name in array.dtype.names if np.iscomplexobj(array[name])]
+    return _Places(*(
+        np.concatenate([part.ravel() for part in parts]).astype(np.int64)
+        for parts in ([pair[0].imag for pair in pairs], [pair[1] for pair in pairs])
+    ))  # fmt: skip
+
+
+def _parts(description: Description, moves: Iterable[Keys], places: Sequence[_Places]) -> tuple[_Part, ...]:
+    for keys in moves:
         description = _moved(description, keys)
     parts = []
-    for name, like, array in zip(Numbers._fields, zeros, _numbers(description, complex), strict=True):
-        slopes = _flat(_slopes(array, like))
+    for name, where, array in zip(Numbers._fields, places, _numbers(description, complex), strict=True):
+        slopes = _flat(array)[where.imaginary]
         found = np.flatnonzero(slopes)
         if len(found):
-            parts.append(_Part(name, found, slopes[found]))
+            parts.append(_Part(name, where.real[found], slopes[found] / STEP))
     return tuple(parts)
-
-
-def _slopes(array: NDArray[Any], like: NDArray[Any]) -> NDArray[Any]:
-    """Derivatives in a complex array, of the type of `like`, which is zero."""
-    if array.dtype.names is None:
-        return np.asarray(array.imag / STEP)
-    slopes = like.copy()
-    for name in array.dtype.names:
-        if np.iscomplexobj(array[name]):
-            slopes[name] = array[name].imag / STEP
-    return slopes
 
 
 def _moved(part: Any, keys: Sequence[str | int | None]) -> Any:

@@ -133,10 +133,8 @@ def tables(description: Description, number: type = float) -> Tables:
     last_is_ball = joints["kind"][-1] == BALL
     tip = description.tip.length + (0.0 if last_is_ball else links["length"][-1])
     sensors = description.sensors or Sensors()
-    return Tables(
-        joints, links, cables, segments, np.array(description.gravity), np.array([0.0, 0.0, base]),
-        np.array([0.0, 0.0, tip]), np.array(sensors.noise), np.array(sensors.twist),
-    )  # fmt: skip
+    vectors = description.gravity, [0.0, 0.0, base], [0.0, 0.0, tip], sensors.noise, sensors.twist
+    return Tables(joints, links, cables, segments, *(np.array(vector, number) for vector in vectors))
 
 
 @cache
