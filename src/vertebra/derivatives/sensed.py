@@ -16,8 +16,9 @@ from vertebra.derivatives.standing import AXES
 from vertebra.dynamics.directions import STEP, slope_along
 from vertebra.errors import InputError
 from vertebra.mechanics.kernels.sensed_chain import LIMIT_WEIGHT
-from vertebra.mechanics.kernels.sensor_intake import place_sensed
+from vertebra.mechanics.kernels.sensor_intake import bring_to, place_sensed
 from vertebra.mechanics.kinematics import twist_table
+from vertebra.mechanics.layout import SENSOR
 from vertebra.robot.fields import moved, table_tangents
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import BACKBONE, BALL, Floats
@@ -34,6 +35,10 @@ AT_LIMIT = 1.0 - 1e-12
 """From this share of its limit on an angle was cut to it."""
 SETTLED_STEP = 1e-9
 """rad: a step by the exact slopes that is still larger shows that the fit is not where the pulls balance."""
+
+SINGULAR = 1e12
+"""Condition number from which on the slopes of the balance do not tell where it goes."""
+REMEDY = "it takes sensors on both sides of every joint"
 
 
 class Change(NamedTuple):
@@ -74,8 +79,11 @@ class Sensed:
 
     def __init__(self, shape: SensedShape) -> None:
         self.shape, self.robot = shape, shape.robot
-        self.given = _usable(shape)
+        self.given = given = _usable(shape)
         n, own = len(self.robot.joints), self.robot.joints
+        self.measured, self.information = np.zeros((n + 1, 3, 3)), np.zeros((n + 1, 3))
+        self.sensors = given.said.view(SENSOR)
+        bring_to(shape.time, self.sensors, given.gyro, given.stale_after, self.measured, self.information)
         self.owner = np.repeat(np.arange(n), own["freedoms"])
         place = np.arange(self.robot.freedoms) - own["first"][self.owner]
         self.bends = np.isin(own["kind"], (BALL, BACKBONE))[self.owner] & (place < 2)
@@ -97,6 +105,10 @@ class Sensed:
         self.free = np.concatenate([np.full(3, not given.base_known), np.full(robot.freedoms, True), soft])
         still, step = self._change(), self.still.copy()
         slopes = self._slopes()
+        scale = np.sqrt(np.abs(np.diag(slopes)))
+        # A robot of small limits counts as settled whatever its sensors say.
+        if not scale.all() or np.linalg.cond(slopes / np.outer(scale, scale)) > SINGULAR:
+            raise InputError("result", f"the sensors do not determine all angles; {REMEDY}")
         for _ in range(3):
             step[self.free] = -np.linalg.solve(slopes, self._imbalance(*self._sample(still, self.still, 0.0)))
             self.state = self.state.moved(step)
@@ -114,7 +126,7 @@ class Sensed:
         (3 + freedoms + n, 3), and what draws each of these to zero or to a limit, 1/rad."""
         robot, state = moved(self.robot, change.tables, units), self.state.moved(units * step)
         frames, axes = _placed(robot, state)
-        measured = exp(units * change.turns) @ self.given.measured
+        measured = exp(units * change.turns) @ self.measured
         residuals = tilt_and_heading(measured @ frames[:, :3, :3].transpose(0, 2, 1))
         straight = (self.given.straight + units * change.straight)[self.owner]
         wish = -straight * state.q - LIMIT_WEIGHT * (state.q - self._kept(robot, state.q))
@@ -127,14 +139,14 @@ class Sensed:
 
     def _imbalance(self, residuals: Floats, axes: Floats, wish: Floats) -> Floats:
         """(unknowns,) pulls of all sensors beyond on the axis of each, and its wish, 1/rad."""
-        pulls = self._weights(residuals) * self.given.information * residuals
-        return ((axes * self._beyond(pulls)).sum(axis=1) + wish)[self.free]
+        pulls = self._weights(residuals) * self.information * residuals
+        return np.asarray(((axes * self._beyond(pulls)).sum(axis=1) + wish)[self.free])
 
     def _imbalance_along(self, change: Change, step: Floats) -> Floats:
         """Its slope. Weights of sensors beyond the gate follow their residuals, as in the fit."""
         residuals, axes, _ = self._sample(change, step, 0.0)
         by_residuals, by_axes, by_wish = slope_along(lambda units: self._sample(change, step, units), change.step)
-        information, weights = self.given.information, self._weights(residuals)
+        information, weights = self.information, self._weights(residuals)
         pulls = weights * information * residuals
         turned = weights * (change.information * residuals + information * by_residuals)
         # w = gate^2 / s, so w' = -w s' / s, with s = sum I r^2.
@@ -147,7 +159,7 @@ class Sensed:
     def _weights(self, residuals: Floats) -> Floats:
         """(n+1, 3) of the sensors' axes: (gate / size)^2 for what is beyond the gate now, however near it comes."""
         square = self.given.gate**2
-        sizes = _of_tilt_and_heading(self.given.information * residuals**2)
+        sizes = _of_tilt_and_heading(self.information * residuals**2)
         return (square / np.where(self.gated, sizes, square))[:, [0, 0, 1]]
 
     def _beyond(self, pulls: Floats) -> Floats:
@@ -189,13 +201,13 @@ class Sensed:
             return frames[-1, :3, :3] @ robot.tip_point + frames[-1, :3, 3], frames[-1, :3, :3], state.q
 
         tip, rotation, angles = slope_along(answer, change.step)
-        spin = rotation @ self.shape.tip_frame[:3, :3].T
+        spin = rotation @ answer(0.0)[1].T
         turn = 0.5 * np.array([spin[2, 1] - spin[1, 2], spin[0, 2] - spin[2, 0], spin[1, 0] - spin[0, 1]])
         return np.concatenate([tip, turn, angles])
 
     def _by_pairs(self, robot: Robot, turns: Floats, turn: Floats) -> tuple[Floats, State]:
         """Frames and state by "pairwise" or "paper", with all that was measured turned, and a known base too."""
-        measured, q = turns @ self.given.measured, np.zeros(robot.freedoms)
+        measured, q = turns @ self.measured, np.zeros(robot.freedoms)
         if self.given.base_known:
             measured[0] = turn @ self.shape.base
         base = measured[0].copy()
@@ -233,22 +245,23 @@ class Sensed:
         """Fields that a path names, all for an empty one; what the call gave itself does not follow them."""
         given, robot = self.given, self.robot
         tangents, rows = table_tangents(robot, path or None), []
-        variances = np.column_stack([given.tilt_variances, given.noise[:, 2] ** 2 / given.heading_trusts])
+        noise, links = self.sensors["noise"], robot.sensor_links
+        variances = np.column_stack([self.sensors["tilt_variance"], noise[:, 2] ** 2 / self.sensors["heading_trust"]])
         for row, group in enumerate(tangents.groups):
             tables = tangents.tables(row)
-            information, stiff, size = np.zeros_like(given.information), 0.0, _size(robot, group.unit)
+            information, stiff = np.zeros_like(self.information), 0.0
+            size = robot.length if group.unit == "m" else 1.0
             if tables.sensor_noise.any() or tables.sensor_twist:
-                size = abs(group.fields[0].value)
+                size = group.fields[0].value or 1.0
             if given.own_noise:
                 # Of a stream too, variances go with the square of the noise of its samples.
-                links, share = robot.sensor_links, 2.0 * tables.sensor_noise / given.noise
-                information[links] = -(given.information[links] ** 2) * variances * share
+                information[links] = -2.0 * self.information[links] ** 2 * variances * tables.sensor_noise / noise
             if given.own_twist and given.twist > 0.0:
                 stiff = -2.0 * float(tables.sensor_twist) * given.twist**-3
             straight = -2.0 * given.straight * tables.joints["limit"] / robot.joints["limit"]
             change = self._change(
                 tables={name: getattr(tables, name) for name in GEOMETRY}, information=information, stiff=stiff,
-                straight=straight, step=STEP * (size or 1.0),
+                straight=straight, step=STEP * size,
             )  # fmt: skip
             rows.append(self.along(change))
         groups = tangents.groups
@@ -265,11 +278,6 @@ class Sensed:
             f"joint {joint + 1} just reaches its limit: the derivatives are those of one that the limit holds"
             for joint in dict.fromkeys(self.owner[just].tolist())
         ]
-
-
-def _size(robot: Robot, unit: str) -> float:
-    """How large a number of a robot usually is that has this unit."""
-    return robot.length if unit == "m" else 1.0
 
 
 def _of_tilt_and_heading(parts: Floats) -> Floats:
@@ -291,9 +299,7 @@ def _usable(shape: SensedShape) -> Evidence:
     unknown = unknown_angles(shape.robot, shape.angle_sigmas)
     if unknown:
         joints = ", ".join(str(joint) for joint in dict.fromkeys(shape.robot.joint_of(row) for row in unknown))
-        raise InputError(
-            "result", f"the sensors do not determine the angles of joints {joints}; it takes sensors beside them"
-        )
+        raise InputError("result", f"the sensors do not determine the angles of joints {joints}; {REMEDY}")
     if not shape.converged:
         raise InputError("result", "the fit has not converged: its shape contradicts its sensors; check their states")
     return shape.evidence

@@ -82,16 +82,11 @@ def unknown_angles(robot: Robot, angle_sigmas: Floats) -> list[int]:
 class Evidence(NamedTuple):
     """What a shape was found from, as `vertebra.sensitivity` needs it."""
 
-    measured: Floats
-    """(n+1, 3, 3) orientations of the links, brought to the time of the shape; zero without a sensor."""
-    information: Floats
-    """(n+1, 3) what these are worth about the world's axes, 1/rad^2; 0 without a sensor."""
-    noise: Floats
-    """(sensors, 3) standard deviations of a single sample, rad."""
-    tilt_variances: Floats
-    """(sensors, 2) of the tilts before they were brought to that time, rad^2."""
-    heading_trusts: Floats
-    """(sensors,) factors on the information of the headings."""
+    said: Floats
+    """What all sensors have said: the memory of (sensors,) rows of `vertebra.mechanics.layout.SENSOR`."""
+    gyro: bool
+    stale_after: float
+    """s."""
     straight: Floats
     """(n,) prior information that a joint's angles are zero, 1/rad^2; of the method "chain"."""
     gate: float
