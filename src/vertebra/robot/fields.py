@@ -349,6 +349,23 @@ def table_tangents(robot: Robot, by: str | Iterable[str] | None = None) -> Table
     return TableTangents(groups, tuple(_parts(held, group, places) for group in groups), zeros)
 
 
+def moved(robot: Robot, tangents: Mapping[str, NDArray[Any]], units: float) -> Robot:
+    """A robot whose arrays are moved by so many units along tangents, given by name; its description stays."""
+    other = object.__new__(Robot)
+    vars(other).update(vars(robot))
+    for name, slopes in tangents.items():
+        values = getattr(robot, name).copy()
+        if values.dtype.names is None:
+            values += units * slopes
+        else:
+            for column in values.dtype.names:
+                if values.dtype[column].base.kind == "f":
+                    values[column] += units * slopes[column]
+        values.flags.writeable = False
+        object.__setattr__(other, name, values)
+    return other
+
+
 class _Places(NamedTuple):
     """Where the numbers of an array of complex columns are, both arrays seen as flat numbers."""
 
