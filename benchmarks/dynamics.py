@@ -28,7 +28,7 @@ SIZES = (6, 12, 50)
 
 
 def rows() -> list[Row]:
-    return [*against_linprog(), control_loop(), *against_mujoco(), *real_time(), *growth()]
+    return [*against_linprog(), control_loop(), *against_mujoco(), *real_time(), *derivatives(), *growth()]
 
 
 def of_size(joints: int) -> vb.Robot:
@@ -170,6 +170,41 @@ def real_time() -> list[Row]:
     detail = f"{flexure / second * 1e6:.1f} us a step"
     found.append(Row("simulate, 12 flexures, 1 ms", measure, 1 / flexure, 1.0, detail))
     return found
+
+
+def derivatives() -> list[Row]:
+    """Five parameters of a run of 12 joints at once, against differences of whole runs."""
+    robot, steps, h = of_size(12), 500, 0.1
+    c = len(robot.cables)
+    pulls, q0 = np.full(c, 20.0), 0.3 / 12 * np.ones(12)
+    names = [*(f"tensions[{k}]" for k in range(c)), "gravity[0]"]
+
+    def run(change: np.ndarray, **options: Any) -> Any:
+        gravity = np.array([change[c], 0.0, 0.0])
+        return vb.simulate(
+            robot, pulls + change[:c], q0=q0, gravity=gravity, duration=steps * DT, dt=DT, every=steps, **options
+        )  # fmt: skip
+
+    def differenced(weights: tuple[float, ...]) -> np.ndarray:
+        found = np.zeros((len(names), 12))
+        for p, way in enumerate(np.eye(len(names))):
+            for pair, weight in enumerate(weights, start=1):
+                ahead, behind = run(pair * h * way), run(-pair * h * way)
+                found[p] += weight / h * (ahead.q.values[-1] - behind.q.values[-1])
+        return found
+
+    plain, sixth, ours = medians(
+        lambda: run(np.zeros(len(names))),
+        lambda: differenced((3 / 4, -3 / 20, 1 / 60)),
+        lambda: run(np.zeros(len(names)), sensitivities=names),
+    )
+    exact = run(np.zeros(len(names)), sensitivities=names).q_sensitivity.values[-1]
+    off = np.abs(exact - differenced((3 / 4, -3 / 20, 1 / 60))).max() / np.abs(exact).max()
+    what = f"simulate with {len(names)} sensitivities, 12 joints"
+    return [
+        Row(what, f"{6 * len(names)} runs, differences of order 6 / ours", sixth / ours, None, f"differ by {off:.0e}"),
+        Row(what, "ours / one run without", ours / plain, None, f"{ours / steps * 1e6:.1f} us a step"),
+    ]
 
 
 def growth() -> list[Row]:

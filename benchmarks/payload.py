@@ -12,9 +12,12 @@ from tests.oracles.cai2023 import literal_payload
 import vertebra as vb
 from benchmarks.report import Row
 from benchmarks.timing import medians
+from vertebra.locked import gradient as locked_gradient
+from vertebra.locked import payload_gradient
 from vertebra.locked.chain import LockedChain, Setting, tables, unit_vector
 from vertebra.mechanics.compiled import kernel
 from vertebra.mechanics.kernels.ball import lay_out_locked_chain, least_limit, point_of_link, sum_supply
+from vertebra.mechanics.kernels.ball_gradient import differentiate_limit
 from vertebra.robot.tables import Floats
 
 DOWN = (0.0, -1.0, 0.0)
@@ -23,7 +26,7 @@ SHAPES = DIRECTIONS = 1000
 
 
 def rows() -> list[Row]:
-    return [*against_paper(), *many(), growth()]
+    return [*against_paper(), *gradient(), *many(), growth()]
 
 
 @kernel
@@ -78,6 +81,36 @@ def against_paper() -> list[Row]:
     return [
         Row(what, measure.format("compiled"), literal / ours, 1e5, f"{ours * 1e6:.1f} us"),
         Row(what, measure.format("public call"), literal / public, None, f"{public * 1e6:.0f} us"),
+    ]
+
+
+@kernel
+def gradient_repeatedly(times, arguments):
+    """Derivatives so many times, each added to those before."""
+    for _ in range(times):
+        differentiate_limit(*arguments)
+
+
+def gradient() -> list[Row]:
+    """All derivatives of a payload whose weakest joint is the first, so that every link counts, over the payload."""
+    robot, tensions = vb.load("cai2023"), np.full(3, 35.0)
+    bends = np.full(len(robot.joints), 0.02)
+    found, arguments = vb.payload(robot, bends, 0.0, tensions, DOWN), []
+    locked_gradient.differentiate_limit = lambda *given: arguments.extend(given) or differentiate_limit(*given)
+    try:
+        assert payload_gradient(found).joint == 1
+    finally:
+        locked_gradient.differentiate_limit = differentiate_limit
+    ours, kernels, public, call = medians(
+        lambda: gradient_repeatedly(REPEATS, tuple(arguments)),
+        compiled(robot, bends, tensions, REPEATS),
+        lambda: payload_gradient(found),
+        lambda: vb.payload(robot, bends, 0.0, tensions, DOWN),
+    )
+    what, measure = "derivatives of a payload by all numbers, 20 links", "derivatives / payload, {}"
+    return [
+        Row(what, measure.format("compiled"), ours / kernels, 1.0, f"{ours / REPEATS * 1e6:.1f} us", at_most=True),
+        Row(what, measure.format("public call"), public / call, None, f"{public * 1e6:.0f} us"),
     ]
 
 

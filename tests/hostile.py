@@ -108,6 +108,7 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "shape_from_orientations": {"robot": SENSED, "rotations": np.broadcast_to(np.eye(3), (5, 3, 3))},
     "ShapeEstimator": {"robot": SENSED},
     "SensorNetwork": {"estimator": vb.ShapeEstimator(SENSED)},
+    "sensitivity": {"result": vb.shape_from_tensions(ROLLING, PULL)},
     "fit_friction": {"data": RIG},
     "fit_shapes": {"robot": FLEXURE, "data": SHAPES, "fit": ["EI"]},
     "fit_slips": {"robot": SNAKE, "data": SLIPS},

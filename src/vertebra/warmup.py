@@ -33,6 +33,7 @@ def _shapes(robot: vb.Robot, pull: list[float]) -> None:
     shape.tension_margin()
     vb.shape_from_tensions(robot, pull, loads=[vb.Load(moment=(1e-3, 0.0, 0.0))]).tension_margin()  # has no energy
     vb.shapes_from_tensions(robot, [pull]).shape(0)
+    vb.sensitivity(shape, by="tensions")
     vb.shape_from_lengths(robot, shape.lengths, stiffness_EA=1e4, check=False)
     vb.tensions_for_tip(robot, shape.tip, check=False)
 
@@ -43,16 +44,18 @@ def _friction() -> None:
 
 def _path(robot: vb.Robot, pull: list[float], friction: float | None = None) -> None:
     path = vb.ShapePath(robot, friction=friction)
-    path.step(pull)
+    vb.sensitivity(path.step(pull), by="tensions")
     path.follow([pull])
     vb.shapes_from_tensions(robot, [pull], friction=friction).shape(0)
     vb.tensions_for_tip(robot, path.step(pull).tip, path=path, check=False)
 
 
 def _payload() -> None:
+    from vertebra.locked import payload_gradient
+
     snake = vb.load("cai2023")
     vb.payload_map(snake, 0.0, 0.0, 35.0, directions=1)
-    vb.payload(snake, 0.0, 0.0, 35.0, (0.0, -1.0, 0.0))
+    payload_gradient(vb.payload(snake, 0.0, 0.0, 35.0, (0.0, -1.0, 0.0)))
     vb.best_tensions(snake, (0.0, 0.0), (0.0, -1.0, 0.0), (30.0, 35.0))
 
 
@@ -68,7 +71,7 @@ def _motion(robot: vb.Robot) -> None:
 
 
 def _simulation() -> None:
-    vb.simulate(vb.load("dantuono2023"), [20.0] * 4, duration=1e-3)
+    vb.simulate(vb.load("dantuono2023"), [20.0] * 4, duration=1e-3, friction=0.0, sensitivities=["gravity"])
 
 
 def _tensions() -> None:
@@ -101,7 +104,7 @@ def _spatial() -> None:
     _shapes(robot, PULL)
     _path(robot, PULL, 0.1)
     _motion(robot)
-    vb.simulate(robot, PULL, duration=1e-3)
+    vb.simulate(robot, PULL, duration=1e-3, sensitivities=["gravity"])
     _allocation(robot)
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.mechanics.test_kernels import assert_no_allocation_inside, read_only, recorded_call
 
 import vertebra as vb
-from vertebra.dynamics import Bumper, allocation, equations_of_motion, simulate
+from vertebra.dynamics import Bumper, allocation, equations_of_motion, sensitivities, simulate
 
 ROBOT = vb.load("dantuono2023")
 SOFT = vb.load("yang2023-a").fill_inertia()
@@ -23,6 +23,7 @@ KERNELS = {
     "weigh_joints": allocation,
     "run_steps": simulate,
     "trace_tips": simulate,
+    "run_sensitivities": sensitivities,
 }
 
 
@@ -37,6 +38,13 @@ def ask(robot, q, tensions=PULL, **given):
         vb.allocate_tensions(robot, q, q, q, method=method, upper=100.0, friction=friction, **given)
 
 
+def ask_for_derivatives(robot, **given):
+    given = {"duration": 3e-4, "dt": 1e-4, "friction": 0.0, "check": False, **given}
+    vb.simulate(robot, PULL, sensitivities=["tensions", "sections[0].link.mass"], **given)
+    lengths = vb.Pose(robot, np.zeros(robot.freedoms)).cable_lengths
+    vb.simulate(robot, lengths=lambda t: lengths - t, sensitivities=["lengths", "gravity"], **given)
+
+
 def ask_for_motion(robot, **given):
     vb.simulate(robot, PULL, duration=3e-4, dt=1e-4, check=False, **given)
     lengths = vb.Pose(robot, np.zeros(robot.freedoms)).cable_lengths
@@ -49,6 +57,7 @@ def test_kernels_of_dynamics_allocate_nothing(robot, name, monkeypatch):
     def everything():
         ask(robot, np.full((2, 6), 0.01))
         ask_for_motion(robot, integrator="implicit", friction=0.2)
+        ask_for_derivatives(robot, integrator="implicit")
 
     assert_no_allocation_inside([recorded_call(KERNELS[name], name, monkeypatch, everything)])
 
@@ -66,6 +75,8 @@ def test_one_compiled_version_of_each_kernel_of_dynamics_serves_all_questions():
         for integrator in ("rk4", "implicit"):
             ask_for_motion(robot, integrator=integrator, friction=vb.FrictionLaw.of(np.cos), q0=read_only(REST))
             ask_for_motion(robot, integrator=integrator, limits=Bumper(10, 1), every=2, stiffness_EA=1000)
+            ask_for_derivatives(robot, integrator=integrator, q0=read_only(REST), gravity="wall", loads=[load])
+            ask_for_derivatives(robot, integrator=integrator, limits=Bumper(10, 1), damping=read_only(REST))
         vb.simulate(robot, lambda t, q, qd: [20, 20, 20, 20], duration=2e-4, dt=1e-4)
         vb.simulate(robot, read_only(np.full((3, 4), 20)), duration=2e-4, dt=1e-4)
     for name, module in KERNELS.items():

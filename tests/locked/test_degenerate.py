@@ -11,6 +11,7 @@ from tests.locked import snakes
 from tests.oracles.ball_scan import wrong_limits
 
 import vertebra as vb
+from vertebra.locked import payload_gradient
 
 ROBOT = vb.load("cai2023")
 DOWN = (0.0, -1.0, 0.0)
@@ -18,7 +19,12 @@ STILL = {"gravity": (0, 0, 0)}
 
 
 def assert_sound(payload):
-    """Nothing is NaN and the parts agree."""
+    """Nothing is NaN, derivatives included, and the parts agree."""
+    for joint in (np.flatnonzero(np.isfinite(payload.limits)) + 1).tolist():
+        for value in vars(payload_gradient(payload, joint)).values():
+            if isinstance(value, np.ndarray):
+                columns = [value[name] for name in value.dtype.names] if value.dtype.names else [value]
+                assert all(np.isfinite(column).all() for column in columns)
     assert not np.isnan(payload.limits).any()
     assert (payload.limits >= 0).all()
     assert payload.force >= 0

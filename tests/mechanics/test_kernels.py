@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -13,8 +14,10 @@ from tests import robots
 import vertebra as vb
 from vertebra.locked import best as pushes
 from vertebra.locked import chain as locked_chain
+from vertebra.locked import gradient as locked_gradient
 from vertebra.locked import map as payload_map
 from vertebra.locked import payload as limit
+from vertebra.locked import payload_gradient
 from vertebra.mechanics.compiled import kernel
 from vertebra.mechanics.kernels.cables import measure_segments
 from vertebra.mechanics.kernels.describe import describe_shape, find_shapes, find_tip, locate_masses
@@ -205,6 +208,7 @@ PAYLOADS = {
     "sum_supply": locked_chain,
     "point_of_link": locked_chain,
     "find_payload": limit,
+    "differentiate_limit": locked_gradient,
     "map_limits": payload_map,
     "least_limits": pushes,
     "joint_limits": pushes,
@@ -212,7 +216,7 @@ PAYLOADS = {
 
 
 def ask_for_payloads(bends=0.05, tensions=35.0, direction=(0, -1, 0), **given):
-    vb.payload(SNAKE, bends, 0.0, tensions, direction, **given)
+    payload_gradient(vb.payload(SNAKE, bends, 0.0, tensions, direction, **given))
     vb.payload_map(SNAKE, bends, 0.0, tensions, [direction], threads=1, **given)
 
 
@@ -238,6 +242,7 @@ def test_one_compiled_version_of_each_payload_kernel_serves_all_questions():
     )
     vb.payload(SNAKE, 0, 0, 35, (0, 1, 0), link=3, point=read_only([0, 0, 1e-3]), socket_limit=np.full(19, 0.9))
     vb.payload_map(SNAKE, np.tile(bends, (3, 1)), 0, [[35, 35, 35]] * 3, np.eye(3), links=[2, -1], threads=2)
-    vb.best_tensions(SNAKE, (bends, bends), "worst", (30, 35))
+    payload_gradient(vb.best_tensions(SNAKE, (bends, bends), "worst", (30, 35)).payload)
+    payload_gradient(pickle.loads(pickle.dumps(vb.payload(SNAKE, 0.05, 0.0, 35, moment=(0, 0, 1), socket_limit=1.0))))
     for name, module in PAYLOADS.items():
         assert len(getattr(module, name).signatures) == 1, name

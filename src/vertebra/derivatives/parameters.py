@@ -5,26 +5,26 @@ Each parameter is a direction: how all numbers of a problem of statics change wi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vertebra.derivatives.standing import AXES, Standing
+from vertebra.derivatives.standing import MIXED, Standing, one_each
 from vertebra.errors import InputError, shown
 from vertebra.mechanics.gradient import Numbers
 from vertebra.mechanics.layout import LAW_CURVE, LAW_LEVEL, LAW_PRESLIDING, LAW_SLOPE, LAW_SQUARE
 from vertebra.mechanics.problem import Problem
-from vertebra.robot.arguments import link_index, link_point, numbers
+from vertebra.robot.arguments import link_index, link_point
 from vertebra.robot.fields import Numbers as RobotNumbers
 from vertebra.robot.fields import table_tangents
+from vertebra.robot.reading import did_you_mean
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
 
 By = str | Sequence[str] | Mapping[str, ArrayLike] | None
-WORDS = ("tensions", "lengths", "gravity", "loads", "friction")
 
 
 class Parameters(NamedTuple):
@@ -35,89 +35,138 @@ class Parameters(NamedTuple):
     values: Floats
     """(p,) SI."""
     directions: Floats
-    """(p, all numbers of the problem), as `Numbers.flat` lays them out."""
+    """(p, k) how k numbers change with each: all those of a problem of statics, as `Numbers.flat` lays them out; or the
+    k outputs themselves."""
 
 
 def words_of(by: By) -> list[str]:
     """The words and paths that are asked for; none where all are."""
     if by is None or (isinstance(by, str) and by == "all"):
         return []
-    asked = [by] if isinstance(by, str) else list(by)
+    try:
+        asked = [by] if isinstance(by, str) else list(by)
+    except Exception:  # an object may raise anything when it is listed
+        asked = []
     if not asked or not all(isinstance(word, str) for word in asked):
-        raise InputError(
-            "by", f"must be words or paths such as 'tensions' or 'sections[0].joint.radius', not {shown(by)}"
-        )
+        raise InputError("by", f"must be words or paths: 'tensions', 'sections[0].joint.radius'; not {shown(by)}")
     return asked
 
 
-def parameters_of(standing: Standing, by: By) -> Parameters:
-    """What `by` stands for, in the problem of a shape; a mapping gives the weights of one direction."""
-    asked = words_of(by)
-    if not asked:
-        problem, robot = standing.problem, standing.problem.robot
-        asked = ["lengths" if standing.by_length else "tensions"]
-        # What comes from the robot file is among its fields.
-        asked += ["gravity"] * (not np.array_equal(problem.gravity, robot.gravity)) + ["loads"] * bool(problem.loads)
-        asked += ["friction"] * (bool(problem.laws) and problem.laws != robot.friction_laws) + [""]
-    if isinstance(by, Mapping):
-        parts = [_part(standing, word) for word in asked]
-        weighed = [_weighed(word, part, by[word]) for word, part in zip(asked, parts, strict=True)]
-        return Parameters(
-            [" and ".join(asked)], [weighed[0].units[0] if len(weighed) == 1 else "given direction"], np.zeros(1),
-            np.sum([part.directions for part in weighed], axis=0),
-        )  # fmt: skip
+def gathered(
+    by: By,
+    words: Mapping[str, Callable[[], Parameters]],
+    fields: Callable[[list[str]], Parameters],
+    all_words: Sequence[str],
+) -> Parameters:
+    """What `by` stands for: words, or single entries of them as their columns are named, and paths of `fields`, all of
+    which an empty path stands for; by default `all_words` and all fields. A mapping gives the weights of one direction.
+    """
+    asked = words_of(by) or [*all_words, ""]
     parts = list[Parameters]()
-    for is_word, some in groupby(asked, WORDS.__contains__):
-        together = list(some)
-        parts += [_part(standing, word) for word in together] if is_word else [_fields(standing, together)]
-    names, units = [name for part in parts for name in part.names], [unit for part in parts for unit in part.units]
-    once = [names.index(name) for name in dict.fromkeys(names)]  # two paths may name the same field
-    values, directions = np.concatenate([part.values for part in parts]), np.vstack([part.directions for part in parts])
-    return Parameters([names[at] for at in once], [units[at] for at in once], values[once], directions[once])
+    for is_word, run in groupby(asked, lambda word: word.split("[")[0] in words):
+        some = list(run)
+        if is_word:
+            parts += [_entries(word, words[word.split("[")[0]]()) for word in some]
+        else:  # paths next to each other cost one pass
+            runs = [[path] for path in some] if isinstance(by, Mapping) else [some]
+            parts += [_at_paths(paths, words, fields) for paths in runs]
+    if isinstance(by, Mapping):
+        weighed = [_weighed(word, part, by[word]) for word, part in zip(asked, parts, strict=True)]
+        unit = weighed[0].units[0] if len(weighed) == 1 else MIXED
+        total = np.sum([part.directions for part in weighed], axis=0)
+        return Parameters([" and ".join(asked)], [unit], np.zeros(1), total)
+    whole = together(parts)
+    # Two paths may name the same field.
+    return _some(whole, [whole.names.index(name) for name in dict.fromkeys(whole.names)])
 
 
-def _weighed(word: str, part: Parameters, weights: ArrayLike) -> Parameters:
+def _at_paths(paths: list[str], words: Mapping[str, object], fields: Callable[[list[str]], Parameters]) -> Parameters:
+    try:
+        return fields(paths)
+    except InputError:
+        if len(paths) > 1:
+            return together([_at_paths([path], words, fields) for path in paths])  # tells which one is wrong
+        near = did_you_mean(paths[0], words)
+        if not near:
+            raise
+        raise InputError("by", f"there is no {shown(paths[0])}{near}") from None
+
+
+def _entries(word: str, whole: Parameters) -> Parameters:
+    """All that a word stands for, or the entries that it names."""
+    chosen = [at for at, name in enumerate(whole.names) if name == word or name.startswith((f"{word}[", f"{word}."))]
+    if not chosen:
+        base = word.split("[")[0]
+        raise InputError("by", f"there is no {word}; {base} has {whole.names[0]} to {whole.names[-1]}")
+    return _some(whole, chosen)
+
+
+def together(parts: list[Parameters]) -> Parameters:
+    return Parameters(
+        [name for part in parts for name in part.names], [unit for part in parts for unit in part.units],
+        np.concatenate([part.values for part in parts]), np.vstack([part.directions for part in parts]),
+    )  # fmt: skip
+
+
+def _some(part: Parameters, chosen: list[int]) -> Parameters:
+    names, units = [part.names[at] for at in chosen], [part.units[at] for at in chosen]
+    return Parameters(names, units, part.values[chosen], part.directions[chosen])
+
+
+def _weighed(word: str, part: Parameters, given: ArrayLike) -> Parameters:
     """One direction: the sum of a part's directions, each times its weight."""
-    given = numbers("by", weights, "any unit")
-    if given.size != len(part.names):
-        raise InputError("by", f"{word} has {len(part.names)} numbers, so as many weights, not {given.size}")
-    unit = part.units[0] if len(set(part.units)) == 1 else "given direction"
-    return Parameters([word], [unit], np.zeros(1), given.reshape(1, -1) @ part.directions)
+    weights = one_each("by", word, given, len(part.names))
+    unit = part.units[0] if len(set(part.units)) == 1 else MIXED
+    return Parameters([word], [unit], np.zeros(1), weights[None] @ part.directions)
 
 
-def _part(standing: Standing, word: str) -> Parameters:
+def listed(name: str, unit: str, values: Floats, directions: Floats) -> Parameters:
+    """The entries of one array: name[0], name[1], ..."""
+    names = [f"{name}[{at}]" for at in range(len(values))]
+    return Parameters(names, [unit] * len(names), values, directions)
+
+
+# Of a shape.
+
+
+def parameters_of(standing: Standing, by: By) -> Parameters:
+    """Of the problem of a shape."""
     problem, robot = standing.problem, standing.problem.robot
-    cables = [f"{k + 1}" for k in range(len(robot.cables))]
-    rows = Numbers.zeros(problem, _count(standing, word), standing.by_length)
-    if word == "tensions":
-        rows.tensions[:] = np.eye(len(cables))
-        return Parameters([f"tension {k}" for k in cables], ["N"] * len(cables), standing.tensions, rows.flat)
-    if word == "lengths":
-        rows.rest[:] = np.eye(len(cables))
-        rows.rate[:] = np.diag(-standing.rate / standing.rest)  # rate = EA / rest
-        return Parameters([f"length {k}" for k in cables], ["m"] * len(cables), standing.rest, rows.flat)
-    if word == "gravity":
-        rows.gravity[:] = np.eye(3)
-        return Parameters([f"gravity {axis}" for axis in AXES], ["m/s^2"] * 3, problem.gravity, rows.flat)
-    if word == "loads":
-        return _loads(problem, rows)
-    if word == "friction":
-        return _friction(standing, rows, cables)
-    return _fields(standing, [word])
+    words = {
+        "lengths" if standing.by_length else "tensions": lambda: _cables(standing),
+        "gravity": lambda: _gravity(standing),
+        "loads": lambda: _loads(standing),
+        "friction": lambda: _friction(standing),
+    }
+    # What comes from the robot file is among its fields.
+    everything = [next(iter(words))]
+    everything += ["gravity"] * (not np.array_equal(problem.gravity, robot.gravity)) + ["loads"] * bool(problem.loads)
+    everything += ["friction"] * (bool(problem.laws) and problem.laws != robot.friction_laws)
+    return gathered(by, words, lambda paths: _fields(standing, paths), everything)
 
 
-def _count(standing: Standing, word: str) -> int:
-    """How many parameters a word stands for; refuses what the shape does not have."""
-    problem, cables = standing.problem, len(standing.problem.robot.cables)
-    if word == "loads" and not problem.loads:
-        raise InputError("by", "there are no loads on the robot; give the solve `loads`, of zero force if need be")
-    if word == "friction" and not problem.laws:
-        raise InputError("by", "the cables have no friction; give the solve a `friction`, of 1e-12 if need be")
-    return {"gravity": 3, "loads": 10 * len(problem.loads), "friction": 4 * cables}.get(word, cables)
+def _cables(standing: Standing) -> Parameters:
+    rows = Numbers.zeros(standing.problem, len(standing.tensions), standing.by_length)
+    if not standing.by_length:
+        rows.tensions[:] = np.eye(len(standing.tensions))
+        return listed("tensions", "N", standing.tensions, rows.flat)
+    rows.rest[:] = np.eye(len(standing.rest))
+    rows.rate[:] = np.diag(-standing.rate / standing.rest)  # rate = EA / rest
+    return listed("lengths", "m", standing.rest, rows.flat)
 
 
-def _loads(problem: Problem, rows: Numbers) -> Parameters:
+def _gravity(standing: Standing) -> Parameters:
+    rows = Numbers.zeros(standing.problem, 3, standing.by_length)
+    rows.gravity[:] = np.eye(3)
+    return listed("gravity", "m/s^2", standing.problem.gravity, rows.flat)
+
+
+def _loads(standing: Standing) -> Parameters:
     """Force, moment, point and mass of each load."""
+    problem = standing.problem
+    if not problem.loads:
+        raise InputError("by", "there are no loads on the robot; give the solve `loads`, of zero force if need be")
+    rows = Numbers.zeros(problem, 10 * len(problem.loads), standing.by_length)
     names, units, values = list[str](), list[str](), list[float]()
     row = 0
     for number, load in enumerate(problem.loads):
@@ -126,12 +175,12 @@ def _loads(problem: Problem, rows: Numbers) -> Parameters:
         for what, vector, unit in parts:
             for axis, value in enumerate(np.asarray(vector).tolist()):
                 _move_load(problem, rows, row, number, what, np.eye(3)[axis])
-                names.append(f"load {number + 1} {what} {AXES[axis]}")
+                names.append(f"loads[{number}].{what}[{axis}]")
                 units.append(unit)
                 values.append(value)
                 row += 1
         _move_load(problem, rows, row, number, "force", problem.gravity)  # what a mass at its point weighs
-        names.append(f"load {number + 1} mass")
+        names.append(f"loads[{number}].mass")
         units.append("kg")
         values.append(load.mass)
         row += 1
@@ -148,19 +197,25 @@ def _move_load(problem: Problem, rows: Numbers, row: int, number: int, what: str
         rows.links[row, link]["center_of_mass"] += problem.loads[number].mass * change / problem.links[link]["mass"]
 
 
-def _friction(standing: Standing, rows: Numbers, cables: list[str]) -> Parameters:
+def _friction(standing: Standing) -> Parameters:
     """Coefficients a, b and c of mu = a theta^2 + b theta + c and the presliding of each cable; of a law that is a
     curve, what is added to it."""
     problem, curve_rows = standing.problem, _curve_rows(standing)
-    columns = ((LAW_SQUARE, "a", "1/rad^2"), (LAW_SLOPE, "b", "1/rad"), (LAW_LEVEL, "c", ""), (LAW_PRESLIDING, "", "m"))
+    if not problem.laws:
+        raise InputError("by", "the cables have no friction; give the solve a `friction`, of 1e-12 if need be")
+    columns = (
+        (LAW_SQUARE, "a", "1/rad^2"), (LAW_SLOPE, "b", "1/rad"), (LAW_LEVEL, "c", ""),
+        (LAW_PRESLIDING, "presliding", "m"),
+    )  # fmt: skip
+    rows = Numbers.zeros(problem, len(columns) * len(problem.laws), standing.by_length)
     names, units, values = [], [], []
-    for k, (cable, law) in enumerate(zip(cables, problem.laws, strict=True)):
-        for row, (column, symbol, unit) in enumerate(columns, 4 * k):
+    for k, law in enumerate(problem.laws):
+        for row, (column, symbol, unit) in enumerate(columns, len(columns) * k):
             if law.curve is None or column == LAW_PRESLIDING:
                 rows.laws[row, k, column] = 1.0
             else:
                 _lift_curve(rows.curves[row, curve_rows[k]], column)
-            names.append(f"friction {cable} {symbol}".rstrip() if symbol else f"presliding {cable}")
+            names.append(f"friction[{k}].{symbol}")
             units.append(unit)
             values.append(law.presliding if column == LAW_PRESLIDING else law.coefficients[column])
     return Parameters(names, units, np.array(values), rows.flat)
@@ -202,7 +257,7 @@ def _change(standing: Standing, rows: Numbers, row: int, change: RobotNumbers) -
         rows.gravity[row] = change.gravity
     if standing.by_length:
         rigid = robot.cables["stiffness_EA"]
-        follows = np.isfinite(rigid) & (standing.rate * standing.rest == rigid)
+        follows = np.isfinite(rigid) & np.isclose(standing.rate * standing.rest, rigid, rtol=1e-12, atol=0.0)
         rows.rate[row] = np.where(follows, change.cables["stiffness_EA"] / standing.rest, 0.0)
     if problem.laws and problem.laws == robot.friction_laws:
         rows.laws[row][:, : change.laws.shape[1]] = change.laws

@@ -9,9 +9,13 @@ import numpy as np
 import xarray
 from numpy.typing import ArrayLike
 
+from vertebra.derivatives.holding import payload_parameters
+from vertebra.derivatives.moving import MODEL_OUTPUTS, RUN_OUTPUTS, model_parameters, run_parameters
 from vertebra.derivatives.parameters import By, parameters_of, words_of
 from vertebra.derivatives.standing import Request, Standing, derivatives_of_rows
+from vertebra.dynamics.linearise import LinearModel
 from vertebra.errors import InputError, shown
+from vertebra.locked.payload import Payload
 from vertebra.mechanics.gradient import Seeds
 from vertebra.robot.arguments import numbers, positive_count
 from vertebra.robot.tables import Floats
@@ -61,7 +65,8 @@ class TopTable(str):
 
 def _top_of(part: Sensitivity, unit: str, count: int) -> str:
     """The table of outputs of one unit."""
-    slopes, values = part.values, part.coords["by_value"].values
+    slopes = part.values
+    values = part.coords["by_value"].values if "by_value" in part.coords else np.zeros(slopes.shape[1])
     size = np.sqrt((slopes**2).sum(axis=0))
     is_angle = part.coords["by_unit"].values == "rad"
     change = np.where(is_angle, np.radians(1.0), 0.01 * np.abs(values))
@@ -100,27 +105,42 @@ def _top_of(part: Sensitivity, unit: str, count: int) -> str:
 def sensitivity(result: Any, of: Of = None, by: By = None) -> Sensitivity:
     """Derivatives of an answer by everything that it depends on, exact, SI.
 
-    `result`: a `Shape` from tensions, lengths or a step of a `ShapePath` (the slip before that step is held); or
-    `Shapes`, all rows at once on all cores: rows without a stable shape are infinite, and the coordinate `solved` tells
-    which.
+    `result`: a `Shape` from tensions, lengths or a step of a `ShapePath` (the slip before that step is held); `Shapes`,
+    all rows at once on all cores (rows without a stable shape are infinite, and the coordinate `solved` tells which); a
+    `Payload`; a `LinearModel`, which moves with the parameter where it was made at an equilibrium under given tensions;
+    or a motion from `simulate(..., sensitivities=[...])`.
 
     `of`: "tip" (default), "tip pose", "angles", "lengths", "tensions"; of one shape also "stiffness" (principal ones),
     "compliance", "critical tension" and "tension margin"; several of them. Or weights, {"tip": (0, 0, 1)} or an array
     of 3 (tip) or 6 numbers (tip pose): derivatives of one weighted sum, which take no longer than those of one number.
+    Of a payload: "payload force". Of a linear model: "natural frequencies", "growth", "A", "B", "mass matrix",
+    "stiffness matrix". Of a motion: "tip", "angles", "rates".
 
     `by`: "tensions", "lengths", "gravity", "loads", "friction"; fields of the robot file: one, as
     "sections[0].joint.radius"; one column per section, as "sections[*].link.mass"; all together, as if the file had the
     number once, as "sections.link.mass"; or the end of a path, "link.mass", "mass"; several of these. Or weights,
     {"tensions": (1, -1, 0, 0)}: the derivative along one direction. Default: everything. What a call was given for
     itself (gravity, loads, friction, lengths) stays when the robot file changes. A shape from tensions, differentiated
-    by lengths, is taken as if its cables were held by their lengths now, and the other way round.
+    by lengths, is taken as if its cables were held by their lengths now, and the other way round. Of a payload also
+    "bends", "azimuths", "direction", "point" and "moment_per_force"; of a linear model "damping", "q0" and "qd0".
 
     Returns a labelled array whose `top` is a table for people.
     """
     if isinstance(result, Shapes):
         return _of_shapes(result, of, by)
+    if isinstance(result, Payload):
+        return _of_payload(result, of, by)
+    if isinstance(result, LinearModel):
+        return _of_linear_model(result, of, by)
+    if isinstance(result, xarray.Dataset) and "q" in result:
+        return _of_run(result, of, by)
     if not isinstance(result, Shape):
-        raise InputError("result", f"must be a Shape or Shapes, not {shown(result)}")
+        kinds = "a Shape, Shapes, Payload, LinearModel or a motion from simulate"
+        raise InputError("result", f"must be {kinds}, not {shown(result)}")
+    return _of_shape(result, of, by)
+
+
+def _of_shape(result: Shape, of: Of, by: By) -> Sensitivity:
     asked = words_of(by)
     by_length = len(result._cables.rest) > 0
     if ("lengths" in asked) != ("tensions" in asked):
@@ -172,6 +192,52 @@ def _of_shapes(shapes: Shapes, of: Of, by: By) -> Sensitivity:
         "solved": ("row", shapes.solved),
     }  # fmt: skip
     return _labelled(values, coordinates, ("row", "of", "by"), shapes.robot.name, [])
+
+
+def _of_payload(payload: Payload, of: Of, by: By) -> Sensitivity:
+    """Of the force, or the pure torque, at which the first link slips."""
+    if of not in (None, "payload force"):
+        raise InputError("of", f"a payload has its 'payload force', not {shown(of)}")
+    parameters, gradient = payload_parameters(payload, by)
+    coordinates = {
+        "of": ["payload force"], "of_unit": ("of", [payload.unit]), "of_value": ("of", [payload.force]),
+        "by": parameters.names, "by_unit": ("by", parameters.units), "by_value": ("by", parameters.values),
+    }  # fmt: skip
+    robot = payload.chain.robot.name
+    return _labelled(parameters.directions.T, coordinates, ("of", "by"), robot, list(gradient.notes))
+
+
+def _of_linear_model(model: LinearModel, of: Of, by: By) -> Sensitivity:
+    words = _words(of, "natural frequencies", MODEL_OUTPUTS)
+    parameters, notes = model_parameters(model, words, by)
+    arrays = [np.ravel(getattr(model, MODEL_OUTPUTS[word][0])) for word in words]
+    names, units = [], list[str]()
+    for word, array in zip(words, arrays, strict=True):
+        names += [f"{word} {at + 1}" for at in range(len(array))]
+        units += [MODEL_OUTPUTS[word][1]] * len(array)
+    coordinates = {
+        "of": names, "of_unit": ("of", units), "of_value": ("of", np.concatenate(arrays)),
+        "by": parameters.names, "by_unit": ("by", parameters.units), "by_value": ("by", parameters.values),
+    }  # fmt: skip
+    return _labelled(parameters.directions.T, coordinates, ("of", "by"), model.robot.name, notes)
+
+
+def _of_run(run: xarray.Dataset, of: Of, by: By) -> Sensitivity:
+    values, names, units, columns, by_units = run_parameters(run, _words(of, "tip", RUN_OUTPUTS), by)
+    coordinates = {
+        "time": run.coords["time"].values, "of": names, "of_unit": ("of", units), "by": columns,
+        "by_unit": ("by", by_units),
+    }  # fmt: skip
+    return _labelled(values, coordinates, ("time", "of", "by"), str(run.attrs.get("robot", "")), [])
+
+
+def _words(of: Of, usual: str, known: Mapping[str, Any]) -> list[str]:
+    """Words for outputs, of answers that know no weights."""
+    asked = [usual] if of is None else [of] if isinstance(of, str) else list(cast(Sequence[Any], of))
+    for word in asked:
+        if not isinstance(word, str) or word not in known:
+            raise InputError("of", f"must be {' or '.join(map(repr, known))}, not {shown(word)}")
+    return asked
 
 
 def _labelled(

@@ -136,7 +136,7 @@ class Standing:
         derivatives = self.gradients(seeds)[0]
         for word in request.keys() - plain.keys():
             part = OTHERS[word](self)
-            weights = _one_each("of", word, request[word], len(part.names))
+            weights = one_each("of", word, request[word], len(part.names))
             values, derivatives = values + weights @ part.values, derivatives + weights @ part.derivatives
             units = [part.units[0] if not plain and len(set(part.units)) == 1 else MIXED]
         return Outputs([" and ".join(request)], units, values, derivatives)
@@ -157,7 +157,7 @@ class Standing:
         seeds, value = self.seeds(1), 0.0
         for word, given in request.items():
             names, _, values, place = parts[word]
-            weights = _one_each("of", word, given, len(names))
+            weights = one_each("of", word, given, len(names))
             place(seeds)[0] += weights
             value += float(weights @ values)
         unlike = {unit for word in asked for unit in parts[word][1]}
@@ -424,7 +424,7 @@ OTHERS: dict[str, Callable[[Standing], Outputs]] = {
 """What holds the stiffness itself."""
 
 
-def _one_each(argument: str, word: str, given: ArrayLike, count: int) -> Floats:
+def one_each(argument: str, word: str, given: ArrayLike, count: int) -> Floats:
     """Weights of the entries of what a word stands for."""
     weights = numbers(argument, given, "any unit").reshape(-1)
     if len(weights) != count:
@@ -446,7 +446,7 @@ def derivatives_of_rows(
         own = rows.stop - first
         repeated = Seeds(*(np.tile(part, (own, *(1,) * (part.ndim - 1))) for part in seeds))
         found, _ = pose_gradients(problem, problem.workspace(), tip[rows], angles[rows], tensions[rows], repeated)
-        values[rows] = (found.flat @ directions.T).reshape(own, outputs, -1)
+        values[rows] = found.along(directions).reshape(own, outputs, -1)
         return own
 
     run_pieces(differentiate, range(0, count, step), thread_count(None), count, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -15,7 +16,7 @@ from vertebra.dynamics.equations_of_motion import (
     rate_derivatives,
     required_torques,
 )
-from vertebra.dynamics.problem import Moving, joint_damping, require_resistance, states
+from vertebra.dynamics.problem import Moving, States, joint_damping, require_resistance, states
 from vertebra.errors import InputError
 from vertebra.mechanics.kernels.newton import inspect_pose
 from vertebra.mechanics.kinematics import Pose, directions_at_stops
@@ -30,6 +31,22 @@ Outputs = Literal["tip", "angles"]
 
 BALANCED = 1e-9
 """A torque out of balance below this part of the torque scale counts as zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What `linearise` was asked beside the state, checked."""
+
+    moving: Moving
+    """Gravity, loads and friction of the cables."""
+    damping: ArrayLike | None
+    """N*m*s/rad, as given; None for that of the robot file."""
+    axial: ArrayLike | None
+    """EA in N, as given; None for cables that are not elastic."""
+    outputs: Outputs
+    link: int
+    point: ArrayLike | None
+    """m, as given."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,8 +102,10 @@ class LinearModel:
     modes: NDArray[Any]
     """(n, f) their shapes, one per column, with v^H M v = 1, largest component positive. Complex only where dead
     moments make two modes flutter: growing while they oscillate."""
-    at_stops: tuple[int, ...] = ()
+    at_stops: tuple[int, ...]
     """Joints that rest on their rigid stops, counted from 1."""
+    question: Question
+    """What was asked beside the state: `linear_derivatives` asks it again."""
 
     @property
     def state_names(self) -> list[str]:
@@ -149,11 +168,17 @@ def linearise(
     robot = as_robot(robot)
     moving = Moving.of(robot, gravity, loads, friction)
     state = states(robot, _one_state(robot, "q", q), None if qd is None else _one_state(robot, "qd", qd))
-    angles, rates = state.q[0], state.qd[0]
-    require_resistance(moving.statics, angles)
+    require_resistance(moving.statics, state.q[0])
     pull, losses = moving.statics.tensions(tensions), joint_damping(robot, damping)
     word("outputs", outputs, get_args(Outputs))
+    question = Question(moving, copy(damping), copy(stiffness_EA), outputs, link, copy(point))
+    return linear_model(question, state, pull, losses)
 
+
+def linear_model(question: Question, state: States, pull: Floats, losses: Floats) -> LinearModel:
+    """The model at one state (1, n) under tensions (cables,) in N and damping (n,) in N*m*s/rad that were checked."""
+    moving, stiffness_EA = question.moving, question.axial
+    robot, angles, rates = moving.robot, state.q[0], state.qd[0]
     M, pose = mass_matrices_at(moving, state.q)[0], Pose(robot, angles)
     lengths = pose.cable_lengths
     K, torques, scale, work = _stiffness(moving, angles, pull)
@@ -192,15 +217,16 @@ def linearise(
 
     A = np.block([[np.zeros((n, n)), within], [(given(by_q) + held.carried) @ within, given(by_qd) @ within]])
     B = np.vstack([np.zeros((n, c)), given(arms * per_input)])
-    seen = pose.jacobian(link, point)[:3] if outputs == "tip" else np.eye(n)
+    tip = question.outputs == "tip"
+    seen = pose.jacobian(question.link, question.point)[:3] if tip else np.eye(n)
     values = eigenvalues_of(mass, free.T @ by_q @ free, free.T @ by_qd @ free)
     modes, sizes = natural_modes(mass, free.T @ K @ free, free), np.abs(values)
     ratios = np.divide(-values.real, sizes, out=np.zeros(len(values)), where=sizes > 0.0)
     return LinearModel(
         robot, angles, rates, pull, A, B, np.hstack([seen, np.zeros_like(seen)]), np.zeros((len(seen), c)),
-        "tensions" if stiffness_EA is None else "lengths", outputs, rises,
+        "tensions" if stiffness_EA is None else "lengths", question.outputs, rises,
         bool(not rates.any() and (np.abs(free.T @ torques) <= BALANCED * scale).all()), M, K, losses,
-        values, ratios, is_stable(values), modes.frequencies, modes.growth, modes.shapes, held.joints,
+        values, ratios, is_stable(values), modes.frequencies, modes.growth, modes.shapes, held.joints, question,
     )  # fmt: skip
 
 
@@ -322,7 +348,7 @@ def natural_modes(M: Floats, K: Floats, directions: Floats) -> Modes:
     if not len(M):
         return Modes(np.empty(0), np.empty(0), np.empty((len(directions), 0)))
     L = np.asarray(np.linalg.cholesky(M), dtype=np.float64)
-    squares, shapes = _own(_normalised(L, K))
+    squares, shapes = own_values(_normalised(L, K))
     order = np.lexsort((squares.imag, squares.real))
     shapes = directions @ solve_triangular(L, shapes[:, order], trans="T", lower=True)
     largest = np.take_along_axis(shapes, np.abs(shapes).argmax(axis=0)[None], axis=0)
@@ -345,7 +371,7 @@ def eigenvalues_of(M: Floats, K: Floats, G: Floats) -> NDArray[np.complex128]:
         whole = np.block([[np.zeros((n, n)), np.eye(n)], [-stiffness / pace**2, -losses / pace]])
         values = pace * np.linalg.eigvals(whole).astype(np.complex128)
     else:
-        rates = np.sqrt(-_own(stiffness)[0])
+        rates = np.sqrt(-own_values(stiffness)[0])
         values = np.concatenate([rates, -rates])
     ordered: NDArray[np.complex128] = values[np.lexsort((values.imag, values.real, np.abs(values)))]
     return ordered
@@ -367,7 +393,7 @@ def _normalised(L: Floats, K: Floats) -> Floats:
     return whole
 
 
-def _own(S: Floats) -> tuple[NDArray[np.complex128], NDArray[Any]]:
+def own_values(S: Floats) -> tuple[NDArray[np.complex128], NDArray[Any]]:
     """Eigenvalues and vectors; real ones where S is symmetric up to round-off."""
     if np.abs(S - S.T).max() <= SYMMETRIC * np.abs(S).max():
         values, vectors = np.linalg.eigh(0.5 * (S + S.T))

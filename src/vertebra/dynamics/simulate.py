@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vertebra.dynamics.controller import Controller, Loop
+from vertebra.dynamics.directions import directions
 from vertebra.dynamics.problem import Moving, joint_damping, require_joint_law, require_resistance
+from vertebra.dynamics.sensitivities import Sensitivities
 from vertebra.errors import Diverged, InputError, OutOfRange, VertebraError
 from vertebra.mechanics.kernels.stepping import AT_LIMIT, RUNNING, Records, run_steps, trace_tips
 from vertebra.mechanics.kernels.stops import Stops
@@ -260,7 +262,7 @@ class Run:
         room = (  # the fields of `StepWork` after the first two
             *springs, np.empty(n), np.zeros(n), tensions, stages, np.empty((3, c)),
             np.empty((3, c)), np.empty((size, size)), np.empty((size, size)), np.empty((size, size)),
-            np.empty(n, np.int64),
+            np.empty(n, np.int64), None,
         )  # fmt: skip
         after = (
             moving.scratch()[:3], work.scratch[1:6], room, stops, np.zeros((4, POWER_WIDTH)), q, qd, np.empty(n),
@@ -271,7 +273,9 @@ class Run:
             records, filled,
         )  # fmt: skip
 
-    def advance(self, progress: Progress | None) -> tuple[int, int, int, float]:
+    def advance(
+        self, progress: Progress | None, sensitivities: Sensitivities | None = None
+    ) -> tuple[int, int, int, float]:
         """Run to the end; returns how it ended, as the kernel `run_steps` does."""
         step, samples, loop = 0, self.inputs.samples, self.inputs.loop
         chunk = 1 if self.inputs.controller else max(1, CHUNK // len(self.q))
@@ -288,6 +292,8 @@ class Run:
                 samples[0] = samples[0] if command is None else command
                 until = min(loop.until(step), until)
             outcome = self._steps(step, until)
+            if sensitivities is not None:
+                sensitivities.advance(step, outcome[1], self.steps, self.every, samples)
             step = until
             if progress is not None:
                 progress(step, self.steps)
@@ -348,10 +354,10 @@ def empty_records(rows: int, joints: int, cables: int, stopped: int) -> Records:
 
 def trajectory(
     robot: Robot, records: Records, rows: int, dt: float, has_friction: bool, attributes: dict[str, Any],
-    measured: tuple[dict[str, Any], dict[str, Any]] = ({}, {}),
+    more: tuple[dict[str, Any], dict[str, Any]] = ({}, {}),
 ) -> xarray.Dataset:  # fmt: skip
-    """The first `rows` of a run, with friction of the cables or without; `measured`: variables and coordinates of a
-    controller.
+    """The first `rows` of a run, with friction of the cables or without; `more`: variables and coordinates of a
+    controller or of sensitivities.
 
     Its attribute `energy_error` is the largest imbalance of energy, relative to the largest kinetic energy.
     """
@@ -395,13 +401,13 @@ def trajectory(
         dimensions = ("time", dimension) if dimension else ("time",)
         variables[name] = (dimensions, np.array(values[name]), {"units": unit, "long_name": meaning})
     return xarray.Dataset(
-        variables | measured[0],
+        variables | more[0],
         coords={
             "time": ("time", steps * dt, {"units": "s", "long_name": "time"}),
             "joint": np.arange(1, n + 1) if robot.freedoms == n else robot.freedom_names,
             "cable": np.arange(1, c + 1),
             "axis": ["x", "y", "z"],
-            **measured[1],
+            **more[1],
         },
         attrs={"robot": robot.name, "dt": dt, "energy_error": off, **attributes},
     )
@@ -438,6 +444,7 @@ def simulate(
     every: int = 1,
     progress: Progress | None = None,
     check: bool = True,
+    sensitivities: Sequence[str] = (),
 ) -> xarray.Dataset:
     """Motion of a robot from angles `q0` (rad) and rates `qd0` (rad/s), at rest and straight if left out.
 
@@ -458,6 +465,14 @@ def simulate(
     Returns angles, rates, accelerations, tensions, cable lengths, tip and energies over time. With `check`, raises
     `OutOfRange` at a limit and `Diverged` for a run that ran away, each with the trajectory so far as `result`;
     without, its attribute `ended` tells.
+
+    `sensitivities`: names of parameters along which the derivatives of angles, rates and tip are wanted: "tensions" or
+    "lengths" (one that stays over the run, per cable), "gravity", "loads" (forces and moments), "damping",
+    "stiffness_EA", "q0", "qd0", or one component of them as in "tensions[0]", and fields of the robot file such as
+    "sections[0].link.mass". The result then has `q_sensitivity`, `qd_sensitivity` and `tip_sensitivity` with a
+    dimension `parameter`: derivatives of the very steps that were taken, to about 1e-10. Where a cable becomes taut or
+    slack or a joint meets a bumper, they are those of the side on which each step was taken. Not for controllers,
+    friction and rigid stops that are struck, whose derivatives jump.
     """
     robot = as_robot(robot)
     function("progress", progress, "done", "total")
@@ -476,7 +491,9 @@ def simulate(
     if steps // every > MOST_ROWS:
         raise InputError("every", f"{steps} steps are too many to keep; keep one in {-(-steps // MOST_ROWS)} or fewer")
     moving = Moving.of(robot, gravity, loads, friction)
-    kept = MOST_NUMBERS // (4 * robot.freedoms + 2 * len(robot.cables) + len(VARIABLES))
+    along = directions(sensitivities, moving, "tensions" if lengths is None else "lengths")
+    numbers_kept = 4 * robot.freedoms + 2 * len(robot.cables) + len(VARIABLES)
+    kept = MOST_NUMBERS // (numbers_kept + len(along) * (2 * robot.freedoms + 3))
     if steps // every > kept:
         fewer = f"keep one in {-(-steps // kept)} or fewer"
         raise InputError("every", f"{steps} steps of {robot.freedoms} angles are too many to keep; {fewer}")
@@ -485,17 +502,33 @@ def simulate(
     inputs, by_length = _inputs(robot, tensions, lengths, steps, dt)
     q, qd = _start(robot, q0, qd0)
     require_resistance(moving.statics, q, "q0")
+    if along:
+        _require_derivatives(moving, inputs)
+    unstruck = bool(along) and rigid_stops(robot, limits, *joint_ranges(robot)) is not None
     run = Run.of(
-        moving, inputs, by_length, axial_stiffness(robot, stiffness_EA), joint_damping(robot, damping), limits,
-        steps, dt, every, integrator == "implicit", q, qd,
+        moving, inputs, by_length, axial_stiffness(robot, stiffness_EA), joint_damping(robot, damping),
+        "end" if unstruck else limits, steps, dt, every, integrator == "implicit", q, qd,
     )  # fmt: skip
-    ended, step, joint, way = run.advance(progress)
+    sensed = None
+    if along:
+        sensed = Sensitivities.of(
+            along, moving, run, lambda other: (axial_stiffness(other, stiffness_EA), joint_damping(other, damping))
+        )
+    ended, step, joint, way = run.advance(progress, sensed)
     how = {RUNNING: "duration", AT_LIMIT: "limit"}.get(ended, "diverged")
     time = (step + way) * dt if how == "limit" else step * dt
     attributes = {"integrator": integrator, "ended": how, "ended_time": time}
     attributes["ended_joint"] = 0 if how == "duration" else robot.joint_of(joint)
-    measured = inputs.loop.variables("m" if by_length else "N") if inputs.loop else ({}, {})
-    result = trajectory(robot, run.records, int(run.filled[0]), dt, run.has_friction, attributes, measured)
+    if unstruck and how == "limit":
+        raise InputError(
+            "sensitivities",
+            f"joint {robot.joint_of(joint)} strikes its rigid stop after {time:.6g} s, and derivatives do not follow "
+            "through a strike; take a Bumper, a shorter duration, or pull less",
+        )
+    more = inputs.loop.variables("m" if by_length else "N") if inputs.loop else ({}, {})
+    if sensed is not None:
+        more = sensed.variables(run.records.angles[: int(run.filled[0])])
+    result = trajectory(robot, run.records, int(run.filled[0]), dt, run.has_friction, attributes, more)
     if check and how == "limit":
         row = robot.joint_of(joint) - 1
         going, limit = run.stages[STAGE_START_Q], float(robot.joints["limit"][row])
@@ -514,6 +547,22 @@ def simulate(
         why = f"; at the start rk4 needs steps of {1e3 * needed:.2g} ms or less" if needed < dt else ""
         raise Diverged(time, robot.joint_of(joint), f'take a shorter dt or integrator="implicit"{less}{why}', result)
     return result
+
+
+def _require_derivatives(moving: Moving, inputs: Inputs) -> None:
+    """Refuse runs of which no sensitivities are known."""
+    if inputs.controller is not None or inputs.loop is not None:
+        raise InputError(
+            "sensitivities",
+            "a controller answers to the state, and its own derivative is not known; give what it commanded as "
+            "samples or as a function of time",
+        )
+    if moving.statics.has_friction:
+        raise InputError(
+            "sensitivities",
+            "cables with friction stick and slip, and what they slipped so far has no derivative here; pass friction=0 "
+            "for the run without friction",
+        )
 
 
 def _longest_step(moving: Moving, run: xarray.Dataset, damping: Floats, stiffness_EA: Floats | None) -> float:

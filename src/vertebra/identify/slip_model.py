@@ -15,7 +15,7 @@ from vertebra.identify.measurements import MOST_REPEATS
 from vertebra.identify.slips import RECORDED, Rows, SlipData, largest_mu, two_link_rig, with_friction
 from vertebra.identify.statistics import Estimate, check_level, check_sigma, pointwise_factor, pure_scatter
 from vertebra.locked.ball_shape import BallShape
-from vertebra.locked.chain import LockedChain, Setting, checked_tensions, load_couple, load_place
+from vertebra.locked.chain import LockedChain, Setting, checked_tensions, load_couple
 from vertebra.locked.payload import Payload, payload
 from vertebra.mechanics.kernels.ball import joint_limits
 from vertebra.robot.arguments import positive_count, word
@@ -113,7 +113,7 @@ class SlipModel:
 def _question(rig: Robot, data: SlipData, row: int) -> tuple[Any, ...]:
     shape = BallShape.of(rig, data.bend[row], data.azimuth[row])
     chain = LockedChain.of(rig, shape, Setting.of(rig, None, (), None, 0), None)
-    unit_load = chain.unit_load(data.direction[row], *load_place(rig, -1, data.point[row]), load_couple(None))
+    unit_load = chain.unit_load(data.direction[row], -1, data.point[row], load_couple(None))
     _, *others = chain.question(chain.supply(checked_tensions(rig, data.tensions[row])), unit_load)
     return tuple(others)
 

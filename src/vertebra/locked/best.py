@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from vertebra.errors import Infeasible, InputError, shown
 from vertebra.locked.ball_shape import BallShape
-from vertebra.locked.chain import LockedChain, Setting, UnitLoad, load_couple, load_place, sphere_grid, unit_vector
+from vertebra.locked.chain import LockedChain, Setting, UnitLoad, load_couple, sphere_grid, unit_vector
 from vertebra.locked.payload import Payload, limit_of
 from vertebra.mechanics.kernels.ball import joint_limits, least_limits
 from vertebra.mechanics.kernels.contact import SLIDING, TORSION
@@ -97,7 +97,7 @@ def best_tensions(
     if worst and direction != WORST:
         raise InputError("direction", f'must be three numbers or "{WORST}", not {shown(direction)}')
     toward = sphere_grid(GRID) if worst else unit_vector("direction", direction)[None]
-    place = chain.unit_load(toward[0], *load_place(robot, link, point), load_couple(moment_per_force))
+    place = chain.unit_load(toward[0], link, point, load_couple(moment_per_force))
     unit_loads = UnitLoads(chain, place, toward)
     equal = _best_equal(unit_loads, low, high)
     best = _search(unit_loads, equal, low, high)

@@ -15,7 +15,7 @@ from vertebra.locked.ball_shape import BallShape
 from vertebra.mechanics.kernels.ball import lay_out_locked_chain, point_of_link, sum_supply
 from vertebra.mechanics.problem import Load, load_table, load_tuple, loaded_links
 from vertebra.robot.arguments import gravity_vector, link_index, link_point, numbers, positive_count, vector, whole
-from vertebra.robot.friction import Friction, capstan_log_ratio, laws_for
+from vertebra.robot.friction import Friction, FrictionLaw, capstan_log_ratio, laws_for
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats, Table
 
@@ -33,6 +33,12 @@ class Setting(NamedTuple):
     loads: Table
     guided: int
     """Joints 1..guided sit in a rigid guide and cannot slip."""
+    acting: tuple[Load, ...]
+    """Loads as given; `loads` are sorted by link."""
+    own_gravity: bool
+    """Gravity is that of the robot file."""
+    own_sockets: bool
+    """So are the sockets."""
 
     @classmethod
     def of(
@@ -49,7 +55,7 @@ class Setting(NamedTuple):
         acting = load_tuple(loads)
         return cls(
             _joints(robot, socket_limit), loaded_links(robot, acting), gravity_vector(robot, gravity),
-            load_table(robot, acting), count,
+            load_table(robot, acting), count, acting, gravity is None, socket_limit is None,
         )  # fmt: skip
 
 
@@ -63,6 +69,8 @@ class UnitLoad(NamedTuple):
     """Unit vector."""
     couple: Triple
     """N*m per N."""
+    own_point: bool
+    """It acts at the default point of the link, which is that of the robot file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,17 +88,22 @@ class LockedChain:
     """(n, cables, 6) force and moment about the ball's centre of each cable, per N of its tension at the base."""
     rest: Floats
     """(n, 6) those of weights and dead loads."""
+    laws: tuple[FrictionLaw, ...]
+    """(cables,) friction of each cable."""
+    own_friction: bool
+    """It is that of the robot file."""
 
     @classmethod
     def of(cls, robot: Robot, shape: BallShape, setting: Setting, friction: Friction | None) -> LockedChain:
         n, cables = len(robot.joints), len(robot.cables)
-        share = tension_shares(robot, shape.bends, friction)
+        laws = cable_laws(robot, friction)
+        share = tension_shares(robot, shape.bends, laws)
         frames, pulls, rest = np.empty((n + 1, 4, 4)), np.empty((n, cables, 6)), np.empty((n, 6))
         # Bends are within the limits of the joints, so no joint can be refused.
         lay_out_locked_chain(
             *tables(robot, setting), *shape, share, np.empty(2 * n), frames, np.empty((2 * n, 6)), pulls, rest
         )
-        return cls(robot, shape, setting, frames, share, pulls, rest)
+        return cls(robot, shape, setting, frames, share, pulls, rest, laws, friction is None)
 
     def supply(self, tensions: Floats) -> Floats:
         """(n, 6) force and moment that each contact supplies without the load, N and N*m."""
@@ -98,13 +111,14 @@ class LockedChain:
         sum_supply(self.pulls, self.rest, tensions, out)
         return out
 
-    def unit_load(self, direction: Floats, link: int, point: Floats, couple: Floats) -> UnitLoad:
-        at = point_of_link(self.frames, link, point)
-        return UnitLoad(link, at, _triple(direction), _triple(couple))
+    def unit_load(self, direction: Floats, link: int, point: ArrayLike | None, couple: Floats) -> UnitLoad:
+        index, place = load_place(self.robot, link, point)
+        at = point_of_link(self.frames, index, place)
+        return UnitLoad(index, at, _triple(direction), _triple(couple), point is None)
 
     def question(self, supply: Floats, unit_load: UnitLoad) -> tuple[Any, ...]:
         """Arguments of the kernels that ask for limits."""
-        return self.setting.joints, supply, self.frames, self.setting.guided, *unit_load
+        return self.setting.joints, supply, self.frames, self.setting.guided, *unit_load[:4]
 
 
 def tables(robot: Robot, setting: Setting) -> tuple[Any, ...]:
@@ -114,14 +128,17 @@ def tables(robot: Robot, setting: Setting) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def tension_shares(robot: Robot, bends: Floats, friction: Friction | None) -> Floats:
+def cable_laws(robot: Robot, friction: Friction | None) -> tuple[FrictionLaw, ...]:
+    """Friction of each cable: as given, or of the robot file."""
+    return robot.friction_laws if friction is None else laws_for(len(robot.cables), friction)
+
+
+def tension_shares(robot: Robot, bends: Floats, laws: Sequence[FrictionLaw]) -> Floats:
     """Fraction of each cable's tension left at each joint, (..., cables, n) for bends (..., n); zero beyond its end.
 
     A joint bends a cable by half at the hole before its gap and by half at the hole after it.
     """
-    cables = len(robot.cables)
-    laws = robot.friction_laws if friction is None else laws_for(cables, friction)
-    shares = np.ones((*bends.shape[:-1], cables, bends.shape[-1]))
+    shares = np.ones((*bends.shape[:-1], len(robot.cables), bends.shape[-1]))
     for k, law in enumerate(laws):
         if not law.is_none:
             loss = capstan_log_ratio(law, 0.5 * np.abs(bends))

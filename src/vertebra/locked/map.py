@@ -14,6 +14,7 @@ from vertebra.errors import InputError, OutOfRange, shown
 from vertebra.locked.ball_shape import BallShape, require_balls
 from vertebra.locked.chain import (
     Setting,
+    cable_laws,
     checked_tensions,
     load_couple,
     load_place,
@@ -82,7 +83,7 @@ def payload_map(
         raise InputError("tensions", "must have one set or more")
     rows = _rows(len(shapes.bends), len(pulls))
     setting = Setting.of(robot, gravity, loads, socket_limit, guided)
-    share = tension_shares(robot, shapes.bends, friction)
+    share = tension_shares(robot, shapes.bends, cable_laws(robot, friction))
     toward = unit_vectors("directions", directions)
     places = _places(robot, links, point)
     cells = rows, len(places), len(toward)

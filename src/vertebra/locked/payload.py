@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError
 from vertebra.locked.ball_shape import BallShape
-from vertebra.locked.chain import LockedChain, Setting, UnitLoad, checked_tensions, load_couple, load_place, unit_vector
+from vertebra.locked.chain import LockedChain, Setting, UnitLoad, checked_tensions, load_couple, unit_vector
 from vertebra.mechanics.kernels.ball import find_payload
 from vertebra.mechanics.layout import (
     BALL_FRICTION,
@@ -107,6 +107,12 @@ class Payload:
     """(cables, n) tension of each cable at each joint, N."""
     unit: Unit
     """Of `force`, `limits` and `reentry`: N, or N*m where a pure torque was asked for."""
+    chain: LockedChain
+    """The robot in its shape, under its weight and the dead loads, as asked for."""
+    base_tensions: Floats
+    """(cables,) tension of each cable at the base, N, as asked for."""
+    unit_load: UnitLoad
+    """One newton of the load; of a pure torque what the kernels take for it."""
 
     @property
     def is_interval(self) -> bool:
@@ -178,18 +184,17 @@ def payload(
     pull = checked_tensions(robot, tensions)
     if pull.ndim != 1:
         raise InputError("tensions", f"must be one set of tensions, not shape {pull.shape}; `payload_map` takes many")
-    place = load_place(robot, link, point)
     if moment is None:
         if direction is None:
             raise InputError("direction", "must be three numbers, such as (0, 0, -1); or give `moment` for a torque")
-        unit_load = chain.unit_load(unit_vector("direction", direction), *place, load_couple(moment_per_force))
-        return limit_of(chain, pull, unit_load)
+        toward, couple = unit_vector("direction", direction), load_couple(moment_per_force)
+        return limit_of(chain, pull, chain.unit_load(toward, link, point, couple))
     for name, given in (("direction", direction), ("moment_per_force", moment_per_force), ("point", point)):
         if given is not None:
             raise InputError(name, "belongs to a force; a pure torque, as `moment` asks for, has none")
     # Kernels compare the load with forces: a torque is given to them as a force on the arm of a ball.
     axis, arm = unit_vector("moment", moment), float(robot.joints["radius"].mean())
-    return limit_of(chain, pull, chain.unit_load(np.zeros(3), *place, arm * axis), axis, arm)
+    return limit_of(chain, pull, chain.unit_load(np.zeros(3), link, None, arm * axis), axis, arm)
 
 
 def limit_of(
@@ -215,5 +220,5 @@ def limit_of(
     return Payload(
         force, joint, mode, limits, modes, again, force == 0.0, explain(force, joint, mode, contact, unit),
         contact, np.array(unit_load.direction) if axis is None else axis, unit_load.link,
-        chain.share * tensions[:, None], unit,
+        chain.share * tensions[:, None], unit, chain, tensions, unit_load,
     )  # fmt: skip

@@ -173,9 +173,10 @@ def _group(root: Any) -> str:
 _GROUPS = {
     "joints": "kinematics", "spatial": "kinematics", "cables": "kinematics", "describe": "statics",
     "newton": "statics", "sweep": "statics",
-    "friction": "friction", "contact": "payload", "ball": "payload", "newton_euler": "dynamics",
-    "articulated": "dynamics", "stepping": "simulation", "joint_balance": "tensions", "link_tensions": "tensions",
-    "programmes": "tensions", "sensed_chain": "sensing", "sensor_intake": "sensing",
+    "friction": "friction", "adjoint": "derivatives", "contact": "payload", "ball": "payload",
+    "ball_gradient": "payload", "newton_euler": "dynamics", "articulated": "dynamics", "stepping": "simulation",
+    "sensitivities": "simulation", "joint_balance": "tensions", "link_tensions": "tensions", "programmes": "tensions",
+    "sensed_chain": "sensing", "sensor_intake": "sensing",
 }  # fmt: skip
 
 

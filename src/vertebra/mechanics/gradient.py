@@ -95,6 +95,19 @@ class Numbers(NamedTuple):
         rows = len(self.gravity)
         return np.hstack([part.view(np.float64).reshape(rows, -1) for part in self if part.size])
 
+    def along(self, directions: Floats) -> Floats:
+        """(m, p) derivatives along directions (p, everything), which are flat; without copies of what they leave."""
+        rows, first = len(self.gravity), 0
+        total = np.zeros((rows, len(directions)))
+        for part in self:
+            flat = part.view(np.float64).reshape(rows, -1) if part.size else np.zeros((rows, 0))
+            block = directions[:, first : first + flat.shape[1]]
+            first += flat.shape[1]
+            moved = np.flatnonzero(block.any(axis=0))
+            if len(moved):
+                total += flat[:, moved] @ block[:, moved].T
+        return total
+
 
 def pose_gradients(
     problem: Problem,

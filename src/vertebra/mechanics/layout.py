@@ -241,6 +241,11 @@ BALL_WIDTH = 8
 WEAKEST_LOAD, WEAKEST_ROW, WEAKEST_REENTRY = range(3)
 WEAKEST_WIDTH = 3
 
+# `by_vectors`: derivatives of a limit by vectors of the question, a row of three each: gravity, direction of the load,
+# its point in the link's frame, its moment per newton.
+GRADIENT_GRAVITY, GRADIENT_DIRECTION, GRADIENT_POINT, GRADIENT_COUPLE = range(4)
+GRADIENT_ROWS = 4
+
 # `factors` of the fit to sensors: a row per joint (theory 7.4). The axes B (three vectors), the gain H^-1 B^T outer
 # (three vectors), the offset H^-1 (B^T pull + wish), and the upper half of H^-1. In the last row that half is the
 # covariance of the base.

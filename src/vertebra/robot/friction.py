@@ -143,6 +143,15 @@ Friction = FrictionLaw | float | Sequence[FrictionLaw | float]
 """What calls take as `friction`: one law or coefficient for all cables, or one per cable."""
 
 
+def law_slope(law: FrictionLaw, bend: Floats) -> Floats:
+    """d mu / d theta, 1/rad, at bends of 0 or more."""
+    if law.curve is not None:
+        return _hermite_slope(law.curve, bend)
+    a, b, c = law.coefficients
+    slope: Floats = np.where((a * bend + b) * bend + c > 0.0, 2.0 * a * bend + b, 0.0)
+    return slope
+
+
 def least_quadratic(a: float, b: float, c: float) -> float:
     """Least value of a theta^2 + b theta + c between 0 and 45 deg."""
     vertex = min(max(-b / (2 * a), 0.0), math.pi / 4) if a > 0 else 0.0
@@ -284,3 +293,12 @@ def _hermite(curve: Floats, theta: Floats) -> Floats:
         step * d0 + t * (3.0 * (f1 - f0) - step * (2.0 * d0 + d1) + t * (step * (d0 + d1) - 2.0 * (f1 - f0)))
     )
     return np.asarray(value)
+
+
+def _hermite_slope(curve: Floats, theta: Floats) -> Floats:
+    step = LAST_ANGLE / (len(curve) - 1)
+    i = np.clip((theta / step).astype(np.int64), 0, len(curve) - 2)
+    t = np.clip(theta / step - i, 0.0, 1.0)
+    d0, d1, rise = curve[i, 1], curve[i + 1, 1], (curve[i + 1, 0] - curve[i, 0]) / step
+    slope: Floats = d0 + t * (2.0 * (3.0 * rise - 2.0 * d0 - d1) + t * 3.0 * (d0 + d1 - 2.0 * rise))
+    return slope

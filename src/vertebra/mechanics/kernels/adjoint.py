@@ -355,8 +355,8 @@ def differentiate_law(laws, curves, k, theta, sine, weight, by):
 
 @inner
 def walk_along(
-    joints, links, cables, segments, gravity, loads, friction, spatial, tensions, tip, origin, seed, q, lam, weights,
-    turning, by,
+    joints, links, cables, segments, gravity, loads, heavy_gaps, friction, spatial, tensions, tip, origin, seed, q, lam,
+    weights, turning, by,
 ):  # fmt: skip
     """From base to tip: all that is local to a joint, a link or a segment; what acts on each link into `turning`."""
     g = (gravity[0], gravity[1], gravity[2])
@@ -367,8 +367,9 @@ def walk_along(
     while upcoming < loads.shape[0] and loads[upcoming].link == 0:
         upcoming += 1
     for j in range(joints.shape[0]):
-        for i in range(9):
-            turning[j, TURNING_LINK + i] = turning[j, TURNING_GAP + i] = 0.0
+        if heavy_gaps:
+            for i in range(9):
+                turning[j, TURNING_GAP + i] = 0.0
         if spatial is not None and joints[j].freedoms > 1:
             link, gap = pass_spatial(
                 joints, links, cables, segments, friction, spatial, tensions, g, seed, j, q, lam, link, weights,
@@ -384,7 +385,9 @@ def walk_along(
         com, mass = body.center_of_mass, body.mass
         place = moved(link.origin, 1.0, combined(com[0], link.x, com[1], link.y, com[2], link.z))
         force, flow = scaled(mass, g), velocity_of(link, place)
-        lump(turning, j, TURNING_LINK, place, flow, force)
+        write(turning, j, TURNING_LINK, force)
+        write(turning, j, TURNING_LINK + 3, cross_product(place, force))
+        write(turning, j, TURNING_LINK + 6, cross_product(flow, force))
         pulled = moved(pulled, mass, flow)
         by.links[j + 1].mass = dot(g, flow)
         moving = by.links[j + 1].center_of_mass
@@ -481,7 +484,9 @@ def pass_mirror(
     """Across a joint with one freedom (theory 2.1): the link beyond it, and the momentum of what is in the gap."""
     joint, row, reach = joints[j], row_of(joints, j, spatial), links[j].reach
     angle, rate, ax, ay = q[row], lam[row], joint.axis_x, joint.axis_y
-    sin_half, cos_half = math.sin(0.5 * angle), math.cos(0.5 * angle)
+    # A joint within its half turn has a positive cosine; the root takes a third of the time.
+    sin_half = math.sin(0.5 * angle)
+    cos_half = math.sqrt((1.0 - sin_half) * (1.0 + sin_half))
     per, per1, _ = mirror_law(joint.kind, 1.0, angle, sin_half, cos_half)  # s is linear in the size
     s, s1 = joint.size * per, joint.size * per1
     x, y, z, origin, spin, speed = link
@@ -561,8 +566,9 @@ def pass_mirror(
         by_size += mass * dot(g, moved(moving, f, tangent_rate))
         by_reach += mass * dot(g, z_rate)
         by_azimuth += mass * dot(g, mixed((u1 * cos_half - 0.5 * u * sin_half) * rate, a, u * cos_half, a_rate))
-        lump(turning, j, TURNING_GAP, moved(crossing, u, tangent), flow, scaled(mass, g))
-        pulled = moved(pulled, mass, flow)
+        if mass > 0.0:
+            lump(turning, j, TURNING_GAP, moved(crossing, u, tangent), flow, scaled(mass, g))
+            pulled = moved(pulled, mass, flow)
     row_of_joint = by.joints[j]
     row_of_joint.size, row_of_joint.azimuth, by.links[j].reach = by_size, by_azimuth, by_reach
     row_of_joint.stiffness = -angle * rate
@@ -634,8 +640,9 @@ def pass_spatial(
             fall, mass = dot(g, flow), cable.linear_density * length
             weight += cable.linear_density * fall
             by.cables[k].linear_density += length * fall
-            lump(turning, j, TURNING_GAP, mixed(0.5, near, 0.5, far), flow, scaled(mass, g))
-            pulled, half = moved(pulled, mass, flow), scaled(0.5 * mass, g)
+            if mass > 0.0:
+                lump(turning, j, TURNING_GAP, mixed(0.5, near, 0.5, far), flow, scaled(mass, g))
+                pulled, half = moved(pulled, mass, flow), scaled(0.5 * mass, g)
         place = mixed(weight, u, -force, u_rate)
         if friction is not None:
             bent = differentiate_grip(friction, k, u, x, y, z, weights[WEIGHT_OUT, k, j], by)
@@ -677,8 +684,9 @@ def pass_spatial(
         own = added(own, added(cross_product(new_spin, far_arm), far_arm_rate))
         by_size += mass * dot(g, mixed(0.5 / joint.size, own, 0.5, shift_rate))
         by_reach += mass * dot(g, z_rate)
-        lump(turning, j, TURNING_GAP, mixed(0.5, near, 0.5, far), flow, scaled(mass, g))
-        pulled = moved(pulled, mass, flow)
+        if mass > 0.0:
+            lump(turning, j, TURNING_GAP, mixed(0.5, near, 0.5, far), flow, scaled(mass, g))
+            pulled = moved(pulled, mass, flow)
     by.joints[j].size, by.links[j].reach = by_size, by_reach
     return beyond, pulled
 
@@ -696,7 +704,7 @@ def differentiate_grip(friction, k, u, x, y, z, weight, by):
 
 
 @inner
-def gather_beyond(joints, turning, by):
+def gather_beyond(joints, heavy_gaps, turning, by):
     """From tip to base: what the shift or turn of all beyond a joint does to the forces there."""
     force = moment = change = NOTHING
     for j in range(joints.shape[0] - 1, -1, -1):
@@ -708,9 +716,10 @@ def gather_beyond(joints, turning, by):
         if joints[j].kind <= PIN:
             turned = dot(read(turning, j, TURNING_TURN1), moment) + dot(read(turning, j, TURNING_TURN), change)
             by.joints[j].azimuth += turned + dot(read(turning, j, TURNING_SWEEP), force)
-        force = added(force, read(turning, j, TURNING_GAP))
-        moment = added(moment, read(turning, j, TURNING_GAP + 3))
-        change = added(change, read(turning, j, TURNING_GAP + 6))
+        if heavy_gaps:
+            force = added(force, read(turning, j, TURNING_GAP))
+            moment = added(moment, read(turning, j, TURNING_GAP + 3))
+            change = added(change, read(turning, j, TURNING_GAP + 6))
 
 
 # Rigid stops: lambda stands still there, and what presses is the derivative by the limit.
@@ -775,9 +784,12 @@ def differentiate_poses(
     TURNING_WIDTH), scratch. What belongs to friction, remembered slip or given lengths has no entries where there is
     none. `state` and `wide` are left with the stiffness of the last pose.
     """
-    heavy_cables, by_length = False, rest.shape[0] > 0
+    heavy_gaps, heavy_cables, by_length = False, False, rest.shape[0] > 0
     for k in range(cables.shape[0]):
         heavy_cables = heavy_cables or cables[k].linear_density > 0.0
+    for j in range(joints.shape[0]):
+        heavy_gaps = heavy_gaps or joints[j].mass > 0.0
+    heavy_gaps = heavy_gaps or heavy_cables
     narrow = friction is None and is_conservative(gravity, loads, heavy_cables) and not by_length
     outputs = lam.shape[0] // q.shape[0]
     for pose in range(first, last):
@@ -805,7 +817,7 @@ def differentiate_poses(
                 by,
             )  # fmt: skip
             walk_along(
-                joints, links, cables, segments, gravity, loads, friction, spatial, tensions[pose], at, origin, seed,
-                q[pose], lam[i], weights, turning, by,
+                joints, links, cables, segments, gravity, loads, heavy_gaps, friction, spatial, tensions[pose], at,
+                origin, seed, q[pose], lam[i], weights, turning, by,
             )  # fmt: skip
-            gather_beyond(joints, turning, by)
+            gather_beyond(joints, heavy_gaps, turning, by)

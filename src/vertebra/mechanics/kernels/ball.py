@@ -251,7 +251,7 @@ def reentry(chain, start):
             return _sampled_reentry(chain, start)
     load, settled, j = start * (1.0 + 1e-9) + 1e-300, guided, guided
     while True:
-        f0, m0, dj, m1 = _supply_under_load(chain, j)
+        f0, m0, dj, m1 = supply_under_load(chain, j)
         after = holds_from(f0, m0, dj, m1, joints[j].friction, joints[j].radius, joints[j].ring_radius, load)
         if after == math.inf:
             return math.inf
@@ -287,13 +287,13 @@ def _sampled_reentry(chain, start):
 def _all_hold(chain, load):
     joints = chain.joints
     for j in range(chain.guided, joints.shape[0]):
-        f0, m0, dj, m1 = _supply_under_load(chain, j)
+        f0, m0, dj, m1 = supply_under_load(chain, j)
         mu, radius, ring_radius = joints[j].friction, joints[j].radius, joints[j].ring_radius
         if holds_from(f0, m0, dj, m1, mu, radius, ring_radius, load) > load:
             return False
         if joints[j].socket < math.inf:
             rim = math.cos(joints[j].socket)
-            if inside_rim(Socket(f0, m0, dj, m1, radius, _socket_axis(chain.frames, j), rim, load), 1.0) < 0.0:
+            if inside_rim(Socket(f0, m0, dj, m1, radius, socket_axis(chain.frames, j), rim, load), 1.0) < 0.0:
                 return False
     return True
 
@@ -321,7 +321,7 @@ def contact_states(chain, load, forces, balls):
     """Force and moment (n, 6) that each contact supplies under a load, and the rest of `balls` (n, 8)."""
     joints = chain.joints
     for j in range(joints.shape[0]):
-        f0, m0, dj, m1 = _supply_under_load(chain, j)
+        f0, m0, dj, m1 = supply_under_load(chain, j)
         f, m = moved(f0, -load, dj), moved(m0, -load, m1)
         normal_force, friction, torsion, normal = contact_state(f, m, joints[j].radius)
         write(forces, j, SUPPLY_FORCE, f)
@@ -336,7 +336,7 @@ def contact_states(chain, load, forces, balls):
 @inner
 def _joint_limit(chain, j, cap):
     joints = chain.joints
-    f0, m0, dj, m1 = _supply_under_load(chain, j)
+    f0, m0, dj, m1 = supply_under_load(chain, j)
     radius = joints[j].radius
     limit, mode = load_limit(f0, m0, dj, m1, joints[j].friction, radius, joints[j].ring_radius, cap)
     if joints[j].socket < math.inf and limit > 0.0:
@@ -345,14 +345,14 @@ def _joint_limit(chain, j, cap):
             most *= 1.0 - 1e-9  # where there is still a contact
         if j >= chain.link:
             most = 0.0  # the load does not reach this joint
-        rim = rim_limit(f0, m0, dj, m1, radius, _socket_axis(chain.frames, j), math.cos(joints[j].socket), most)
+        rim = rim_limit(f0, m0, dj, m1, radius, socket_axis(chain.frames, j), math.cos(joints[j].socket), most)
         if rim < limit:
             return rim, SOCKET
     return limit, mode
 
 
 @inner
-def _supply_under_load(chain, j):
+def supply_under_load(chain, j):
     """f0, m0, d and m1 of a joint (theory 5.2): links beyond the loaded one do not feel the load."""
     f0, m0, d = read(chain.supply, j, SUPPLY_FORCE), read(chain.supply, j, SUPPLY_MOMENT), chain.d
     if j >= chain.link:
@@ -361,6 +361,6 @@ def _supply_under_load(chain, j):
 
 
 @inner
-def _socket_axis(frames, j):
+def socket_axis(frames, j):
     """Axis of the socket of joint row j: that of the link it belongs to."""
     return (frames[j + 1, 0, 2], frames[j + 1, 1, 2], frames[j + 1, 2, 2])

@@ -123,6 +123,8 @@ class StepWork(NamedTuple):
     matrix: Floats
     """M + h damping + h^2 K, factored; all three empty for explicit steps."""
     order: NDArray[np.int64]
+    sides: NDArray[np.int64] | None
+    """(1,) what `note_side` writes; None where nobody asks."""
 
 
 class Records(NamedTuple):
@@ -139,7 +141,14 @@ class Records(NamedTuple):
 
 
 @inner
-def pull_by_unstretched_lengths(chain, spatial, pull, axial, motion, tensions):
+def note_side(sides, beyond):
+    """Sum up on which side of their corners a step passed: which cables were taut, which joints beyond their range."""
+    if sides is not None:
+        sides[0] = 0x5851F42D4C957F2D * sides[0] + (3 if beyond else 1)
+
+
+@inner
+def pull_by_unstretched_lengths(chain, spatial, pull, axial, motion, sides, tensions):
     """Tensions T = EA (l - L0) / L0 of elastic cables, 0 where slack; returns the energy stored in them, J."""
     stored = 0.0
     for k in range(chain.cables.shape[0]):
@@ -154,6 +163,7 @@ def pull_by_unstretched_lengths(chain, spatial, pull, axial, motion, tensions):
             sin_half, cos_half = motion[row, MOTION_SIN_HALF], motion[row, MOTION_COS_HALF]
             length += across_mirror(1.0, height, s1, s2, segment.offset, sin_half, cos_half)[0]
         excess = max(length - pull[k], 0.0)
+        note_side(sides, excess > 0.0)
         tensions[k] = axial[k] * excess / pull[k]
         stored += 0.5 * tensions[k] * excess
     return stored
@@ -193,7 +203,7 @@ def pull_cables(chain, drive, friction, spatial, pull, winding, q, qd, work):
                 power -= tensions[k] * drawn
     else:
         if by_length:
-            stored = pull_by_unstretched_lengths(chain, spatial, pull, axial, work.moving.motion, tensions)
+            stored = pull_by_unstretched_lengths(chain, spatial, pull, axial, work.moving.motion, work.sides, tensions)
         if changed:
             gather_tensions(chain.joints, cables, chain.segments, tensions, state)
         if spatial is not None:
@@ -224,6 +234,7 @@ def drive_joints(chain, drive, friction, spatial, stops, pull, winding, q, qd, w
             potential += 0.5 * k * q[row] * q[row]
             torque = torques[row] - k * q[row]
             beyond = beyond_range(joints[j], drive, spatial, q, row)
+            note_side(work.sides, beyond != 0.0)
             if bumper > 0.0 and beyond != 0.0:
                 potential += 0.5 * bumper * beyond * beyond
                 torque -= bumper * beyond
