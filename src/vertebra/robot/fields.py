@@ -136,8 +136,10 @@ def _tip_floats(robot: Robot) -> bool:
 
 
 def _all_leaves(robot: Robot) -> list[_Leaf]:
-    without = "tip.mass" if _tip_floats(robot) else ""
-    return [leaf._replace(unit=None) if leaf.path == without else leaf for leaf in _leaves(_held(robot), ())]
+    leaves = list(_leaves(_held(robot), ()))
+    if not _tip_floats(robot):
+        return leaves
+    return [leaf._replace(unit=None) if leaf.path == "tip.mass" else leaf for leaf in leaves]
 
 
 def _field(leaf: _Leaf) -> Field:
@@ -169,9 +171,13 @@ def matching(robot: Robot, by: str | Iterable[str]) -> tuple[Group, ...]:
     if not paths or not all(isinstance(path, str) for path in paths):
         raise InputError("by", f"must be a path such as 'sections[0].joint.radius', or several, not {shown(by)}")
     leaves, groups = _all_leaves(robot), dict[str, Group]()
+    by_name = dict[str, list[_Leaf]]()
+    for leaf in leaves:
+        if leaf.unit is not None:
+            by_name.setdefault(leaf.steps[-1].name, []).append(leaf)
     for path in paths:
         steps = _steps(path.strip())
-        found = [leaf for leaf in leaves if steps and leaf.unit is not None and _is_end(steps, leaf.steps)]
+        found = [leaf for leaf in by_name.get(steps[-1].name, ()) if _is_end(steps, leaf.steps)] if steps else []
         if steps is None or not found:
             raise InputError("by", _why_nothing(robot, path.strip(), steps, leaves))
         members: dict[str, list[Field]] = {}
