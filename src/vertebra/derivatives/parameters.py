@@ -5,7 +5,7 @@ Each parameter is a direction: how all numbers of a problem of statics change wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ from vertebra.robot.fields import table_tangents
 from vertebra.robot.reading import did_you_mean
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
+from vertebra.statics.shape import Shape
 
 By = str | Sequence[str] | Mapping[str, ArrayLike] | None
 
@@ -82,7 +83,7 @@ def _parts(
         return [fields(asked)]
     except InputError:
         for word in asked:
-            near = did_you_mean(word, words)
+            near = did_you_mean(word, words, 0.8)  # else a field is nearer
             if near:
                 raise InputError("by", f"there is no {shown(word)}{near}") from None
         raise
@@ -124,8 +125,16 @@ def listed(name: str, unit: str, values: Floats, directions: Floats) -> Paramete
 # Of a shape.
 
 
-def parameters_of(standing: Standing, by: By) -> Parameters:
-    """Of the problem of a shape."""
+def held_by_length(shape: Shape, asked: Iterable[str], argument: str = "by") -> bool:
+    """Whether cables are held by their lengths, not by their tensions: as asked, else as they are."""
+    words = {word.split("[")[0] for word in asked}
+    if {"lengths", "tensions"} <= words:
+        raise InputError(argument, "cables are held by their tensions or by their lengths; ask for one of them")
+    return "lengths" in words or ("tensions" not in words and len(shape._cables.rest) > 0)
+
+
+def parameters_of(standing: Standing, by: By, apart: bool = False) -> Parameters:
+    """Of the problem of a shape. `apart`: a column for every joint and link that shares a field of its section."""
     problem, robot = standing.problem, standing.problem.robot
     words = {
         "lengths" if standing.by_length else "tensions": lambda: _cables(standing),
@@ -137,7 +146,7 @@ def parameters_of(standing: Standing, by: By) -> Parameters:
     everything = [next(iter(words))]
     everything += ["gravity"] * (not np.array_equal(problem.gravity, robot.gravity)) + ["loads"] * bool(problem.loads)
     everything += ["friction"] * (bool(problem.laws) and problem.laws != robot.friction_laws)
-    return gathered(by, words, lambda paths: _fields(standing, paths), everything)
+    return gathered(by, words, lambda paths: _fields(standing, paths, apart), everything)
 
 
 def _cables(standing: Standing) -> Parameters:
@@ -226,10 +235,10 @@ def _lift_curve(curve: Floats, power: int) -> None:
 # Fields of the robot file.
 
 
-def _fields(standing: Standing, paths: list[str]) -> Parameters:
+def _fields(standing: Standing, paths: list[str], apart: bool) -> Parameters:
     """Fields that paths name; all of them for an empty one."""
     problem, robot = standing.problem, standing.problem.robot
-    tangents = table_tangents(robot, None if paths == [""] else paths)
+    tangents = table_tangents(robot, None if paths == [""] else paths, apart)
     rows = Numbers.zeros(problem, len(tangents.groups), standing.by_length)
     for row in range(len(tangents.groups)):
         _change(standing, rows, row, tangents.tables(row))

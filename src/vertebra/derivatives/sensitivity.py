@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from vertebra.derivatives.holding import payload_parameters
 from vertebra.derivatives.moving import MODEL_OUTPUTS, RUN_OUTPUTS, model_parameters, run_parameters
-from vertebra.derivatives.parameters import By, parameters_of, words_of
+from vertebra.derivatives.parameters import By, held_by_length, parameters_of, words_of
 from vertebra.derivatives.sensed import OUTPUTS, sensed_outputs, sensed_parameters
 from vertebra.derivatives.standing import Request, Standing, derivatives_of_rows
 from vertebra.dynamics.linearise import LinearModel
@@ -29,7 +29,9 @@ Of = Request | Sequence[Request] | ArrayLike | None
 """Words for outputs, or weights of them: the sum of these is one output."""
 
 MOST_COLUMNS = 4
-"""Outputs that a table for people lists one by one; of more, their root mean square."""
+"""Outputs that a table for people lists one by one; of more, the root of the sum of their squares."""
+ROUND_OFF = 1e-12
+"""Below this part of the whole a number is shown as zero."""
 
 
 class Sensitivity(xarray.DataArray):  # type: ignore[no-untyped-call]
@@ -47,6 +49,14 @@ class Sensitivity(xarray.DataArray):  # type: ignore[no-untyped-call]
 
         Parameters of value zero have no percentage; they come last, by size of their derivative.
         """
+        blocks = []
+        for rows in self.top_rows(count):
+            angles = "\n* of an angle, by 1 deg" if any(row[-1].endswith("*") for row in rows) else ""
+            blocks.append(text_table(rows, {1, len(rows[0]) - 2}) + angles)
+        return TopTable("\n\n".join([*blocks, *self.attrs["notes"]]))
+
+    def top_rows(self, count: int = 10) -> list[list[list[str]]]:
+        """The same as texts: per unit of the outputs the rows of a table, headers first."""
         count = positive_count("count", count)
         if self.dims != ("of", "by"):
             dims = " x ".join(map(str, self.dims))
@@ -54,8 +64,7 @@ class Sensitivity(xarray.DataArray):  # type: ignore[no-untyped-call]
                 "count", f"a table is of outputs by parameters, and this is {dims}; select one of the rest"
             )
         units = self.coords["of_unit"].values
-        blocks = [_top_of(self[units == unit], unit, count) for unit in dict.fromkeys(units.tolist())]
-        return TopTable("\n\n".join([*blocks, *self.attrs["notes"]]))
+        return [_top_of(self[units == unit], unit, count) for unit in dict.fromkeys(units.tolist())]
 
 
 class TopTable(str):
@@ -65,7 +74,19 @@ class TopTable(str):
         return str(self)
 
 
-def _top_of(part: Sensitivity, unit: str, count: int) -> str:
+def text_table(rows: Sequence[Sequence[str]], left: set[int]) -> str:
+    """Rows of texts one below the other; columns not in `left` are flush right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if column in left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+
+
+def _top_of(part: Sensitivity, unit: str, count: int) -> list[list[str]]:
     """The table of outputs of one unit."""
     slopes = part.values
     values = part.coords["by_value"].values if "by_value" in part.coords else np.zeros(slopes.shape[1])
@@ -77,31 +98,19 @@ def _top_of(part: Sensitivity, unit: str, count: int) -> str:
     names = part.coords["of"].values.tolist()
     together = len(names) > MOST_COLUMNS
     heads = [f"all {len(names)} together"] if together else names
-    lines = [["", "parameter", "value", *heads, "", "moved by 1 %"]]
+    rows = [["", "parameter", "value", *heads, "", "moved by 1 %"]]
     over, per_output = shown_unit(unit)
     for rank, at in enumerate(order, 1):
         field_unit = str(part.coords["by_unit"].values[at])
         text, factor = per_unit_text(unit, field_unit)
         under, per_field = shown_unit(field_unit)
-        found = [size[at]] if together else slopes[:, at]
+        found = [size[at]] if together else np.where(np.abs(slopes[:, at]) < ROUND_OFF * size[at], 0.0, slopes[:, at])
         moved = size[at] * change[at] / per_output
         value = f"{values[at] / per_field:.4g} {under}".removesuffix(" 1")
         effect = (f"{moved:.3g} {over}" if moved else "-") + ("*" if is_angle[at] else "")
         name = str(part.coords["by"].values[at])
-        lines.append([f"{rank}", name, value, *(f"{factor * slope:+.4g}" for slope in found), text, effect])
-    angles = "\n* of an angle, by 1 deg" if is_angle[order].any() else ""
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    left = {1, len(lines[0]) - 2}
-    return (
-        "\n".join(
-            "  ".join(
-                cell.ljust(width) if column in left else cell.rjust(width)
-                for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in lines
-        )
-        + angles
-    )
+        rows.append([f"{rank}", name, value, *(f"{factor * slope:+.4g}" for slope in found), text, effect])
+    return rows
 
 
 def sensitivity(result: Any, of: Of = None, by: By = None) -> Sensitivity:
@@ -148,15 +157,9 @@ def sensitivity(result: Any, of: Of = None, by: By = None) -> Sensitivity:
 
 
 def _of_shape(result: Shape, of: Of, by: By) -> Sensitivity:
-    asked = words_of(by)
-    by_length = len(result._cables.rest) > 0
-    if ("lengths" in asked) != ("tensions" in asked):
-        by_length = "lengths" in asked
-    elif "lengths" in asked:
-        raise InputError("by", "cables are held by their tensions or by their lengths; ask for one of them")
-    standing = Standing.of(result, by_length)
+    standing = Standing.of(result, held_by_length(result, words_of(by)))
     parameters = parameters_of(standing, by)
-    parts = [standing.outputs(request) for request in _requests(of)]
+    parts = [standing.outputs(request) for request in requests_of(of)]
     names, units = [name for part in parts for name in part.names], [unit for part in parts for unit in part.units]
     values = np.vstack([part.derivatives for part in parts]) @ parameters.directions.T
     coordinates = {
@@ -166,7 +169,7 @@ def _of_shape(result: Shape, of: Of, by: By) -> Sensitivity:
     return _labelled(values, coordinates, ("of", "by"), result.robot.name, standing.notes())
 
 
-def _requests(of: Of) -> list[Request]:
+def requests_of(of: Of) -> list[Request]:
     """The words and weights that are asked for."""
     if of is None:
         return ["tip"]
@@ -188,7 +191,7 @@ def _of_shapes(shapes: Shapes, of: Of, by: By) -> Sensitivity:
     if not len(solved):
         raise InputError("result", "no row has a stable shape; its `status` says why")
     one = Standing.of(shapes.shape(int(solved[0])), False)
-    parameters, parts = parameters_of(one, by), [one.linear(request) for request in _requests(of)]
+    parameters, parts = parameters_of(one, by), [one.linear(request) for request in requests_of(of)]
     names, units = [name for part in parts for name in part[0]], [unit for part in parts for unit in part[1]]
     seeds = Seeds(*(np.concatenate(rows) for rows in zip(*(part[3] for part in parts), strict=True)))
     values = np.full((len(shapes), len(names), len(parameters.names)), np.inf)
