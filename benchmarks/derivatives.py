@@ -1,9 +1,15 @@
-"""Derivatives of a shape by all numbers of its problem, against the solve that found it."""
+"""Derivatives of a shape by all numbers of its problem, against the solve that found it; gradients in JAX against
+differences of public calls."""
 
 from __future__ import annotations
 
+import copy
+import re
 from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any
 
+import jax
 import numpy as np
 
 import vertebra as vb
@@ -112,7 +118,85 @@ def public_call() -> Iterator[Row]:
     yield Row("tip by tensions, 2000 rows of 12 links", "vb.sensitivity / the solves", batch / solves, None, detail)
 
 
+def in_jax() -> Iterator[Row]:
+    """The gradient of one coordinate of the tip, each call at a point of its own: nothing is kept from the last."""
+    jax.config.update("jax_enable_x64", True)
+    case = cases(12)[0]
+    robot, tensions, gravity = case.problem.robot, case.tensions, case.problem.gravity
+    shape = vb.shape_from_tensions(robot, tensions, gravity=gravity)
+    given = vb.sensitivity(shape, "tip").coords
+    values = dict(zip(given["by"].values.tolist(), given["by_value"].values.tolist(), strict=True))
+    values = {path: value for path, value in values.items() if path.startswith("sections")}
+    tip, points = vb.jax.shape(robot, gravity=gravity), count(1)
+    by_tensions = jax.jit(jax.grad(lambda tensions: tip(tensions)[0]))
+    by_all = jax.jit(jax.grad(lambda tensions, parameters: tip(tensions, parameters)[0], (0, 1)))
+
+    def point() -> tuple[Any, dict[str, float]]:
+        factor = 1.0 + 1e-9 * next(points)
+        return tensions * factor, {path: value * factor for path, value in values.items()}
+
+    def solve(pull: Any, mapping: Any) -> float:
+        return float(vb.shape_from_tensions(mapping, pull, gravity=gravity).tip[0])
+
+    def slope(tip_at: Callable[[float], float], value: float) -> float:
+        step = 1e-5 * abs(value) or 1e-7
+        if value == 0.0:  # many fields cannot be less
+            return (tip_at(step) - tip_at(0.0)) / step
+        return (tip_at(value + step) - tip_at(value - step)) / (2.0 * step)
+
+    def tension_differences() -> list[float]:
+        own, _ = point()
+        columns = np.eye(len(own))
+        return [slope(lambda t, k=k: solve(own + (t - own[k]) * columns[k], robot), own[k]) for k in range(len(own))]
+
+    def field_differences() -> list[float]:
+        own, parameters = point()
+        mapping = copy.deepcopy(robot.to_mapping())
+        for path, value in parameters.items():
+            _write(mapping, path, value)
+
+        def at(path: str, value: float) -> float:
+            _write(mapping, path, value)
+            found = solve(own, mapping)
+            _write(mapping, path, parameters[path])
+            return found
+
+        return [slope(lambda value, path=path: at(path, value), value) for path, value in parameters.items()]
+
+    exact, expected = by_all(tensions, values), [*tension_differences(), *field_differences()]
+    found = [*exact[0], *(exact[1][path] for path in values)]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * np.abs(expected).max())
+    few, few_differences, many, many_differences = medians(
+        lambda: jax.block_until_ready(by_tensions(point()[0])),
+        tension_differences,
+        lambda: jax.block_until_ready(by_all(*point())),
+        lambda: (tension_differences(), field_differences()),
+    )
+    yield Row("JAX gradient by 4 tensions, 12 links", "differences of order 2 of public calls / ours",
+              few_differences / few, None, f"{few * 1e6:.0f} us")  # fmt: skip
+    what = f"JAX gradient by 4 tensions and {len(values)} fields, 12 links"
+    measure = "differences of order 2 of public calls / ours"
+    yield Row(what, measure, many_differences / many, None, f"{many * 1e3:.2f} ms")
+    batch = jax.jit(jax.vmap(jax.grad(lambda tensions, parameters: tip(tensions, parameters)[0], (0, 1)), (0, None)))
+    pulls = np.tile(tensions, (2000, 1))
+    together_, once = medians(
+        lambda: jax.block_until_ready(batch(pulls * (1.0 + 1e-9 * next(points)), values)),
+        lambda: (tension_differences(), field_differences()),
+    )
+    what = f"JAX gradients by 4 tensions and {len(values)} fields, 2000 rows of 12 links"
+    detail = f"{together_ / len(pulls) * 1e6:.1f} us a row, one core"
+    yield Row(what, measure, once * len(pulls) / together_, None, detail)
+
+
+def _write(mapping: Any, path: str, value: float) -> None:
+    *way, last = [int(key) if key.isdigit() else key for key in re.findall(r"\w+", path)]
+    for key in way:
+        mapping = mapping[key]
+    mapping[last] = value
+
+
 def rows() -> Iterator[Row]:
     yield from against_solves()
     yield growth()
     yield from public_call()
+    yield from in_jax()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -124,3 +126,9 @@ def test_32_bits() -> None:
         assert found.dtype == torch.float32
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * float(expected.abs().max()))
     assert f([6, 5, 4, 5]).dtype == torch.get_default_dtype()
+
+
+def test_the_example_of_the_docs_runs() -> None:
+    page = Path(__file__).parents[2] / "docs" / "design.md"
+    [code] = re.findall(r"```py\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    exec(compile(code, "example", "exec"), {})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from vertebra.derivatives.holding import payload_parameters
 from vertebra.derivatives.moving import MODEL_OUTPUTS, RUN_OUTPUTS, model_parameters, run_parameters
 from vertebra.derivatives.parameters import By, held_by_length, parameters_of, words_of
+from vertebra.derivatives.sensed import OUTPUTS, sensed_outputs, sensed_parameters
 from vertebra.derivatives.standing import Request, Standing, derivatives_of_rows
 from vertebra.dynamics.linearise import LinearModel
 from vertebra.errors import InputError, shown
@@ -20,6 +21,7 @@ from vertebra.mechanics.gradient import Seeds
 from vertebra.robot.arguments import numbers, positive_count
 from vertebra.robot.tables import Floats
 from vertebra.robot.units import per_unit_text, shown_unit
+from vertebra.sensing.sensed_shape import SensedShape
 from vertebra.statics.forward import Shapes
 from vertebra.statics.shape import Shape
 
@@ -117,13 +119,14 @@ def sensitivity(result: Any, of: Of = None, by: By = None) -> Sensitivity:
     `result`: a `Shape` from tensions, lengths or a step of a `ShapePath` (the slip before that step is held); `Shapes`,
     all rows at once on all cores (rows without a stable shape are infinite, and the coordinate `solved` tells which); a
     `Payload`; a `LinearModel`, which moves with the parameter where it was made at an equilibrium under given tensions;
-    or a motion from `simulate(..., sensitivities=[...])`.
+    a `SensedShape` whose angles its sensors determine (what they measured is held, and which of them are beyond the
+    gate); or a motion from `simulate(..., sensitivities=[...])`.
 
     `of`: "tip" (default), "tip pose", "angles", "lengths", "tensions"; of one shape also "stiffness" (principal ones),
     "compliance", "critical tension" and "tension margin"; several of them. Or weights, {"tip": (0, 0, 1)} or an array
     of 3 (tip) or 6 numbers (tip pose): derivatives of one weighted sum, which take no longer than those of one number.
     Of a payload: "payload force". Of a linear model: "natural frequencies", "growth", "A", "B", "mass matrix",
-    "stiffness matrix". Of a motion: "tip", "angles", "rates".
+    "stiffness matrix". Of a sensed shape: "tip", "tip pose", "angles". Of a motion: "tip", "angles", "rates".
 
     `by`: "tensions", "lengths", "gravity", "loads", "friction"; fields of the robot file: one, as
     "sections[0].joint.radius"; one column per section, as "sections[*].link.mass"; all together, as if the file had the
@@ -131,7 +134,9 @@ def sensitivity(result: Any, of: Of = None, by: By = None) -> Sensitivity:
     {"tensions": (1, -1, 0, 0)}: the derivative along one direction. Default: everything. What a call was given for
     itself (gravity, loads, friction, lengths) stays when the robot file changes. A shape from tensions, differentiated
     by lengths, is taken as if its cables were held by their lengths now, and the other way round. Of a payload also
-    "bends", "azimuths", "direction", "point" and "moment_per_force"; of a linear model "damping", "q0" and "qd0".
+    "bends", "azimuths", "direction", "point" and "moment_per_force"; of a linear model "damping", "q0" and "qd0". Of a
+    sensed shape fields of the robot file and "orientations", small turns in world axes of what each sensor reported, in
+    the order of `robot.sensor_links`; and "base", those of a base that is known.
 
     Returns a labelled array whose `top` is a table for people.
     """
@@ -141,10 +146,12 @@ def sensitivity(result: Any, of: Of = None, by: By = None) -> Sensitivity:
         return _of_payload(result, of, by)
     if isinstance(result, LinearModel):
         return _of_linear_model(result, of, by)
+    if isinstance(result, SensedShape):
+        return _of_sensed(result, of, by)
     if isinstance(result, xarray.Dataset) and "q" in result:
         return _of_run(result, of, by)
     if not isinstance(result, Shape):
-        kinds = "a Shape, Shapes, Payload, LinearModel or a motion from simulate"
+        kinds = "a Shape, Shapes, Payload, LinearModel, SensedShape or a motion from simulate"
         raise InputError("result", f"must be {kinds}, not {shown(result)}")
     return _of_shape(result, of, by)
 
@@ -225,6 +232,17 @@ def _of_linear_model(model: LinearModel, of: Of, by: By) -> Sensitivity:
     return _labelled(parameters.directions.T, coordinates, ("of", "by"), model.robot.name, notes)
 
 
+def _of_sensed(shape: SensedShape, of: Of, by: By) -> Sensitivity:
+    words = _words(of, "tip", OUTPUTS)
+    parameters, notes = sensed_parameters(shape, words, by)
+    names, units, values = sensed_outputs(shape, words)
+    coordinates = {
+        "of": names, "of_unit": ("of", units), "of_value": ("of", values),
+        "by": parameters.names, "by_unit": ("by", parameters.units), "by_value": ("by", parameters.values),
+    }  # fmt: skip
+    return _labelled(parameters.directions.T, coordinates, ("of", "by"), shape.robot.name, notes)
+
+
 def _of_run(run: xarray.Dataset, of: Of, by: By) -> Sensitivity:
     values, names, units, columns, by_units = run_parameters(run, _words(of, "tip", RUN_OUTPUTS), by)
     coordinates = {
@@ -234,7 +252,7 @@ def _of_run(run: xarray.Dataset, of: Of, by: By) -> Sensitivity:
     return _labelled(values, coordinates, ("time", "of", "by"), str(run.attrs.get("robot", "")), [])
 
 
-def _words(of: Of, usual: str, known: Mapping[str, Any]) -> list[str]:
+def _words(of: Of, usual: str, known: Collection[str]) -> list[str]:
     """Words for outputs, of answers that know no weights."""
     asked = [usual] if of is None else [of] if isinstance(of, str) else list(cast(Sequence[Any], of))
     for word in asked:

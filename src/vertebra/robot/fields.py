@@ -136,8 +136,10 @@ def _tip_floats(robot: Robot) -> bool:
 
 
 def _all_leaves(robot: Robot) -> list[_Leaf]:
-    without = "tip.mass" if _tip_floats(robot) else ""
-    return [leaf._replace(unit=None) if leaf.path == without else leaf for leaf in _leaves(_held(robot), ())]
+    leaves = list(_leaves(_held(robot), ()))
+    if not _tip_floats(robot):
+        return leaves
+    return [leaf._replace(unit=None) if leaf.path == "tip.mass" else leaf for leaf in leaves]
 
 
 def _field(leaf: _Leaf) -> Field:
@@ -169,9 +171,13 @@ def matching(robot: Robot, by: str | Iterable[str]) -> tuple[Group, ...]:
     if not paths or not all(isinstance(path, str) for path in paths):
         raise InputError("by", f"must be a path such as 'sections[0].joint.radius', or several, not {shown(by)}")
     leaves, groups = _all_leaves(robot), dict[str, Group]()
+    by_name = dict[str, list[_Leaf]]()
+    for leaf in leaves:
+        if leaf.unit is not None:
+            by_name.setdefault(leaf.steps[-1].name, []).append(leaf)
     for path in paths:
         steps = _steps(path.strip())
-        found = [leaf for leaf in leaves if steps and leaf.unit is not None and _is_end(steps, leaf.steps)]
+        found = [leaf for leaf in by_name.get(steps[-1].name, ()) if _is_end(steps, leaf.steps)] if steps else []
         if steps is None or not found:
             raise InputError("by", _why_nothing(robot, path.strip(), steps, leaves))
         members: dict[str, list[Field]] = {}
@@ -351,14 +357,14 @@ def table_tangents(robot: Robot, by: str | Iterable[str] | None = None, apart: b
         groups = tuple(Group(field.path, field.unit, (field,)) for field in fields(robot))
     else:
         groups = matching(robot, by)
-    held, moves = _held(robot), [[_keys(field.path) for field in group.fields] for group in groups]
+    held, places = _held(robot), [[_keys(field.path) for field in group.fields] for group in groups]
     if apart:
         copies = [copy for group in groups for field in group.fields for copy in _copies(held, field)]
-        groups, moves = tuple(group for group, _ in copies), [[keys] for _, keys in copies]
+        groups, places = tuple(group for group, _ in copies), [[keys] for _, keys in copies]
         held = _section_each(held)
     zeros = Numbers._make(np.zeros_like(array) for array in _numbers(held, float))
-    where = [_places(array, like) for array, like in zip(_numbers(held, complex), zeros, strict=True)]
-    return TableTangents(groups, tuple(_parts(held, keys, where) for keys in moves), zeros)
+    numbers = [_places(array, like) for array, like in zip(_numbers(held, complex), zeros, strict=True)]
+    return TableTangents(groups, tuple(_parts(held, keys, numbers) for keys in places), zeros)
 
 
 def _section_each(description: Description) -> Description:
@@ -395,6 +401,23 @@ def _copies(description: Description, field: Field) -> Iterator[tuple[Group, Key
         yield Group(f"{field.path} of {owner} {start.start + row + 1}", field.unit, (field,)), keys
 
 
+def moved(robot: Robot, tangents: Mapping[str, NDArray[Any]], units: float) -> Robot:
+    """A robot whose arrays are moved by so many units along tangents, given by name; its description stays."""
+    other = object.__new__(Robot)
+    vars(other).update(vars(robot))
+    for name, slopes in tangents.items():
+        values = getattr(robot, name).copy()
+        if values.dtype.names is None:
+            values += units * slopes
+        else:
+            for column in values.dtype.names:
+                if values.dtype[column].base.kind == "f":
+                    values[column] += units * slopes[column]
+        values.flags.writeable = False
+        object.__setattr__(other, name, values)
+    return other
+
+
 class _Places(NamedTuple):
     """Where the numbers of an array of complex columns are, both arrays seen as flat numbers."""
 
@@ -416,15 +439,15 @@ def _places(array: NDArray[Any], like: NDArray[Any]) -> _Places:
     ))  # fmt: skip
 
 
-def _parts(description: Description, moves: Iterable[Keys], places: Sequence[_Places]) -> tuple[_Part, ...]:
-    for keys in moves:
-        description = _moved(description, keys)
+def _parts(description: Description, keys: Iterable[Keys], places: Sequence[_Places]) -> tuple[_Part, ...]:
+    for each in keys:
+        description = _moved(description, each)
     parts = []
     for name, where, array in zip(Numbers._fields, places, _numbers(description, complex), strict=True):
         slopes = _flat(array)[where.imaginary]
-        found = np.flatnonzero(slopes)
-        if len(found):
-            parts.append(_Part(name, where.real[found], slopes[found] / STEP))
+        moves = np.flatnonzero(slopes)
+        if len(moves):
+            parts.append(_Part(name, where.real[moves], slopes[moves] / STEP))
     return tuple(parts)
 
 
