@@ -5,11 +5,15 @@ from __future__ import annotations
 import ctypes
 import math
 import os
+import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import numpy as np
+from llvmlite import binding as llvm
+from numba.core.config import CPU_NAME
 from scipy.optimize import root
 
 import vertebra as vb
@@ -28,13 +32,13 @@ from benchmarks.statics_cases import WORDS, Case, cases, together
 from benchmarks.timing import medians
 from vertebra.mechanics.kernels.newton import inspect_pose
 from vertebra.mechanics.layout import STATE_TAU
-from vertebra.mechanics.problem import NO_CABLES
+from vertebra.mechanics.problem import NO_CABLES, Problem
 from vertebra.robot.tables import Floats
 
 CAN_PIN = hasattr(os, "sched_setaffinity")
 CORES = os.sched_getaffinity(0) if CAN_PIN else set(range(os.cpu_count() or 1))
 """Those of this process before the benchmarks are pinned to one of them."""
-BATCH = 10_000
+BATCH = 100_000
 
 
 def rows() -> list[Row]:
@@ -44,7 +48,7 @@ def rows() -> list[Row]:
         public_call(),
         *against_c(),
         *against_general_solvers(),
-        batch(),
+        *batch(),
     ]
 
 
@@ -176,21 +180,54 @@ def all_cores() -> Iterator[None]:
         os.sched_setaffinity(0, pinned)
 
 
-def batch() -> Row:
-    """Many random tensions at once, with all cores allowed; beside it, what the cores give two loops with nothing in
+def batch() -> Iterator[Row]:
+    """Many random tensions at once: rows in lanes against the kernel for one row at a time, per CPU second on one
+    thread; then on two threads with all cores allowed, and beside it what the cores give two loops with nothing in
     common, which on a busy machine is less than 2."""
     what = f"{BATCH} shapes, 12 links, random tensions"
-    if len(CORES) < 2:
-        return Row(what, "2 threads / 1 thread: NOT MEASURED, only one core here", math.nan, None, "")
     robot = vb.load("hu2023-prototype")
     tensions = np.random.default_rng(0).uniform(1.0, 5.0, (BATCH, 4))
+
+    def solve(threads: int) -> vb.statics.Shapes:
+        return vb.shapes_from_tensions(robot, tensions, threads=threads)
+
+    by_row, in_lanes = medians(lambda: one_row_at_a_time(solve), lambda: solve(1), clock=time.process_time)
+    detail = f"{vector_instructions()}; {by_row / BATCH * 1e6:.2f} us / {in_lanes / BATCH * 1e6:.2f} us; "
+    yield Row(what, "throughput per CPU second, lanes / row by row", by_row / in_lanes, 4.0, detail + memory(solve))
+    if len(CORES) < 2:
+        yield Row(what, "2 threads / 1 thread: NOT MEASURED, only one core here", math.nan, None, "")
+        return
     loops = [Case.of(vb.load("hu2023-prototype"), "ground", tensions[0]).newton(BATCH // 2) for _ in range(2)]
     with all_cores(), ThreadPoolExecutor(2) as pool:
         one, two, loop, both = medians(
-            lambda: vb.shapes_from_tensions(robot, tensions, threads=1),
-            lambda: vb.shapes_from_tensions(robot, tensions, threads=2),
-            loops[0],
-            lambda: list(pool.map(lambda call: call(), loops)),
+            lambda: solve(1), lambda: solve(2), loops[0], lambda: list(pool.map(lambda call: call(), loops))
         )
     detail = f"{BATCH / two:,.0f} a second; two separate loops {2 * loop / both:.2f}"
-    return Row(what, "throughput, 2 threads / 1 thread", one / two, 1.6, detail)
+    yield Row(what, "throughput, 2 threads / 1 thread", one / two, 1.7, detail)
+
+
+def one_row_at_a_time(solve: Callable[[int], object]) -> None:
+    """The same batch, as robots that lanes do not serve are solved."""
+    served = Problem.serves_lanes
+    Problem.serves_lanes = property(lambda problem: False)  # type: ignore[assignment, method-assign]
+    try:
+        solve(1)
+    finally:
+        Problem.serves_lanes = served  # type: ignore[method-assign]
+
+
+def vector_instructions() -> str:
+    """The widest vectors that numba compiles for here."""
+    features = llvm.get_host_cpu_features() if CPU_NAME is None else {}
+    if features.get("avx512f"):
+        return "AVX-512"
+    return "AVX2" if features.get("avx2") or CPU_NAME == "x86-64-v3" else "SSE"
+
+
+def memory(solve: Callable[[int], vb.statics.Shapes]) -> str:
+    tracemalloc.start()
+    shapes = solve(1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    kept = sum(value.nbytes for value in vars(shapes).values() if isinstance(value, np.ndarray))
+    return f"{kept / BATCH:.0f} B a row, {peak / BATCH:.0f} B on the way"

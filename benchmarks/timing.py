@@ -24,14 +24,14 @@ def _calls_per_round(call: Callable[[], object]) -> int:
     return max(1, int(ROUND_SECONDS / max(once, 1e-7)))
 
 
-def medians(*calls: Callable[[], object]) -> list[float]:
+def medians(*calls: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> list[float]:
     """Seconds per call of each; rounds alternate between the calls, so that noise falls on all of them."""
     counts = [_calls_per_round(call) for call in calls]
     rounds: list[list[float]] = [[] for _ in calls]
     for _ in range(ROUNDS):
         for call, count, times in zip(calls, counts, rounds, strict=True):
-            start = time.perf_counter()
+            start = clock()
             for _ in range(count):
                 call()
-            times.append((time.perf_counter() - start) / count)
+            times.append((clock() - start) / count)
     return [statistics.median(times) for times in rounds]

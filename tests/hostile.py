@@ -90,6 +90,7 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "tensions_for_tip": {"robot": ROLLING, "position": (0.05, -0.06, 0.13), "lower": 0.5},
     "tensions_for_tips": {"robot": ROLLING, "tips": [(0.05, -0.06, 0.13)], "lower": 0.5},
     "stiffness_curve": {"robot": ROLLING, "common": [5.0]},
+    "tolerances": {"shape": vb.shape_from_tensions(ROLLING, PULL), "given": "mass 2 %"},
     "ShapePath": {"robot": ROLLING},
     "Pose": {"robot": ROLLING, "angles": np.zeros(11)},
     "payload": {**LOCKED, "direction": DOWN},

@@ -193,9 +193,9 @@ ERRORS = {
 }
 WITHOUT_ROBOT = ERRORS | {
     "BallShape", "Controller", "FrictionLaw", "Load", "Robot", "SensorNetwork", "__version__", "fit_friction", "load",
-    "presets",
+    "presets", "sensitivity", "tolerances",
 }  # fmt: skip
-"""No robot is asked: `fit_friction` is what measures a law."""
+"""No robot is asked: `fit_friction` measures a law; `sensitivity` and `tolerances` are of a shape that has it."""
 NAMED = {"Calibration"}
 """Their `robot` is a name."""
 

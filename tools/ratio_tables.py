@@ -48,7 +48,12 @@ LINES = (
         "exponent of time",
         (("shape, 12, 50, 200, 1000 links", "scaling exponent"),),
     ),
-    Line("10,000 shapes at once", "throughput, two threads / one", (("10000 shapes", "throughput"),)),
+    Line(
+        "100,000 shapes at once",
+        "throughput per CPU second, eight rows at a time / one",
+        (("100000 shapes", "throughput per CPU"),),
+    ),
+    Line("the same", "throughput, two threads / one", (("100000 shapes", "throughput, 2 threads"),)),
     Line(
         "shape with cable friction, 12 joints and 4 cables / 14 joints and 12 cables",
         "the paper's method (Levenberg-Marquardt with differences) in NumPy / ours",

@@ -3,6 +3,7 @@
 from vertebra.derivatives import jax as jax
 from vertebra.derivatives import torch as torch
 from vertebra.derivatives.sensitivity import sensitivity as sensitivity
+from vertebra.derivatives.tolerances import tolerances as tolerances
 from vertebra.dynamics.allocation import allocate_tensions as allocate_tensions
 from vertebra.dynamics.controller import Controller as Controller
 from vertebra.dynamics.equations_of_motion import forward_dynamics as forward_dynamics

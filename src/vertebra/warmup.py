@@ -31,9 +31,11 @@ def _statics() -> None:
 def _shapes(robot: vb.Robot, pull: list[float]) -> None:
     shape = vb.shape_from_tensions(robot, pull)
     shape.tension_margin()
-    vb.shape_from_tensions(robot, pull, loads=[vb.Load(moment=(1e-3, 0.0, 0.0))]).tension_margin()  # has no energy
+    turning = [vb.Load(moment=(1e-3, 0.0, 0.0))]  # has no energy
+    vb.shape_from_tensions(robot, pull, loads=turning).tension_margin()
     vb.shapes_from_tensions(robot, [pull]).shape(0)
     vb.sensitivity(shape, by="tensions")
+    vb.shapes_from_tensions(robot, [pull], loads=turning)
     vb.shape_from_lengths(robot, shape.lengths, stiffness_EA=1e4, check=False)
     vb.tensions_for_tip(robot, shape.tip, check=False)
 

@@ -292,3 +292,87 @@ def test_no_line_for_buckling_where_a_load_bends_the_robot(vertebra, tmp_path: P
     path = tmp_path / "curve.svg"
     assert vertebra("shape", ROBOT, "--stiffness", "--gravity", "wall", "-t", "2:4:3", "--out", str(path)).code == 0
     assert "straight above" not in path.read_text()
+
+
+# What the shape depends on.
+
+TOLERANCES = "radius 0.05 mm, mass 2 %, tensions 10 mN"
+
+
+def test_tolerances_below_the_usual_answer(vertebra, expected: Shape) -> None:
+    usual = vertebra("shape", ROBOT, "-t", PULL).out
+    ran = vertebra("shape", ROBOT, "-t", PULL, "--tolerances", TOLERANCES)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith(usual)
+    below = " ".join(ran.out[len(usual) :].split())
+    found = vb.tolerances(expected, TOLERANCES)
+    for sentence in found.sentences():
+        assert sentence in below
+    assert "mass 2 %: tip.mass left out, being 0" in below
+    for cause in found.causes:
+        line = next(line for line in ran.out.split("Causes")[1].splitlines() if line.startswith(f"{cause.name} "))
+        assert f"{100 * cause.share:.1f} %" in line
+    assert "moves tip [mm]" in below
+
+
+def test_tolerances_of_independent_parts_as_json(vertebra, expected: Shape) -> None:
+    record = vertebra("shape", ROBOT, "-t", PULL, "--tolerances", TOLERANCES, "--independent", "--json").json
+    found = vb.tolerances(expected, TOLERANCES, parts="independent")
+    np.testing.assert_array_equal(record["angles"], expected.angles)
+    answer = record["tolerances"]
+    np.testing.assert_array_equal(answer["covariance"], found.covariance)
+    np.testing.assert_array_equal(answer["principal"]["deviations"], found.principal()[0])
+    assert (answer["parts"], answer["total"], answer["unit"]) == ("independent", found.total, "m")
+    assert [cause["name"] for cause in answer["causes"]] == [cause.name for cause in found.causes]
+    assert sum(cause["share"] for cause in answer["causes"]) == pytest.approx(1.0)
+
+
+def test_causes_and_derivatives_as_csv(vertebra, expected: Shape, tmp_path: Path) -> None:
+    file = tmp_path / "causes.csv"
+    assert vertebra("shape", ROBOT, "-t", PULL, "--tolerances", TOLERANCES, "--out", str(file)).code == 0
+    rows = list(csv.DictReader(file.read_text().splitlines()))
+    found = vb.tolerances(expected, TOLERANCES)
+    assert [row["cause"] for row in rows] == [cause.name for cause in found.causes]
+    np.testing.assert_array_equal([float(row["tip_z_m"]) for row in rows], [cause.effect[2] for cause in found.causes])
+    assert vertebra("shape", ROBOT, "-t", PULL, "--sensitivity", "tip, critical tension", "--out", str(file)).code == 0
+    rows = list(csv.DictReader(file.read_text().splitlines()))
+    slopes = vb.sensitivity(expected, ["tip", "critical tension"])
+    assert [row["parameter"] for row in rows] == slopes.coords["by"].values.tolist()
+    np.testing.assert_array_equal([float(row["tip_y_m_per_unit"]) for row in rows], slopes.values[1])
+    np.testing.assert_array_equal([float(row["critical_tension_N_per_unit"]) for row in rows], slopes.values[3])
+
+
+def test_sensitivity_below_the_usual_answer(vertebra, expected: Shape) -> None:
+    ran = vertebra("shape", ROBOT, "-t", PULL, "--sensitivity", "tip, angles")
+    assert ran.code == 0
+    assert "What moves tip x, tip y, tip z, in mm per unit of the value" in ran.out
+    assert "What moves angle 1 to angle 11, in deg per unit of the value" in ran.out
+    slope = vb.sensitivity(expected).sel(by="sections[0].joint.radius", of="tip z").item()
+    assert re.search(rf"^sections\[0\]\.joint\.radius +20 mm .*\{slope:+.4g} ", ran.out, re.MULTILINE)
+    record = vertebra("shape", ROBOT, "-t", PULL, "--sensitivity", "tip", "--json").json["sensitivity"]
+    slopes = vb.sensitivity(expected)
+    np.testing.assert_array_equal(record["derivatives"], slopes.values)
+    assert record["by"] == slopes.coords["by"].values.tolist()
+    assert record["of_unit"] == ["m"] * 3
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--tolerances", "radus 1 mm"), "--tolerances: radus 1 mm: hu2023-prototype has no field 'radus'"),
+        (("--tolerances", "loads 1 N"), 'give --load, of zero force ("0,0,0") if need be'),
+        (("--tolerances", "mass 2 %", "--sensitivity", "tip"), "--sensitivity: cannot be combined with --tolerances;"),
+        (("--sensitivity", "tipp"), "--sensitivity: a shape has tip, tip pose, angles"),
+        (("--independent",), "--independent: belongs to --tolerances"),
+        (("--branches", "--tolerances", "mass 2 %"), "--branches: cannot be combined with --tolerances"),
+        (
+            ("--stiffness", "--sensitivity", "tip"),
+            "--stiffness: cannot be combined with --tolerances and --sensitivity",
+        ),
+        (("--closure", "paper", "--tolerances", "mass 2 %"), "--closure: cannot be combined with --tolerances"),
+    ],
+)
+def test_mistakes_about_what_the_shape_depends_on(vertebra, options: tuple[str, ...], said: str) -> None:
+    ran = vertebra("shape", ROBOT, "-t", PULL, *options)
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err

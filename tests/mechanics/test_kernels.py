@@ -22,6 +22,7 @@ from vertebra.mechanics.compiled import kernel
 from vertebra.mechanics.kernels.cables import measure_segments
 from vertebra.mechanics.kernels.describe import describe_shape, find_shapes, find_tip, locate_masses
 from vertebra.mechanics.kernels.joints import point_jacobian, walk_chain
+from vertebra.mechanics.kernels.lanes import find_shapes_in_lanes
 from vertebra.mechanics.kernels.newton import find_shape, inspect_pose
 from vertebra.mechanics.problem import Problem
 from vertebra.robot.tables import PIN
@@ -78,13 +79,23 @@ TURNING = vb.Load(moment=(0.0, 0.0, 1e-3))
 SOLVERS = {
     "find_shape": (from_tensions, lambda robot, pull, given: vb.shape_from_tensions(robot, pull, **given)),
     "describe_shape": (shape, lambda robot, pull, given: vb.shape_from_tensions(robot, pull, **given)),
-    "find_shapes": (from_tensions, lambda robot, pull, given: vb.shapes_from_tensions(robot, [pull] * 5, **given)),
+    "find_shapes": (from_tensions, lambda robot, pull, given: by_single_rows(robot, [pull] * 5, given)),
+    "find_shapes_in_lanes": (from_tensions, lambda robot, pull, given: in_lanes(robot, [pull] * 5, given)),
     "inspect_pose": (
         for_shape,
         lambda robot, pull, given: vb.tensions_for_shape(robot, np.zeros(robot.freedoms), **given),
     ),
     "find_tip": (for_tip, lambda robot, pull, given: lift_tip(robot, pull, given)),
 }
+
+
+def by_single_rows(robot, rows, given):
+    vb.shapes_from_tensions(robot, rows, **given | {"loads": (*given["loads"], TURNING)})
+
+
+def in_lanes(robot, rows, given):
+    loads = tuple(load for load in given["loads"] if load is not TURNING)
+    vb.shapes_from_tensions(robot, rows, gravity=(0, 0, 0), friction=0, **given | {"loads": loads})
 
 
 def lift_tip(robot, pull, given):
@@ -176,6 +187,8 @@ def test_two_compiled_versions_of_each_solver_serve_all_questions():
         rows = np.tile(np.array(pull)[:, None], 3)
         for tensions in (rows.T, rows.T.tolist(), read_only(rows.T), rows.T[::-1], np.asfortranarray(rows.T)):
             batch = vb.shapes_from_tensions(robot, tensions, threads=1)
+        for start in (None, read_only(q)):
+            vb.shapes_from_tensions(robot, rows.T, start=start, loads=TURNING, threads=1)
         vb.shapes_from_tensions(robot, rows.T, start=read_only(q), threads=1)
         vb.shapes_from_tensions(robot, rows.T, start=np.tile(q, (3, 1)), threads=2)
         batch.shape(1)
@@ -200,6 +213,7 @@ def test_two_compiled_versions_of_each_solver_serve_all_questions():
         # Other tests may have asked about joints with several freedoms, for which there are two more.
         mirror = [types for types in function.signatures if "Spatial" not in str(types)]
         assert len(mirror) == 2, function.__name__
+    assert len(find_shapes_in_lanes.signatures) == 1
 
 
 SNAKE = vb.load("cai2023")

@@ -569,3 +569,45 @@ def test_robots_with_other_values(name: str) -> None:
     assert with_values(robot, lengths) == vb.load(mapping)
     with pytest.raises(DescriptionError, match=r"link\.length"):
         with_values(robot, dict.fromkeys(lengths, -1.0))
+
+
+# What joints and links of a section share, each for itself.
+
+
+def section_each(mapping: Mapping) -> Mapping:
+    """The file of the same robot with a section per joint."""
+    sections = []
+    for section in mapping["sections"]:
+        for row in range(section["joints"]):
+            one = dict(section, joints=1)
+            if one.get("azimuth") is not None:
+                one["azimuth"] = [one["azimuth"][row % len(one["azimuth"])]]
+            if row < section["joints"] - 1:
+                one["cables"] = None
+            sections.append(one)
+    return {**mapping, "sections": sections}
+
+
+@pytest.mark.parametrize("make", [whole_mirrors, whole_spatials, whole_balls, lambda: random_mix(3)])
+def test_joints_and_links_apart_are_sections_of_another_file(make: Callable[[], vb.Robot]) -> None:
+    robot = make()
+    each = vb.load(section_each(robot.to_mapping()))
+    assert any(section.joints > 1 for section in robot.description.sections)
+    apart, expected = table_tangents(robot, None, apart=True), table_tangents(each)
+    where = {name: row for row, name in enumerate(group.path for group in expected.groups)}
+    starts = np.cumsum([0] + [section.joints for section in robot.description.sections])
+    assert len(apart.groups) == len(expected.groups)
+    for row, group in enumerate(apart.groups):
+        path, _, owner = group.path.partition(" of ")
+        section = int(path[9 : path.index("]")]) if path.startswith("sections[") else -1
+        if section >= 0:
+            at = int(owner.split()[1]) - 1 if owner else starts[section + 1] - 1
+            assert owner.startswith(("joint ", "link ")) or ".cables." in path
+            path = f"sections[{at}]{path[path.index(']') + 1 :]}"
+            if owner and ".azimuth[" in path:
+                path = f"sections[{at}].azimuth[0]"
+        other = flattened(expected.tables(where.pop(path)))
+        for name, found in flattened(apart.tables(row)).items():
+            np.testing.assert_array_equal(found, other[name], err_msg=f"{group.path}: {name}")
+        assert (group.unit, group.fields[0].path) == (group.fields[0].unit, group.path.partition(" of ")[0])
+    assert where == {}

@@ -259,6 +259,8 @@ TYPED = {
     "of enough cables instead",
     "solid cylinders with fill_inertia": "solid cylinders with --fill-inertia",
     'take a shorter dt or integrator="implicit"': "take a shorter --dt or --integrator implicit",
+    "give the solve `loads`, of zero force if need be": 'give --load, of zero force ("0,0,0") if need be',
+    "give the solve a `friction`, of 1e-12 if need be": "give --friction, of 1e-12 if need be",
     "give it rigid stops or a Bumper, or try a shorter dt": "take --limits rigid or a bumper, or a shorter --dt",
 }
 """What messages say to those who call Python, and what to those who type commands."""

@@ -27,9 +27,12 @@ from vertebra.cli.options import (
     friction_rules,
 )
 from vertebra.cli.path import FromStateOption, SaveStateOption, answer_path, open_path, walk_rows
+from vertebra.errors import InputError
 
 if TYPE_CHECKING:
+    from vertebra.report.document import Report
     from vertebra.robot.robot import Robot
+    from vertebra.statics.shape import Shape
 
 DEFAULT_TENSIONS = "1:20"
 """Common tensions of a stiffness curve, N, when none are given."""
@@ -64,6 +67,31 @@ def shape(
             help='Stiffness at the tip against the tension of all cables: -t "1:20", "1:20:39" or "1,2,5".',
         ),
     ] = False,
+    tolerances: Annotated[
+        str | None,
+        typer.Option(
+            "--tolerances",
+            help="How uncertain the tip is, and why: standard deviations of fields of the robot file, and of tensions, "
+            'lengths, gravity, loads and friction: "radius 0.05 mm, link.mass 2 %, tensions 0.1 N".',
+        ),
+    ] = None,
+    independent: Annotated[
+        bool,
+        typer.Option(
+            "--independent",
+            help="With --tolerances: each joint and link of a section is off by itself; else all of them alike.",
+        ),
+    ] = False,
+    sensitivity: Annotated[
+        str | None,
+        typer.Option(
+            "--sensitivity",
+            metavar="OUTPUTS",
+            help="Derivatives by all that the shape depends on, largest effects first; .csv and .json have all. "
+            'Of "tip", "tip pose", "angles", "lengths", "tensions", "stiffness", "compliance", "critical tension" or '
+            '"tension margin", several separated by commas.',
+        ),
+    ] = None,
     no_check: Annotated[
         bool, typer.Option("--no-check", help="Show also a result that is unstable, out of range or not converged.")
     ] = False,
@@ -81,6 +109,8 @@ def shape(
     vertebra shape hu2023-prototype --stiffness -t 1:20 --out stiffness.png
 
     vertebra shape yang2023-b --path rows.csv --out walk.html
+
+    vertebra shape hu2023-prototype -t 3 --tolerances "radius 0.05 mm, mass 2 %, tensions 0.1 N"
     """
     from vertebra.report.document import FILES
     from vertebra.robot.robot import load as load_robot
@@ -91,6 +121,13 @@ def shape(
     forces |= friction_rules(friction, presliding, closure, model)
     if substeps is not None and not 1 <= substeps <= 10_000:
         raise CommandError(f"--substeps {substeps}: give a count from 1 to 10000")
+    if independent and tolerances is None:
+        raise CommandError("--independent: belongs to --tolerances")
+    if tolerances is not None or sensitivity is not None:
+        _refuse("--tolerances; ask for one at a time", sensitivity=sensitivity if tolerances is not None else None)
+        asked = "--tolerances and --sensitivity, which ask about one shape in balance by virtual work"
+        _refuse(asked, path=path, from_state=from_state, save_state=save_state, branches=branches or None,
+                stiffness=stiffness or None, closure=closure if closure == ClosureName.PAPER else None)  # fmt: skip
     import vertebra
 
     if stiffness:
@@ -127,7 +164,26 @@ def shape(
         return
     ((_, command),) = rows
     solve = vertebra.shape_from_tensions if "tensions" in command else vertebra.shape_from_lengths
-    answer(shape_report(solve(model, **forces, **command, **more, check=not no_check)), out, as_json)
+    solved = solve(model, **forces, **command, **more, check=not no_check)
+    answer(_derivatives(solved, tolerances, independent, sensitivity) or shape_report(solved), out, as_json)
+
+
+def _derivatives(shape: Shape, tolerances: str | None, independent: bool, sensitivity: str | None) -> Report | None:
+    """The shape with its tolerances or derivatives, where these are asked for."""
+    import vertebra
+    from vertebra.report.derivatives import sensitivity_report, tolerances_report
+
+    try:
+        if tolerances is not None:
+            parts: Any = "independent" if independent else "alike"
+            return tolerances_report(shape, vertebra.tolerances(shape, tolerances, parts=parts))
+        if sensitivity is not None:
+            outputs = [word.strip() for word in sensitivity.split(",")]
+            return sensitivity_report(shape, vertebra.sensitivity(shape, outputs))
+    except InputError as error:
+        option = {"given": "--tolerances", "of": "--sensitivity"}.get(error.argument, "")
+        raise CommandError(f"{option}: {error.message}") if option else error from None
+    return None
 
 
 def _refuse(other: str, **options: object) -> None:

@@ -48,8 +48,8 @@ def model_parameters(model: LinearModel, outputs: list[str], by: By) -> tuple[Pa
         return Parameters(names, units, values, np.array(rows))
 
     def of_fields(paths: list[str]) -> Parameters:
-        asked = [field.path for field in fields(robot)] if paths == [""] else paths
-        return slopes(directions([path for path in asked if not path.startswith("sensors")], moving))
+        paths = [field.path for field in fields(robot)] if paths == [""] else paths
+        return slopes(directions([p for p in paths if not p.startswith("sensors")], moving))
 
     words = {word: lambda word=word: slopes(directions([word], moving)) for word in WORDS}
     everything = ["tensions"] + ["gravity"] * (not np.array_equal(problem.gravity, robot.gravity))

@@ -5,7 +5,7 @@ Each parameter is a direction: how all numbers of a problem of statics change wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ from vertebra.robot.fields import table_tangents
 from vertebra.robot.reading import did_you_mean
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats
+from vertebra.statics.shape import Shape
 
 By = str | Sequence[str] | Mapping[str, ArrayLike] | None
 
@@ -53,51 +54,46 @@ def words_of(by: By) -> list[str]:
 
 
 def gathered(
-    by: By,
-    words: Mapping[str, Callable[[], Parameters]],
-    fields: Callable[[list[str]], Parameters],
+    by: By, words: Mapping[str, Callable[[], Parameters]], fields: Callable[[list[str]], Parameters],
     all_words: Sequence[str],
-) -> Parameters:
+) -> Parameters:  # fmt: skip
     """What `by` stands for: words, or single entries of them as their columns are named, and paths of `fields`, all of
     which an empty path stands for; by default `all_words` and all fields. A mapping gives the weights of one direction.
     """
     asked = words_of(by) or [*all_words, ""]
-    parts = list[Parameters]()
-    for is_word, run in groupby(asked, lambda word: word.split("[")[0] in words):
-        some = list(run)
-        if is_word:
-            parts += [_entries(word, words[word.split("[")[0]]()) for word in some]
-        else:  # paths next to each other cost one pass
-            runs = [[path] for path in some] if isinstance(by, Mapping) else [some]
-            parts += [_at_paths(paths, words, fields) for paths in runs]
     if isinstance(by, Mapping):
-        weighed = [_weighed(word, part, by[word]) for word, part in zip(asked, parts, strict=True)]
+        weighed = [_weighed(word, _parts([word], words, fields)[0], by[word]) for word in asked]
         unit = weighed[0].units[0] if len(weighed) == 1 else MIXED
         total = np.sum([part.directions for part in weighed], axis=0)
         return Parameters([" and ".join(asked)], [unit], np.zeros(1), total)
+    runs = groupby(asked, lambda word: word.split("[")[0] in words)
+    parts = [part for _, run in runs for part in _parts(list(run), words, fields)]
     whole = together(parts)
     # Two paths may name the same field.
     return _some(whole, [whole.names.index(name) for name in dict.fromkeys(whole.names)])
 
 
-def _at_paths(paths: list[str], words: Mapping[str, object], fields: Callable[[list[str]], Parameters]) -> Parameters:
+def _parts(
+    asked: list[str], words: Mapping[str, Callable[[], Parameters]], fields: Callable[[list[str]], Parameters]
+) -> list[Parameters]:
+    """Of words one by one, or of paths all together, which takes less time."""
+    if asked[0].split("[")[0] in words:
+        return [_entries(word, words[word.split("[")[0]]()) for word in asked]
     try:
-        return fields(paths)
+        return [fields(asked)]
     except InputError:
-        if len(paths) > 1:
-            return together([_at_paths([path], words, fields) for path in paths])  # tells which one is wrong
-        near = did_you_mean(paths[0], words)
-        if not near:
-            raise
-        raise InputError("by", f"there is no {shown(paths[0])}{near}") from None
+        for word in asked:
+            near = did_you_mean(word, words, 0.8)  # else a field is nearer
+            if near:
+                raise InputError("by", f"there is no {shown(word)}{near}") from None
+        raise
 
 
 def _entries(word: str, whole: Parameters) -> Parameters:
-    """All that a word stands for, or the entries that it names."""
+    """Those entries of what a word stands for that are asked for: all, or one by its name."""
     chosen = [at for at, name in enumerate(whole.names) if name == word or name.startswith((f"{word}[", f"{word}."))]
     if not chosen:
-        base = word.split("[")[0]
-        raise InputError("by", f"there is no {word}; {base} has {whole.names[0]} to {whole.names[-1]}")
+        raise InputError("by", f"there is no {word}; there are {whole.names[0]} to {whole.names[-1]}")
     return _some(whole, chosen)
 
 
@@ -129,8 +125,16 @@ def listed(name: str, unit: str, values: Floats, directions: Floats) -> Paramete
 # Of a shape.
 
 
-def parameters_of(standing: Standing, by: By) -> Parameters:
-    """Of the problem of a shape."""
+def held_by_length(shape: Shape, asked: Iterable[str], argument: str = "by") -> bool:
+    """Whether cables are held by their lengths, not by their tensions: as asked, else as they are."""
+    words = {word.split("[")[0] for word in asked}
+    if {"lengths", "tensions"} <= words:
+        raise InputError(argument, "cables are held by their tensions or by their lengths; ask for one of them")
+    return "lengths" in words or ("tensions" not in words and len(shape._cables.rest) > 0)
+
+
+def parameters_of(standing: Standing, by: By, apart: bool = False) -> Parameters:
+    """Of the problem of a shape. `apart`: a column for every joint and link that shares a field of its section."""
     problem, robot = standing.problem, standing.problem.robot
     words = {
         "lengths" if standing.by_length else "tensions": lambda: _cables(standing),
@@ -142,7 +146,7 @@ def parameters_of(standing: Standing, by: By) -> Parameters:
     everything = [next(iter(words))]
     everything += ["gravity"] * (not np.array_equal(problem.gravity, robot.gravity)) + ["loads"] * bool(problem.loads)
     everything += ["friction"] * (bool(problem.laws) and problem.laws != robot.friction_laws)
-    return gathered(by, words, lambda paths: _fields(standing, paths), everything)
+    return gathered(by, words, lambda paths: _fields(standing, paths, apart), everything)
 
 
 def _cables(standing: Standing) -> Parameters:
@@ -231,10 +235,10 @@ def _lift_curve(curve: Floats, power: int) -> None:
 # Fields of the robot file.
 
 
-def _fields(standing: Standing, paths: list[str]) -> Parameters:
+def _fields(standing: Standing, paths: list[str], apart: bool) -> Parameters:
     """Fields that paths name; all of them for an empty one."""
     problem, robot = standing.problem, standing.problem.robot
-    tangents = table_tangents(robot, None if paths == [""] else paths)
+    tangents = table_tangents(robot, None if paths == [""] else paths, apart)
     rows = Numbers.zeros(problem, len(tangents.groups), standing.by_length)
     for row in range(len(tangents.groups)):
         _change(standing, rows, row, tangents.tables(row))

@@ -14,13 +14,10 @@ from vertebra.dynamics.equations_of_motion import ORDERS
 from vertebra.dynamics.problem import Moving
 from vertebra.errors import InputError, shown
 from vertebra.mechanics.problem import load_table, loaded_links
-from vertebra.robot.fields import table_tangents
+from vertebra.robot.fields import moved, table_tangents
 from vertebra.robot.reading import did_you_mean
 from vertebra.robot.robot import Robot
 from vertebra.robot.tables import Floats, Table
-
-TABLES = ("joints", "links", "cables", "segments")
-POINTS = ("origin", "tip_point")
 
 
 class Tangents(NamedTuple):
@@ -35,21 +32,13 @@ class Tangents(NamedTuple):
 
     def moved(self, robot: Robot, units: float) -> Robot:
         """A robot with these tables, moved by so many units along the tangents; its description stays."""
-        other = object.__new__(Robot)
-        vars(other).update(vars(robot))
-        for name in (*TABLES, *POINTS):
-            value = getattr(robot, name).copy()
-            for _, column, slope in _columns(name, value, getattr(self, name)):
-                column += units * slope
-            value.flags.writeable = False
-            object.__setattr__(other, name, value)
-        return other
+        return moved(robot, self._asdict(), units)
 
     def size(self, robot: Robot) -> float:
         """Largest relative change of any number of the robot, per unit."""
         return max(
             _relative(name, values, slopes, robot)
-            for table in (*TABLES, *POINTS)
+            for table in self._fields
             for name, values, slopes in _columns(table, getattr(robot, table), getattr(self, table))
         )
 

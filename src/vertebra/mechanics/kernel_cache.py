@@ -31,7 +31,7 @@ PORTABLE = "x86-64-v3"
 """What shipped kernels are compiled for: the processors of the last ten years in laptops, workstations and clusters."""
 PORTABLE_FEATURES = ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sse4.2")
 
-BESIDE_KERNELS = ("layout.py", "compiled.py", "lean.py", "../robot/tables.py")
+BESIDE_KERNELS = ("layout.py", "compiled.py", "lean.py", "simd.py", "../robot/tables.py")
 """The files that kernels import, and those that say how they are compiled."""
 
 KEPT_VERSIONS = 4

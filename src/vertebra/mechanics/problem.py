@@ -39,6 +39,7 @@ from vertebra.mechanics.layout import (
     WIDE_V,
     WIDE_V_LOW,
 )
+from vertebra.mechanics.simd import lane_tables
 from vertebra.robot.arguments import (
     BALLS_CAN,
     coordinates,
@@ -54,7 +55,7 @@ from vertebra.robot.arguments import (
 )
 from vertebra.robot.friction import Friction, FrictionLaw, laws_for
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import BALL, FLEXURE, Floats, Table, join, point_mass, read_body, write_body
+from vertebra.robot.tables import BALL, FLEXURE, PIN, Floats, Table, join, point_mass, read_body, write_body
 
 _NONE: Table = np.zeros(0, LOAD)
 
@@ -277,6 +278,20 @@ class Problem:
             np.empty(REPORT_WIDTH),
             spatial,
             self.cable_friction(history),
+        )
+
+    @property
+    def serves_lanes(self) -> bool:
+        """Whether `find_shapes_in_lanes` can solve it."""
+        joints, heavy = self.robot.joints, bool((self.robot.cables["linear_density"] > 0.0).any())
+        plain = not self.has_friction and (joints["kind"] <= PIN).all() and not joints["stops"].any()
+        return bool(plain and is_conservative(self.gravity, self.table, heavy))
+
+    def lanes(self) -> tuple[Floats, ...]:
+        """Scratch of `find_shapes_in_lanes`; a thread has its own."""
+        n, c = len(self.robot.joints), len(self.robot.cables)
+        return lane_tables(
+            (n, STATE_WIDTH), (len(self.table), 3), (0, 0, 0), (n,), (n,), (n,), (c,), (8, 6), (6, 6), (3,), (c,)
         )
 
     def dense_stiffness(self, work: Workspace, by_length: bool = False) -> Floats:

@@ -16,6 +16,7 @@ from vertebra.report.document import (
     Report,
     Rows,
     Section,
+    Sentences,
     big_picture,
     number,
     plain_fields,
@@ -401,8 +402,11 @@ def shape_note(robot: Robot) -> str:
     return NOTE + (AXES_NOTE if robot.freedoms > len(robot.joints) else "")
 
 
-def shape_report(shape: Shape) -> Report:
-    """A shape, with what weight, loads and friction change in it as thin lines."""
+def shape_report(shape: Shape, more: Sequence[Facts | Sentences | Figures] = ()) -> Report:
+    """A shape, with what weight, loads and friction change in it as thin lines.
+
+    `more` stands below the tables in a terminal, and below the picture on a page.
+    """
     title = shape_title(shape)
 
     def ghosts() -> tuple[Ghost, ...]:
@@ -411,9 +415,9 @@ def shape_report(shape: Shape) -> Report:
     return Report(
         title,
         record=lambda: shape_record(shape),
-        tables=lambda: shape_tables(shape, title),
+        tables=lambda: (*shape_tables(shape, title), *(part for part in more if not isinstance(part, Figures))),
         warnings=tuple(warnings(shape)),
-        page=lambda: shape_sections(shape, ghosts()),
+        page=lambda: shape_sections(shape, ghosts(), more=more),
         footnote=shape_note(shape.robot),
         picture=lambda: shape_scene(shape, ghosts()),
         picture_title=title + fault_words(shape),
@@ -466,9 +470,12 @@ def fault_words(shape: Shape) -> str:
     return "" if shape.status == Status.SOLVED else f" ({shape.status.name.lower().replace('_', ' ')})"
 
 
-def shape_sections(shape: Shape, ghosts: Sequence[Ghost] = (), marks: Sequence[Mark] = ()) -> Iterator[Section]:
+def shape_sections(
+    shape: Shape, ghosts: Sequence[Ghost] = (), marks: Sequence[Mark] = (), more: Sequence[Section] = ()
+) -> Iterator[Section]:
     """The page: the robot in equilibrium, its forces, and every number behind the picture."""
     yield big_picture(shape_scene(shape, ghosts, marks), PICTURE)
+    yield from more
     yield from all_tables(shape, "Shape")
     yield from robot_tables(shape.robot)
 

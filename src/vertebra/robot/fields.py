@@ -21,7 +21,7 @@ from vertebra.robot.description import Description, Quantity, Sensors
 from vertebra.robot.friction import KNOTS, curve_through
 from vertebra.robot.reading import did_you_mean
 from vertebra.robot.robot import Robot, load
-from vertebra.robot.tables import Floats, Table, tables
+from vertebra.robot.tables import Floats, Table, section_rows, tables
 
 STEP = 2.0**-100
 """Imaginary part of a field that moves: its square is lost beside any real part, and dividing by it is exact."""
@@ -246,7 +246,11 @@ def with_values(robot: Robot, values: Mapping[str, float]) -> Robot:
     return load(mapping)
 
 
-def _keys(path: str) -> list[str | int | None]:
+Keys = list[str | int | None]
+"""Where in a description: names, and indices of lists."""
+
+
+def _keys(path: str) -> Keys:
     return [key for step in _steps(path) or () for key in (step.name, *step.indices)]
 
 
@@ -343,16 +347,75 @@ def _flat(array: NDArray[Any]) -> Floats:
     return array.reshape(-1).view(np.float64)
 
 
-def table_tangents(robot: Robot, by: str | Iterable[str] | None = None) -> TableTangents:
-    """Derivatives of all arrays of a robot by the fields that `matching` finds; by all, one by one, if left out."""
+def table_tangents(robot: Robot, by: str | Iterable[str] | None = None, apart: bool = False) -> TableTangents:
+    """Derivatives of all arrays of a robot by the fields that `matching` finds; by all, one by one, if left out.
+
+    `apart`: what the joints and links of a section share, each has for itself, as if the file had a section for each.
+    There is a group for every one, such as ``sections[0].link.mass of link 3``.
+    """
     if by is None:
         groups = tuple(Group(field.path, field.unit, (field,)) for field in fields(robot))
     else:
         groups = matching(robot, by)
-    held = _held(robot)
+    held, places = _held(robot), [[_keys(field.path) for field in group.fields] for group in groups]
+    if apart:
+        copies = [copy for group in groups for field in group.fields for copy in _copies(held, field)]
+        groups, places = tuple(group for group, _ in copies), [[keys] for _, keys in copies]
+        held = _section_each(held)
     zeros = Numbers._make(np.zeros_like(array) for array in _numbers(held, float))
-    places = [_places(array, like) for array, like in zip(_numbers(held, complex), zeros, strict=True)]
-    return TableTangents(groups, tuple(_parts(held, group, places) for group in groups), zeros)
+    numbers = [_places(array, like) for array, like in zip(_numbers(held, complex), zeros, strict=True)]
+    return TableTangents(groups, tuple(_parts(held, keys, numbers) for keys in places), zeros)
+
+
+def _section_each(description: Description) -> Description:
+    """The same robot with a section per joint."""
+    sections = []
+    for section in description.sections:
+        for row in range(section.joints):
+            own: dict[str, Any] = {"joints": 1} | ({} if row == section.joints - 1 else {"cables": None})
+            if section.azimuth is not None:
+                own["azimuth"] = (section.azimuth[row % len(section.azimuth)],)
+            sections.append(section.model_copy(update=own))
+    return description.model_copy(update={"sections": tuple(sections)})
+
+
+def _copies(description: Description, field: Field) -> Iterator[tuple[Group, Keys]]:
+    """A field for each joint or link that has it, and where it is in the description with a section per joint."""
+    keys = _keys(field.path)
+    if keys[0] != "sections":
+        yield Group(field.path, field.unit, (field,)), keys
+        return
+    _, index, part, *rest = keys
+    section, start = list(section_rows(description))[int(index or 0)]
+    if part == "cables":
+        yield Group(field.path, field.unit, (field,)), ["sections", start.stop - 1, part, *rest]
+        return
+    for row in range(section.joints):
+        if part == "azimuth" and section.azimuth is not None:
+            if row % len(section.azimuth) != rest[0]:
+                continue
+            keys = ["sections", start.start + row, part, 0]
+        else:
+            keys = ["sections", start.start + row, part, *rest]
+        owner = "link" if part == "link" else "joint"
+        yield Group(f"{field.path} of {owner} {start.start + row + 1}", field.unit, (field,)), keys
+
+
+def moved(robot: Robot, tangents: Mapping[str, NDArray[Any]], units: float) -> Robot:
+    """A robot whose arrays are moved by so many units along tangents, given by name; its description stays."""
+    other = object.__new__(Robot)
+    vars(other).update(vars(robot))
+    for name, slopes in tangents.items():
+        values = getattr(robot, name).copy()
+        if values.dtype.names is None:
+            values += units * slopes
+        else:
+            for column in values.dtype.names:
+                if values.dtype[column].base.kind == "f":
+                    values[column] += units * slopes[column]
+        values.flags.writeable = False
+        object.__setattr__(other, name, values)
+    return other
 
 
 class _Places(NamedTuple):
@@ -376,9 +439,9 @@ def _places(array: NDArray[Any], like: NDArray[Any]) -> _Places:
     ))  # fmt: skip
 
 
-def _parts(description: Description, group: Group, places: Sequence[_Places]) -> tuple[_Part, ...]:
-    for field in group.fields:
-        description = _moved(description, _keys(field.path))
+def _parts(description: Description, keys: Iterable[Keys], places: Sequence[_Places]) -> tuple[_Part, ...]:
+    for each in keys:
+        description = _moved(description, each)
     parts = []
     for name, where, array in zip(Numbers._fields, places, _numbers(description, complex), strict=True):
         slopes = _flat(array)[where.imaginary]

@@ -234,11 +234,11 @@ def validate(data: object, origin: str) -> Description:
     return result
 
 
-def did_you_mean(word: object, known: Iterable[str]) -> str:
-    """The end of a message about an unknown word: the known one that is nearest, if any is near."""
+def did_you_mean(word: object, known: Iterable[str], alike: float = 0.6) -> str:
+    """The end of a message about an unknown word: the known one that is nearest, if any is `alike`, up to 1."""
     import difflib  # needed only when something is wrong
 
-    near = difflib.get_close_matches(word[:50].lower(), known, n=1) if isinstance(word, str) else []
+    near = difflib.get_close_matches(word[:50].lower(), known, 1, alike) if isinstance(word, str) else []
     return f"; did you mean {near[0]!r}?" if near else ""
 
 

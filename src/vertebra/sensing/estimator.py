@@ -29,7 +29,7 @@ from vertebra.robot.robot import Robot, RobotLike
 from vertebra.robot.tables import Floats, Table
 from vertebra.sensing.calibration.calibration import Calibration
 from vertebra.sensing.pairwise import pairwise_fit, paper_fit, require_universal
-from vertebra.sensing.sensed_shape import Integers, SensedShape, SensorState
+from vertebra.sensing.sensed_shape import Evidence, Integers, SensedShape, SensorState
 
 ROUNDING = 1e-3
 """How far a matrix may be from a rotation: rounding by a sensor's few digits."""
@@ -193,10 +193,12 @@ class ShapeEstimator:
         self.twist = twist_sigma(robot, twist)
         self._known_base = known_base(base)
         self._noise = sensor_noise(robot, noise)
+        self._own_noise, self._own_twist = noise is None, twist is None
         self._rows = {int(link): row for row, link in enumerate(robot.sensor_links)}
         if calibration is not None:
             instance("calibration", calibration, Calibration, "such as vertebra.sensing.load_calibration reads")
         self._table = sensor_table(robot, self._noise, calibration)
+        self._said = self._table.view(np.float64)  # the same memory: numpy copies it ten times as fast
         self._faulty = np.zeros(len(self._table), dtype=bool)
         self._refused, self._shared_until = np.full((2, len(self._table)), -math.inf)
         self._fit, self._scratch = ChainScratch(robot), np.empty((2, 3, 3))
@@ -327,10 +329,11 @@ class ShapeEstimator:
         instant = self.time if time is None else _instant(time)
         fresh = 1.0 / (UNKNOWN_RATE * self.stale_after) ** 2
         found = Fitted(len(robot.joints))
+        straight = self._bridged(instant) if self.method == "chain" else np.zeros(len(robot.joints))
         if self.method == "chain":
             found.steps = sense_chain(
                 robot.joints, robot.links, robot.origin, fit.points, table, instant, self.gyro, self.stale_after,
-                self._start_from(instant, fresh), self.gate, self.twist**2, self._bridged(instant), base_known, base, q,
+                self._start_from(instant, fresh), self.gate, self.twist**2, straight, base_known, base, q,
                 twist, fit.measured, fit.information, found.frames, fit.axes, fit.factors, fit.scratch,
                 found.residuals, found.weights, found.variances, found.covariances,
             )  # fmt: skip
@@ -339,7 +342,7 @@ class ShapeEstimator:
             bring_to(instant, table, self.gyro, self.stale_after, fit.measured, fit.information)
             by_pairs = paper_fit if self.method == "paper" else pairwise_fit
             variances = by_pairs(fit, found, fresh, self._link_noise(), base_known, base, q)
-        return self._shape_from(found, variances, instant, q, twist, base)
+        return self._shape_from(found, variances, instant, q, twist, base, straight)
 
     def _start_from(self, instant: float, fresh: float) -> float:
         """Least information (1/rad^2) at which the fit starts from the pairwise angles instead of the last ones.
@@ -376,7 +379,7 @@ class ShapeEstimator:
         return noise
 
     def _shape_from(
-        self, found: Fitted, variances: Floats, time: float, q: Floats, twist: Floats, base: Floats
+        self, found: Fitted, variances: Floats, time: float, q: Floats, twist: Floats, base: Floats, straight: Floats
     ) -> SensedShape:
         robot, table, links = self.robot, self._table, self.robot.sensor_links
         platforms = found.frames.copy()
@@ -385,6 +388,10 @@ class ShapeEstimator:
         tip_frame[:3, 3] += found.frames[-1, :3, :3] @ robot.tip_point
         residuals, weights = found.residuals[links], found.weights[links]
         states = self._states(time, weights)
+        evidence = Evidence(
+            self._said.copy(), self.gyro, self.stale_after, straight, self.gate, self.twist,
+            self._known_base is not None, self._own_noise, self._own_twist,
+        )  # fmt: skip
         return SensedShape(
             robot=robot, method=self.method, time=time, angles=q.copy(), joint_twists=twist.copy(), base=base.copy(),
             frames=found.frames, platforms=platforms, tip_frame=tip_frame,
@@ -393,7 +400,7 @@ class ShapeEstimator:
             heading_residuals=residuals[:, 2].copy(), tilt_residuals=np.hypot(residuals[:, 0], residuals[:, 1]),
             iterations=abs(found.steps), converged=found.steps > 0,
             states=states, ages=time - table["time"], samples=table["samples"].copy(),
-            outliers=table["outliers"].copy(), weights=weights, reasons=self._reasons(states, time),
+            outliers=table["outliers"].copy(), weights=weights, reasons=self._reasons(states, time), evidence=evidence,
         )  # fmt: skip
 
     def _states(self, time: float, weights: Floats) -> Integers:

@@ -79,6 +79,26 @@ def unknown_angles(robot: Robot, angle_sigmas: Floats) -> list[int]:
     return [int(row) for row in np.flatnonzero(~(angle_sigmas < np.maximum(UNSETTLED * limits, 3.0 * two_sensors)))]
 
 
+class Evidence(NamedTuple):
+    """What a shape was found from, as `vertebra.sensitivity` needs it."""
+
+    said: Floats
+    """What all sensors have said: the memory of (sensors,) rows of `vertebra.mechanics.layout.SENSOR`."""
+    gyro: bool
+    stale_after: float
+    """s."""
+    straight: Floats
+    """(n,) prior information that a joint's angles are zero, 1/rad^2; of the method "chain"."""
+    gate: float
+    twist: float
+    """Standard deviation of a joint's twist, rad."""
+    base_known: bool
+    own_noise: bool
+    """Whether the noise is that of the robot file."""
+    own_twist: bool
+    """Whether the twist is."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class SensedShape:
     """A robot as its sensors see it, SI. World: that of the sensors, z up; the base stands at its origin."""
@@ -123,6 +143,8 @@ class SensedShape:
     """(sensors, 2) of tilt and heading in the fit, 0 to 1."""
     reasons: tuple[str, ...] = ()
     """(sensors,) why a sensor is not ok, in words."""
+    evidence: Evidence | None = None
+    """What it was found from."""
 
     @property
     def settled(self) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from vertebra.errors import InputError, NoEquilibrium, VertebraError
 from vertebra.mechanics.kernels.describe import find_shapes
 from vertebra.mechanics.kernels.friction import commit_slip
-from vertebra.mechanics.kernels.newton import find_shape
+from vertebra.mechanics.kernels.newton import PENDING, find_shape
 from vertebra.mechanics.kinematics import twist_table
 from vertebra.mechanics.layout import HISTORY_PLANES, REPORT_ITERATIONS, REPORT_WIDTH
 from vertebra.mechanics.problem import (
@@ -311,12 +311,12 @@ class ShapePath:
         report = np.empty((count, REPORT_WIDTH))
         angles[0] = before.angles
         tip, lengths = np.empty((count, 3)), np.empty((count, c))
-        scratch = np.empty((n + 1, 4, 4)), twist_table(robot), np.empty((c, n)), np.empty((n, 3)), np.empty(n)
+        scratch = np.empty((n + 1, 4, 4)), twist_table(robot)
         work = self._workspace(problem, False)
         self._history[:] = before.history
         done = find_shapes(
             *problem.system, robot.origin, robot.tip_point, pull, NO_CABLES, NO_CABLES, work.friction,
-            before.steps > 0, True, 0, count, angles, *work.scratch, *scratch, np.empty(count, np.int64),
+            before.steps > 0, True, 0, count, angles, *work.scratch, *scratch, np.full(count, PENDING),
             np.empty(count, np.bool_), tip, lengths, np.empty((count, 6, 6)), report, works,
         )  # fmt: skip
         total = before.friction_work + np.cumsum(works)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from vertebra.mechanics.compiled import inner, kernel
+from vertebra.mechanics.simd import fused
 
 _SMALL_SQUARE = 0.06
 """Below it the closed forms of a rotation's coefficients lose digits, and the series keep all of them."""
@@ -12,7 +13,7 @@ _SMALL_SQUARE = 0.06
 
 @inner
 def dot(u, v):
-    return u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
+    return fused(u[2], v[2], fused(u[1], v[1], u[0] * v[0]))
 
 
 @inner
@@ -33,19 +34,23 @@ def added(u, v):
 @inner
 def moved(u, a, v):
     """u + a v."""
-    return (u[0] + a * v[0], u[1] + a * v[1], u[2] + a * v[2])
+    return (fused(a, v[0], u[0]), fused(a, v[1], u[1]), fused(a, v[2], u[2]))
 
 
 @inner
 def mixed(a, u, b, v):
     """a u + b v."""
-    return (a * u[0] + b * v[0], a * u[1] + b * v[1], a * u[2] + b * v[2])
+    return (fused(b, v[0], a * u[0]), fused(b, v[1], a * u[1]), fused(b, v[2], a * u[2]))
 
 
 @inner
 def combined(a, u, b, v, c, w):
     """a u + b v + c w."""
-    return (a * u[0] + b * v[0] + c * w[0], a * u[1] + b * v[1] + c * w[1], a * u[2] + b * v[2] + c * w[2])
+    return (
+        fused(c, w[0], fused(b, v[0], a * u[0])),
+        fused(c, w[1], fused(b, v[1], a * u[1])),
+        fused(c, w[2], fused(b, v[2], a * u[2])),
+    )
 
 
 @inner

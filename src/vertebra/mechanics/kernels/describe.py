@@ -10,7 +10,7 @@ from vertebra.mechanics.kernels.cables import across_mirror, mirror_segment
 from vertebra.mechanics.kernels.equilibrium import gather_weights
 from vertebra.mechanics.kernels.friction import commit_slip
 from vertebra.mechanics.kernels.joints import arc_centroid, mirror_law, place_base, place_mirror, walk_chain, world
-from vertebra.mechanics.kernels.newton import SETTLED, all_in_range, copy_pose, find_shape, is_conservative
+from vertebra.mechanics.kernels.newton import PENDING, SETTLED, all_in_range, copy_pose, find_shape, is_conservative
 from vertebra.mechanics.kernels.spatial import row_of
 from vertebra.mechanics.kernels.sweep import NONE, tip_response
 from vertebra.mechanics.layout import (
@@ -81,20 +81,33 @@ def describe_shape(
     their part along the common normal (n,); compliance (6, 6), infinite where the pose is not stable. Completes the
     energy by the cables inside the links.
     """
-    place_links(joints, links, origin, spatial, q, frames, twists)
-    locate_tip(frames, tip, at_tip)
-    measure_cables(joints, cables, segments, spatial, q, lengths)
+    heavy_gaps = describe_tip(
+        joints, links, cables, segments, gravity, loads, origin, tip, by_length, friction, tensions, q, state, wide,
+        memory, report, spatial, frames, twists, at_tip, lengths, compliance,
+    )  # fmt: skip
     for k in range(cables.shape[0]):
-        if not by_length:
-            report[REPORT_ENERGY] += tensions[k] * cables[k].inside
         for j in range(joints.shape[0]):
             along[k, j] = 0.0
             if j < cables[k].last_link:
                 along[k, j] = tensions[k] * tension_ratio(friction, k, j)
-    heavy_gaps, heavy_cables = gather_weights(joints, links, cables, state)
     joint_forces(
         joints, cables, segments, along, gravity, loads, heavy_gaps, spatial, q, state, frames, forces, normal_forces
     )
+
+
+@inner
+def describe_tip(
+    joints, links, cables, segments, gravity, loads, origin, tip, by_length, friction, tensions, q, state, wide, memory,
+    report, spatial, frames, twists, at_tip, lengths, compliance,
+):  # fmt: skip
+    """`describe_shape` without the forces in the joints; returns whether gaps have mass."""
+    place_links(joints, links, origin, spatial, q, frames, twists)
+    locate_tip(frames, tip, at_tip)
+    measure_cables(joints, cables, segments, spatial, q, lengths)
+    if not by_length:
+        for k in range(cables.shape[0]):
+            report[REPORT_ENERGY] += tensions[k] * cables[k].inside
+    heavy_gaps, heavy_cables = gather_weights(joints, links, cables, state)
     if report[REPORT_WEAK] == NONE:
         narrow = friction is None and is_conservative(gravity, loads, heavy_cables) and not by_length
         push_columns(state, friction, spatial, at_tip, twists)
@@ -103,6 +116,7 @@ def describe_shape(
         for row in range(6):
             for column in range(6):
                 compliance[row, column] = math.inf
+    return heavy_gaps
 
 
 @inner
@@ -193,16 +207,19 @@ def pull_across(cables, segments, along, spatial, frames, j, row):
 def find_shapes(
     joints, links, cables, segments, gravity, loads, origin, tip, tensions, rest, rate, friction, use_starts, walking,
     first, last,
-    q, start, state, load_at, wide, memory, report, spatial, frames, twists, along, forces, normal_forces,
+    q, start, state, load_at, wide, memory, report, spatial, frames, twists,
     statuses, inside, at_tip, lengths, compliance, numbers, works,
 ):  # fmt: skip
-    """`find_shape` and `describe_shape` for rows first .. last - 1 of `tensions` (N, c), into the same rows of outputs.
+    """`find_shape` and `describe_tip` for rows first .. last - 1 of `tensions` (N, c), into the same rows of outputs;
+    those whose status is not PENDING are left as they are.
 
     With `walking` each row starts from the one before, and each row that is solved becomes the history of friction for
     the next; a row that is not ends the walk. Returns the number of rows done.
     """
-    by_length = rest.shape[0] > 0  # not a literal, for which `describe_shape` would be compiled once more
+    by_length = rest.shape[0] > 0  # not a literal, for which `describe_tip` would be compiled once more
     for i in range(first, last):
+        if statuses[i] != PENDING:
+            continue
         use_start = use_starts or (walking and i > first)
         if walking and i > first:
             copy_pose(q[i - 1], q[i])
@@ -215,10 +232,9 @@ def find_shapes(
             locate_tip(frames, tip, at_tip[i])
             measure_cables(joints, cables, segments, spatial, q[i], lengths[i])
         else:
-            describe_shape(
+            describe_tip(
                 joints, links, cables, segments, gravity, loads, origin, tip, by_length, friction, tensions[i], q[i],
-                state, wide, memory, report, spatial, frames, twists, at_tip[i], along, lengths[i], forces,
-                normal_forces, compliance[i],
+                state, wide, memory, report, spatial, frames, twists, at_tip[i], lengths[i], compliance[i],
             )  # fmt: skip
         for column in range(report.shape[0]):
             numbers[i, column] = report[column]

@@ -60,6 +60,7 @@ from vertebra.mechanics.layout import (
     STATE_TIE_LOW,
     STATE_UPPER,
 )
+from vertebra.mechanics.simd import like
 from vertebra.robot.tables import FLEXURE, Floats, Table
 
 
@@ -172,13 +173,15 @@ def gather_weights(joints, links, cables, state):
 def place_chain(problem, spatial, q, work):
     """From base to tip: axes, centres, the joint's own torque and stiffness, places of masses and loads.
 
-    Returns the energy of the cables (without their part inside links) and of the elastic joints, J.
+    Returns the energy of the cables (without their part inside links) and of the elastic joints, J, and the axes and
+    the origin of the last link.
     """
     joints, links, gravity, loads = problem.joints, problem.links, problem.gravity, problem.loads
     state, load_at = work.state, work.load_at
     g = (gravity[0], gravity[1], gravity[2])
-    x, y, z, origin = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
-    cable_energy = elastic_energy = 0.0
+    x, y = like(state, (1.0, 0.0, 0.0)), like(state, (0.0, 1.0, 0.0))
+    z, origin = like(state, (0.0, 0.0, 1.0)), like(state, (0.0, 0.0, 0.0))
+    cable_energy = elastic_energy = like(state, 0.0)
     upcoming = 0
     while upcoming < loads.shape[0] and loads[upcoming].link == 0:
         upcoming += 1
@@ -232,7 +235,7 @@ def place_chain(problem, spatial, q, work):
         lump = combined(first[0], x, first[1], y, first[2], z)
         write(state, row, STATE_HEAVY, moved(lump, state[row, STATE_MASS], origin))
         upcoming = place_loads(loads, upcoming, j, x, y, z, origin, load_at)
-    return cable_energy, elastic_energy
+    return cable_energy, elastic_energy, (x, y, z, origin)
 
 
 @inner
@@ -371,13 +374,14 @@ def balance_chain(problem, spatial, q, work):
     state, load_at = work.state, work.load_at
     g = (gravity[0], gravity[1], gravity[2])
     pull = math.sqrt(dot(g, g))
-    mass, first = 0.0, (0.0, 0.0, 0.0)
+    mass, first = like(state, 0.0), like(state, (0.0, 0.0, 0.0))
     # Sums over the loads beyond the joint: F, p F^T by rows, moments.
-    force = row_x = row_y = row_z = moment = (0.0, 0.0, 0.0)
-    energy = residual = scale = 0.0
+    force = moment = (0.0, 0.0, 0.0)
+    row_x = row_y = row_z = like(state, (0.0, 0.0, 0.0))
+    energy = residual = scale = like(state, 0.0)
     last = loads.shape[0] - 1
     loaded = False
-    memory, weak = NO_MEMORY, NONE
+    memory, weak = like(state, NO_MEMORY), like(state, NONE)
     for j in range(joints.shape[0] - 1, -1, -1):
         row = row_of(joints, j, spatial)
         mass += state[row, STATE_MASS]
@@ -419,8 +423,9 @@ def balance_chain(problem, spatial, q, work):
             b = moved(b, arm_x[0] + arm_y[1] + arm_z[2], a)
             size += spread(arm_x) + spread(arm_y) + spread(arm_z) + spread(moment)
         own += dot(a, b)
-        upper = b
-        lower = moved(b, -1.0, cross_product(a, moment))
+        upper = lower = b
+        if loaded:
+            lower = moved(b, -1.0, cross_product(a, moment))
         if problem.heavy_gaps:
             slope = read(state, row, STATE_GAP_SLOPE)
             tau -= dot(g, slope)

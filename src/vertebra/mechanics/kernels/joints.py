@@ -19,6 +19,7 @@ from vertebra.mechanics.kernels.algebra import (
     scaled,
     turned_by,
 )
+from vertebra.mechanics.simd import all_of, any_of, select
 from vertebra.robot.tables import BACKBONE, BALL, FLEXURE, PIN, ROLLING
 
 Vector = tuple[float, float, float]
@@ -164,20 +165,29 @@ def tangent_ratio_of_square(y):
 @inner
 def tangent_ratio(h, sin_h, cos_h):
     """f(h) = tan(h) / h and its first two derivatives."""
-    if abs(h) < _SMALL_HALF_ANGLE:
-        # Taylor series of tan(h)/h in y = h^2.
-        y = h * h
-        c1, c2, c3, c4 = 1 / 3, 2 / 15, 17 / 315, 62 / 2835
-        c5, c6, c7 = 1382 / 155925, 21844 / 6081075, 929569 / 638512875
-        f = 1 + y * (c1 + y * (c2 + y * (c3 + y * (c4 + y * (c5 + y * (c6 + y * c7))))))
-        f1 = h * (2 * c1 + y * (4 * c2 + y * (6 * c3 + y * (8 * c4 + y * (10 * c5 + y * (12 * c6 + y * 14 * c7))))))
-        f2 = 2 * c1 + y * (12 * c2 + y * (30 * c3 + y * (56 * c4 + y * (90 * c5 + y * (132 * c6 + y * 182 * c7)))))
-        return f, f1, f2
+    small = abs(h) < _SMALL_HALF_ANGLE
+    if all_of(small):
+        return tangent_ratio_series(h)
     tangent = sin_h / cos_h
     secant_squared = 1.0 + tangent * tangent
     f = tangent / h
     f1 = (secant_squared - f) / h
     f2 = (2.0 * secant_squared * tangent - 2.0 * f1) / h
+    if any_of(small):
+        near, near1, near2 = tangent_ratio_series(h)
+        return select(small, near, f), select(small, near1, f1), select(small, near2, f2)
+    return f, f1, f2
+
+
+@inner
+def tangent_ratio_series(h):
+    """`tangent_ratio` by the Taylor series of tan(h)/h in y = h^2."""
+    y = h * h
+    c1, c2, c3, c4 = 1 / 3, 2 / 15, 17 / 315, 62 / 2835
+    c5, c6, c7 = 1382 / 155925, 21844 / 6081075, 929569 / 638512875
+    f = 1 + y * (c1 + y * (c2 + y * (c3 + y * (c4 + y * (c5 + y * (c6 + y * c7))))))
+    f1 = h * (2 * c1 + y * (4 * c2 + y * (6 * c3 + y * (8 * c4 + y * (10 * c5 + y * (12 * c6 + y * 14 * c7))))))
+    f2 = 2 * c1 + y * (12 * c2 + y * (30 * c3 + y * (56 * c4 + y * (90 * c5 + y * (132 * c6 + y * 182 * c7)))))
     return f, f1, f2
 
 
@@ -195,20 +205,9 @@ def arc_centroid(h, sin_h, cos_h):
 @kernel
 def arc_centroid_derivatives(h, sin_h, cos_h):
     """`arc_centroid` and its first two derivatives in h."""
-    if abs(h) < 2.0 * _SMALL_HALF_ANGLE:
-        # Taylor series; the terms left out are below 1e-16 of f, 1e-12 of f''.
-        y = h * h
-        c0, c1, c2 = 1 / 3, 1 / 10, 107 / 2520
-        c3, c4 = 0.5 * (1385 / 40320 - 1 / 362880), 0.5 * (50521 / 3628800 + 1 / 39916800)
-        c5, c6 = 0.5 * (2702765 / 479001600 - 1 / 6227020800), 0.5 * (199360981 / 87178291200 + 1 / 1307674368000)
-        c7 = 0.5 * (19391512145 / 20922789888000 - 1 / 355687428096000)
-        c8 = 0.5 * (2404879675441 / 6402373705728000 + 1 / 121645100408832000)
-        f = h * (c0 + y * (c1 + y * (c2 + y * (c3 + y * (c4 + y * (c5 + y * (c6 + y * (c7 + y * c8))))))))
-        b3, b4, b5, b6, b7, b8 = 7 * c3, 9 * c4, 11 * c5, 13 * c6, 15 * c7, 17 * c8
-        f1 = c0 + y * (3 * c1 + y * (5 * c2 + y * (b3 + y * (b4 + y * (b5 + y * (b6 + y * (b7 + y * b8)))))))
-        rest = 6 * b3 + y * (8 * b4 + y * (10 * b5 + y * (12 * b6 + y * (14 * b7 + y * 16 * b8))))
-        f2 = h * (6 * c1 + y * (20 * c2 + y * rest))
-        return f, f1, f2
+    small = abs(h) < 2.0 * _SMALL_HALF_ANGLE
+    if all_of(small):
+        return arc_centroid_series(h)
     # f = (sec h - sinc h) / (2 h), differentiated as a product with h.
     secant, tangent, sinc = 1.0 / cos_h, sin_h / cos_h, sin_h / h
     sinc1 = (cos_h - sinc) / h
@@ -216,6 +215,26 @@ def arc_centroid_derivatives(h, sin_h, cos_h):
     f = 0.5 * (secant - sinc) / h
     f1 = (0.5 * (secant * tangent - sinc1) - f) / h
     f2 = (0.5 * (secant * (1.0 + 2.0 * tangent * tangent) - sinc2) - 2.0 * f1) / h
+    if any_of(small):
+        near, near1, near2 = arc_centroid_series(h)
+        return select(small, near, f), select(small, near1, f1), select(small, near2, f2)
+    return f, f1, f2
+
+
+@inner
+def arc_centroid_series(h):
+    """`arc_centroid_derivatives` by Taylor series; the terms left out are below 1e-16 of f, 1e-12 of f''."""
+    y = h * h
+    c0, c1, c2 = 1 / 3, 1 / 10, 107 / 2520
+    c3, c4 = 0.5 * (1385 / 40320 - 1 / 362880), 0.5 * (50521 / 3628800 + 1 / 39916800)
+    c5, c6 = 0.5 * (2702765 / 479001600 - 1 / 6227020800), 0.5 * (199360981 / 87178291200 + 1 / 1307674368000)
+    c7 = 0.5 * (19391512145 / 20922789888000 - 1 / 355687428096000)
+    c8 = 0.5 * (2404879675441 / 6402373705728000 + 1 / 121645100408832000)
+    f = h * (c0 + y * (c1 + y * (c2 + y * (c3 + y * (c4 + y * (c5 + y * (c6 + y * (c7 + y * c8))))))))
+    b3, b4, b5, b6, b7, b8 = 7 * c3, 9 * c4, 11 * c5, 13 * c6, 15 * c7, 17 * c8
+    f1 = c0 + y * (3 * c1 + y * (5 * c2 + y * (b3 + y * (b4 + y * (b5 + y * (b6 + y * (b7 + y * b8)))))))
+    rest = 6 * b3 + y * (8 * b4 + y * (10 * b5 + y * (12 * b6 + y * (14 * b7 + y * 16 * b8))))
+    f2 = h * (6 * c1 + y * (20 * c2 + y * rest))
     return f, f1, f2
 
 

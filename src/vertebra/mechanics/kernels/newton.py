@@ -66,10 +66,13 @@ from vertebra.mechanics.layout import (
     WIDE_V,
     WIDE_V_LOW,
 )
-from vertebra.robot.tables import BACKBONE, FLEXURE, ROLLING, UNIVERSAL
+from vertebra.mechanics.simd import any_of, like, select
+from vertebra.robot.tables import BACKBONE, FLEXURE, PIN, ROLLING
 
 SETTLED, STALLED = range(2)
 """How a search ends: at an equilibrium, or without one after all its steps."""
+PENDING = -1
+"""Of a row in a batch that is not solved yet."""
 
 MOST_ITERATIONS = 200
 MOST_HALVINGS = 30
@@ -109,8 +112,8 @@ def load_free_pose(joints, cables, segments, tensions, spatial, state, q):
         total, recess = state[row, STATE_TENSION], state[row, STATE_TENSION_RECESS]
         offset = state[row, STATE_TENSION_OFFSET]
         q[row] = 0.0
-        if joint.kind == ROLLING and total > 0.0:
-            q[row] = 2.0 * math.atan2(offset, joint.size * total - recess)
+        if joint.kind == ROLLING:
+            q[row] = select(total > 0.0, 2.0 * math.atan2(offset, joint.size * total - recess), 0.0)
         elif joint.kind == FLEXURE:
             q[row] = load_free_flexure(joint, total, recess, offset)
         q[row] = min(max(q[row], -FARTHEST), FARTHEST)
@@ -138,16 +141,18 @@ def load_free_bend(joint, cables, segments, tensions, j, q):
 @inner
 def load_free_flexure(joint, total, recess, offset):
     """Root of k q + sum T l'(q) by guarded Newton steps: a start, so a rough one will do."""
-    k, angle = joint.stiffness, 0.0
+    k, angle, moving = joint.stiffness, like(offset, 0.0), True
     for _ in range(20):
         sin_half, cos_half = math.sin(0.5 * angle), math.cos(0.5 * angle)
         s, s1, s2 = mirror_law(FLEXURE, joint.size, angle, sin_half, cos_half)
         _, tau, own = across_mirror(total, s * total + recess, s1, s2, offset, sin_half, cos_half)
         tau, own = tau + k * angle, own + k
         # Where the energy curves down or is flat, the largest step downhill.
-        step = -tau / own if own > abs(tau) / 0.5 else math.copysign(0.5, -tau) if tau != 0.0 else 0.0
-        angle = min(max(angle + step, -FARTHEST), FARTHEST)
-        if abs(step) < 1e-6:
+        largest = select(tau > 0.0, -0.5, select(tau < 0.0, 0.5, 0.0))
+        step = select(own > abs(tau) / 0.5, -tau / own, largest)
+        angle = select(moving, min(max(angle + step, -FARTHEST), FARTHEST), angle)
+        moving = select(abs(step) < 1e-6, False, moving)
+        if not any_of(moving):
             break
     return angle
 
@@ -214,7 +219,7 @@ def linearise(problem, friction, spatial, tensions, q, work):
         gather_tensions(problem.joints, problem.cables, problem.segments, tensions, state)
     if spatial is not None and friction is None:
         gather_spans(problem.joints, problem.cables, tensions, state, spatial)
-    pulled, elastic = place_chain(problem, spatial, q, work)
+    pulled, elastic, _ = place_chain(problem, spatial, q, work)
     hung, residual, scale, weak = balance_chain(problem, spatial, q, work)
     if by_length or friction is not None:
         pulled = stored
@@ -613,24 +618,44 @@ def in_range(joints, cables, segments, q, j):
     Holes of rolling joints lie inside their arcs, so there the second never happens; a universal joint has no faces.
     """
     joint = joints[j]
+    if joint.kind <= PIN:
+        return mirror_in_range(joint, cables, segments, q[joint.first], j)
     bend = bend_of(joint, q)
     if bend > joint.limit * (1.0 + 1e-12):
         return False
-    if joint.kind != ROLLING and joint.kind != UNIVERSAL:
-        angle, kind = q[joint.first], joint.kind
-        if kind == BACKBONE:
-            angle, kind = bend, FLEXURE
+    if joint.kind == BACKBONE:
+        sin_half, cos_half = math.sin(0.5 * bend), math.cos(0.5 * bend)
+        law = mirror_law(FLEXURE, joint.size, bend, sin_half, cos_half)
+        for k in range(cables.shape[0]):
+            if j < cables[k].last_link:
+                e = segments[k, j].offset
+                if bend > 0.0:
+                    e = (q[joint.first] * cables[k].x + q[joint.first + 1] * cables[k].y) / bend
+                if passes_through(joint.size, law, segments[k, j].recess, e, sin_half, cos_half):
+                    return False
+    return True
+
+
+@inner
+def mirror_in_range(joint, cables, segments, angle, j):
+    """`in_range` of a mirror joint."""
+    inside = select(abs(angle) > joint.limit * (1.0 + 1e-12), False, True)
+    if joint.kind != ROLLING:
         sin_half, cos_half = math.sin(0.5 * angle), math.cos(0.5 * angle)
-        s, s1, s2 = mirror_law(kind, joint.size, angle, sin_half, cos_half)
+        law = mirror_law(joint.kind, joint.size, angle, sin_half, cos_half)
         for k in range(cables.shape[0]):
             if j < cables[k].last_link:
                 e, recess = segments[k, j].offset, segments[k, j].recess
-                if joint.kind == BACKBONE and bend > 0.0:
-                    e = (q[joint.first] * cables[k].x + q[joint.first + 1] * cables[k].y) / bend
-                size = joint.size + abs(recess) + abs(e)
-                if across_mirror(1.0, s + recess, s1, s2, e, sin_half, cos_half)[0] < -TOUCH * size:
-                    return False
-    return True
+                inside = select(passes_through(joint.size, law, recess, e, sin_half, cos_half), False, inside)
+    return inside
+
+
+@inner
+def passes_through(size, law, recess, e, sin_half, cos_half):
+    """Whether the faces of a joint have passed through each other at a hole."""
+    s, s1, s2 = law
+    length = across_mirror(1.0, s + recess, s1, s2, e, sin_half, cos_half)[0]
+    return length < -TOUCH * (size + abs(recess) + abs(e))
 
 
 @kernel

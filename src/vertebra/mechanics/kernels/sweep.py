@@ -40,6 +40,7 @@ from vertebra.mechanics.layout import (
     WIDE_V,
     WIDE_V_LOW,
 )
+from vertebra.mechanics.simd import all_of, fused, like, select
 
 NONE = -1
 """No joint: every pivot is positive."""
@@ -59,10 +60,12 @@ def usable_pivot(pivot, own, coupling, lever, size):
     size and in any units are treated alike.
     """
     terms = abs(own) + coupling + lever
-    if pivot > NEUTRAL * terms + UNSUPPORTED * size:
-        return pivot, True
-    least = max(abs(pivot), FLOOR * terms, UNSUPPORTED * size)
-    return least if least > 0.0 else 1.0, False  # nothing at all acts on a joint with zero for each of them
+    positive = pivot > NEUTRAL * terms + UNSUPPORTED * size
+    if all_of(positive):
+        return pivot, positive
+    least = max(max(abs(pivot), FLOOR * terms), UNSUPPORTED * size)
+    least = select(least > 0.0, least, 1.0)  # nothing at all acts on a joint with zero for each of them
+    return select(positive, pivot, least), positive
 
 
 NO_MEMORY = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -73,33 +76,22 @@ NO_MEMORY = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 def absorb_joint(state, j, a, b, tau, own, memory, weak):
     """One joint of the narrow sweep: writes its pivot, kappa and l; returns what goes on to the joint before it."""
     p00, p01, p02, p11, p12, p22, w0, w1, w2 = memory
-    pa = (
-        p00 * a[0] + p01 * a[1] + p02 * a[2],
-        p01 * a[0] + p11 * a[1] + p12 * a[2],
-        p02 * a[0] + p12 * a[1] + p22 * a[2],
-    )
+    pa = dot((p00, p01, p02), a), dot((p01, p11, p12), a), dot((p02, p12, p22), a)
     line = added(b, pa)
     coupling = dot(a, pa)
     lever, size = state[j, STATE_TENSION_LEVER], state[j, STATE_SIZE]
     pivot, positive = usable_pivot(own + coupling, own, abs(coupling), lever, size)
-    if not positive and weak == NONE:
-        weak = j
-    kappa = tau + (a[0] * w0 + a[1] * w1 + a[2] * w2)
+    if not all_of(positive):
+        weak = select(positive, weak, select(weak == NONE, j, weak))
+    kappa = tau + dot(a, (w0, w1, w2))
     share = 1.0 / pivot
     state[j, STATE_PIVOT], state[j, STATE_SHARE], state[j, STATE_KAPPA] = pivot, share, kappa
     write(state, j, STATE_LINE, line)
     s0, s1, s2 = line[0] * share, line[1] * share, line[2] * share
-    return (
-        p00 - line[0] * s0,
-        p01 - line[0] * s1,
-        p02 - line[0] * s2,
-        p11 - line[1] * s1,
-        p12 - line[1] * s2,
-        p22 - line[2] * s2,
-        w0 - kappa * s0,
-        w1 - kappa * s1,
-        w2 - kappa * s2,
-    ), weak
+    p00, p01, p02 = moved((p00, p01, p02), -line[0], (s0, s1, s2))
+    p11, p12, p22 = fused(-line[1], s1, p11), fused(-line[1], s2, p12), fused(-line[2], s2, p22)
+    w0, w1, w2 = moved((w0, w1, w2), -kappa, (s0, s1, s2))
+    return (p00, p01, p02, p11, p12, p22, w0, w1, w2), weak
 
 
 # The freedoms of a joint that has several are coupled by more than u . v: by a tie, which lives in the row of the later
@@ -144,7 +136,7 @@ def tied_steps(state, row, column):
 def eliminate_narrow(state, spatial, shift):
     """Narrow sweep of H + shift from tip to base. Returns the row nearest the tip whose pivot is not positive, or
     NONE."""
-    memory, weak = NO_MEMORY, NONE
+    memory, weak = like(state, NO_MEMORY), like(state, NONE)
     for j in range(state.shape[0] - 1, -1, -1):
         a, b = read(state, j, STATE_AXIS), read(state, j, STATE_UPPER)
         tau, own = state[j, STATE_TAU], state[j, STATE_OWN] + shift
@@ -157,7 +149,7 @@ def eliminate_narrow(state, spatial, shift):
 @kernel
 def substitute_narrow(state, spatial):
     """Newton step from base to tip, into column STATE_STEP."""
-    x = (0.0, 0.0, 0.0)
+    x = like(state, (0.0, 0.0, 0.0))
     for j in range(state.shape[0]):
         right = state[j, STATE_KAPPA] + dot(read(state, j, STATE_LINE), x)
         if spatial is not None:
@@ -331,7 +323,7 @@ def substitute_wide(state, spatial, wide, memory, weak):
 @kernel
 def tip_response(state, spatial, wide, tip, narrow, right, memory, response):
     """Write J H^-1 B (6, m), J the Jacobian at a point `tip` (world) of the last link, B the first m columns of `right`
-    (theory 3.7).
+    (theory 3.7). With None for `right` B is J^T, after the narrow sweep.
 
     One pass from tip to base after a sweep: with z_j the column of J and y_j the row of B as they are seen past the
     elimination, the answer is the sum of z_j y_j^T / pivot_j. `memory`: (2 d + 6, >= max(6, m)) scratch.
@@ -354,13 +346,17 @@ def tip_response(state, spatial, wide, tip, narrow, right, memory, response):
             y, z = 2 * (d + place), 2 * (d + place) + 1
         for row in range(3):
             memory[z, row], memory[z, row + 3] = velocity[row], a[row]
-        for column in range(m):
-            memory[y, column] = right[j, column]
+        if right is None:
+            y = z
+        else:
+            for column in range(m):
+                memory[y, column] = right[j, column]
         for i in range(d):
             u = state[j, STATE_AXIS + i] if narrow else wide[WIDE_U, j, i]
             low = state[j, STATE_AXIS + i] if narrow else wide[WIDE_U_LOW, j, i]
-            for column in range(m):
-                memory[y, column] += u * memory[2 * i, column]
+            if right is not None:
+                for column in range(m):
+                    memory[y, column] += u * memory[2 * i, column]
             for row in range(6):
                 memory[z, row] += low * memory[2 * i + 1, row]
         if spatial is not None:
@@ -375,10 +371,15 @@ def tip_response(state, spatial, wide, tip, narrow, right, memory, response):
         for i in range(d):
             r = share * (state[j, STATE_LINE + i] if narrow else wide[WIDE_R, j, i])
             left = share * (state[j, STATE_LINE + i] if narrow else wide[WIDE_L, j, i])
-            for column in range(m):
-                memory[2 * i, column] -= r * memory[y, column]
+            if right is not None:
+                for column in range(m):
+                    memory[2 * i, column] -= r * memory[y, column]
             for row in range(6):
                 memory[2 * i + 1, row] -= left * memory[z, row]
         for row in range(6):
-            for column in range(m):
+            for column in range(0 if right is not None else row, m):
                 response[row, column] += share * memory[z, row] * memory[y, column]
+    if right is None:
+        for row in range(6):
+            for column in range(row):
+                response[row, column] = response[column, row]
