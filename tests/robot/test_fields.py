@@ -15,7 +15,7 @@ import vertebra as vb
 from vertebra.errors import DescriptionError, InputError
 from vertebra.mechanics.problem import Problem
 from vertebra.robot.description import Quantity
-from vertebra.robot.fields import Field, Numbers, _in_hint, fields, matching, table_tangents
+from vertebra.robot.fields import Field, Numbers, _in_hint, fields, matching, table_tangents, with_values
 from vertebra.robot.friction import KNOTS, LAST_ANGLE, curve_through
 from vertebra.robot.reading import PLACES
 
@@ -553,6 +553,22 @@ def test_paths_that_name_no_field(by: Any, message: str) -> None:
     assert caught.value.argument == "by"
     assert message in caught.value.message
     assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_robots_with_other_values(name: str) -> None:
+    robot = ROBOTS[name]()
+    own = {field.path: field.value for field in fields(robot)}
+    assert all(np.array_equal(one, other) for one, other in zip(
+        (with_values(robot, own).joints, with_values(robot, own).links), (robot.joints, robot.links), strict=True
+    ))  # fmt: skip
+    lengths = {path: 1.01 * value for path, value in own.items() if path.endswith("link.length")}
+    mapping = robot.to_mapping()
+    for path, value in lengths.items():
+        mapping = changed(mapping, path, value)
+    assert with_values(robot, lengths) == vb.load(mapping)
+    with pytest.raises(DescriptionError, match=r"link\.length"):
+        with_values(robot, dict.fromkeys(lengths, -1.0))
 
 
 # What joints and links of a section share, each for itself.

@@ -1,5 +1,5 @@
-"""The shape of a robot as a function of arrays, many rows at a time, with its Jacobian: what `vertebra.jax` and
-`vertebra.torch` call.
+"""The shape of a robot as a function of arrays, many rows at a time, with its Jacobian: what `vb.jax` and
+`vb.torch` call.
 
 A call is about two arrays whose leading axes are rows and are broadcast: tensions (..., cables) and values of
 parameters (..., p). Rows of equal values share a robot, and are solved and differentiated together on all cores.
@@ -66,8 +66,9 @@ class Solved(NamedTuple):
 class _Made:
     """The robot of one set of values, and what its derivatives need."""
 
-    def __init__(self, robot: Robot, call: dict[str, Any]) -> None:
+    def __init__(self, robot: Robot, call: dict[str, Any], words: Sequence[str]) -> None:
         self.robot, self.call = robot, call
+        self.words = [one for one in words if one in FROM_SEEDS]
         self._directions = dict[tuple[str, ...], Floats]()
 
     def shape(self, tensions: Floats, angles: Floats) -> Standing:
@@ -83,6 +84,12 @@ class _Made:
     @cached_property
     def problem(self) -> Problem:
         return Problem.of(self.robot, **self.call)
+
+    @cached_property
+    def seeds(self) -> Seeds:
+        """Of all outputs that the kernel differentiates at once."""
+        each = [_seeds(self.problem, FROM_SEEDS[one]) for one in self.words]
+        return Seeds(*map(np.concatenate, zip(*each, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +226,7 @@ class ShapeFunction:
             else:
                 call = call | {"gravity": vector("gravity", left[:3], "m/s^2")}
                 del left[:3]
-        return _Made(with_values(robot, fields) if fields else robot, call)
+        return _Made(with_values(robot, fields) if fields else robot, call, self.words)
 
     def solve(self, tensions: Floats, values: Floats) -> Solved:
         """Of all rows."""
@@ -258,14 +265,13 @@ class ShapeFunction:
     def _derivatives(self, made: _Made, by: tuple[str, ...], tips: Floats, q: Floats, pull: Floats) -> Floats:
         """(N, m, columns) at shapes of one robot."""
         directions = made.directions(by, lambda: made.shape(pull[0], q[0]))
-        linear = [one for one in self.words if one in FROM_SEEDS]
-        seeds = [_seeds(made.problem, FROM_SEEDS[one]) for one in linear]
         parts = dict[str, Floats]()
-        if seeds:
-            together = Seeds(*map(np.concatenate, zip(*seeds, strict=True)))
-            rows = derivatives_of_rows(made.problem, together, directions, tips, q, pull)
-            ends = list(accumulate(len(seed.tip) for seed in seeds))[:-1]
-            parts = dict(zip(linear, np.split(rows, ends, axis=1), strict=True))
+        if made.words:
+            rows = derivatives_of_rows(made.problem, made.seeds, directions, tips, q, pull)
+            first = 0
+            for one in made.words:
+                last = first + (6 if one == "tip frame" else prod(self.shapes[one]))
+                parts[one], first = rows[:, first:last], last
         if "tip frame" in parts:
             frames = np.array([Pose(made.robot, angles).tip_frame for angles in q])
             parts["tip frame"] = _frame_derivatives(frames, parts["tip frame"])

@@ -25,7 +25,7 @@ def shape(
 ) -> Callable[..., Any]:
     """`f(tensions, parameters=None)`: the stable shape under cables, gravity and loads, with exact derivatives.
 
-    As `vertebra.jax.shape`, with tensors: arguments, outputs, paths of parameters and rows are the same. Works with
+    As `vb.jax.shape`, with tensors: arguments, outputs, paths of parameters and rows are the same. Works with
     `backward`, forward-mode differentiation and the transformations of `torch.func`; a batch, by leading axes or by
     `vmap`, is one call that solves it on all cores. First derivatives only.
 

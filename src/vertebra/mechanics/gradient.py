@@ -98,14 +98,15 @@ class Numbers(NamedTuple):
     def along(self, directions: Floats) -> Floats:
         """(m, p) derivatives along directions (p, everything), which are flat; without copies of what they leave."""
         rows, first = len(self.gravity), 0
-        total = np.zeros((rows, len(directions)))
+        total, moved = np.zeros((rows, len(directions))), np.flatnonzero(directions.any(axis=0))
         for part in self:
-            flat = part.view(np.float64).reshape(rows, -1) if part.size else np.zeros((rows, 0))
-            block = directions[:, first : first + flat.shape[1]]
-            first += flat.shape[1]
-            moved = np.flatnonzero(block.any(axis=0))
-            if len(moved):
-                total += flat[:, moved] @ block[:, moved].T
+            if part.size:
+                flat = part.view(np.float64).reshape(rows, -1)
+                last = first + flat.shape[1]
+                own = moved[np.searchsorted(moved, first) : np.searchsorted(moved, last)]
+                if len(own):
+                    total += flat[:, own - first] @ directions[:, own].T
+                first = last
         return total
 
 
