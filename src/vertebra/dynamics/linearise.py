@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -171,7 +170,13 @@ def linearise(
     require_resistance(moving.statics, state.q[0])
     pull, losses = moving.statics.tensions(tensions), joint_damping(robot, damping)
     word("outputs", outputs, get_args(Outputs))
-    question = Question(moving, copy(damping), copy(stiffness_EA), outputs, link, copy(point))
+    given = [
+        None if values is None else numbers(name, values, unit)
+        for name, values, unit in (
+            ("damping", damping, "N*m*s/rad"), ("stiffness_EA", stiffness_EA, "N"), ("point", point, "m"),
+        )
+    ]  # fmt: skip
+    question = Question(moving, given[0], given[1], outputs, link, given[2])
     return linear_model(question, state, pull, losses)
 
 
