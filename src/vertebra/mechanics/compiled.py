@@ -173,7 +173,7 @@ def _group(root: Any) -> str:
 _GROUPS = {
     "joints": "kinematics", "spatial": "kinematics", "cables": "kinematics", "describe": "statics",
     "newton": "statics", "sweep": "statics", "lanes": "statics",
-    "friction": "friction", "adjoint": "derivatives", "contact": "payload", "ball": "payload",
+    "friction": "friction", "adjoint": "statics", "contact": "payload", "ball": "payload",
     "ball_gradient": "payload", "newton_euler": "dynamics", "articulated": "dynamics", "stepping": "simulation",
     "sensitivities": "simulation", "joint_balance": "tensions", "link_tensions": "tensions", "programmes": "tensions",
     "sensed_chain": "sensing", "sensor_intake": "sensing",

@@ -37,10 +37,10 @@ from vertebra.robot.tables import Floats
 REACH = 1e-3
 """How far a difference goes: rad of any angle, or part of any number of the problem. Truncation is then some 1e-13 of a
 step's derivative, and round-off too."""
-FARTHEST = 4.0
+MOST_REACHES = 4.0
 """Times the reach that the angles may change by in the step itself; a difference that does more is taken closer."""
 CLOSER = 0.1
-MOST_TRIALS = 6
+MOST_APPROACHES = 6
 """A step that starts in a corner has one derivative on either side; with the last trial their mean is taken."""
 
 
@@ -121,7 +121,7 @@ def step_shifted(
 
 
 @inner
-def added(implicit, dt, stages, j):
+def step_gain(implicit, dt, stages, j):
     """What the last step added to an angle and its rate."""
     if implicit:
         rate = 1.5 * stages[STAGE_FIRST_Q, j] + 0.5 * stages[STAGE_AT_Q, j]
@@ -162,11 +162,11 @@ def run_sensitivities(
         )  # fmt: skip
         taken = sides[0]
         for j in range(n):
-            at.next_q[j], at.next_qd[j] = added(implicit, dt, stages, j)
+            at.next_q[j], at.next_qd[j] = step_gain(implicit, dt, stages, j)
         for p in range(dq.shape[0]):
             longest = longest_shift(parameters, p, dt)
             part = min(1.0, 2.0 * parameters.reach[p])
-            for trial in range(MOST_TRIALS):
+            for trial in range(MOST_APPROACHES):
                 h, close = part * longest, True
                 for j in range(n):
                     at.slope_q[j] = at.slope_qd[j] = 0.0
@@ -181,14 +181,14 @@ def run_sensitivities(
                     )  # fmt: skip
                     close = close and sides[0] == taken
                     for j in range(n):
-                        more_q, more_qd = added(implicit, dt, stages, j)
+                        more_q, more_qd = step_gain(implicit, dt, stages, j)
                         more_q, more_qd = more_q - at.next_q[j], more_qd - at.next_qd[j]
-                        close = close and max(abs(more_q), dt * abs(more_qd)) < FARTHEST * REACH
+                        close = close and max(abs(more_q), dt * abs(more_qd)) < MOST_REACHES * REACH
                         at.slope_q[j] += weight * more_q
                         at.slope_qd[j] += weight * more_qd
-                    if not close and trial < MOST_TRIALS - 1:
+                    if not close and trial < MOST_APPROACHES - 1:
                         break
-                if close or trial == MOST_TRIALS - 1:
+                if close or trial == MOST_APPROACHES - 1:
                     break
                 part *= CLOSER
             parameters.reach[p] = part
