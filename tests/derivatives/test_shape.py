@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from tests import every_kind
+from tests.statics import test_stops
 
 import vertebra as vb
 from vertebra.robot.fields import fields
-from vertebra.statics import Shape
+from vertebra.statics import Shape, Status
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
 SEEDS = range(12 if SOAK else 1)
@@ -185,3 +186,30 @@ def test_critical_tension_and_margin() -> None:
     with_radius = lambda change: with_field(robot, "sections[0].joint.radius", change)  # noqa: E731
     expected = difference(lambda c: vb.shape_from_tensions(with_radius(c), tensions).tension_margin()[0], 2e-5)
     np.testing.assert_allclose(margin.values[0, -1], expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(30) if SOAK else (3, 5, 15, 26, 28))
+def test_joints_on_rigid_stops(seed) -> None:
+    """By the limit itself, and by what presses on it; a backbone on its stop gives by 1e-8, in the solve too."""
+    rng = np.random.default_rng(seed)
+    robot = test_stops.random_robot(rng)
+    given = test_stops.random_question(rng, robot)
+    first = vb.shape_from_tensions(robot, check=False, **given)
+    if first.status != Status.SOLVED or not first.at_stops:
+        pytest.skip("nothing rests on a stop")
+    found = vb.sensitivity(first, "tip")
+    for section in range(len(robot.section_ends)):
+        for path in (f"sections[{section}].joint.limit", f"sections[{section}].link.mass"):
+            held = []
+
+            def tip(change: float, path: str = path, held: list = held) -> np.ndarray:
+                shape = vb.shape_from_tensions(
+                    with_field(robot, path, change), start=first.angles, check=False, **given
+                )
+                held.append(shape.at_stops)
+                return shape.tip
+
+            expected = difference(tip, 1e-4)
+            if set(held) == {first.at_stops}:
+                size = max(np.abs(expected).max(), 1e-3)
+                np.testing.assert_allclose(found.sel(by=path).values, expected, rtol=0, atol=5e-8 * size)
