@@ -179,7 +179,7 @@ def test_masses_are_told_in_the_unit_that_people_use(kilograms: float, text: str
     [
         ("m", "N", "mm per N", 1e3),
         ("m", "m", "mm per mm", 1.0),
-        ("m", "", "mm per 1", 1e3),
+        ("m", "", "mm per unit", 1e3),
         ("m", "Pa", "mm per GPa", 1e12),
         ("rad", "kg", "deg per g", math.degrees(1.0) / 1e3),
         ("N*m", "kg*m^2", "N*mm per g*mm^2", 1e-6),

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vertebra.derivatives.standing import MIXED, Standing, one_each
+from vertebra.derivatives.shape import MIXED, ShapeProblem, one_each
 from vertebra.errors import InputError, shown
 from vertebra.mechanics.gradient import Numbers
 from vertebra.mechanics.layout import LAW_CURVE, LAW_LEVEL, LAW_PRESLIDING, LAW_SLOPE, LAW_SQUARE
@@ -89,9 +89,14 @@ def _parts(
         raise
 
 
+def is_entry(name: str, word: str) -> bool:
+    """Whether a parameter of this name is what a word stands for, or a part of it: tensions[0] of tensions."""
+    return name == word or name.startswith((f"{word}[", f"{word}."))
+
+
 def _entries(word: str, whole: Parameters) -> Parameters:
     """Those entries of what a word stands for that are asked for: all, or one by its name."""
-    chosen = [at for at, name in enumerate(whole.names) if name == word or name.startswith((f"{word}[", f"{word}."))]
+    chosen = [at for at, name in enumerate(whole.names) if is_entry(name, word)]
     if not chosen:
         raise InputError("by", f"there is no {word}; there are {whole.names[0]} to {whole.names[-1]}")
     return _some(whole, chosen)
@@ -133,44 +138,44 @@ def held_by_length(shape: Shape, asked: Iterable[str], argument: str = "by") -> 
     return "lengths" in words or ("tensions" not in words and len(shape._cables.rest) > 0)
 
 
-def parameters_of(standing: Standing, by: By, apart: bool = False) -> Parameters:
+def parameters_of(case: ShapeProblem, by: By, apart: bool = False) -> Parameters:
     """Of the problem of a shape. `apart`: a column for every joint and link that shares a field of its section."""
-    problem, robot = standing.problem, standing.problem.robot
+    problem, robot = case.problem, case.problem.robot
     words = {
-        "lengths" if standing.by_length else "tensions": lambda: _cables(standing),
-        "gravity": lambda: _gravity(standing),
-        "loads": lambda: _loads(standing),
-        "friction": lambda: _friction(standing),
+        "lengths" if case.by_length else "tensions": lambda: _cables(case),
+        "gravity": lambda: _gravity(case),
+        "loads": lambda: _loads(case),
+        "friction": lambda: _friction(case),
     }
     # What comes from the robot file is among its fields.
     everything = [next(iter(words))]
     everything += ["gravity"] * (not np.array_equal(problem.gravity, robot.gravity)) + ["loads"] * bool(problem.loads)
     everything += ["friction"] * (bool(problem.laws) and problem.laws != robot.friction_laws)
-    return gathered(by, words, lambda paths: _fields(standing, paths, apart), everything)
+    return gathered(by, words, lambda paths: _fields(case, paths, apart), everything)
 
 
-def _cables(standing: Standing) -> Parameters:
-    rows = Numbers.zeros(standing.problem, len(standing.tensions), standing.by_length)
-    if not standing.by_length:
-        rows.tensions[:] = np.eye(len(standing.tensions))
-        return listed("tensions", "N", standing.tensions, rows.flat)
-    rows.rest[:] = np.eye(len(standing.rest))
-    rows.rate[:] = np.diag(-standing.rate / standing.rest)  # rate = EA / rest
-    return listed("lengths", "m", standing.rest, rows.flat)
+def _cables(case: ShapeProblem) -> Parameters:
+    rows = Numbers.zeros(case.problem, len(case.tensions), case.by_length)
+    if not case.by_length:
+        rows.tensions[:] = np.eye(len(case.tensions))
+        return listed("tensions", "N", case.tensions, rows.flat)
+    rows.rest[:] = np.eye(len(case.rest))
+    rows.rate[:] = np.diag(-case.rate / case.rest)  # rate = EA / rest
+    return listed("lengths", "m", case.rest, rows.flat)
 
 
-def _gravity(standing: Standing) -> Parameters:
-    rows = Numbers.zeros(standing.problem, 3, standing.by_length)
+def _gravity(case: ShapeProblem) -> Parameters:
+    rows = Numbers.zeros(case.problem, 3, case.by_length)
     rows.gravity[:] = np.eye(3)
-    return listed("gravity", "m/s^2", standing.problem.gravity, rows.flat)
+    return listed("gravity", "m/s^2", case.problem.gravity, rows.flat)
 
 
-def _loads(standing: Standing) -> Parameters:
+def _loads(case: ShapeProblem) -> Parameters:
     """Force, moment, point and mass of each load."""
-    problem = standing.problem
+    problem = case.problem
     if not problem.loads:
         raise InputError("by", "there are no loads on the robot; give the solve `loads`, of zero force if need be")
-    rows = Numbers.zeros(problem, 10 * len(problem.loads), standing.by_length)
+    rows = Numbers.zeros(problem, 10 * len(problem.loads), case.by_length)
     names, units, values = list[str](), list[str](), list[float]()
     row = 0
     for number, load in enumerate(problem.loads):
@@ -201,17 +206,17 @@ def _move_load(problem: Problem, rows: Numbers, row: int, number: int, what: str
         rows.links[row, link]["center_of_mass"] += problem.loads[number].mass * change / problem.links[link]["mass"]
 
 
-def _friction(standing: Standing) -> Parameters:
+def _friction(case: ShapeProblem) -> Parameters:
     """Coefficients a, b and c of mu = a theta^2 + b theta + c and the presliding of each cable; of a law that is a
     curve, what is added to it."""
-    problem, curve_rows = standing.problem, _curve_rows(standing)
+    problem, curve_rows = case.problem, _curve_rows(case)
     if not problem.laws:
         raise InputError("by", "the cables have no friction; give the solve a `friction`, of 1e-12 if need be")
     columns = (
         (LAW_SQUARE, "a", "1/rad^2"), (LAW_SLOPE, "b", "1/rad"), (LAW_LEVEL, "c", ""),
         (LAW_PRESLIDING, "presliding", "m"),
     )  # fmt: skip
-    rows = Numbers.zeros(problem, len(columns) * len(problem.laws), standing.by_length)
+    rows = Numbers.zeros(problem, len(columns) * len(problem.laws), case.by_length)
     names, units, values = [], [], []
     for k, law in enumerate(problem.laws):
         for row, (column, symbol, unit) in enumerate(columns, len(columns) * k):
@@ -235,23 +240,23 @@ def _lift_curve(curve: Floats, power: int) -> None:
 # Fields of the robot file.
 
 
-def _fields(standing: Standing, paths: list[str], apart: bool) -> Parameters:
+def _fields(case: ShapeProblem, paths: list[str], apart: bool) -> Parameters:
     """Fields that paths name; all of them for an empty one."""
-    problem, robot = standing.problem, standing.problem.robot
+    problem, robot = case.problem, case.problem.robot
     tangents = table_tangents(robot, None if paths == [""] else paths, apart)
-    rows = Numbers.zeros(problem, len(tangents.groups), standing.by_length)
+    rows = Numbers.zeros(problem, len(tangents.groups), case.by_length)
     for row in range(len(tangents.groups)):
-        _change(standing, rows, row, tangents.tables(row))
+        _change(case, rows, row, tangents.tables(row))
     return Parameters(
         [group.path for group in tangents.groups], [group.unit for group in tangents.groups],
         np.array([group.fields[0].value for group in tangents.groups]), rows.flat,
     )  # fmt: skip
 
 
-def _change(standing: Standing, rows: Numbers, row: int, change: RobotNumbers) -> None:
+def _change(case: ShapeProblem, rows: Numbers, row: int, change: RobotNumbers) -> None:
     """How a problem changes with a robot. What the call gave itself (gravity, friction, axial stiffness, the point of a
     load) does not follow the robot file."""
-    problem, robot = standing.problem, standing.problem.robot
+    problem, robot = case.problem, case.problem.robot
     rows.joints[row], rows.cables[row], rows.segments[row] = change.joints, change.cables, change.segments
     rows.origin[row], rows.tip_point[row] = change.origin, change.tip_point
     for column in ("reach", "mass", "center_of_mass"):
@@ -259,24 +264,24 @@ def _change(standing: Standing, rows: Numbers, row: int, change: RobotNumbers) -
     _follow_links(problem, rows, row, robot, change)
     if np.array_equal(problem.gravity, robot.gravity):
         rows.gravity[row] = change.gravity
-    if standing.by_length:
+    if case.by_length:
         rigid = robot.cables["stiffness_EA"]
-        follows = np.isfinite(rigid) & np.isclose(standing.rate * standing.rest, rigid, rtol=1e-12, atol=0.0)
-        rows.rate[row] = np.where(follows, change.cables["stiffness_EA"] / standing.rest, 0.0)
+        follows = np.isfinite(rigid) & np.isclose(case.rate * case.rest, rigid, rtol=1e-12, atol=0.0)
+        rows.rate[row] = np.where(follows, change.cables["stiffness_EA"] / case.rest, 0.0)
     if problem.laws and problem.laws == robot.friction_laws:
         rows.laws[row][:, : change.laws.shape[1]] = change.laws
         first, table = 0, 0
         for section in robot.description.sections:
             if section.cables is not None:
                 if section.cables.friction is not None and section.cables.friction.table is not None:
-                    rows.curves[row, _curve_rows(standing)[first]] = change.curves[table]
+                    rows.curves[row, _curve_rows(case)[first]] = change.curves[table]
                     table += 1
                 first += len(section.cables.azimuth)
 
 
-def _curve_rows(standing: Standing) -> list[int]:
+def _curve_rows(case: ShapeProblem) -> list[int]:
     """Of each cable, where its law is among the sampled ones; below zero for a law that is not."""
-    friction = standing.work.friction
+    friction = case.work.friction
     return [] if friction is None else friction.laws[:, LAW_CURVE].astype(int).tolist()
 
 

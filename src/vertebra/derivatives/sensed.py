@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vertebra.derivatives.parameters import By, Parameters, gathered, listed
-from vertebra.derivatives.standing import AXES
+from vertebra.derivatives.shape import AXES
 from vertebra.dynamics.directions import STEP, slope_along
 from vertebra.errors import InputError
 from vertebra.mechanics.kernels.sensed_chain import LIMIT_WEIGHT

@@ -9,11 +9,11 @@ import numpy as np
 import xarray
 from numpy.typing import ArrayLike
 
-from vertebra.derivatives.holding import payload_parameters
-from vertebra.derivatives.moving import MODEL_OUTPUTS, RUN_OUTPUTS, model_parameters, run_parameters
+from vertebra.derivatives.motion import MODEL_OUTPUTS, RUN_OUTPUTS, model_parameters, run_parameters
 from vertebra.derivatives.parameters import By, held_by_length, parameters_of, words_of
+from vertebra.derivatives.payload import payload_parameters
 from vertebra.derivatives.sensed import OUTPUTS, sensed_outputs, sensed_parameters
-from vertebra.derivatives.standing import Request, Standing, derivatives_of_rows
+from vertebra.derivatives.shape import Request, ShapeProblem, derivatives_of_rows
 from vertebra.dynamics.linearise import LinearModel
 from vertebra.errors import InputError, shown
 from vertebra.locked.payload import Payload
@@ -157,16 +157,16 @@ def sensitivity(result: Any, of: Of = None, by: By = None) -> Sensitivity:
 
 
 def _of_shape(result: Shape, of: Of, by: By) -> Sensitivity:
-    standing = Standing.of(result, held_by_length(result, words_of(by)))
-    parameters = parameters_of(standing, by)
-    parts = [standing.outputs(request) for request in requests_of(of)]
+    case = ShapeProblem.of(result, held_by_length(result, words_of(by)))
+    parameters = parameters_of(case, by)
+    parts = [case.outputs(request) for request in requests_of(of)]
     names, units = [name for part in parts for name in part.names], [unit for part in parts for unit in part.units]
     values = np.vstack([part.derivatives for part in parts]) @ parameters.directions.T
     coordinates = {
         "of": names, "of_unit": ("of", units), "of_value": ("of", np.concatenate([part.values for part in parts])),
         "by": parameters.names, "by_unit": ("by", parameters.units), "by_value": ("by", parameters.values),
     }  # fmt: skip
-    return _labelled(values, coordinates, ("of", "by"), result.robot.name, standing.notes())
+    return _labelled(values, coordinates, ("of", "by"), result.robot.name, case.notes())
 
 
 def requests_of(of: Of) -> list[Request]:
@@ -190,7 +190,7 @@ def _of_shapes(shapes: Shapes, of: Of, by: By) -> Sensitivity:
         raise InputError("by", "rows of tensions are held by their tensions; take shape(row) of one for its lengths")
     if not len(solved):
         raise InputError("result", "no row has a stable shape; its `status` says why")
-    one = Standing.of(shapes.shape(int(solved[0])), False)
+    one = ShapeProblem.of(shapes.shape(int(solved[0])), False)
     parameters, parts = parameters_of(one, by), [one.linear(request) for request in requests_of(of)]
     names, units = [name for part in parts for name in part[0]], [unit for part in parts for unit in part[1]]
     seeds = Seeds(*(np.concatenate(rows) for rows in zip(*(part[3] for part in parts), strict=True)))

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vertebra.derivatives.parameters import parameters_of
-from vertebra.derivatives.standing import Standing, derivatives_of_rows
+from vertebra.derivatives.shape import ShapeProblem, derivatives_of_rows
 from vertebra.errors import InputError, shown
 from vertebra.mechanics.gradient import Seeds
 from vertebra.mechanics.kinematics import Pose
@@ -71,11 +71,11 @@ class _Made:
         self.words = [one for one in words if one in FROM_SEEDS]
         self._directions = dict[tuple[str, ...], Floats]()
 
-    def shape(self, tensions: Floats, angles: Floats) -> Standing:
+    def shape(self, tensions: Floats, angles: Floats) -> ShapeProblem:
         """A shape whose angles are known."""
-        return Standing.of(shape_from_tensions(self.robot, tensions, start=angles, **self.call), False)
+        return ShapeProblem.of(shape_from_tensions(self.robot, tensions, start=angles, **self.call), False)
 
-    def directions(self, by: tuple[str, ...], one: Callable[[], Standing]) -> Floats:
+    def directions(self, by: tuple[str, ...], one: Callable[[], ShapeProblem]) -> Floats:
         """(p, all numbers of the problem) of what is differentiated by; `one`: any shape of this robot."""
         if by not in self._directions:
             self._directions[by] = parameters_of(one(), by).directions

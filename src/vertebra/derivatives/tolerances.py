@@ -12,7 +12,7 @@ import numpy as np
 
 from vertebra.derivatives.parameters import Parameters, held_by_length, parameters_of
 from vertebra.derivatives.sensitivity import ROUND_OFF, Of, requests_of, text_table
-from vertebra.derivatives.standing import Standing
+from vertebra.derivatives.shape import ShapeProblem
 from vertebra.errors import InputError, shown
 from vertebra.robot.arguments import instance, number, word
 from vertebra.robot.fields import Group, matching
@@ -194,10 +194,10 @@ def tolerances(
     word("parts", parts, PARTS)
     entries = _entries(given)
     by_length = held_by_length(shape, [entry.name for entry in entries], "given")
-    standing = Standing.of(shape, by_length)
+    case = ShapeProblem.of(shape, by_length)
     requests = requests_of(of)
     asked = [word for request in requests for word in ([request] if isinstance(request, str) else request)]
-    outputs = [standing.outputs(request) for request in requests]
+    outputs = [case.outputs(request) for request in requests]
     names, units = [name for part in outputs for name in part.names], {unit for part in outputs for unit in part.units}
     if len(units) > 1:
         raise InputError("of", f"variances of {' and '.join(sorted(units))} have no sum; ask for outputs of one unit")
@@ -206,7 +206,7 @@ def tolerances(
         held = "lengths" if by_length else "tensions"
         notes.append(f"the cables are taken as held by their {held}, since these have a tolerance")
     slopes = np.vstack([part.derivatives for part in outputs])
-    causes = _causes(standing, entries, slopes, parts == "independent", notes)
+    causes = _causes(case, entries, slopes, parts == "independent", notes)
     effects = np.array([cause.effect for cause in causes]).T
     covariance = effects @ effects.T
     total = float(np.trace(covariance))
@@ -216,17 +216,17 @@ def tolerances(
     return Tolerances(
         shape.robot.name, " and ".join(asked), tuple(names), units.pop(),
         np.concatenate([part.values for part in outputs]), covariance,
-        tuple(sorted(causes, key=lambda cause: -cause.share)), parts, (*notes, *standing.notes()),
+        tuple(sorted(causes, key=lambda cause: -cause.share)), parts, (*notes, *case.notes()),
     )  # fmt: skip
 
 
-def _causes(standing: Standing, entries: list[_Entry], slopes: Floats, apart: bool, notes: list[str]) -> list[Cause]:
+def _causes(case: ShapeProblem, entries: list[_Entry], slopes: Floats, apart: bool, notes: list[str]) -> list[Cause]:
     """Every number that has a tolerance, without its share; `slopes` (m, everything): derivatives of the outputs."""
     causes, seen = list[Cause](), set[str]()
     for entry in entries:
-        part = _numbers_of(standing, entry, apart)
+        part = _numbers_of(case, entry, apart)
         found = list(_deviations(entry, part, notes))
-        named = {field.path for group in _groups(standing, entry) for field in group.fields}
+        named = {field.path for group in _groups(case, entry) for field in group.fields}
         named = named or {part.names[row] for row, _ in found}
         if named & seen:
             raise InputError("given", f"{entry}: {min(named & seen)} has a tolerance already; give it one")
@@ -287,14 +287,14 @@ def _entries(given: object) -> list[_Entry]:
     ]
 
 
-def _numbers_of(standing: Standing, entry: _Entry, apart: bool) -> Parameters:
+def _numbers_of(case: ShapeProblem, entry: _Entry, apart: bool) -> Parameters:
     """All numbers that an entry names."""
     try:
-        part = parameters_of(standing, [entry.name], apart)
+        part = parameters_of(case, [entry.name], apart)
     except InputError as error:
         raise InputError("given", f"{entry}: {error.message}") from None
     if entry.percent is not None and not apart:
-        for group in _groups(standing, entry):
+        for group in _groups(case, entry):
             if len({field.value for field in group.fields}) > 1:
                 separate = group.path.replace("sections.", "sections[*].")
                 raise InputError(
@@ -304,11 +304,11 @@ def _numbers_of(standing: Standing, entry: _Entry, apart: bool) -> Parameters:
     return part
 
 
-def _groups(standing: Standing, entry: _Entry) -> tuple[Group, ...]:
+def _groups(case: ShapeProblem, entry: _Entry) -> tuple[Group, ...]:
     """The fields of the robot file that an entry names, if it does."""
     if entry.name.split("[")[0] in ("tensions", "lengths", "gravity", "loads", "friction"):
         return ()
-    return matching(standing.problem.robot, entry.name)
+    return matching(case.problem.robot, entry.name)
 
 
 def _deviations(entry: _Entry, part: Parameters, notes: list[str]) -> Iterator[tuple[int, float]]:

@@ -159,7 +159,7 @@ SHOWN = {
 def per_unit_text(output_unit: str, field_unit: str) -> tuple[str, float]:
     """The unit of a derivative as people read it, such as ``mm per N``, and the factor from SI to it."""
     (over, output), (under, field) = shown_unit(output_unit), shown_unit(field_unit)
-    return f"{over} per {under}", field / output
+    return f"{over} per {'unit' if under == '1' else under}", field / output
 
 
 def shown_unit(si_unit: str) -> tuple[str, float]:

@@ -66,7 +66,7 @@ MIXED = "SI"
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class ShapeProblem:
     """A shape as a problem that can be differentiated: its cables held by their tensions or by their lengths."""
 
     shape: Shape
@@ -80,7 +80,7 @@ class Standing:
     """(cables,) N/m."""
 
     @classmethod
-    def of(cls, shape: Shape, by_length: bool) -> Standing:
+    def of(cls, shape: Shape, by_length: bool) -> ShapeProblem:
         shape.require_solved()
         if shape.closure != "virtual-work":
             raise InputError(
@@ -194,7 +194,7 @@ class Standing:
         return Outputs(names, unit, self.shape.compliance.ravel(), derivatives.reshape(36, -1))
 
     def stiffness(self) -> Outputs:
-        """Principal stiffnesses of the tip, softest first; those without end have no derivative and are left out."""
+        """Principal stiffnesses of the tip, softest first; infinite ones have no derivative and are left out."""
         found = self.shape.stiffness()
         rows = np.flatnonzero(np.isfinite(found.stiffness))
         if not len(rows):
@@ -207,7 +207,7 @@ class Standing:
         return Outputs(names, ["N/m"] * len(names), found.stiffness[rows], derivatives)
 
     def margin(self) -> Outputs:
-        """Both ends of the range of factors on all tensions; an end at 0 or without end has no derivative."""
+        """Both ends of the range of factors on all tensions; an end at 0 or at infinity has no derivative."""
         ends = [
             (name, end)
             for name, end in zip(("least", "most"), self.shape.tension_margin(), strict=True)
@@ -235,13 +235,13 @@ class Standing:
             )
         problem = Problem.of(shape.robot, shape.gravity, shape.loads, 0.0)
         ones = np.ones(len(self.tensions))
-        straight = Standing(shape, problem, problem.workspace(), tension * ones, NO_CABLES, NO_CABLES)
+        straight = ShapeProblem(shape, problem, problem.workspace(), tension * ones, NO_CABLES, NO_CABLES)
         derivative = self._end_derivative(straight, np.zeros(shape.robot.freedoms), tension, False)
         return Outputs(["critical tension"], ["N"], np.array([tension]), derivative[None])
 
     # What holds the stiffness itself.
 
-    def _end_derivative(self, at: Standing, q: Floats, end: float, moving: bool) -> Floats:
+    def _end_derivative(self, at: ShapeProblem, q: Floats, end: float, moving: bool) -> Floats:
         """(everything,) of the factor on the tensions, or the common tension, at which the stiffness at a pose is
         singular: in the direction v that gives way, v . H v = 0 there. With `moving`, the pose is that of this shape
         and moves with it; else it is straight whatever changes."""
@@ -254,7 +254,7 @@ class Standing:
         per_tension = Numbers.zeros(at.problem, 1)
         per_tension.tensions[0] = at.tensions / end
         per_end = float(by_numbers @ per_tension.flat[0])
-        total = by_numbers * 1.0
+        total = by_numbers.copy()
         if moving:
             given = Numbers.zeros(at.problem, 1)
             given.tensions[0] = 1.0
@@ -269,7 +269,7 @@ class Standing:
         result: Floats = -total / per_end
         return result
 
-    def _spread(self, at: Standing, derivatives: Floats) -> Floats:
+    def _spread(self, at: ShapeProblem, derivatives: Floats) -> Floats:
         """Derivatives of a problem without friction and given lengths, as those of this one."""
         ends = np.cumsum([part.view(np.float64).size for part in Numbers.zeros(at.problem, 1)][:9])
         mine = Numbers.zeros(self.problem, 1, self.by_length)
@@ -407,19 +407,19 @@ class Standing:
         return found
 
 
-LINEAR: dict[str, Callable[[Standing], Linear]] = {
-    "tip": Standing._tip,
-    "tip pose": Standing._tip_pose,
-    "angles": Standing._angles,
-    "lengths": Standing._lengths,
-    "tensions": Standing._tensions,
+LINEAR: dict[str, Callable[[ShapeProblem], Linear]] = {
+    "tip": ShapeProblem._tip,
+    "tip pose": ShapeProblem._tip_pose,
+    "angles": ShapeProblem._angles,
+    "lengths": ShapeProblem._lengths,
+    "tensions": ShapeProblem._tensions,
 }
 """What the kernel sums by weights."""
-OTHERS: dict[str, Callable[[Standing], Outputs]] = {
-    "stiffness": Standing.stiffness,
-    "compliance": Standing.compliance,
-    "critical tension": Standing.critical,
-    "tension margin": Standing.margin,
+OTHERS: dict[str, Callable[[ShapeProblem], Outputs]] = {
+    "stiffness": ShapeProblem.stiffness,
+    "compliance": ShapeProblem.compliance,
+    "critical tension": ShapeProblem.critical,
+    "tension margin": ShapeProblem.margin,
 }
 """What holds the stiffness itself."""
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from vertebra.derivatives.parameters import By, Parameters, gathered, parameters_of, words_of
-from vertebra.derivatives.standing import Standing
+from vertebra.derivatives.parameters import By, Parameters, gathered, is_entry, parameters_of, words_of
+from vertebra.derivatives.shape import ShapeProblem
 from vertebra.dynamics.directions import Direction, directions
 from vertebra.dynamics.linearise import LinearModel
 from vertebra.dynamics.model_derivatives import linear_derivatives
@@ -36,12 +36,12 @@ def model_parameters(model: LinearModel, outputs: list[str], by: By) -> tuple[Pa
     """
     moving = model.question.moving
     problem, robot = moving.statics, model.robot
-    standing, notes = _standing(model)
+    case, notes = _standing(model)
 
     def slopes(along: tuple[Direction, ...]) -> Parameters:
         rows = []
         for direction in along:
-            found = linear_derivatives(model, direction, _turned(standing, direction))
+            found = linear_derivatives(model, direction, _turned(case, direction))
             rows.append(np.concatenate([np.ravel(getattr(found, MODEL_OUTPUTS[word][0])) for word in outputs]))
         names, units = [direction.name for direction in along], [direction.unit for direction in along]
         values = np.array([_value(model, name) for name in names])
@@ -57,7 +57,7 @@ def model_parameters(model: LinearModel, outputs: list[str], by: By) -> tuple[Pa
     return gathered(by, words, of_fields, everything), notes
 
 
-def _standing(model: LinearModel) -> tuple[Standing | None, list[str]]:
+def _standing(model: LinearModel) -> tuple[ShapeProblem | None, list[str]]:
     """The equilibrium that a model was made at; None where its pose is held."""
     question = model.question
     if not model.in_equilibrium:
@@ -71,15 +71,15 @@ def _standing(model: LinearModel) -> tuple[Standing | None, list[str]]:
     )  # fmt: skip
     if shape.status != Status.SOLVED or np.abs(shape.angles - model.q).max() > 1e-6:
         return None, ["the equilibrium is not a stable one: its pose is held"]
-    return Standing.of(shape, False), []
+    return ShapeProblem.of(shape, False), []
 
 
-def _turned(standing: Standing | None, direction: Direction) -> Floats | None:
+def _turned(case: ShapeProblem | None, direction: Direction) -> Floats | None:
     """(n,) how the angles of an equilibrium change with a parameter, rad per unit."""
     word = direction.name.split("[")[0]
-    if standing is None or word in ("damping", "q0", "qd0"):
+    if case is None or word in ("damping", "q0", "qd0"):
         return None
-    turned: Floats = standing.outputs("angles").derivatives @ parameters_of(standing, direction.name).directions[0]
+    turned: Floats = case.outputs("angles").derivatives @ parameters_of(case, direction.name).directions[0]
     return turned
 
 
@@ -112,12 +112,10 @@ def run_parameters(run: Any, outputs: list[str], by: By) -> tuple[Floats, list[s
         )
     known = run.coords["parameter"].values.tolist()
     asked = words_of(by) or known
-    chosen = [
-        name for name in known if any(name == word or name.startswith((f"{word}[", f"{word}.")) for word in asked)
-    ]
     for word in asked:
-        if not any(name == word or name.startswith((f"{word}[", f"{word}.")) for name in known):
+        if not any(is_entry(name, word) for name in known):
             raise InputError("by", f"the motion was differentiated by {', '.join(known)}; not by {shown(word)}")
+    chosen = [name for name in known if any(is_entry(name, word) for word in asked)]
     parts, names, units = [], list[str](), list[str]()
     for word in outputs:
         variable, dimension, unit = RUN_OUTPUTS[word]
