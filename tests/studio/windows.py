@@ -30,6 +30,8 @@ for (const kind of [WebGLRenderingContext, WebGL2RenderingContext]) {
 }
 """
 """Software draws the scene, which takes longer than all else: a window draws only while a picture is taken."""
+THROTTLE = 60
+"""ms; within 50 ms viser's page sends only the last change, whichever control it is of. No person is that fast."""
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 
 
@@ -203,11 +205,16 @@ class Window:
         name: str = found.get_attribute("for")
         return name
 
+    def _sent(self) -> None:
+        """Until what was set is sent: a timer of the page that ends after viser's."""
+        self.page.evaluate("time => new Promise(done => setTimeout(done, time))", THROTTLE)
+
     def slide(self, label: str, value: float) -> None:
         """Type a number into the box beside a slider, as one does for an exact value."""
         box = self._control(label).locator("xpath=..").locator("input:not([type=hidden])").last
         box.fill(f"{value:g}")
         box.press("Enter")
+        self._sent()
 
     def key(self, label: str, key: str, times: int = 1) -> None:
         """Move a slider by keyboard."""
@@ -215,6 +222,7 @@ class Window:
         thumb.focus()
         for _ in range(times):
             self.page.keyboard.press(key)
+        self._sent()
 
     def slider_value(self, label: str) -> float:
         """Where a slider stands."""
@@ -224,6 +232,7 @@ class Window:
         """Choose from a dropdown."""
         self._control(label).click()
         self.page.get_by_role("option", name=option, exact=True).click()
+        self._sent()
 
     def chosen(self, label: str) -> str:
         """What a dropdown shows."""
@@ -236,10 +245,12 @@ class Window:
         if box.is_checked() != wanted:
             box.press("Space")
             self.until(lambda: box.is_checked() == wanted, lambda: f"{label} did not become {wanted}")
+            self._sent()
 
     def press(self, name: str) -> None:
         """Press a button."""
         self.page.get_by_role("button", name=name, exact=True).click()
+        self._sent()
 
     def type_vector(self, label: str, values: tuple[float, ...]) -> None:
         """Type numbers into the boxes of a vector."""
@@ -248,11 +259,13 @@ class Window:
         for place, value in enumerate(values):
             boxes.nth(place).fill(f"{value:g}")
             boxes.nth(place).press("Enter")
+        self._sent()
 
     def type_text(self, label: str, text: str) -> None:
         """Type into a text box."""
         self._control(label).fill(text)
         self._control(label).press("Enter")
+        self._sent()
 
     def save(self, name: str) -> tuple[str, bytes]:
         """Press a button that saves a file: its name and content."""
