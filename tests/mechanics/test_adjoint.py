@@ -17,7 +17,7 @@ from vertebra.mechanics.gradient import Seeds, pose_gradients
 from vertebra.mechanics.kernels.newton import inspect_pose
 from vertebra.mechanics.kinematics import Pose, measure
 from vertebra.mechanics.layout import GRIP_DRAWN, GRIP_SLIP, LAW_ALIKE, STATE_TAU
-from vertebra.mechanics.problem import NO_CABLES, Problem
+from vertebra.mechanics.problem import NO_CABLES, Closure, Problem
 from vertebra.robot.tables import PIN, Table
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
@@ -52,9 +52,16 @@ class Numbers:
     work: Any
 
     @classmethod
-    def of(cls, question: every_kind.Question, cables: str, law: vb.FrictionLaw | None, history: bool) -> Numbers:
+    def of(
+        cls,
+        question: every_kind.Question,
+        cables: str,
+        law: vb.FrictionLaw | None,
+        history: bool,
+        closure: Closure = "virtual-work",
+    ) -> Numbers:
         rng = np.random.default_rng(5)
-        problem = Problem.of(question.robot, question.gravity, question.loads, law or 0.0)
+        problem = Problem.of(question.robot, question.gravity, question.loads, law or 0.0, closure)
         c, n = len(question.robot.cables), len(question.robot.joints)
         past = None
         if history:
@@ -219,12 +226,23 @@ def check_all(numbers: Numbers, q: np.ndarray, seeds: Seeds, found: Derivatives,
 @pytest.mark.parametrize("kinds", ROBOTS, ids="+".join)
 @pytest.mark.parametrize("law", [None, LAW, TABLE_LAW], ids=["free", "friction", "table"])
 def test_every_number(kinds, cables, law, seed) -> None:
+    check_question(kinds, cables, law, seed)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("cables", CABLES)
+@pytest.mark.parametrize("law", [LAW, TABLE_LAW], ids=["friction", "table"])
+def test_torques_balanced_at_the_discs(cables, law, seed) -> None:
+    check_question(("flexure",), cables, law, seed, "paper")
+
+
+def check_question(kinds, cables, law, seed, closure: Closure = "virtual-work") -> None:
     question = every_kind.random_question((*map(ord, kinds[0][:4]), seed), kinds, moment=True)
     question = replace(question, q=0.6 * question.q)  # where springs keep the stiffness positive
-    numbers = Numbers.of(question, cables, law, history=law is not None and seed % 2 == 0)
+    numbers = Numbers.of(question, cables, law, law is not None and seed % 2 == 0, closure)
     while law is not None and numbers.near_a_corner(question.q):
         question = replace(question, q=0.97 * question.q)
-        numbers = Numbers.of(question, cables, law, history=seed % 2 == 0)
+        numbers = Numbers.of(question, cables, law, seed % 2 == 0, closure)
     rng = np.random.default_rng(seed)
     q, seeds = question.q, random_seeds(numbers, rng)
     found, rates = numbers.gradients(q, seeds)

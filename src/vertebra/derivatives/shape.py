@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError, shown
 from vertebra.mechanics.compiled import run_pieces, thread_count
-from vertebra.mechanics.gradient import Numbers, Seeds, pose_gradients
+from vertebra.mechanics.gradient import SIXTH, STEP, Numbers, Seeds, form_derivatives, pose_gradients
 from vertebra.mechanics.kernels.newton import TOUCHES_STOP, inspect_pose
 from vertebra.mechanics.kernels.sweep import NONE
 from vertebra.mechanics.kinematics import Pose
@@ -27,10 +27,6 @@ from vertebra.robot.tables import BACKBONE, Floats
 from vertebra.statics.branches import critical_tension
 from vertebra.statics.shape import Shape
 
-SIXTH = ((-3, -1 / 60), (-2, 9 / 60), (-1, -45 / 60), (1, 45 / 60), (2, -9 / 60), (3, 1 / 60))
-"""Central differences of order 6."""
-STEP = 0.004
-"""rad; of those differences, the largest turn of a joint in one step."""
 CORNER = 1e-6
 """So near to slipping, as a part of the presliding, a cable counts as just about to."""
 CHUNK = 1024
@@ -82,11 +78,7 @@ class ShapeProblem:
     @classmethod
     def of(cls, shape: Shape, by_length: bool) -> ShapeProblem:
         shape.require_solved()
-        if shape.closure != "virtual-work":
-            raise InputError(
-                "result", "derivatives are of shapes in balance by virtual work; solve it without closure='paper'"
-            )
-        problem = Problem.of(shape.robot, shape.gravity, shape.loads, shape.friction or 0.0)
+        problem = shape._problem()
         history, rest, rate = shape._cables.history, shape._cables.rest, shape._cables.rate
         work = problem.workspace(by_length, None if history is None else history.copy())
         if by_length and not len(rest):
@@ -128,18 +120,24 @@ class ShapeProblem:
         """What a word stands for, or a sum of what several do, each entry times its weight."""
         if isinstance(request, str):
             if request in OTHERS:
-                return OTHERS[request](self)
+                return self._other(request)
             names, units, values, seeds = self.linear(request)
             return Outputs(names, units, values, self.gradients(seeds)[0])
         plain = {word: weights for word, weights in request.items() if word not in OTHERS}
         names, units, values, seeds = self.linear(plain)
         derivatives = self.gradients(seeds)[0]
         for word in request.keys() - plain.keys():
-            part = OTHERS[word](self)
+            part = self._other(word)
             weights = one_each("of", word, request[word], len(part.names))
             values, derivatives = values + weights @ part.values, derivatives + weights @ part.derivatives
             units = [part.units[0] if not plain and len(set(part.units)) == 1 else MIXED]
         return Outputs([" and ".join(request)], units, values, derivatives)
+
+    def _other(self, word: str) -> Outputs:
+        """What holds the stiffness itself, which is that of an energy."""
+        if self.shape.closure != "virtual-work":
+            raise InputError("of", f"{word} of a shape in balance by virtual work; solve it without closure='paper'")
+        return OTHERS[word](self)
 
     def linear(self, request: Request) -> tuple[list[str], list[str], Floats, Seeds]:
         """Names, units, values and weights of outputs that one pass of the kernel each differentiates: every entry of
@@ -285,38 +283,7 @@ class ShapeProblem:
         return derivatives
 
     def _form_derivatives(self, q: Floats, u: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """Of u . H v at a pose, u and v held: (everything,) by the numbers of the problem; (freedoms,) by the
-        angles."""
-        h = self._step_along(q, v)
-        seeds, tip = self.seeds(1), Pose(self.problem.robot, q).tip
-        by_numbers, by_angles = 0.0, np.zeros(len(q))
-        for steps, weight in SIXTH:
-            there = q + steps * h * v
-            found, _ = pose_gradients(
-                self.problem, self.work, tip, there, self.tensions.copy(), seeds, u[None].copy(), self.rest, self.rate
-            )
-            H = self.problem.dense_stiffness(self.work, self.by_length)
-            # The kernel's is that of the outputs, of which there are none, less the power.
-            by_numbers = by_numbers - weight / h * found.flat[0]
-            by_angles += weight / h * (H.T @ u)
-        return np.asarray(by_numbers), by_angles
-
-    def _step_along(self, q: Floats, v: Floats) -> float:
-        """How far to step along v: where cables stick, not so far that one begins to slip."""
-        size = float(np.abs(v).max())
-        h = STEP / size if size > 0.0 else STEP
-        friction = self.work.friction
-        if friction is None:
-            return h
-        self._inspect(self.problem, q)
-        n = len(self.problem.robot.joints)
-        slip, drawn = friction.grip[GRIP_SLIP, :, :n].copy(), friction.grip[GRIP_DRAWN, :, :n].copy()
-        small = 1e-7 / size
-        self._inspect(self.problem, q + small * v)
-        pace = np.abs(friction.grip[GRIP_DRAWN, :, :n] - drawn) / small / friction.laws[:, LAW_PRESLIDING, None]
-        sticks = (np.abs(slip) < 1.0) & (pace > 0.0)
-        room = np.where(sticks, 1.0 - np.abs(slip), np.inf) / np.where(sticks, pace, 1.0)
-        return min(h, 0.25 * float(room.min(initial=np.inf)))
+        return form_derivatives(self.problem, self.work, q, self.tensions, u, v, self.rest, self.rate)
 
     def _compliance_derivatives(self) -> Floats:
         """(6, 6, everything) of J H^-1 J^T."""
@@ -396,7 +363,7 @@ class ShapeProblem:
                 )
         if self.by_length:
             found += [
-                f"cable {k + 1} is just taut: the derivatives are those of a slack one"
+                f"cable {k + 1} is just taut: the derivatives are those of a taut one"
                 for k in np.flatnonzero(np.abs(shape.lengths - self.rest) <= 1e-12 * self.rest)
             ]
         for j, joint in enumerate(shape.robot.joints):

@@ -7,7 +7,18 @@ from typing import NamedTuple
 import numpy as np
 
 from vertebra.mechanics.kernels.adjoint import differentiate_poses
-from vertebra.mechanics.layout import HISTORY_PLANES, LAW_WIDTH, LOAD, TURNING_WIDTH, WEIGHT_PLANES
+from vertebra.mechanics.kernels.newton import inspect_pose
+from vertebra.mechanics.kinematics import Pose
+from vertebra.mechanics.layout import (
+    GRIP_DRAWN,
+    GRIP_SLIP,
+    HISTORY_PLANES,
+    LAW_PRESLIDING,
+    LAW_WIDTH,
+    LOAD,
+    TURNING_WIDTH,
+    WEIGHT_PLANES,
+)
 from vertebra.mechanics.problem import NO_CABLES, Problem, Workspace
 from vertebra.robot.tables import CABLE, JOINT, LINK, SEGMENT, Floats, Table
 
@@ -140,3 +151,58 @@ def pose_gradients(
         np.empty((n, TURNING_WIDTH)), *found,
     )  # fmt: skip
     return found, lam
+
+
+# The stiffness H itself: with u and v held, u . H v is the slope along v of the power u . R.
+
+SIXTH = ((-3, -1 / 60), (-2, 9 / 60), (-1, -45 / 60), (1, 45 / 60), (2, -9 / 60), (3, 1 / 60))
+"""Central differences of order 6."""
+STEP = 0.004
+"""rad; of those differences, the largest turn of a joint in one step."""
+
+
+def form_derivatives(
+    problem: Problem,
+    work: Workspace,
+    q: Floats,
+    tensions: Floats,
+    u: Floats,
+    v: Floats,
+    rest: Floats = NO_CABLES,
+    rate: Floats = NO_CABLES,
+) -> tuple[Floats, Floats]:
+    """Of u . H v at a pose, u and v held: (everything,) by the numbers of the problem, flat; (freedoms,) by the angles.
+
+    By differences of order 6 along v, without a solve. `work` is left with the stiffness of a pose nearby.
+    """
+    h = _step_along(problem, work, q, tensions, v, rest, rate)
+    seeds, tip = Seeds.none(problem, 1), Pose(problem.robot, q).tip
+    by_numbers, by_angles = 0.0, np.zeros(len(q))
+    for steps, weight in SIXTH:
+        found, _ = pose_gradients(
+            problem, work, tip, q + steps * h * v, tensions.copy(), seeds, u[None].copy(), rest, rate
+        )
+        # The kernel's is that of the outputs, of which there are none, less the power.
+        by_numbers = by_numbers - weight / h * found.flat[0]
+        by_angles += weight / h * (problem.dense_stiffness(work, len(rest) > 0).T @ u)
+    return np.asarray(by_numbers), by_angles
+
+
+def _step_along(
+    problem: Problem, work: Workspace, q: Floats, tensions: Floats, v: Floats, rest: Floats, rate: Floats
+) -> float:
+    """How far to step along v: where cables stick, not so far that one begins to slip."""
+    size = float(np.abs(v).max())
+    h, friction, n = STEP / size if size > 0.0 else STEP, work.friction, len(problem.robot.joints)
+    if friction is None:
+        return h
+
+    def grip(pose: Floats, plane: int) -> Floats:
+        inspect_pose(*problem.system, tensions.copy(), rest, rate, friction, True, pose, *work.scratch[1:])
+        return friction.grip[plane, :, :n].copy()
+
+    slip, drawn, small = grip(q, GRIP_SLIP), grip(q, GRIP_DRAWN), 1e-7 / size
+    pace = np.abs(grip(q + small * v, GRIP_DRAWN) - drawn) / small / friction.laws[:, LAW_PRESLIDING, None]
+    sticks = (np.abs(slip) < 1.0) & (pace > 0.0)
+    room = np.where(sticks, 1.0 - np.abs(slip), np.inf) / np.where(sticks, pace, 1.0)
+    return min(h, 0.25 * float(room.min(initial=np.inf)))

@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vertebra.errors import InputError, NoEquilibrium, OutOfRange, Unstable
+from vertebra.mechanics.gradient import Numbers, Seeds, pose_gradients
 from vertebra.mechanics.kernels.describe import describe_shape
 from vertebra.mechanics.kernels.friction import MOST_GRIP, grip_at
-from vertebra.mechanics.kernels.newton import SETTLED, all_in_range, in_range, inspect_pose
+from vertebra.mechanics.kernels.newton import SETTLED, all_in_range, in_range
 from vertebra.mechanics.kernels.sweep import NONE
-from vertebra.mechanics.kinematics import Pose, crossed_faces, measure, twist_table
+from vertebra.mechanics.kinematics import crossed_faces, twist_table
 from vertebra.mechanics.layout import (
     GRIP_IN,
     GRIP_OUT,
-    GRIP_RATIO,
     GRIP_SLIP,
     REPORT_ENERGY,
     REPORT_ITERATIONS,
@@ -201,9 +201,8 @@ class Shape:
         For a shape from lengths too, as if its cables were now held by their tensions. Infinite where the shape would
         then be unstable. Worked out anew at each use.
         """
-        problem, history = self._problem(), self._cables.history
-        work = problem.workspace(history=None if history is None else history.copy())
-        return self._tip_motion(problem, work, self.tensions_at_base.copy(), NO_CABLES, NO_CABLES)
+        found = self._tip_slopes(NO_CABLES, NO_CABLES)
+        return np.full((6, len(self.tensions)), np.inf) if found is None else found.tensions
 
     @property
     def tip_by_length(self) -> Floats:
@@ -214,19 +213,13 @@ class Shape:
         cable without tension is about to become taut. Zero for slack cables, infinite where the shape is unstable.
         Worked out anew at each use.
         """
-        problem, history = self._problem(), self._cables.history
-        work = problem.workspace(True, None if history is None else history.copy())
         rest, rate = self._cables.rest, self._cables.rate
         if not len(rest):
             rest = self.natural_lengths()
             rate = axial_stiffness(self.robot, None) / rest
-        response = self._tip_motion(problem, work, self.tensions_at_base.copy(), rest, rate)
-        # T = EA (l / rest - 1) is the mean tension of a cable.
-        lost = np.where(self.lengths - rest >= -1e-13 * rest, rate * self.lengths / rest, 0.0)
-        if work.friction is not None:
-            ratios = work.friction.grip[GRIP_RATIO, :, : len(self.robot.joints)].sum(axis=1)
-            lost *= self.robot.cables["last_link"] / ratios
-        return np.where(np.isinf(response), np.inf, -lost * response)
+        found = self._tip_slopes(rest, rate)
+        # The tension per stretch is EA over the length without tension.
+        return np.full((6, len(rest)), np.inf) if found is None else found.rest - found.rate * rate / rest
 
     def natural_lengths(self, stiffness_EA: ArrayLike | None = None) -> Floats:
         """(cables,) lengths without tension of cables that have these tensions in this shape, m.
@@ -240,17 +233,15 @@ class Shape:
     def _problem(self) -> Problem:
         return Problem.of(self.robot, self.gravity, self.loads, self.friction or 0.0, self.closure)
 
-    def _tip_motion(self, problem: Problem, work: Workspace, pull: Floats, rest: Floats, rate: Floats) -> Floats:
-        """(6, cables) motion of the tip per tension put on a cable at the base."""
-        q = self.angles.copy()
-        inspect_pose(*problem.system, pull, rest, rate, work.friction, True, q, *work.scratch[1:])
-        if not self.converged or work.report[REPORT_WEAK] != NONE:
-            return np.full((6, len(pull)), np.inf)
-        joints = self.robot.joints
-        arms = measure(self.robot, self.angles).first if work.friction is None else work.friction.arms(joints)
-        turned = np.linalg.solve(problem.dense_stiffness(work, len(rest) > 0), arms.T)
-        response: Floats = -Pose(self.robot, self.angles).jacobian() @ turned
-        return response
+    def _tip_slopes(self, rest: Floats, rate: Floats) -> Numbers | None:
+        """Derivatives (6, ...) of the tip by everything; None where the shape is unstable with its cables held so."""
+        problem, history = self._problem(), self._cables.history
+        work = problem.workspace(len(rest) > 0, None if history is None else history.copy())
+        seeds = Seeds.none(problem, 6)
+        seeds.tip[:] = np.eye(6)
+        pull = self.tensions_at_base.copy()
+        found, _ = pose_gradients(problem, work, self.tip, self.angles, pull, seeds, None, rest, rate)
+        return found if self.converged and work.report[REPORT_WEAK] == NONE else None
 
     def tension_margin(self) -> tuple[float, float]:
         """Range of the factor on all tensions within which the stiffness at this pose is positive definite.

@@ -33,7 +33,7 @@ from vertebra.mechanics.layout import (
     BLOCK_ORIGIN,
     BLOCK_SHIFT,
     BLOCK_SPIN,
-    GRIP_DRAW,
+    GRIP_ARM,
     GRIP_IN,
     GRIP_OUT,
     GRIP_RATIO,
@@ -155,7 +155,7 @@ def output_slopes(joints, cables, segments, friction, spatial, by_length, seed, 
                 for i in range(joints[j].freedoms):
                     right[first + i] += weight * draw_of(joints, segments, spatial, q, k, j, i)
         if by_length and seed.tensions[k] != 0.0:
-            column = WIDE_CABLE_COLUMN + c - 1 - k + (0 if friction is None else c)
+            column = stretch_column(friction, c, k)
             for row in range(state.shape[0]):
                 right[row] += seed.tensions[k] * wide[WIDE_V, row, column]
     if friction is not None and seed.drawn.shape[0] > 0:
@@ -167,6 +167,21 @@ def output_slopes(joints, cables, segments, friction, spatial, by_length, seed, 
                 first = row_of(joints, j, spatial)
                 for i in range(joints[j].freedoms):
                     right[first + i] += weight * draw_of(joints, segments, spatial, q, k, j, i)
+
+
+@inner
+def stretch_column(friction, c, k):
+    """Where the sweep has the tension of a cable of given length per turn of the joints."""
+    return WIDE_CABLE_COLUMN + c - 1 - k + (0 if friction is None else c)
+
+
+@inner
+def is_taut(friction, c, k, tension, wide):
+    """Whether the sweep lets a cable of given length resist: one that is just taut does."""
+    taut, column = tension > 0.0, stretch_column(friction, c, k)
+    for row in range(wide.shape[1]):
+        taut = taut or wide[WIDE_V, row, column] != 0.0
+    return taut
 
 
 @inner
@@ -223,7 +238,7 @@ def solve_transposed(state, spatial, wide, narrow, right, carried, lam):
 
 
 @inner
-def weigh_cables(joints, cables, segments, rest, rate, friction, spatial, tensions, seed, q, lam, weights, by):
+def weigh_cables(joints, cables, segments, rest, rate, friction, spatial, tensions, seed, q, wide, lam, weights, by):
     """Write `weights` (planes, cables, n), and all derivatives that no place along the chain is needed for."""
     by_length = rest.shape[0] > 0
     clear_cables(friction, by)
@@ -239,7 +254,7 @@ def weigh_cables(joints, cables, segments, rest, rate, friction, spatial, tensio
             left, mean = seed.tensions[k] - turned, ratios / last
             if by_length:
                 # T = rate (l - rest) / mean where taut.
-                stiff = rate[k] / mean if tensions[k] > 0.0 else 0.0
+                stiff = rate[k] / mean if is_taut(friction, cables.shape[0], k, tensions[k], wide) else 0.0
                 whole += stiff * left
                 by.rest[k] = -stiff * left
                 by.rate[k] = tensions[k] / rate[k] * left
@@ -270,11 +285,12 @@ def clear_cables(friction, by):
 
 @inner
 def rate_of(joints, segments, friction, spatial, q, lam, k, j):
-    """How fast a segment lengthens as the joints turn at the rates lam, m/s."""
+    """Power of the tension of a segment as the joints turn at the rates lam, W/N: how fast it lengthens, unless
+    torques are balanced at the discs."""
     first, speed = row_of(joints, j, spatial), 0.0
     for i in range(joints[j].freedoms):
         if friction is not None:
-            speed += friction.grip[GRIP_DRAW, k, first + i] * lam[first + i]
+            speed += friction.grip[GRIP_ARM, k, first + i] * lam[first + i]
         else:
             speed += draw_of(joints, segments, spatial, q, k, j, i) * lam[first + i]
     return speed
@@ -481,8 +497,14 @@ def tension_in(friction, tensions, k, j):
 def pass_mirror(
     joints, links, cables, segments, friction, spatial, tensions, g, seed, tip, j, q, lam, link, weights, turning, by
 ):
-    """Across a joint with one freedom (theory 2.1): the link beyond it, and the momentum of what is in the gap."""
+    """Across a joint with one freedom (theory 2.1): the link beyond it, and the momentum of what is in the gap.
+
+    Where torques are balanced at the discs, all beyond the joint and in its gap turns as one about the centre of the
+    disc before it (`balance_at_discs`).
+    """
     joint, row, reach = joints[j], row_of(joints, j, spatial), links[j].reach
+    at_discs = False if friction is None else friction.at_discs
+    per_reach = 1.0 if j == 0 else 0.5  # of the way from the centre of the disc to its face
     angle, rate, ax, ay = q[row], lam[row], joint.axis_x, joint.axis_y
     # A joint within its half turn has a positive cosine; the root takes a third of the time.
     sin_half = math.sin(0.5 * angle)
@@ -492,19 +514,25 @@ def pass_mirror(
     x, y, z, origin, spin, speed = link
     a, b = mixed(ax, x, ay, y), mixed(ay, x, -ax, y)
     z_rate, a_rate, b_rate = cross_product(spin, z), cross_product(spin, a), cross_product(spin, b)
-    crossing = moved(origin, reach + s, z)
-    crossing_rate = combined(1.0, speed, reach + s, z_rate, s1 * rate, z)
+    crossing, arm = moved(origin, reach + s, z), per_reach * reach + s
+    # `within`: rate of the gap's own motion; how z goes on where what it carries turns about the disc.
+    within, z_beyond, z_reach = rate, z_rate, z_rate
+    crossing_rate = moved(speed, reach + s, z_rate)
+    if at_discs:
+        within, z_beyond, z_reach = 0.0, moved(z_rate, rate, b), moved(z_rate, per_reach * rate, b)
+        crossing_rate = moved(crossing_rate, arm * rate, b)
+    crossing_rate = moved(crossing_rate, s1 * within, z)
     sin_q, versine = 2.0 * sin_half * cos_half, 2.0 * sin_half * sin_half
     change = mixed(-versine, b, -sin_q, z)
     new_z, new_spin = combined(1.0, z, sin_q, b, -versine, z), moved(spin, rate, a)
     new_z_rate = cross_product(new_spin, new_z)
     new_origin = moved(crossing, s, new_z)
-    new_speed = combined(1.0, crossing_rate, s, new_z_rate, s1 * rate, new_z)
+    new_speed = combined(1.0, crossing_rate, s, new_z_rate, s1 * within, new_z)
     beyond = Moving(moved(x, ay, change), moved(y, -ax, change), new_z, new_origin, new_spin, new_speed)
 
-    both, both_rate = added(z, new_z), added(z_rate, new_z_rate)
-    write(turning, j, TURNING_AHEAD, z_rate)
-    write(turning, j, TURNING_SHIFT, mixed(per1 * rate, both, per, both_rate))
+    both, both_rate = added(z, new_z), added(z_beyond, new_z_rate)
+    write(turning, j, TURNING_AHEAD, z_reach)
+    write(turning, j, TURNING_SHIFT, mixed(per1 * within, both, per, both_rate))
     # All beyond turns with the azimuth about the axis of the link before, and back about that of the link beyond.
     turn = moved(z, -1.0, new_z)
     write(turning, j, TURNING_TURN, turn)
@@ -518,9 +546,9 @@ def pass_mirror(
     by_size, by_reach = per * dot(seed.force, both), dot(seed.force, z)
 
     tangent = mixed(cos_half, b, -sin_half, z)
-    tangent_rate = cross_product(moved(spin, 0.5 * rate, a), tangent)
+    tangent_rate = cross_product(moved(spin, rate - 0.5 * within, a), tangent)
     falling, along, along_rate = dot(g, crossing_rate), dot(g, tangent), dot(g, tangent_rate)
-    ahead_rate, turned = dot(g, z_rate), dot(g, a_rate)
+    ahead_rate, reach_rate, turned = dot(g, z_beyond), dot(g, z_reach), dot(g, a_rate)
     pulled, pull, weigh, straight = NOTHING, 0.0, 0.0, 0.0
     for k in range(cables.shape[0]):
         cable = cables[k]
@@ -533,39 +561,43 @@ def pass_mirror(
         # The cable's mass in the gap, at P + u t + y a (theory 4.6).
         u, u1 = e * cos_half + height * sin_half, s1 * sin_half + 0.25 * length
         aside = cable.x * ax + cable.y * ay
-        fall = falling + u1 * rate * along + u * along_rate + aside * turned
+        fall = falling + u1 * within * along + u * along_rate + aside * turned
         by.cables[k].linear_density += length * fall
         by_offset = by_recess = 0.0
         if density > 0.0:
             mass = density * length
             weight += density * fall
-            by_offset = mass * (cos_half * along_rate - 0.5 * sin_half * rate * along)
-            by_recess = mass * (sin_half * along_rate + 0.5 * cos_half * rate * along)
-            by_size += mass * (per1 * rate * (dot(g, z) + sin_half * along) + per * ahead_rate) + per * by_recess
-            by_reach += mass * ahead_rate
+            by_offset = mass * (cos_half * along_rate - 0.5 * sin_half * within * along)
+            by_recess = mass * (sin_half * along_rate + 0.5 * cos_half * within * along)
+            by_size += mass * (per1 * within * (dot(g, z) + sin_half * along) + per * ahead_rate) + per * by_recess
+            by_reach += mass * reach_rate
             by.cables[k].x += mass * ax * turned
             by.cables[k].y += mass * ay * turned
-            by_azimuth += mass * (u1 * cos_half - 0.5 * u * sin_half) * rate * dot(g, a)
+            swung = arm - u * sin_half if at_discs else u1 * cos_half - 0.5 * u * sin_half
+            by_azimuth += mass * swung * rate * dot(g, a)
             by_azimuth += mass * ((u * cos_half - e) * turned - aside * dot(g, b_rate))
-            flow = moved(combined(1.0, crossing_rate, u1 * rate, tangent, u, tangent_rate), aside, a_rate)
+            flow = moved(combined(1.0, crossing_rate, u1 * within, tangent, u, tangent_rate), aside, a_rate)
             lump(turning, j, TURNING_GAP, combined(1.0, crossing, u, tangent, aside, a), flow, scaled(mass, g))
             pulled = moved(pulled, mass, flow)
         by.segments[k, j].offset = by_offset - 2.0 * sin_half * weight + force * cos_half * rate
         by.segments[k, j].recess = by_recess + 2.0 * (cos_half * weight + gap) + force * sin_half * rate
         by_given(friction, by, k, length1 * rate)
         pull, weigh, straight = pull + force, weigh + weight, straight + gap
-    by_size += 2.0 * per * cos_half * weigh - rate * pull * (2.0 * per1 * cos_half - per * sin_half)
+    by_size += 2.0 * per * cos_half * weigh - within * pull * (2.0 * per1 * cos_half - per * sin_half)
+    if at_discs:
+        by_reach -= rate * pull * per_reach * sin_half
     by_size += straight * (0.0 if joint.kind == ROLLING else 1.0 if joint.kind == FLEXURE else 2.0)
 
     if joint.kind == FLEXURE:
         f, f1, _ = arc_centroid_derivatives(0.5 * angle, sin_half, cos_half)
         u, u1, mass = joint.size * f, 0.5 * joint.size * f1, joint.mass
-        flow = combined(1.0, crossing_rate, u1 * rate, tangent, u, tangent_rate)
+        flow = combined(1.0, crossing_rate, u1 * within, tangent, u, tangent_rate)
         by.joints[j].mass = dot(g, flow)
-        moving = combined(per1 * rate, z, per, z_rate, 0.5 * f1 * rate, tangent)
+        moving = combined(per1 * within, z, per, z_beyond, 0.5 * f1 * within, tangent)
         by_size += mass * dot(g, moved(moving, f, tangent_rate))
-        by_reach += mass * dot(g, z_rate)
-        by_azimuth += mass * dot(g, mixed((u1 * cos_half - 0.5 * u * sin_half) * rate, a, u * cos_half, a_rate))
+        by_reach += mass * reach_rate
+        swung = arm - u * sin_half if at_discs else u1 * cos_half - 0.5 * u * sin_half
+        by_azimuth += mass * dot(g, mixed(swung * rate, a, u * cos_half, a_rate))
         if mass > 0.0:
             lump(turning, j, TURNING_GAP, moved(crossing, u, tangent), flow, scaled(mass, g))
             pulled = moved(pulled, mass, flow)
@@ -813,8 +845,8 @@ def differentiate_poses(
                     memory, right, lam[i], by,
                 )  # fmt: skip
             weigh_cables(
-                joints, cables, segments, rest, rate, friction, spatial, tensions[pose], seed, q[pose], lam[i], weights,
-                by,
+                joints, cables, segments, rest, rate, friction, spatial, tensions[pose], seed, q[pose], wide, lam[i],
+                weights, by,
             )  # fmt: skip
             walk_along(
                 joints, links, cables, segments, gravity, loads, heavy_gaps, friction, spatial, tensions[pose], at,
