@@ -30,7 +30,7 @@ from vertebra.statics import forward as from_lengths
 from vertebra.statics import forward as from_tensions
 from vertebra.statics import hold as for_shape
 from vertebra.statics import shape
-from vertebra.statics import tip as for_tip
+from vertebra.statics import tip_search as for_tip
 from vertebra.statics.branches import joint_stiffness
 
 

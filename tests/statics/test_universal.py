@@ -20,7 +20,7 @@ from vertebra.mechanics.problem import Problem, Workspace
 from vertebra.statics import stable_tensions
 from vertebra.statics.hold import RANK
 from vertebra.statics.shape import Status
-from vertebra.statics.tip import TipGoal, TipSearch
+from vertebra.statics.tip_search import TipGoal, TipSearch
 
 SOAK = os.environ.get("VERTEBRA_SOAK") == "1"
 SEEDS = range(120 if SOAK else 8)

@@ -17,6 +17,7 @@ from vertebra.dynamics.equations_of_motion import (
 )
 from vertebra.dynamics.problem import Moving, States, joint_damping, require_resistance, states
 from vertebra.errors import InputError
+from vertebra.mechanics.gradient import Seeds, pose_gradients
 from vertebra.mechanics.kernels.newton import inspect_pose
 from vertebra.mechanics.kinematics import Pose, directions_at_stops
 from vertebra.mechanics.layout import GRIP_HOLD, GRIP_RATIO, GRIP_SLIP, REPORT_SCALE, STATE_TAU
@@ -187,21 +188,17 @@ def linear_model(question: Question, state: States, pull: Floats, losses: Floats
     M, pose = mass_matrices_at(moving, state.q)[0], Pose(robot, angles)
     lengths = pose.cable_lengths
     K, torques, scale, work = _stiffness(moving, angles, pull)
-    arms = pose.cable_segments.first.T  # (n, cables): torque per newton, negated
     mean = np.ones(len(pull))
     if work.friction is not None:
         _require_sticking(robot, pull, work)
-        arms = work.friction.arms(robot.joints).T
         mean = work.friction.grip[GRIP_RATIO].sum(axis=1) / robot.cables["last_link"]
-    per_input = np.ones(len(pull))
+    rest = rate = NO_CABLES
     if stiffness_EA is not None:
         rest, EA = _unstretched(mean * pull, lengths, stiffness_EA)
-        taut = pull > 0.0
-        per_input = np.where(taut, -EA * lengths / (rest**2 * mean), 0.0)
-        if work.friction is None:
-            K += (arms * np.where(taut, EA / rest, 0.0)) @ arms.T
-        else:
-            K = _stiffness(moving, angles, pull.copy(), np.where(taut, rest, 2.0 * lengths), EA / rest)[0]
+        rate = EA / rest
+        rest = np.where(pull > 0.0, rest, 2.0 * lengths)  # slack without tension
+        K = _stiffness(moving, angles, pull.copy(), rest, rate)[0]
+    by_input = _torques_by_input(moving, pose, pull, rest, rate)
 
     # What moves, without weight and loads, whose part in the stiffness is analytic.
     inertia = moving.weightless()
@@ -213,7 +210,7 @@ def linear_model(question: Question, state: States, pull: Floats, losses: Floats
     by_q = K + angle_derivatives(inertia, motion)[0] + M @ held.carried
     by_qd = rate_derivatives(inertia, motion)[0] + np.diag(losses)
 
-    n, c = arms.shape
+    n, c = by_input.shape
     within, mass = free @ free.T, free.T @ M @ free
 
     def given(torque: Floats) -> Floats:
@@ -221,7 +218,7 @@ def linear_model(question: Question, state: States, pull: Floats, losses: Floats
         return np.asarray(-free @ np.linalg.solve(mass, free.T @ torque), dtype=np.float64)
 
     A = np.block([[np.zeros((n, n)), within], [(given(by_q) + held.carried) @ within, given(by_qd) @ within]])
-    B = np.vstack([np.zeros((n, c)), given(arms * per_input)])
+    B = np.vstack([np.zeros((n, c)), given(by_input)])
     tip = question.outputs == "tip"
     seen = pose.jacobian(question.link, question.point)[:3] if tip else np.eye(n)
     values = eigenvalues_of(mass, free.T @ by_q @ free, free.T @ by_qd @ free)
@@ -297,6 +294,17 @@ def _stiffness(
     inspect_pose(*problem.system, tensions, rest, rate, work.friction, False, q, *work.scratch[1:])
     stiffness = problem.dense_stiffness(work, by_length)
     return stiffness, work.state[:, STATE_TAU].copy(), float(work.report[REPORT_SCALE]), work
+
+
+def _torques_by_input(moving: Moving, pose: Pose, tensions: Floats, rest: Floats, rate: Floats) -> Floats:
+    """(n, cables) of the torques dV/dq at a pose, by each tension; with `rest` and `rate` by each length without
+    tension, EA held."""
+    problem, n = moving.statics, len(pose.angles)
+    found, _ = pose_gradients(
+        problem, problem.workspace(len(rest) > 0), pose.tip, pose.angles, tensions.copy(), Seeds.none(problem, n),
+        np.eye(n), rest, rate,
+    )  # fmt: skip
+    return -found.tensions if not len(rest) else found.rate * rate / rest - found.rest
 
 
 def _require_sticking(robot: Robot, tensions: Floats, work: Workspace) -> None:

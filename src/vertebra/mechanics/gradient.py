@@ -11,8 +11,9 @@ from vertebra.mechanics.kernels.newton import inspect_pose
 from vertebra.mechanics.kinematics import Pose
 from vertebra.mechanics.layout import (
     GRIP_DRAWN,
-    GRIP_SLIP,
+    HISTORY_DRAWN,
     HISTORY_PLANES,
+    HISTORY_SLIP,
     LAW_PRESLIDING,
     LAW_WIDTH,
     LOAD,
@@ -191,18 +192,24 @@ def form_derivatives(
 def _step_along(
     problem: Problem, work: Workspace, q: Floats, tensions: Floats, v: Floats, rest: Floats, rate: Floats
 ) -> float:
-    """How far to step along v: where cables stick, not so far that one begins to slip."""
+    """How far to step along v: with friction, not so far that a cable begins to slip or to stick, nor that a joint with
+    one freedom becomes straight, where the friction of all its cables has a corner."""
     size = float(np.abs(v).max())
     h, friction, n = STEP / size if size > 0.0 else STEP, work.friction, len(problem.robot.joints)
-    if friction is None:
+    if friction is None or size == 0.0:
         return h
 
-    def grip(pose: Floats, plane: int) -> Floats:
+    def slips(pose: Floats) -> Floats:
+        """Slip in each hole, as if there were no most."""
         inspect_pose(*problem.system, tensions.copy(), rest, rate, friction, True, pose, *work.scratch[1:])
-        return friction.grip[plane, :, :n].copy()
+        past, way = friction.history, friction.grip[GRIP_DRAWN, :, :n] - friction.history[HISTORY_DRAWN]
+        found: Floats = past[HISTORY_SLIP] + way / friction.laws[:, LAW_PRESLIDING, None]
+        return found
 
-    slip, drawn, small = grip(q, GRIP_SLIP), grip(q, GRIP_DRAWN), 1e-7 / size
-    pace = np.abs(grip(q + small * v, GRIP_DRAWN) - drawn) / small / friction.laws[:, LAW_PRESLIDING, None]
-    sticks = (np.abs(slip) < 1.0) & (pace > 0.0)
-    room = np.where(sticks, 1.0 - np.abs(slip), np.inf) / np.where(sticks, pace, 1.0)
+    slip, small = slips(q), 1e-7 / size
+    pace = np.abs(slips(q + small * v) - slip) / small
+    single = problem.robot.joints["first"][problem.robot.joints["freedoms"] == 1]
+    left = np.append(np.abs(np.abs(slip) - 1.0), np.abs(q[single]))
+    pace = np.append(pace, np.abs(v[single]))
+    room = left[(left > 0.0) & (pace > 0.0)] / pace[(left > 0.0) & (pace > 0.0)]
     return min(h, 0.25 * float(room.min(initial=np.inf)))

@@ -27,15 +27,11 @@ from vertebra.statics.least_tensions import least
 from vertebra.statics.path import ShapePath
 from vertebra.statics.shape import Status
 from vertebra.statics.tip import (
-    GIVES_WAY,
     MOST,
     PROVEN,
     TOLERANCE,
     Found,
-    TipGoal,
-    TipSearch,
     TipTensions,
-    descend,
     problem_of,
     steadier_answer,
     tensions_for_tip,
@@ -43,6 +39,7 @@ from vertebra.statics.tip import (
     tip_result,
     usual_tension,
 )
+from vertebra.statics.tip_search import GIVES_WAY, TipGoal, TipSearch, descend
 
 HALVINGS = 5
 """How often a stretch between two rows is halved before what happens in it counts as a jump."""
