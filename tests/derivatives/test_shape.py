@@ -13,6 +13,8 @@ from tests import every_kind
 from tests.statics import test_stops
 
 import vertebra as vb
+from vertebra.errors import InputError
+from vertebra.mechanics.problem import Closure
 from vertebra.robot.fields import fields
 from vertebra.statics import Shape, Status
 
@@ -64,10 +66,10 @@ def with_field(robot: vb.Robot, path: str, change: float) -> vb.Robot:
 class Question:
     """A shape that can be solved again with anything changed."""
 
-    def __init__(self, kinds, seed, driven: str, friction: Any = None) -> None:
+    def __init__(self, kinds, seed, driven: str, friction: Any = None, closure: Closure = "virtual-work") -> None:
         self.question = every_kind.random_question((3, seed), kinds, moment=True, friction=friction)
         made = self.question.robot.to_mapping() | {"gravity": self.question.gravity.tolist()}
-        self.robot, self.driven = vb.load(made), driven
+        self.robot, self.driven, self.closure = vb.load(made), driven, closure
         self.loads = (*self.question.loads, vb.Load(force=(0.01, 0.02, 0.0), mass=0.004), vb.Load(link=1, mass=0.002))
         self.tensions, self.lengths, self.start = self.question.tensions, None, None
         self.first = self.shape()
@@ -79,6 +81,7 @@ class Question:
     def shape(self, **changed: Any) -> Shape:
         robot, loads = changed.get("robot", self.robot), changed.get("loads", self.loads)
         common = {"loads": loads, "gravity": changed.get("gravity"), "start": self.start, "check": False}
+        common["closure"] = self.closure
         if self.lengths is not None:
             return vb.shape_from_lengths(robot, changed.get("lengths", self.lengths), stiffness_EA=800.0, **common)
         return vb.shape_from_tensions(robot, changed.get("tensions", self.tensions), **common)
@@ -162,6 +165,30 @@ def test_friction(kinds, law, seed) -> None:
     # A solve with friction ends at 1e-12 of the torques, which leaves some 1e-8 of noise in differences over steps that
     # meet no corner. At a fixed pose, without that noise, the derivatives hold to 2e-9 (tests of the kernel).
     check(question, "tip pose", 3e-8, 8e-4, some=None if SOAK else 3)
+    check(question, "compliance", 3e-8, 2e-4, some=None if SOAK else 9)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("driven", ["tensions", "lengths"])
+def test_torques_balanced_at_the_discs(driven, seed) -> None:
+    question = Question(("flexure",), seed, driven, LAWS["quadratic"], "paper")
+    check(question, "tip pose", 3e-8, 8e-4 if driven == "tensions" else 2e-4)
+    with pytest.raises(InputError, match=r"stiffness .* closure='paper'"):
+        vb.sensitivity(question.first, "stiffness")
+
+
+def test_a_cable_that_is_just_taut_resists() -> None:
+    """The derivative of the side on which it does."""
+    robot, given = vb.load("yang2023-a"), {"stiffness_EA": 800.0, "friction": 0.0}
+    rest = vb.shape_from_tensions(robot, [8.0, 6.0, 0.0, 4.0], friction=0.0).natural_lengths(800.0)
+    found = vb.sensitivity(vb.shape_from_lengths(robot, rest, **given), "tip", "lengths")
+    assert any("just taut" in note for note in found.attrs["notes"])
+    others = np.array([-1.0, -1.0, 0.0, -1.0])  # shorter, they draw on the third
+    shapes = [vb.shape_from_lengths(robot, rest + 1e-6 * step * others, **given) for step in range(5)]
+    assert all(shape.tensions_at_base[2] > 0.0 for shape in shapes[1:])
+    weights = np.array([-25.0, 48.0, -36.0, 16.0, -3.0]) / 12e-6
+    expected = weights @ [shape.tip for shape in shapes]
+    np.testing.assert_allclose(found.values @ others, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
 
 def test_critical_tension_and_margin() -> None:

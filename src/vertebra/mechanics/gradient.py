@@ -21,6 +21,7 @@ from vertebra.mechanics.layout import (
     WEIGHT_PLANES,
 )
 from vertebra.mechanics.problem import NO_CABLES, Problem, Workspace
+from vertebra.robot.robot import Robot
 from vertebra.robot.tables import CABLE, JOINT, LINK, SEGMENT, Floats, Table
 
 
@@ -192,24 +193,42 @@ def form_derivatives(
 def _step_along(
     problem: Problem, work: Workspace, q: Floats, tensions: Floats, v: Floats, rest: Floats, rate: Floats
 ) -> float:
-    """How far to step along v: with friction, not so far that a cable begins to slip or to stick, nor that a joint with
-    one freedom becomes straight, where the friction of all its cables has a corner."""
+    """How far to step along v: with friction, not so far that a cable begins to slip or to stick, nor that one comes to
+    run straight into its channel, where friction has a corner."""
     size = float(np.abs(v).max())
-    h, friction, n = STEP / size if size > 0.0 else STEP, work.friction, len(problem.robot.joints)
+    h, friction, robot = STEP / size if size > 0.0 else STEP, work.friction, problem.robot
     if friction is None or size == 0.0:
         return h
 
     def slips(pose: Floats) -> Floats:
         """Slip in each hole, as if there were no most."""
         inspect_pose(*problem.system, tensions.copy(), rest, rate, friction, True, pose, *work.scratch[1:])
-        past, way = friction.history, friction.grip[GRIP_DRAWN, :, :n] - friction.history[HISTORY_DRAWN]
-        found: Floats = past[HISTORY_SLIP] + way / friction.laws[:, LAW_PRESLIDING, None]
+        way = friction.grip[GRIP_DRAWN, :, : len(robot.joints)] - friction.history[HISTORY_DRAWN]
+        found: Floats = friction.history[HISTORY_SLIP] + way / friction.laws[:, LAW_PRESLIDING, None]
         return found
 
-    slip, small = slips(q), 1e-7 / size
-    pace = np.abs(slips(q + small * v) - slip) / small
-    single = problem.robot.joints["first"][problem.robot.joints["freedoms"] == 1]
-    left = np.append(np.abs(np.abs(slip) - 1.0), np.abs(q[single]))
-    pace = np.append(pace, np.abs(v[single]))
-    room = left[(left > 0.0) & (pace > 0.0)] / pace[(left > 0.0) & (pace > 0.0)]
-    return min(h, 0.25 * float(room.min(initial=np.inf)))
+    there, single = q + 1e-7 / size * v, robot.joints["first"][robot.joints["freedoms"] == 1]
+    slip, bends = slips(q), _bends_at_holes(robot, q)
+    slipped, turned = np.abs(slips(there) - slip), np.linalg.norm(_bends_at_holes(robot, there) - bends, axis=-1)
+    # Near the corner of a cone the function is smooth but sharply bent; at the others it is a corner or nothing.
+    to_slip, to_cone = 0.25 * np.abs(np.abs(slip) - 1.0), 0.025 * np.linalg.norm(bends, axis=-1)
+    left = np.concatenate([to_slip.ravel(), 0.25 * np.abs(q[single]), to_cone.ravel()])
+    pace = np.concatenate([slipped.ravel(), np.abs(there - q)[single], turned.ravel()]) * size / 1e-7
+    moves = (left > 0.0) & (pace > 0.0)
+    return min(h, float((left[moves] / pace[moves]).min(initial=np.inf)))
+
+
+def _bends_at_holes(robot: Robot, q: Floats) -> Floats:
+    """(cables, 2, joints with several freedoms, 2) of each cable where it leaves the link before the joint and where it
+    enters the one beyond: what its direction has across the channel."""
+    frames, cables = Pose(robot, q).frames, robot.cables
+    joints = np.flatnonzero(robot.joints["freedoms"] > 1)
+    found = np.zeros((len(cables), 2, len(joints), 2))
+    for place, j in enumerate(joints):
+        for k in np.flatnonzero(cables["last_link"] > j):
+            x, y, hole = cables["x"][k], cables["y"][k], robot.segments[k, j]
+            near = frames[j] @ (x, y, hole["exit"], 1.0)
+            far = frames[j + 1] @ (x, y, hole["entry"], 1.0)
+            line = (far - near)[:3] / np.linalg.norm(far - near)
+            found[k, :, place] = [frames[link, :3, :2].T @ line for link in (j, j + 1)]
+    return found
