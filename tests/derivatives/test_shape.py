@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests import every_kind
+from tests import every_kind, robots
 from tests.statics import test_stops
 
 import vertebra as vb
@@ -189,6 +189,30 @@ def test_a_cable_that_is_just_taut_resists() -> None:
     weights = np.array([-25.0, 48.0, -36.0, 16.0, -3.0]) / 12e-6
     expected = weights @ [shape.tip for shape in shapes]
     np.testing.assert_allclose(found.values @ others, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        robots.section(4, robots.FLEXURE, azimuth=["0 deg", "90 deg"], cables=robots.cables("5 mm", 0.2, 2.2, 4.4)),
+        robots.section(4, robots.UNIVERSAL | {"stiffness": 0.9}, cables=robots.cables("5 mm", 0.2, 2.2, 4.4)),
+    ],
+    ids=["flexure", "universal"],
+)
+def test_friction_that_is_zero_grows(section) -> None:
+    """Of one cable among others that rub: the derivative is that of more friction."""
+    robot, h = robots.robot("rubbed", section), 1e-5
+
+    def solved(mu: float) -> Shape:
+        return vb.shape_from_tensions(robot, [3.0, 4.0, 6.0], friction=[mu, 0.2, 0.3])
+
+    def angles(mu: float) -> np.ndarray:
+        return solved(mu).angles
+
+    found = vb.sensitivity(solved(0.0), of="angles", by="friction[0].c").values[:, 0]
+    wanted = (-11 * angles(0.0) + 18 * angles(h) - 9 * angles(2 * h) + 2 * angles(3 * h)) / (6 * h)
+    assert np.abs(wanted).max() > 1e-4
+    assert np.abs(found - wanted).max() < 1e-5 * np.abs(wanted).max()
 
 
 def test_critical_tension_and_margin() -> None:

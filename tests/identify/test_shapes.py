@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,6 @@ from tests import robots
 
 import vertebra as vb
 from vertebra.errors import InputError, MeasurementError
-from vertebra.identify import shapes
 from vertebra.identify.parameters import Choice, Setup, apply_all, unknowns
 from vertebra.identify.shapes import ShapeData, ShapeModel, UnsolvedRow, read_shapes, shape_csv, simulate_shapes
 
@@ -304,21 +304,49 @@ def to_and_fro(tensions: list[float]) -> np.ndarray:
 def test_slopes_along_a_path_know_its_history(robot, names, closure, tensions, monkeypatch) -> None:
     model, values = model_of(robot, names, to_and_fro(tensions), "up", closure)
     found = assert_same_slopes(model, values, 1e-6)
-    monkeypatch.setattr(shapes, "left_behind", lambda work, robot, drawn, turned, memory: np.zeros_like(memory))
+    rows = ShapeModel._row_slopes
+    monkeypatch.setattr(ShapeModel, "_row_slopes", lambda *given: rows(*given[:-1], np.zeros_like(given[-1])))
     forgetful = model.differentiate(model.predict(values))
     assert np.abs(forgetful - found).max() > 0.1 * np.abs(found).max(), "the path must need its history"
 
 
-def test_slope_of_friction_that_is_zero_now() -> None:
-    """One-sided there, since mu cannot be negative; and the robot file has no friction at all."""
-    model, values = model_of(ROLLING, ("mu",), pulls(ROLLING, 2), "up")
+@pytest.mark.parametrize(
+    ("robot", "name"),
+    [(ROLLING, "mu"), (ROLLING, "mass"), (ROLLING, "linear_density"), (ROLLING, "lock_mass"), (UNIVERSAL, "mu")],
+)
+def test_slope_of_what_is_zero_now(robot: vb.Robot, name: str) -> None:
+    """One-sided there, since none of them can be negative; one robot file has no friction at all."""
+    model, values = model_of(robot, (name,), pulls(robot, 2), "up")
     values[:] = 0.0
     found = model.differentiate(model.predict(values))
     h = 1e-6
     wanted = (-3 * resolved(model, values) + 4 * resolved(model, values + h) - resolved(model, values + 2 * h)) / (
         2 * h
     )
+    assert np.abs(wanted).max() > 1e-6
     assert np.abs(found[..., 0] - wanted).max() < 1e-5 * np.abs(wanted).max()
+
+
+def test_slopes_are_those_of_what_is_measured() -> None:
+    """Whatever else is measured of a row, or of those before it on its path."""
+    names, pull = ("mu", "radius", "EI", "frame_x"), to_and_fro([2.0, 3.0, 8.0, 9.0])
+    model, values = model_of(UNIVERSAL, names, pull, "up")
+    whole = model.differentiate(model.predict(values))
+    kept = np.random.default_rng(5).uniform(size=whole.shape[:2]) < 0.4
+    kept[:, 0] |= ~kept.any(axis=1)
+    data = model.data
+    some = replace(
+        data, tips=np.where(kept[:, :3], data.tips, np.nan), angles=np.where(kept[:, 3:], data.angles, np.nan)
+    )
+    part = ShapeModel(model.setup, some, model.parameters)
+    found = part.differentiate(part.predict(values))
+    np.testing.assert_allclose(found, np.where(kept[..., None], whole, 0.0), rtol=1e-12, atol=1e-12)
+
+
+def test_slopes_of_rows_with_payloads_of_their_own() -> None:
+    model, values = model_of(ROLLING, ("mass", "tilt_x", "radius"), pulls(ROLLING, 3), payload=0.0)
+    data = replace(model.data, payload=np.array([0.02, 0.0, 0.05]))
+    assert_same_slopes(ShapeModel(model.setup, data, model.parameters), values)
 
 
 @pytest.mark.parametrize("robot", [UNIVERSAL, ROD], ids=["universal", "backbone"])

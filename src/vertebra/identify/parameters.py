@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vertebra.errors import InputError, shown
-from vertebra.mechanics.kinematics import Pose
 from vertebra.mechanics.problem import Closure, Load, Problem
 from vertebra.robot.arguments import gravity_vector
 from vertebra.robot.description import BackboneJoint, FlexureJoint, Section
@@ -344,10 +343,10 @@ class MountedRobot:
         loaded = Problem.of(problem.robot, problem.gravity, (load,), problem.laws or 0.0, problem.closure)
         return replace(loaded, laws=problem.laws)
 
-    def seen(self, q: Floats) -> Floats:
-        """(3,) the tip in the measuring frame, m."""
-        tip: Floats = self.turn @ Pose(self.robot, q).tip_frame[:3, 3] + self.offset
-        return tip
+    def seen(self, tips: Floats) -> Floats:
+        """(N, 3) tips in the measuring frame, m."""
+        seen: Floats = tips @ self.turn.T + self.offset
+        return seen
 
 
 def rotation(vector: ArrayLike) -> Floats:

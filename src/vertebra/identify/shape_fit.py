@@ -186,7 +186,7 @@ class ShapeFit:
 ROUGH, BLIND = 0.1, 0.5
 """Standard errors, in sizes, from which on a parameter is known roughly, and not at all."""
 UNSEEN = 1e-8
-"""Part of the strongest combination below which one is unseen whatever the scatter: finite differences end there."""
+"""Part of the strongest combination below which one is unseen whatever the scatter, with room for round-off."""
 SHARE = 0.15
 """Parameters whose part in a combination is smaller than this, of the largest, are not named."""
 
@@ -332,7 +332,7 @@ class Misfits:
         data = model.data
         self.model, self.asked = model, asked
         self.measured = np.hstack([data.tips, data.angles])
-        self.where = np.isfinite(self.measured)
+        self.where = model.measured
         rows = np.where(np.isnan(data.sigma_tip), sigma_tip, data.sigma_tip)
         turns = np.where(np.isnan(data.sigma_angle), sigma_angle, data.sigma_angle)
         sigma = np.empty_like(self.measured)

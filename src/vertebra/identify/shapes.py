@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,23 +16,12 @@ from numpy.typing import ArrayLike
 from vertebra.errors import CellProblem, InputError, MeasurementError, VertebraError, row_name
 from vertebra.identify.measurements import FINITE, LARGEST, checked_g, freeze, measured_text, rule
 from vertebra.identify.parameters import Choice, MountedRobot, Parameter, Setup, apply_all, unknowns
+from vertebra.mechanics.gradient import Numbers, Seeds, pose_gradients
 from vertebra.mechanics.kernels.friction import commit_slip
-from vertebra.mechanics.kernels.newton import find_shape, inspect_pose
+from vertebra.mechanics.kernels.newton import find_shape
 from vertebra.mechanics.kinematics import Pose
-from vertebra.mechanics.layout import (
-    GRIP_ARM,
-    GRIP_CLIMB,
-    GRIP_DRAW,
-    GRIP_DRAWN,
-    GRIP_RATIO,
-    GRIP_SLIP,
-    HISTORY_DRAWN,
-    HISTORY_PLANES,
-    HISTORY_SLIP,
-    LAW_PRESLIDING,
-    STATE_TAU,
-)
-from vertebra.mechanics.problem import NO_CABLES, Closure, Problem, Workspace
+from vertebra.mechanics.layout import HISTORY_DRAWN, HISTORY_PLANES, HISTORY_SLIP, LAW_PRESLIDING
+from vertebra.mechanics.problem import NO_CABLES, Closure, Problem
 from vertebra.robot.robot import Robot
 from vertebra.robot.table_file import (
     TIP,
@@ -214,15 +204,15 @@ def shape_csv(data: ShapeData) -> str:
     return measured_text(columns, numbers, {"sequence": data.sequence}, data.source if data.simulated else "")
 
 
-# Every row as a function of the parameters, and how what is seen of it responds to them.
+# Every row as a function of the parameters, and how what is measured of it responds to them.
 
 STEP = 1e-3
 """Of the differences, in sizes of the parameter."""
 ROUND_OFF = 1e-11
 """m or rad: a parameter that moves nothing by more, when it changes by its size, moves nothing."""
 CENTRAL = ((-2.0, 1 / 12), (-1.0, -8 / 12), (1.0, 8 / 12), (2.0, -1 / 12))
-ONE_SIDED = ((0.0, -25 / 12), (1.0, 48 / 12), (2.0, -36 / 12), (3.0, 16 / 12), (4.0, -3 / 12))
-"""Places in steps, and weights: differences of fourth order."""
+ONE_SIDED = ((1.0, 48 / 12), (2.0, -36 / 12), (3.0, 16 / 12), (4.0, -3 / 12))
+"""Places in steps, and weights of what has changed there: differences of fourth order."""
 
 
 class Stencil(NamedTuple):
@@ -247,6 +237,8 @@ class Prediction:
     """(p,) SI."""
     mounted: MountedRobot
     rows: tuple[Row, ...]
+    tips: Floats
+    """(N, 3) in the robot's own frame, m."""
     seen: Floats
     """(N, 3 + n) tip in m and joint angles in rad, as they would be measured."""
 
@@ -256,6 +248,7 @@ class ShapeModel:
 
     def __init__(self, setup: Setup, data: ShapeData, parameters: Sequence[Parameter]) -> None:
         self.setup, self.data, self.parameters = setup, data, tuple(parameters)
+        self.measured = np.isfinite(np.hstack([data.tips, data.angles]))
 
     def predict(self, values: Floats) -> Prediction:
         """Solve every row; raises `UnsolvedRow` for the first that has no shape, `VertebraError` for no such robot."""
@@ -263,15 +256,15 @@ class ShapeModel:
         data, robot = self.data, mounted.robot
         n, c, joints = robot.freedoms, len(robot.cables), len(robot.joints)
         rows: list[Row] = [Row(np.empty(0), np.empty(0))] * len(data)
-        seen = np.empty((len(data), 3 + n))
+        tips, angles = np.empty((len(data), 3)), np.empty((len(data), n))
         for path in data.paths:
             q, history = np.zeros(n), np.zeros((HISTORY_PLANES, c, joints))
             for step, row in enumerate(path):
                 before = history.copy()
                 q = self._solve(mounted.with_payload(float(data.payload[row])), row, q.copy(), history, step > 0)
                 rows[row] = Row(q, before)
-                seen[row, :3], seen[row, 3:] = mounted.seen(q), q
-        return Prediction(values.copy(), mounted, tuple(rows), seen)
+                tips[row], angles[row] = Pose(robot, q).tip, q
+        return Prediction(values.copy(), mounted, tuple(rows), tips, np.hstack([mounted.seen(tips), angles]))
 
     def _solve(self, problem: Problem, row: int, q: Floats, history: Floats, use_start: bool) -> Floats:
         """The pose of a row, from `q`; friction's `history` goes on to the next."""
@@ -289,15 +282,24 @@ class ShapeModel:
         return q
 
     def differentiate(self, prediction: Prediction) -> Floats:
-        """(N, 3 + n, p) derivative of what is seen of every row in every parameter."""
-        data, mounted = self.data, prediction.mounted
-        stencils = [self._stencil(prediction.values, i) for i in range(len(self.parameters))]
-        robot, p = mounted.robot, len(self.parameters)
-        slopes = np.empty((len(data), 3 + robot.freedoms, p))
+        """(N, 3 + n, p) derivative of what is measured of every row in every parameter; zero for what is not."""
+        data, mounted, p = self.data, prediction.mounted, len(self.parameters)
+        stencils = [self._stencil(prediction.values, place) for place in range(p)]
+        turned = slopes_of(lambda each: each.turn, mounted, stencils)
+        shifted = slopes_of(lambda each: each.offset, mounted, stencils)
+        directions: dict[float, Floats] = {}
+        slopes = np.zeros((*prediction.seen.shape, p))
         for path in data.paths:
-            memory = np.zeros((p, len(robot.cables), len(robot.joints)))
-            for row in path:
-                slopes[row], memory = self._row_slopes(mounted, stencils, prediction.rows[row], row, memory)
+            memory = np.zeros((p, len(mounted.robot.cables), len(mounted.robot.joints)))
+            for row, following in zip_longest(path, path[1:]):
+                payload = float(data.payload[row])
+                if payload not in directions:
+                    directions[payload] = slopes_of(partial(numbers_with, payload), mounted, stencils)
+                slopes[row, self.measured[row]], memory = self._row_slopes(
+                    prediction, row, following, directions[payload], memory
+                )
+        slopes[:, :3] += np.einsum("pij,rj->rip", turned, prediction.tips) + shifted.T
+        slopes[~self.measured] = 0.0
         size = np.array([each.size(value) for each, value in zip(self.parameters, prediction.values, strict=True)])
         slopes[..., np.abs(slopes * size).max(axis=(0, 1)) < ROUND_OFF] = 0.0
         return slopes
@@ -323,77 +325,50 @@ class ShapeModel:
         return apply_all(self.setup, self.parameters, changed).mounted()
 
     def _row_slopes(
-        self, mounted: MountedRobot, stencils: list[list[Stencil]], solved: Row, row: int, memory: Floats
+        self, prediction: Prediction, row: int, following: int | None, directions: Floats, memory: Floats
     ) -> tuple[Floats, Floats]:
-        """d(seen)/dp (3 + n, p) of a row, and dw/dp (p, cables, joints) that it leaves behind."""
-        q, pull, payload = solved.q, self.data.tensions[row].copy(), float(self.data.payload[row])
-        problem = mounted.with_payload(payload)
-        work = problem.workspace(history=solved.history.copy())
-        balance_at(problem, work, pull, q)
-        stiffness = problem.dense_stiffness(work)
-        n, p = len(q), len(self.parameters)
-        pushed, drawn, direct = np.zeros((n, p)), np.zeros_like(memory), np.zeros((3, p))
-        for i, points in enumerate(stencils):
-            for changed, weight in points:
-                tau, at = held_torques(changed.with_payload(payload), pull, q, work)
-                pushed[:, i] += weight * tau
-                direct[:, i] += weight * changed.seen(q)
-                if at is not None:
-                    drawn[i] += weight * at
+        """(m, p) of what is measured of a row, in a frame that stays; and dw/dp (p, cables, joints) after the row,
+        `memory` before it: w = s - D / presliding is all that the slip s of a later row knows of those before it."""
+        mounted, (q, history), pull = prediction.mounted, prediction.rows[row], self.data.tensions[row].copy()
+        problem = mounted.with_payload(float(self.data.payload[row]))
+        work = problem.workspace(history=history.copy())
+        # Where a cable sticks, w stays as it is; where it slips, s does.
+        after = np.zeros_like(history) if following is None else prediction.rows[following].history
+        cables, holes = np.nonzero(np.abs(after[HISTORY_SLIP]) == 1.0)
+        each = np.eye(len(self.measured[row]))[self.measured[row]]
+        first, outputs = len(each), len(each) + len(cables)
+        seeds = Seeds.none(problem, outputs)
+        seeds.tip[:first, :3], seeds.angles[:first] = each[:, :3] @ mounted.turn, each[:, 3:]
+        if len(cables):
+            drawn = np.zeros((outputs, *after[HISTORY_DRAWN].shape))
+            drawn[np.arange(first, outputs), cables, holes] = 1.0
+            seeds = seeds._replace(slip=np.zeros_like(drawn), drawn=drawn)
+        found, _ = pose_gradients(problem, work, prediction.tips[row], q, pull, seeds)
+        slopes, left = found.along(directions), memory.copy()
         if work.friction is not None:
-            pushed += self._remembered(work, mounted.robot, pull, drawn, memory)
-        turned = np.linalg.solve(stiffness, -pushed).astype(np.float64, copy=False)
-        seen = np.vstack([mounted.turn @ Pose(mounted.robot, q).jacobian()[:3] @ turned + direct, turned])
-        return seen, memory if work.friction is None else left_behind(work, mounted.robot, drawn, turned, memory)
-
-    @staticmethod
-    def _remembered(work: Workspace, robot: Robot, pull: Floats, drawn: Floats, memory: Floats) -> Floats:
-        """(n, p) joint torques through slip directions that are not at full slip, at the fixed pose."""
-        assert work.friction is not None
-        grip, presliding = work.friction.grip, work.friction.laws[:, LAW_PRESLIDING]
-        # CLIMB is the sum over discs up to j of d log F / ds over the presliding, for those that stick.
-        share = np.diff(grip[GRIP_CLIMB, :, : len(robot.joints)], axis=1, prepend=0.0)
-        change = np.cumsum(share * (presliding[:, None] * memory + drawn), axis=2)
-        freedoms = robot.joints["freedoms"]
-        ratios = np.repeat(grip[GRIP_RATIO, :, : len(robot.joints)], freedoms, axis=1)
-        torques = pull[:, None] * ratios * grip[GRIP_ARM]
-        total: Floats = np.einsum("kj,pkj->jp", torques, np.repeat(change, freedoms, axis=2))
-        return total
+            slopes += np.einsum("mkj,pkj->mp", found.history[:, HISTORY_SLIP], memory)
+            left[:, cables, holes] = -slopes[first:].T / work.friction.laws[cables, LAW_PRESLIDING]
+        return slopes[:first], left
 
 
-def balance_at(problem: Problem, work: Workspace, pull: Floats, q: Floats) -> Floats:
-    """(n,) joint torques out of balance at a pose, N*m; `work` then belongs to it."""
-    inspect_pose(*problem.system, pull, NO_CABLES, NO_CABLES, work.friction, False, q, *work.scratch[1:])
-    tau: Floats = work.state[:, STATE_TAU].copy()
-    return tau
+def numbers_with(payload: float, mounted: MountedRobot) -> Floats:
+    """(everything,) that a row with this payload in kg is predicted from, as `Numbers.flat` lays it out."""
+    numbers: Floats = Numbers.of(mounted.with_payload(payload)).flat[0]
+    return numbers
 
 
-def held_torques(problem: Problem, pull: Floats, q: Floats, solved: Workspace) -> tuple[Floats, Floats | None]:
-    """Joint torques of a changed robot at a fixed pose and with fixed slip directions, and how far cables are drawn."""
-    work = problem.workspace()
-    if work.friction is None or solved.friction is None:
-        return balance_at(problem, work, pull, q), None
-    held, past = solved.friction.grip, work.friction.history
-    joints = len(problem.robot.joints)
-    past[HISTORY_SLIP], past[HISTORY_DRAWN] = held[GRIP_SLIP, :, :joints], held[GRIP_DRAWN, :, :joints]
-    tau = balance_at(problem, work, pull, q)
-    drawn = work.friction.grip[GRIP_DRAWN, :, :joints].copy()
-    if not np.array_equal(drawn, held[GRIP_DRAWN, :, :joints]):
-        past[HISTORY_DRAWN] = drawn
-        tau = balance_at(problem, work, pull, q)
-    return tau, drawn
-
-
-def left_behind(work: Workspace, robot: Robot, drawn: Floats, turned: Floats, memory: Floats) -> Floats:
-    """(p, cables, joints) dw/dp after a row: as before where a cable sticks, -(dD/dp) / presliding where it slips."""
-    assert work.friction is not None
-    grip, presliding = work.friction.grip, work.friction.laws[:, LAW_PRESLIDING]
-    # D of a disc is the change of all segments beyond it.
-    segments = np.add.reduceat(grip[GRIP_DRAW][None] * turned.T[:, None, :], robot.joints["first"], axis=2)
-    total = drawn + np.cumsum(segments[:, :, ::-1], axis=2)[:, :, ::-1]
-    sticks = np.abs(grip[GRIP_SLIP, :, : len(robot.joints)]) < 1.0
-    after: Floats = np.where(sticks[None], memory, -total / presliding[:, None])
-    return after
+def slopes_of(
+    part: Callable[[MountedRobot], Floats], mounted: MountedRobot, stencils: Sequence[Sequence[Stencil]]
+) -> Floats:
+    """(p, ...) how an array of a robot changes per unit of each parameter; zero to the bit where it does not."""
+    here = part(mounted)
+    slopes = np.zeros((len(stencils), *here.shape))
+    for slope, points in zip(slopes, stencils, strict=True):
+        for changed, weight in points:
+            there = part(changed)
+            moved = there != here  # what is infinite, or a whole number, never moves
+            slope[moved] += weight * (there[moved] - here[moved])
+    return slopes
 
 
 # Shapes that a known robot would show: for planning measurements, and for testing what is fitted.

@@ -102,6 +102,17 @@ class Numbers(NamedTuple):
             np.zeros((rows, HISTORY_PLANES if grip else 0, grip, n)),
         )  # fmt: skip
 
+    @classmethod
+    def of(cls, problem: Problem) -> Numbers:
+        """The numbers themselves, in one row; zero for tensions and slip, which are not the problem's."""
+        robot, friction, row = problem.robot, problem.cable_friction(), cls.zeros(problem, 1)
+        row.joints[:], row.links[:], row.cables[:], row.segments[:] = problem.system[:4]
+        row.gravity[:], row.loads[:] = problem.gravity, problem.table
+        row.tip_point[:], row.origin[:] = robot.tip_point, robot.origin
+        if friction is not None:
+            row.laws[:], row.curves[:] = friction.laws, friction.curves
+        return row
+
     @property
     def flat(self) -> Floats:
         """(m, everything) side by side: a derivative along a direction is the product of two such rows."""

@@ -349,13 +349,17 @@ def grip_before(joints, friction, spatial, q, k, j, leaving):
 def differentiate_law(laws, curves, k, theta, sine, weight, by):
     """What u = mu(theta) sin(theta) adds to the derivatives by the law of cable k, where u weighs this much."""
     mu, _ = friction_at(laws, curves, k, theta)
-    if mu <= 0.0 or mu * sine >= MOST_GRIP:
-        return
     per_mu, which = weight * sine, int(laws[k, LAW_CURVE])
+    if mu * sine >= MOST_GRIP:
+        return
     if which < 0:
-        by.laws[k, LAW_SQUARE] += per_mu * theta * theta
-        by.laws[k, LAW_SLOPE] += per_mu * theta
-        by.laws[k, LAW_LEVEL] += per_mu
+        # A law that is zero grows from there; one that would be below zero is cut off.
+        if (laws[k, LAW_SQUARE] * theta + laws[k, LAW_SLOPE]) * theta + laws[k, LAW_LEVEL] >= 0.0:
+            by.laws[k, LAW_SQUARE] += per_mu * theta * theta
+            by.laws[k, LAW_SLOPE] += per_mu * theta
+            by.laws[k, LAW_LEVEL] += per_mu
+        return
+    if mu <= 0.0:
         return
     step = LAST_ANGLE / (curves.shape[1] - 1)
     i = min(int(theta / step), curves.shape[1] - 2)
