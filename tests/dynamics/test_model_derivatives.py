@@ -175,15 +175,19 @@ def test_where_nothing_holds_a_motion_its_derivative_is_infinite():
     assert found.M[0, 0] > 0.0
 
 
-def test_a_model_with_friction_that_sticks():
-    question = random_question([6, 42], ("rolling",), friction=1.0)
+@pytest.mark.parametrize("kind", ["rolling", "universal-xy", "backbone"])
+def test_a_model_with_friction_that_sticks(kind):
+    question = random_question([6, 42], (kind,), friction=1.0)
     robot, pull = question.robot, question.tensions
     q = 1e-3 * question.q
 
-    def at(change: float) -> LinearModel:
-        return vb.linearise(robot, q, shifted(pull, 0, change))
+    def at(change: float, dq: Any = 0.0) -> LinearModel:
+        return vb.linearise(robot, q + change * dq, shifted(pull, 0, change))
 
-    model = at(0.0)
+    model, turn = at(0.0), np.random.default_rng(1).normal(0.0, 0.1, len(q))
+    # Friction has a corner at the straight robot, which is near.
+    found = linear_derivatives(model, "tensions[0]", turn)
+    assert_derivatives(found, model, lambda change: at(change, turn), 1e-5)
     assert np.abs(model.K - vb.linearise(robot, q, pull, friction=0).K).max() > 1e-3 * np.abs(model.K).max()
     assert_derivatives(linear_derivatives(model, "tensions[0]"), model, at, 1e-3)
 

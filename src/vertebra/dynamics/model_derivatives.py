@@ -13,6 +13,7 @@ from vertebra.dynamics.directions import STEP, Direction, directions, slope_alon
 from vertebra.dynamics.linearise import LinearModel, linear_model, own_values
 from vertebra.dynamics.problem import States, joint_damping
 from vertebra.errors import InputError, VertebraError
+from vertebra.mechanics.gradient import step_along
 from vertebra.robot.arguments import axial_stiffness, instance, numbers
 from vertebra.robot.tables import Floats
 
@@ -108,7 +109,10 @@ def linear_derivatives(
         float(np.abs(turn).max()) / bend,
         float(np.abs(speed).max()) / (float(np.abs(model.qd).max()) or 1.0),
     )
-    A, B, C, M, K, rises = slope_along(sample, STEP / size if size else 1.0)
+    step, statics = STEP / size if size else 1.0, question.moving.statics
+    if statics.has_friction and turn.any():
+        step = min(step, step_along(statics, statics.workspace(), model.q, model.tensions, turn))
+    A, B, C, M, K, rises = slope_along(sample, 0.75 * step)
     values = _eigenvalue_slopes(model, A)
     frequencies, growth = _frequency_slopes(model, M, K, A[:n, n:])
     return LinearDerivatives(along, A, B, C, M, K, rises, values, frequencies, growth)

@@ -188,7 +188,7 @@ def form_derivatives(
 
     By differences of order 6 along v, without a solve. `work` is left with the stiffness of a pose nearby.
     """
-    h = _step_along(problem, work, q, tensions, v, rest, rate)
+    h = step_along(problem, work, q, tensions, v, rest, rate)
     seeds, tip = Seeds.none(problem, 1), Pose(problem.robot, q).tip
     by_numbers, by_angles = 0.0, np.zeros(len(q))
     for steps, weight in SIXTH:
@@ -201,8 +201,14 @@ def form_derivatives(
     return np.asarray(by_numbers), by_angles
 
 
-def _step_along(
-    problem: Problem, work: Workspace, q: Floats, tensions: Floats, v: Floats, rest: Floats, rate: Floats
+def step_along(
+    problem: Problem,
+    work: Workspace,
+    q: Floats,
+    tensions: Floats,
+    v: Floats,
+    rest: Floats = NO_CABLES,
+    rate: Floats = NO_CABLES,
 ) -> float:
     """How far to step along v: with friction, not so far that a cable begins to slip or to stick, nor that one comes to
     run straight into its channel, where friction has a corner."""
