@@ -183,6 +183,8 @@ def test_a_cable_that_is_just_taut_resists() -> None:
     rest = vb.shape_from_tensions(robot, [8.0, 6.0, 0.0, 4.0], friction=0.0).natural_lengths(800.0)
     found = vb.sensitivity(vb.shape_from_lengths(robot, rest, **given), "tip", "lengths")
     assert any("just taut" in note for note in found.attrs["notes"])
+    with pytest.raises(InputError, match=r"cable 3 is just taut, where stiffness changes at once"):
+        vb.sensitivity(vb.shape_from_lengths(robot, rest, **given), "stiffness", "lengths")
     others = np.array([-1.0, -1.0, 0.0, -1.0])  # shorter, they draw on the third
     shapes = [vb.shape_from_lengths(robot, rest + 1e-6 * step * others, **given) for step in range(5)]
     assert all(shape.tensions_at_base[2] > 0.0 for shape in shapes[1:])

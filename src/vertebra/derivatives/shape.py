@@ -137,7 +137,13 @@ class ShapeProblem:
         """What holds the stiffness itself, which is that of an energy."""
         if self.shape.closure != "virtual-work":
             raise InputError("of", f"{word} of a shape in balance by virtual work; solve it without closure='paper'")
+        if self.by_length:
+            for k in self._just_taut():
+                raise InputError("of", f"cable {k + 1} is just taut, where {word} changes at once; shorten it a little")
         return OTHERS[word](self)
+
+    def _just_taut(self) -> list[int]:
+        return np.flatnonzero(np.abs(self.shape.lengths - self.rest) <= 1e-12 * self.rest).tolist()
 
     def linear(self, request: Request) -> tuple[list[str], list[str], Floats, Seeds]:
         """Names, units, values and weights of outputs that one pass of the kernel each differentiates: every entry of
@@ -362,10 +368,7 @@ class ShapeProblem:
                     "mean of both sides"
                 )
         if self.by_length:
-            found += [
-                f"cable {k + 1} is just taut: the derivatives are those of a taut one"
-                for k in np.flatnonzero(np.abs(shape.lengths - self.rest) <= 1e-12 * self.rest)
-            ]
+            found += [f"cable {k + 1} is just taut: the derivatives are those of a taut one" for k in self._just_taut()]
         for j, joint in enumerate(shape.robot.joints):
             own = slice(joint["first"], joint["first"] + joint["freedoms"])
             bend = np.hypot(*shape.angles[own][:2]) if joint["kind"] == BACKBONE else np.abs(shape.angles[own]).max()

@@ -8,7 +8,7 @@ import numpy as np
 
 from vertebra.mechanics.kernels.adjoint import differentiate_poses
 from vertebra.mechanics.kernels.newton import inspect_pose
-from vertebra.mechanics.kinematics import Pose
+from vertebra.mechanics.kinematics import Pose, measure
 from vertebra.mechanics.layout import (
     GRIP_DRAWN,
     HISTORY_DRAWN,
@@ -210,29 +210,37 @@ def step_along(
     rest: Floats = NO_CABLES,
     rate: Floats = NO_CABLES,
 ) -> float:
-    """How far to step along v: with friction, not so far that a cable begins to slip or to stick, nor that one comes to
-    run straight into its channel, where friction has a corner."""
+    """How far to step along v, and not so far that a cable of given length becomes slack or taut; with friction, that
+    one begins to slip or to stick, or comes to run straight into its channel."""
     size = float(np.abs(v).max())
     h, friction, robot = STEP / size if size > 0.0 else STEP, work.friction, problem.robot
-    if friction is None or size == 0.0:
+    if size == 0.0 or (friction is None and not len(rest)):
         return h
+    joints = robot.joints
+    single = joints["first"][joints["freedoms"] == 1]
 
-    def slips(pose: Floats) -> Floats:
-        """Slip in each hole, as if there were no most."""
-        inspect_pose(*problem.system, tensions.copy(), rest, rate, friction, True, pose, *work.scratch[1:])
-        way = friction.grip[GRIP_DRAWN, :, : len(robot.joints)] - friction.history[HISTORY_DRAWN]
-        found: Floats = friction.history[HISTORY_SLIP] + way / friction.laws[:, LAW_PRESLIDING, None]
-        return found
+    def to_corners(pose: Floats) -> list[Floats]:
+        """Numbers whose corner is at 0, and what has one at 0 as a vector (..., 2)."""
+        corners = []
+        if len(rest):
+            corners.append(measure(robot, pose).lengths.sum(axis=1) + robot.cables["inside"] - rest)
+        if friction is not None:
+            inspect_pose(*problem.system, tensions.copy(), rest, rate, friction, True, pose, *work.scratch[1:])
+            way = friction.grip[GRIP_DRAWN, :, : len(joints)] - friction.history[HISTORY_DRAWN]
+            slip = friction.history[HISTORY_SLIP] + way / friction.laws[:, LAW_PRESLIDING, None]
+            corners += [slip - 1.0, slip + 1.0, pose[single], _bends_at_holes(robot, pose)]
+        return corners
 
-    there, single = q + 1e-7 / size * v, robot.joints["first"][robot.joints["freedoms"] == 1]
-    slip, bends = slips(q), _bends_at_holes(robot, q)
-    slipped, turned = np.abs(slips(there) - slip), np.linalg.norm(_bends_at_holes(robot, there) - bends, axis=-1)
-    # Near the corner of a cone the function is smooth but sharply bent; at the others it is a corner or nothing.
-    to_slip, to_cone = 0.25 * np.abs(np.abs(slip) - 1.0), 0.025 * np.linalg.norm(bends, axis=-1)
-    left = np.concatenate([to_slip.ravel(), 0.25 * np.abs(q[single]), to_cone.ravel()])
-    pace = np.concatenate([slipped.ravel(), np.abs(there - q)[single], turned.ravel()]) * size / 1e-7
-    moves = (left > 0.0) & (pace > 0.0)
-    return min(h, float((left[moves] / pace[moves]).min(initial=np.inf)))
+    here, small = to_corners(q), 1e-7 / size
+    for near, there in zip(here, to_corners(q + small * v), strict=True):
+        left, pace = np.abs(near), np.abs(there - near) / small
+        share = 0.25
+        if near.ndim == 4:
+            # Near the tip of a cone nothing is a corner, but all is sharply bent.
+            left, pace, share = np.linalg.norm(near, axis=-1), np.linalg.norm(there - near, axis=-1) / small, 0.025
+        moves = (left > 0.0) & (pace > 0.0)
+        h = min(h, share * float((left[moves] / pace[moves]).min(initial=np.inf)))
+    return h
 
 
 def _bends_at_holes(robot: Robot, q: Floats) -> Floats:
