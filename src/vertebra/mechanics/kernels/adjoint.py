@@ -52,6 +52,7 @@ from vertebra.mechanics.layout import (
     STATE_LINE,
     STATE_PIVOT,
     STATE_PLACE,
+    STATE_SHARE,
     STATE_SHIFT,
     STATE_STOP,
     STATE_TIED,
@@ -203,35 +204,68 @@ def draw_of(joints, segments, spatial, q, k, j, i):
 
 
 @inner
-def solve_transposed(state, spatial, wide, narrow, right, carried, lam):
-    """H^T lam = right by the factors of the last sweep. `right` receives pivot times lam: at a rigid stop, where the
-    pivot is endless, what presses against it. `carried`: (2, columns) scratch."""
-    d = 3 if narrow else wide.shape[2]
+def solve_narrow(state, spatial, right, lam):
+    """H lam = right by the factors of the narrow sweep, whose H is symmetric. `right` receives pivot times lam: at a
+    rigid stop, where the pivot is endless, what presses against it."""
+    carried = NOTHING
+    for j in range(state.shape[0] - 1, -1, -1):
+        kappa = right[j] + dot(read(state, j, STATE_AXIS), carried)
+        if spatial is not None:
+            kappa -= tied_beyond(state, j, STATE_TIED, right)
+        right[j] = kappa
+        carried = moved(carried, -kappa, scaled(state[j, STATE_SHARE], read(state, j, STATE_LINE)))
+    carried = NOTHING
+    for j in range(state.shape[0]):
+        rest = right[j] - dot(read(state, j, STATE_LINE), carried)
+        if spatial is not None:
+            rest -= tied_before(state, j, lam)
+        right[j], lam[j] = rest, rest * state[j, STATE_SHARE]
+        carried = moved(carried, lam[j], read(state, j, STATE_AXIS))
+
+
+@inner
+def solve_wide(state, spatial, wide, right, carried, lam):
+    """`solve_narrow` of H^T by the factors of the wide sweep. `carried`: (2, columns) scratch."""
+    d = wide.shape[2]
     for i in range(d):
         carried[0, i] = carried[1, i] = 0.0
     for j in range(state.shape[0] - 1, -1, -1):
         kappa = right[j]
         for i in range(d):
-            kappa += (state[j, STATE_AXIS + i] if narrow else wide[WIDE_U_LOW, j, i]) * carried[0, i]
+            kappa += wide[WIDE_U_LOW, j, i] * carried[0, i]
         if spatial is not None:
-            place = int(state[j, STATE_PLACE])
-            for i in range(j + 1, last_of_joint(state, j) + 1):
-                kappa -= state[i, (STATE_TIED if narrow else STATE_TIED_LOW) + place] / state[i, STATE_PIVOT] * right[i]
+            kappa -= tied_beyond(state, j, STATE_TIED_LOW, right)
         right[j] = kappa
         share = kappa / state[j, STATE_PIVOT]
         for i in range(d):
-            carried[0, i] -= (state[j, STATE_LINE + i] if narrow else wide[WIDE_L, j, i]) * share
+            carried[0, i] -= wide[WIDE_L, j, i] * share
     for j in range(state.shape[0]):
         rest = right[j]
         for i in range(d):
-            rest -= (state[j, STATE_LINE + i] if narrow else wide[WIDE_R, j, i]) * carried[1, i]
+            rest -= wide[WIDE_R, j, i] * carried[1, i]
         if spatial is not None:
-            place = int(state[j, STATE_PLACE])
-            for k in range(place):
-                rest -= state[j, STATE_TIED + k] * lam[j - place + k]
+            rest -= tied_before(state, j, lam)
         right[j], lam[j] = rest, rest / state[j, STATE_PIVOT]
         for i in range(d):
-            carried[1, i] += (state[j, STATE_AXIS + i] if narrow else wide[WIDE_U, j, i]) * lam[j]
+            carried[1, i] += wide[WIDE_U, j, i] * lam[j]
+
+
+@inner
+def tied_beyond(state, row, column, right):
+    """What the later freedoms of its joint take from the right side of a row."""
+    total, place = 0.0, int(state[row, STATE_PLACE])
+    for i in range(row + 1, last_of_joint(state, row) + 1):
+        total += state[i, column + place] / state[i, STATE_PIVOT] * right[i]
+    return total
+
+
+@inner
+def tied_before(state, row, lam):
+    """The same of the earlier freedoms, which are known."""
+    total, place = 0.0, int(state[row, STATE_PLACE])
+    for k in range(place):
+        total += state[row, STATE_TIED + k] * lam[row - place + k]
+    return total
 
 
 # Cables: weights of lengths, of gaps and of the friction in each hole, in y - lambda . R.
@@ -241,7 +275,6 @@ def solve_transposed(state, spatial, wide, narrow, right, carried, lam):
 def weigh_cables(joints, cables, segments, rest, rate, friction, spatial, tensions, seed, q, wide, lam, weights, by):
     """Write `weights` (planes, cables, n), and all derivatives that no place along the chain is needed for."""
     by_length = rest.shape[0] > 0
-    clear_cables(friction, by)
     for k in range(cables.shape[0]):
         last = cables[k].last_link
         whole = seed.lengths[k]
@@ -271,9 +304,13 @@ def weigh_cables(joints, cables, segments, rest, rate, friction, spatial, tensio
 
 
 @inner
-def clear_cables(friction, by):
-    for k in range(by.tensions.shape[0]):
-        by.tensions[k] = 0.0
+def clear_sums(friction, by):
+    """Of what is added to along the chain; all else is written once."""
+    for j in range(by.joints.shape[0]):
+        by.joints[j].limit = 0.0
+    for k in range(by.cables.shape[0]):
+        row = by.cables[k]
+        row.x = row.y = row.linear_density = 0.0
         if friction is not None:
             for i in range(by.laws.shape[1]):
                 by.laws[k, i] = 0.0
@@ -440,21 +477,6 @@ def walk_along(
         by.gravity[i] = pulled[i]
         by.origin[i] = seed.force[i]
     by.tip[0], by.tip[1], by.tip[2] = dot(seed.force, link.x), dot(seed.force, link.y), dot(seed.force, link.z)
-
-
-@inner
-def clear_chain(joints, links, cables, by):
-    for j in range(joints.shape[0]):
-        row = by.joints[j]
-        row.size = row.azimuth = row.limit = row.stiffness = row.torsion = row.mass = 0.0
-    for i in range(links.shape[0]):
-        by.links[i].reach = by.links[i].mass = 0.0
-    for k in range(cables.shape[0]):
-        row = by.cables[k]
-        row.x = row.y = row.end = row.inside = row.linear_density = row.lock_mass = 0.0
-        for j in range(joints.shape[0]):
-            segment = by.segments[k, j]
-            segment.offset = segment.recess = segment.exit = segment.entry = 0.0
 
 
 @inner
@@ -768,7 +790,10 @@ def find_rates(joints, cables, segments, friction, spatial, by_length, narrow, s
     for _ in range(2):
         output_slopes(joints, cables, segments, friction, spatial, by_length, seed, tip, q, state, wide, right)
         held = spatial is not None and press_bends(joints, q, state, right, lam, by, False)
-        solve_transposed(state, spatial, wide, narrow, right, memory, lam)
+        if narrow:
+            solve_narrow(state, spatial, right, lam)
+        else:
+            solve_wide(state, spatial, wide, right, memory, lam)
         if not held:
             break
         press_bends(joints, q, state, right, lam, by, True)
@@ -814,7 +839,8 @@ def differentiate_poses(
     i. With `given`, the rates are those in `lam`, and no solve is made: derivatives of seeds - lambda . R at any pose.
     `tip`: of each pose in the world, m. `right`: (freedoms,), `weights`: (WEIGHT_PLANES, cables, n), `turning`: (n,
     TURNING_WIDTH), scratch. What belongs to friction, remembered slip or given lengths has no entries where there is
-    none. `state` and `wide` are left with the stiffness of the last pose.
+    none. Tables come with zeros, or from an earlier call for the same joints and cables. `state` and `wide` are left
+    with the stiffness of the last pose.
     """
     heavy_gaps, heavy_cables, by_length = False, False, rest.shape[0] > 0
     for k in range(cables.shape[0]):
@@ -838,7 +864,7 @@ def differentiate_poses(
                 by_joints[i], by_links[i], by_cables[i], by_segments[i], by_gravity[i], by_loads[i], by_tip[i],
                 by_origin[i], by_tensions[i], by_rest[i], by_rate[i], by_laws[i], by_curves[i], by_history[i],
             )  # fmt: skip
-            clear_chain(joints, links, cables, by)
+            clear_sums(friction, by)
             if not given:
                 find_rates(
                     joints, cables, segments, friction, spatial, by_length, narrow, seed, at, q[pose], state, wide,
