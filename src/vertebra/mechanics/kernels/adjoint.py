@@ -48,12 +48,14 @@ from vertebra.mechanics.layout import (
     SPAN_FIRST,
     STATE_AXIS,
     STATE_CENTRE,
+    STATE_COS_HALF,
     STATE_HOLD,
     STATE_LINE,
     STATE_PIVOT,
     STATE_PLACE,
     STATE_SHARE,
     STATE_SHIFT,
+    STATE_SIN_HALF,
     STATE_STOP,
     STATE_TIED,
     STATE_TIED_LOW,
@@ -154,7 +156,7 @@ def output_slopes(joints, cables, segments, friction, spatial, by_length, seed, 
             for j in range(cables[k].last_link):
                 first = row_of(joints, j, spatial)
                 for i in range(joints[j].freedoms):
-                    right[first + i] += weight * draw_of(joints, segments, spatial, q, k, j, i)
+                    right[first + i] += weight * draw_of(joints, segments, spatial, q, state, k, j, i)
         if by_length and seed.tensions[k] != 0.0:
             column = stretch_column(friction, c, k)
             for row in range(state.shape[0]):
@@ -167,7 +169,7 @@ def output_slopes(joints, cables, segments, friction, spatial, by_length, seed, 
                 weight += seed.drawn[k, j] + slip_weight(friction, seed, k, j) / friction.laws[k, LAW_PRESLIDING]
                 first = row_of(joints, j, spatial)
                 for i in range(joints[j].freedoms):
-                    right[first + i] += weight * draw_of(joints, segments, spatial, q, k, j, i)
+                    right[first + i] += weight * draw_of(joints, segments, spatial, q, state, k, j, i)
 
 
 @inner
@@ -192,13 +194,13 @@ def slip_weight(friction, seed, k, j):
 
 
 @inner
-def draw_of(joints, segments, spatial, q, k, j, i):
+def draw_of(joints, segments, spatial, q, state, k, j, i):
     """l' of a segment with freedom i of its joint, m/rad."""
     if spatial is not None and joints[j].freedoms > 1:
         return spatial.spans[k, j, SPAN_FIRST + i]
-    angle = q[row_of(joints, j, spatial)]
-    sin_half, cos_half = math.sin(0.5 * angle), math.cos(0.5 * angle)
-    s, s1, s2 = mirror_law(joints[j].kind, joints[j].size, angle, sin_half, cos_half)
+    row = row_of(joints, j, spatial)
+    sin_half, cos_half = state[row, STATE_SIN_HALF], state[row, STATE_COS_HALF]
+    s, s1, s2 = mirror_law(joints[j].kind, joints[j].size, q[row], sin_half, cos_half)
     segment = segments[k, j]
     return across_mirror(1.0, s + segment.recess, s1, s2, segment.offset, sin_half, cos_half)[1]
 
@@ -272,7 +274,9 @@ def tied_before(state, row, lam):
 
 
 @inner
-def weigh_cables(joints, cables, segments, rest, rate, friction, spatial, tensions, seed, q, wide, lam, weights, by):
+def weigh_cables(
+    joints, cables, segments, rest, rate, friction, spatial, tensions, seed, q, state, wide, lam, weights, by
+):
     """Write `weights` (planes, cables, n), and all derivatives that no place along the chain is needed for."""
     by_length = rest.shape[0] > 0
     for k in range(cables.shape[0]):
@@ -282,7 +286,7 @@ def weigh_cables(joints, cables, segments, rest, rate, friction, spatial, tensio
             turned, ratios = 0.0, 0.0
             for j in range(last):
                 ratio = 1.0 if friction is None else friction.grip[GRIP_RATIO, k, j]
-                turned += ratio * rate_of(joints, segments, friction, spatial, q, lam, k, j)
+                turned += ratio * rate_of(joints, segments, friction, spatial, q, state, lam, k, j)
                 ratios += ratio
             left, mean = seed.tensions[k] - turned, ratios / last
             if by_length:
@@ -296,8 +300,9 @@ def weigh_cables(joints, cables, segments, rest, rate, friction, spatial, tensio
             if friction is not None:
                 per_ratio = -tensions[k] * left / (mean * last) if by_length else 0.0
                 weigh_friction(
-                    joints, cables[k], segments, friction, spatial, tensions[k], per_ratio, seed, q, lam, k, weights, by
-                )
+                    joints, cables[k], segments, friction, spatial, tensions[k], per_ratio, seed, q, state, lam, k,
+                    weights, by,
+                )  # fmt: skip
         else:
             by.tensions[k] = seed.tensions[k]  # the rest is added where the segments are
         by.cables[k].inside = whole
@@ -321,7 +326,7 @@ def clear_sums(friction, by):
 
 
 @inner
-def rate_of(joints, segments, friction, spatial, q, lam, k, j):
+def rate_of(joints, segments, friction, spatial, q, state, lam, k, j):
     """Power of the tension of a segment as the joints turn at the rates lam, W/N: how fast it lengthens, unless
     torques are balanced at the discs."""
     first, speed = row_of(joints, j, spatial), 0.0
@@ -329,12 +334,14 @@ def rate_of(joints, segments, friction, spatial, q, lam, k, j):
         if friction is not None:
             speed += friction.grip[GRIP_ARM, k, first + i] * lam[first + i]
         else:
-            speed += draw_of(joints, segments, spatial, q, k, j, i) * lam[first + i]
+            speed += draw_of(joints, segments, spatial, q, state, k, j, i) * lam[first + i]
     return speed
 
 
 @inner
-def weigh_friction(joints, cable, segments, friction, spatial, tension, per_ratio, seed, q, lam, k, weights, by):
+def weigh_friction(
+    joints, cable, segments, friction, spatial, tension, per_ratio, seed, q, state, lam, k, weights, by
+):
     """From the end of cable k to its base: what log F of each hole weighs beyond it, hence what s, u and the law weigh.
 
     log F_j = sum over i <= j of log(1 + s_i u_before_i) - log(1 - s_i u_i) (theory 4.1).
@@ -345,11 +352,11 @@ def weigh_friction(joints, cable, segments, friction, spatial, tension, per_rati
     for j in range(cable.last_link):
         weights[WEIGHT_OUT, k, j] = weights[WEIGHT_IN, k, j] = 0.0
     for j in range(cable.last_link - 1, -1, -1):
-        speed = rate_of(joints, segments, friction, spatial, q, lam, k, j)
+        speed = rate_of(joints, segments, friction, spatial, q, state, lam, k, j)
         beyond += (per_ratio - tension * speed) * grip[GRIP_RATIO, k, j]
-        s, before, u = grip[GRIP_SLIP, k, j], 0.0, grip_before(joints, friction, spatial, q, k, j, True)
+        s, before, u = grip[GRIP_SLIP, k, j], 0.0, grip_before(joints, friction, spatial, q, state, k, j, True)
         if j > 0:
-            before = grip_before(joints, friction, spatial, q, k, j - 1, False)
+            before = grip_before(joints, friction, spatial, q, state, k, j - 1, False)
             weights[WEIGHT_IN, k, j - 1] += beyond * s / (1.0 + s * before)
         weights[WEIGHT_OUT, k, j] += beyond * s / (1.0 - s * u)
         by_slip = by_drawn = 0.0
@@ -367,19 +374,19 @@ def weigh_friction(joints, cable, segments, friction, spatial, tension, per_rati
         if j > 0:
             weights[WEIGHT_STRAIGHT, k, j] += weights[WEIGHT_STRAIGHT, k, j - 1]
         if spatial is None or joints[j].freedoms == 1:
-            angle = q[row_of(joints, j, spatial)]
-            weight = weights[WEIGHT_OUT, k, j] + weights[WEIGHT_IN, k, j]
-            differentiate_law(laws, friction.curves, k, abs(0.5 * angle), abs(math.sin(0.5 * angle)), weight, by)
+            row, weight = row_of(joints, j, spatial), weights[WEIGHT_OUT, k, j] + weights[WEIGHT_IN, k, j]
+            theta, sine = abs(0.5 * q[row]), abs(state[row, STATE_SIN_HALF])
+            differentiate_law(laws, friction.curves, k, theta, sine, weight, by)
 
 
 @inner
-def grip_before(joints, friction, spatial, q, k, j, leaving):
+def grip_before(joints, friction, spatial, q, state, k, j, leaving):
     """u of cable k where it leaves the link before joint j, or where it enters the one beyond."""
     if spatial is not None and joints[j].freedoms > 1:
         return friction.grip[GRIP_OUT, k, j] if leaving else friction.grip[GRIP_IN, k, j]
-    angle = q[row_of(joints, j, spatial)]
-    mu, _ = friction_at(friction.laws, friction.curves, k, abs(0.5 * angle))
-    return min(mu * abs(math.sin(0.5 * angle)), MOST_GRIP)
+    row = row_of(joints, j, spatial)
+    mu, _ = friction_at(friction.laws, friction.curves, k, abs(0.5 * q[row]))
+    return min(mu * abs(state[row, STATE_SIN_HALF]), MOST_GRIP)
 
 
 @inner
@@ -408,8 +415,8 @@ def differentiate_law(laws, curves, k, theta, sine, weight, by):
 
 @inner
 def walk_along(
-    joints, links, cables, segments, gravity, loads, heavy_gaps, friction, spatial, tensions, tip, origin, seed, q, lam,
-    weights, turning, by,
+    joints, links, cables, segments, gravity, loads, heavy_gaps, friction, spatial, tensions, tip, origin, seed, q,
+    state, lam, weights, turning, by,
 ):  # fmt: skip
     """From base to tip: all that is local to a joint, a link or a segment; what acts on each link into `turning`."""
     g = (gravity[0], gravity[1], gravity[2])
@@ -430,8 +437,8 @@ def walk_along(
             )  # fmt: skip
         else:
             link, gap = pass_mirror(
-                joints, links, cables, segments, friction, spatial, tensions, g, seed, tip, j, q, lam, link, weights,
-                turning, by,
+                joints, links, cables, segments, friction, spatial, tensions, g, seed, tip, j, q, state, lam, link,
+                weights, turning, by,
             )  # fmt: skip
         pulled = added(pulled, gap)
         body = links[j + 1]
@@ -517,8 +524,9 @@ def tension_in(friction, tensions, k, j):
 
 @inner
 def pass_mirror(
-    joints, links, cables, segments, friction, spatial, tensions, g, seed, tip, j, q, lam, link, weights, turning, by
-):
+    joints, links, cables, segments, friction, spatial, tensions, g, seed, tip, j, q, state, lam, link, weights,
+    turning, by,
+):  # fmt: skip
     """Across a joint with one freedom (theory 2.1): the link beyond it, and the momentum of what is in the gap.
 
     Where torques are balanced at the discs, all beyond the joint and in its gap turns as one about the centre of the
@@ -528,9 +536,7 @@ def pass_mirror(
     at_discs = False if friction is None else friction.at_discs
     per_reach = 1.0 if j == 0 else 0.5  # of the way from the centre of the disc to its face
     angle, rate, ax, ay = q[row], lam[row], joint.axis_x, joint.axis_y
-    # A joint within its half turn has a positive cosine; the root takes a third of the time.
-    sin_half = math.sin(0.5 * angle)
-    cos_half = math.sqrt((1.0 - sin_half) * (1.0 + sin_half))
+    sin_half, cos_half = state[row, STATE_SIN_HALF], state[row, STATE_COS_HALF]
     per, per1, _ = mirror_law(joint.kind, 1.0, angle, sin_half, cos_half)  # s is linear in the size
     s, s1 = joint.size * per, joint.size * per1
     x, y, z, origin, spin, speed = link
@@ -569,8 +575,12 @@ def pass_mirror(
 
     tangent = mixed(cos_half, b, -sin_half, z)
     tangent_rate = cross_product(moved(spin, rate - 0.5 * within, a), tangent)
-    falling, along, along_rate = dot(g, crossing_rate), dot(g, tangent), dot(g, tangent_rate)
+    along, along_rate = dot(g, tangent), dot(g, tangent_rate)
     ahead_rate, reach_rate, turned = dot(g, z_beyond), dot(g, z_reach), dot(g, a_rate)
+    # A cable in the gap is at P + u t + y a (theory 4.6): it falls at a speed that is linear in where its hole is.
+    falling = dot(g, crossing_rate) + s1 * sin_half * within * along
+    per_offset = cos_half * along_rate - 0.5 * sin_half * within * along
+    per_height = sin_half * along_rate + 0.5 * cos_half * within * along
     pulled, pull, weigh, straight = NOTHING, 0.0, 0.0, 0.0
     for k in range(cables.shape[0]):
         cable = cables[k]
@@ -580,17 +590,15 @@ def pass_mirror(
         force, weight = tension_in(friction, tensions, k, j), length_weight(friction, weights, by, k, j)
         gap, density = weight_of(friction, weights, WEIGHT_STRAIGHT, k, j), cable.linear_density
         length, length1, _ = across_mirror(1.0, height, s1, 0.0, e, sin_half, cos_half)
-        # The cable's mass in the gap, at P + u t + y a (theory 4.6).
-        u, u1 = e * cos_half + height * sin_half, s1 * sin_half + 0.25 * length
         aside = cable.x * ax + cable.y * ay
-        fall = falling + u1 * within * along + u * along_rate + aside * turned
+        fall = falling + per_offset * e + per_height * height + aside * turned
         by.cables[k].linear_density += length * fall
         by_offset = by_recess = 0.0
         if density > 0.0:
+            u, u1 = e * cos_half + height * sin_half, s1 * sin_half + 0.25 * length
             mass = density * length
             weight += density * fall
-            by_offset = mass * (cos_half * along_rate - 0.5 * sin_half * within * along)
-            by_recess = mass * (sin_half * along_rate + 0.5 * cos_half * within * along)
+            by_offset, by_recess = mass * per_offset, mass * per_height
             by_size += mass * (per1 * within * (dot(g, z) + sin_half * along) + per * ahead_rate) + per * by_recess
             by_reach += mass * reach_rate
             by.cables[k].x += mass * ax * turned
@@ -871,11 +879,11 @@ def differentiate_poses(
                     memory, right, lam[i], by,
                 )  # fmt: skip
             weigh_cables(
-                joints, cables, segments, rest, rate, friction, spatial, tensions[pose], seed, q[pose], wide, lam[i],
-                weights, by,
+                joints, cables, segments, rest, rate, friction, spatial, tensions[pose], seed, q[pose], state, wide,
+                lam[i], weights, by,
             )  # fmt: skip
             walk_along(
                 joints, links, cables, segments, gravity, loads, heavy_gaps, friction, spatial, tensions[pose], at,
-                origin, seed, q[pose], lam[i], weights, turning, by,
+                origin, seed, q[pose], state, lam[i], weights, turning, by,
             )  # fmt: skip
             gather_beyond(joints, heavy_gaps, turning, by)
