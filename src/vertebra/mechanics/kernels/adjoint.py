@@ -129,6 +129,19 @@ class Moving(NamedTuple):
     origin: Vector
     spin: Vector
     speed: Vector
+    z_rate: Vector
+    sweep: Vector
+    """Rate of z x origin: a turn about the link's axis takes p to p + z x p - z x origin."""
+    swing: float
+    """How the output changes as the tip turns with it."""
+
+
+@inner
+def moving_link(x, y, z, origin, spin, speed, tip, seed):
+    z_rate = cross_product(spin, z)
+    sweep = added(cross_product(z_rate, origin), cross_product(z, speed))
+    swing = dot(seed.force, cross_product(z, moved(tip, -1.0, origin))) + dot(seed.moment, z)
+    return Moving(x, y, z, origin, spin, speed, z_rate, sweep, swing)
 
 
 @inner
@@ -339,9 +352,7 @@ def rate_of(joints, segments, friction, spatial, q, state, lam, k, j):
 
 
 @inner
-def weigh_friction(
-    joints, cable, segments, friction, spatial, tension, per_ratio, seed, q, state, lam, k, weights, by
-):
+def weigh_friction(joints, cable, segments, friction, spatial, tension, per_ratio, seed, q, state, lam, k, weights, by):
     """From the end of cable k to its base: what log F of each hole weighs beyond it, hence what s, u and the law weigh.
 
     log F_j = sum over i <= j of log(1 + s_i u_before_i) - log(1 - s_i u_i) (theory 4.1).
@@ -423,7 +434,7 @@ def walk_along(
     pulled = NOTHING
     upcoming = 0
     start = (origin[0], origin[1], origin[2])
-    link = Moving((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), start, NOTHING, NOTHING)
+    link = moving_link((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), start, NOTHING, NOTHING, tip, seed)
     while upcoming < loads.shape[0] and loads[upcoming].link == 0:
         upcoming += 1
     for j in range(joints.shape[0]):
@@ -432,7 +443,7 @@ def walk_along(
                 turning[j, TURNING_GAP + i] = 0.0
         if spatial is not None and joints[j].freedoms > 1:
             link, gap = pass_spatial(
-                joints, links, cables, segments, friction, spatial, tensions, g, seed, j, q, lam, link, weights,
+                joints, links, cables, segments, friction, spatial, tensions, g, seed, tip, j, q, lam, link, weights,
                 turning, by,
             )  # fmt: skip
         else:
@@ -539,9 +550,9 @@ def pass_mirror(
     sin_half, cos_half = state[row, STATE_SIN_HALF], state[row, STATE_COS_HALF]
     per, per1, _ = mirror_law(joint.kind, 1.0, angle, sin_half, cos_half)  # s is linear in the size
     s, s1 = joint.size * per, joint.size * per1
-    x, y, z, origin, spin, speed = link
+    x, y, z, origin, spin, speed, z_rate, sweep, swing = link
     a, b = mixed(ax, x, ay, y), mixed(ay, x, -ax, y)
-    z_rate, a_rate, b_rate = cross_product(spin, z), cross_product(spin, a), cross_product(spin, b)
+    a_rate, b_rate = cross_product(spin, a), cross_product(spin, b)
     crossing, arm = moved(origin, reach + s, z), per_reach * reach + s
     # `within`: rate of the gap's own motion; how z goes on where what it carries turns about the disc.
     within, z_beyond, z_reach = rate, z_rate, z_rate
@@ -556,21 +567,17 @@ def pass_mirror(
     new_z_rate = cross_product(new_spin, new_z)
     new_origin = moved(crossing, s, new_z)
     new_speed = combined(1.0, crossing_rate, s, new_z_rate, s1 * within, new_z)
-    beyond = Moving(moved(x, ay, change), moved(y, -ax, change), new_z, new_origin, new_spin, new_speed)
+    new_x, new_y = moved(x, ay, change), moved(y, -ax, change)
+    beyond = moving_link(new_x, new_y, new_z, new_origin, new_spin, new_speed, tip, seed)
 
     both, both_rate = added(z, new_z), added(z_beyond, new_z_rate)
     write(turning, j, TURNING_AHEAD, z_reach)
     write(turning, j, TURNING_SHIFT, mixed(per1 * within, both, per, both_rate))
     # All beyond turns with the azimuth about the axis of the link before, and back about that of the link beyond.
-    turn = moved(z, -1.0, new_z)
-    write(turning, j, TURNING_TURN, turn)
+    write(turning, j, TURNING_TURN, moved(z, -1.0, new_z))
     write(turning, j, TURNING_TURN1, moved(z_rate, -1.0, new_z_rate))
-    swept = moved(cross_product(new_z_rate, new_origin), -1.0, cross_product(z_rate, origin))
-    swept = added(swept, moved(cross_product(new_z, new_speed), -1.0, cross_product(z, speed)))
-    write(turning, j, TURNING_SWEEP, swept)
-    swing = cross_product(z, moved(tip, -1.0, origin))
-    swing = moved(swing, -1.0, cross_product(new_z, moved(tip, -1.0, new_origin)))
-    by_azimuth = dot(seed.force, swing) + dot(seed.moment, turn)
+    write(turning, j, TURNING_SWEEP, moved(beyond.sweep, -1.0, sweep))
+    by_azimuth = swing - beyond.swing
     by_size, by_reach = per * dot(seed.force, both), dot(seed.force, z)
 
     tangent = mixed(cos_half, b, -sin_half, z)
@@ -646,11 +653,11 @@ def by_given(friction, by, k, speed):
 
 @inner
 def pass_spatial(
-    joints, links, cables, segments, friction, spatial, tensions, g, seed, j, q, lam, link, weights, turning, by
+    joints, links, cables, segments, friction, spatial, tensions, g, seed, tip, j, q, lam, link, weights, turning, by
 ):
     """`pass_mirror` for a joint with several freedoms, where all is told by the two ends of a straight cable."""
     joint, blocks, reach = joints[j], spatial.blocks, links[j].reach
-    x, y, z, origin, spin, speed = link
+    x, y, z, origin, spin, speed, z_rate, _, _ = link
     new_x = in_world(read(blocks, j, BLOCK_FRAME), x, y, z)
     new_y = in_world(read(blocks, j, BLOCK_FRAME + 3), x, y, z)
     new_z = in_world(read(blocks, j, BLOCK_FRAME + 6), x, y, z)
@@ -666,8 +673,7 @@ def pass_spatial(
         else:
             by.joints[j].torsion = -q[joint.first + i] * rate
     by.joints[j].stiffness = by_stiffness
-    beyond = Moving(new_x, new_y, new_z, added(origin, way), new_spin, new_speed)
-    z_rate, new_z_rate = cross_product(spin, z), cross_product(new_spin, new_z)
+    beyond = moving_link(new_x, new_y, new_z, added(origin, way), new_spin, new_speed, tip, seed)
     shift, shift_rate = z, z_rate
     rod = bend_rod(joint, reach, q)
     if joint.kind == BACKBONE:
@@ -675,7 +681,7 @@ def pass_spatial(
         for i in range(2):
             per_rate += 2.0 * rod.height[1] * dot(rod.w, rod_direction(i)) * lam[joint.first + i] / joint.size
         shift = scaled(per, added(z, new_z))
-        shift_rate = mixed(per_rate, added(z, new_z), per, added(z_rate, new_z_rate))
+        shift_rate = mixed(per_rate, added(z, new_z), per, added(z_rate, beyond.z_rate))
     write(turning, j, TURNING_AHEAD, z_rate)
     write(turning, j, TURNING_SHIFT, shift_rate)
 
