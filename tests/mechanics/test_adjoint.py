@@ -253,3 +253,16 @@ def check_question(kinds, cables, law, seed, closure: Closure = "virtual-work") 
     free = Seeds.none(numbers.problem, 2)
     own = rng.normal(size=(2, len(q)))
     check_all(numbers, q, free, numbers.gradients(q, free, own)[0], own)
+
+
+@pytest.mark.parametrize("cables", CABLES)
+@pytest.mark.parametrize("law", [None, TABLE_LAW], ids=["free", "table"])
+def test_tables_of_an_earlier_call_are_written_anew(cables, law, monkeypatch) -> None:
+    question = every_kind.random_question(7, MIXED, moment=True)
+    numbers = Numbers.of(question, cables, law, law is not None)
+    seeds = random_seeds(numbers, np.random.default_rng(7))
+    q, other = 0.6 * question.q, -0.4 * question.q
+    expected = numbers.gradients(q, seeds)[0].flat
+    used, _ = numbers.gradients(other, seeds)
+    monkeypatch.setattr("vertebra.mechanics.gradient.Numbers.zeros", lambda *_: used)
+    np.testing.assert_array_equal(numbers.gradients(q, seeds)[0].flat, expected)

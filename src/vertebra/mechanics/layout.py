@@ -49,14 +49,15 @@ STATE_GIVEN = 48  # angle from which a search with several attempts started, rad
 STATE_SAFE = 49  # angle of the last attempt that was solved, rad
 STATE_SIZE = 50  # of the torques that balance at the joint, N*m
 STATE_STOP = 51  # torque of the stop that the freedom rests on, N*m
-STATE_WIDTH = 52
+STATE_SIN_HALF, STATE_COS_HALF = 52, 53  # of q/2, of mirror joints
+STATE_WIDTH = 54
 # Of robots that have joints with several freedoms only (theory 9): o_k, m/rad; place of the freedom in its joint, from
 # 0; what couples it to the freedoms of its joint before it beside a_k . b_i, above and below the diagonal, and what the
 # sweep makes of that, N*m/rad.
-STATE_SHIFT, STATE_PLACE = 52, 55
-STATE_TIE, STATE_TIE_LOW, STATE_TIED, STATE_TIED_LOW = 56, 58, 60, 62
-STATE_HOLD = 64  # stiffness of the stop that a backbone rests on, N*m/rad, in its first row
-STATE_SPATIAL_WIDTH = 65
+STATE_SHIFT, STATE_PLACE = 54, 57
+STATE_TIE, STATE_TIE_LOW, STATE_TIED, STATE_TIED_LOW = 58, 60, 62, 64
+STATE_HOLD = 66  # stiffness of the stop that a backbone rests on, N*m/rad, in its first row
+STATE_SPATIAL_WIDTH = 67
 
 # `blocks`: a row per joint with several freedoms, in the axes of the link before it (theory 9). Axes and origin of the
 # link beyond in m; om_k and o_k; D_ik and o_ik of the pairs 11, 21, 22, 31, 32, 33.

@@ -48,11 +48,14 @@ from vertebra.mechanics.layout import (
     SPAN_FIRST,
     STATE_AXIS,
     STATE_CENTRE,
+    STATE_COS_HALF,
     STATE_HOLD,
     STATE_LINE,
     STATE_PIVOT,
     STATE_PLACE,
+    STATE_SHARE,
     STATE_SHIFT,
+    STATE_SIN_HALF,
     STATE_STOP,
     STATE_TIED,
     STATE_TIED_LOW,
@@ -126,6 +129,19 @@ class Moving(NamedTuple):
     origin: Vector
     spin: Vector
     speed: Vector
+    z_rate: Vector
+    sweep: Vector
+    """Rate of z x origin: a turn about the link's axis takes p to p + z x p - z x origin."""
+    swing: float
+    """How the output changes as the tip turns with it."""
+
+
+@inner
+def moving_link(x, y, z, origin, spin, speed, tip, seed):
+    z_rate = cross_product(spin, z)
+    sweep = added(cross_product(z_rate, origin), cross_product(z, speed))
+    swing = dot(seed.force, cross_product(z, moved(tip, -1.0, origin))) + dot(seed.moment, z)
+    return Moving(x, y, z, origin, spin, speed, z_rate, sweep, swing)
 
 
 @inner
@@ -153,7 +169,7 @@ def output_slopes(joints, cables, segments, friction, spatial, by_length, seed, 
             for j in range(cables[k].last_link):
                 first = row_of(joints, j, spatial)
                 for i in range(joints[j].freedoms):
-                    right[first + i] += weight * draw_of(joints, segments, spatial, q, k, j, i)
+                    right[first + i] += weight * draw_of(joints, segments, spatial, q, state, k, j, i)
         if by_length and seed.tensions[k] != 0.0:
             column = stretch_column(friction, c, k)
             for row in range(state.shape[0]):
@@ -166,7 +182,7 @@ def output_slopes(joints, cables, segments, friction, spatial, by_length, seed, 
                 weight += seed.drawn[k, j] + slip_weight(friction, seed, k, j) / friction.laws[k, LAW_PRESLIDING]
                 first = row_of(joints, j, spatial)
                 for i in range(joints[j].freedoms):
-                    right[first + i] += weight * draw_of(joints, segments, spatial, q, k, j, i)
+                    right[first + i] += weight * draw_of(joints, segments, spatial, q, state, k, j, i)
 
 
 @inner
@@ -191,57 +207,91 @@ def slip_weight(friction, seed, k, j):
 
 
 @inner
-def draw_of(joints, segments, spatial, q, k, j, i):
+def draw_of(joints, segments, spatial, q, state, k, j, i):
     """l' of a segment with freedom i of its joint, m/rad."""
     if spatial is not None and joints[j].freedoms > 1:
         return spatial.spans[k, j, SPAN_FIRST + i]
-    angle = q[row_of(joints, j, spatial)]
-    sin_half, cos_half = math.sin(0.5 * angle), math.cos(0.5 * angle)
-    s, s1, s2 = mirror_law(joints[j].kind, joints[j].size, angle, sin_half, cos_half)
+    row = row_of(joints, j, spatial)
+    sin_half, cos_half = state[row, STATE_SIN_HALF], state[row, STATE_COS_HALF]
+    s, s1, s2 = mirror_law(joints[j].kind, joints[j].size, q[row], sin_half, cos_half)
     segment = segments[k, j]
     return across_mirror(1.0, s + segment.recess, s1, s2, segment.offset, sin_half, cos_half)[1]
 
 
 @inner
-def solve_transposed(state, spatial, wide, narrow, right, carried, lam):
-    """H^T lam = right by the factors of the last sweep. `right` receives pivot times lam: at a rigid stop, where the
-    pivot is endless, what presses against it. `carried`: (2, columns) scratch."""
-    d = 3 if narrow else wide.shape[2]
+def solve_narrow(state, spatial, right, lam):
+    """H lam = right by the factors of the narrow sweep, whose H is symmetric. `right` receives pivot times lam: at a
+    rigid stop, where the pivot is endless, what presses against it."""
+    carried = NOTHING
+    for j in range(state.shape[0] - 1, -1, -1):
+        kappa = right[j] + dot(read(state, j, STATE_AXIS), carried)
+        if spatial is not None:
+            kappa -= tied_beyond(state, j, STATE_TIED, right)
+        right[j] = kappa
+        carried = moved(carried, -kappa, scaled(state[j, STATE_SHARE], read(state, j, STATE_LINE)))
+    carried = NOTHING
+    for j in range(state.shape[0]):
+        rest = right[j] - dot(read(state, j, STATE_LINE), carried)
+        if spatial is not None:
+            rest -= tied_before(state, j, lam)
+        right[j], lam[j] = rest, rest * state[j, STATE_SHARE]
+        carried = moved(carried, lam[j], read(state, j, STATE_AXIS))
+
+
+@inner
+def solve_wide(state, spatial, wide, right, carried, lam):
+    """`solve_narrow` of H^T by the factors of the wide sweep. `carried`: (2, columns) scratch."""
+    d = wide.shape[2]
     for i in range(d):
         carried[0, i] = carried[1, i] = 0.0
     for j in range(state.shape[0] - 1, -1, -1):
         kappa = right[j]
         for i in range(d):
-            kappa += (state[j, STATE_AXIS + i] if narrow else wide[WIDE_U_LOW, j, i]) * carried[0, i]
+            kappa += wide[WIDE_U_LOW, j, i] * carried[0, i]
         if spatial is not None:
-            place = int(state[j, STATE_PLACE])
-            for i in range(j + 1, last_of_joint(state, j) + 1):
-                kappa -= state[i, (STATE_TIED if narrow else STATE_TIED_LOW) + place] / state[i, STATE_PIVOT] * right[i]
+            kappa -= tied_beyond(state, j, STATE_TIED_LOW, right)
         right[j] = kappa
         share = kappa / state[j, STATE_PIVOT]
         for i in range(d):
-            carried[0, i] -= (state[j, STATE_LINE + i] if narrow else wide[WIDE_L, j, i]) * share
+            carried[0, i] -= wide[WIDE_L, j, i] * share
     for j in range(state.shape[0]):
         rest = right[j]
         for i in range(d):
-            rest -= (state[j, STATE_LINE + i] if narrow else wide[WIDE_R, j, i]) * carried[1, i]
+            rest -= wide[WIDE_R, j, i] * carried[1, i]
         if spatial is not None:
-            place = int(state[j, STATE_PLACE])
-            for k in range(place):
-                rest -= state[j, STATE_TIED + k] * lam[j - place + k]
+            rest -= tied_before(state, j, lam)
         right[j], lam[j] = rest, rest / state[j, STATE_PIVOT]
         for i in range(d):
-            carried[1, i] += (state[j, STATE_AXIS + i] if narrow else wide[WIDE_U, j, i]) * lam[j]
+            carried[1, i] += wide[WIDE_U, j, i] * lam[j]
+
+
+@inner
+def tied_beyond(state, row, column, right):
+    """What the later freedoms of its joint take from the right side of a row."""
+    total, place = 0.0, int(state[row, STATE_PLACE])
+    for i in range(row + 1, last_of_joint(state, row) + 1):
+        total += state[i, column + place] / state[i, STATE_PIVOT] * right[i]
+    return total
+
+
+@inner
+def tied_before(state, row, lam):
+    """The same of the earlier freedoms, which are known."""
+    total, place = 0.0, int(state[row, STATE_PLACE])
+    for k in range(place):
+        total += state[row, STATE_TIED + k] * lam[row - place + k]
+    return total
 
 
 # Cables: weights of lengths, of gaps and of the friction in each hole, in y - lambda . R.
 
 
 @inner
-def weigh_cables(joints, cables, segments, rest, rate, friction, spatial, tensions, seed, q, wide, lam, weights, by):
+def weigh_cables(
+    joints, cables, segments, rest, rate, friction, spatial, tensions, seed, q, state, wide, lam, weights, by
+):
     """Write `weights` (planes, cables, n), and all derivatives that no place along the chain is needed for."""
     by_length = rest.shape[0] > 0
-    clear_cables(friction, by)
     for k in range(cables.shape[0]):
         last = cables[k].last_link
         whole = seed.lengths[k]
@@ -249,7 +299,7 @@ def weigh_cables(joints, cables, segments, rest, rate, friction, spatial, tensio
             turned, ratios = 0.0, 0.0
             for j in range(last):
                 ratio = 1.0 if friction is None else friction.grip[GRIP_RATIO, k, j]
-                turned += ratio * rate_of(joints, segments, friction, spatial, q, lam, k, j)
+                turned += ratio * rate_of(joints, segments, friction, spatial, q, state, lam, k, j)
                 ratios += ratio
             left, mean = seed.tensions[k] - turned, ratios / last
             if by_length:
@@ -263,17 +313,22 @@ def weigh_cables(joints, cables, segments, rest, rate, friction, spatial, tensio
             if friction is not None:
                 per_ratio = -tensions[k] * left / (mean * last) if by_length else 0.0
                 weigh_friction(
-                    joints, cables[k], segments, friction, spatial, tensions[k], per_ratio, seed, q, lam, k, weights, by
-                )
+                    joints, cables[k], segments, friction, spatial, tensions[k], per_ratio, seed, q, state, lam, k,
+                    weights, by,
+                )  # fmt: skip
         else:
             by.tensions[k] = seed.tensions[k]  # the rest is added where the segments are
         by.cables[k].inside = whole
 
 
 @inner
-def clear_cables(friction, by):
-    for k in range(by.tensions.shape[0]):
-        by.tensions[k] = 0.0
+def clear_sums(friction, by):
+    """Of what is added to along the chain; all else is written once."""
+    for j in range(by.joints.shape[0]):
+        by.joints[j].limit = 0.0
+    for k in range(by.cables.shape[0]):
+        row = by.cables[k]
+        row.x = row.y = row.linear_density = 0.0
         if friction is not None:
             for i in range(by.laws.shape[1]):
                 by.laws[k, i] = 0.0
@@ -284,7 +339,7 @@ def clear_cables(friction, by):
 
 
 @inner
-def rate_of(joints, segments, friction, spatial, q, lam, k, j):
+def rate_of(joints, segments, friction, spatial, q, state, lam, k, j):
     """Power of the tension of a segment as the joints turn at the rates lam, W/N: how fast it lengthens, unless
     torques are balanced at the discs."""
     first, speed = row_of(joints, j, spatial), 0.0
@@ -292,12 +347,12 @@ def rate_of(joints, segments, friction, spatial, q, lam, k, j):
         if friction is not None:
             speed += friction.grip[GRIP_ARM, k, first + i] * lam[first + i]
         else:
-            speed += draw_of(joints, segments, spatial, q, k, j, i) * lam[first + i]
+            speed += draw_of(joints, segments, spatial, q, state, k, j, i) * lam[first + i]
     return speed
 
 
 @inner
-def weigh_friction(joints, cable, segments, friction, spatial, tension, per_ratio, seed, q, lam, k, weights, by):
+def weigh_friction(joints, cable, segments, friction, spatial, tension, per_ratio, seed, q, state, lam, k, weights, by):
     """From the end of cable k to its base: what log F of each hole weighs beyond it, hence what s, u and the law weigh.
 
     log F_j = sum over i <= j of log(1 + s_i u_before_i) - log(1 - s_i u_i) (theory 4.1).
@@ -308,11 +363,11 @@ def weigh_friction(joints, cable, segments, friction, spatial, tension, per_rati
     for j in range(cable.last_link):
         weights[WEIGHT_OUT, k, j] = weights[WEIGHT_IN, k, j] = 0.0
     for j in range(cable.last_link - 1, -1, -1):
-        speed = rate_of(joints, segments, friction, spatial, q, lam, k, j)
+        speed = rate_of(joints, segments, friction, spatial, q, state, lam, k, j)
         beyond += (per_ratio - tension * speed) * grip[GRIP_RATIO, k, j]
-        s, before, u = grip[GRIP_SLIP, k, j], 0.0, grip_before(joints, friction, spatial, q, k, j, True)
+        s, before, u = grip[GRIP_SLIP, k, j], 0.0, grip_before(joints, friction, spatial, q, state, k, j, True)
         if j > 0:
-            before = grip_before(joints, friction, spatial, q, k, j - 1, False)
+            before = grip_before(joints, friction, spatial, q, state, k, j - 1, False)
             weights[WEIGHT_IN, k, j - 1] += beyond * s / (1.0 + s * before)
         weights[WEIGHT_OUT, k, j] += beyond * s / (1.0 - s * u)
         by_slip = by_drawn = 0.0
@@ -330,19 +385,19 @@ def weigh_friction(joints, cable, segments, friction, spatial, tension, per_rati
         if j > 0:
             weights[WEIGHT_STRAIGHT, k, j] += weights[WEIGHT_STRAIGHT, k, j - 1]
         if spatial is None or joints[j].freedoms == 1:
-            angle = q[row_of(joints, j, spatial)]
-            weight = weights[WEIGHT_OUT, k, j] + weights[WEIGHT_IN, k, j]
-            differentiate_law(laws, friction.curves, k, abs(0.5 * angle), abs(math.sin(0.5 * angle)), weight, by)
+            row, weight = row_of(joints, j, spatial), weights[WEIGHT_OUT, k, j] + weights[WEIGHT_IN, k, j]
+            theta, sine = abs(0.5 * q[row]), abs(state[row, STATE_SIN_HALF])
+            differentiate_law(laws, friction.curves, k, theta, sine, weight, by)
 
 
 @inner
-def grip_before(joints, friction, spatial, q, k, j, leaving):
+def grip_before(joints, friction, spatial, q, state, k, j, leaving):
     """u of cable k where it leaves the link before joint j, or where it enters the one beyond."""
     if spatial is not None and joints[j].freedoms > 1:
         return friction.grip[GRIP_OUT, k, j] if leaving else friction.grip[GRIP_IN, k, j]
-    angle = q[row_of(joints, j, spatial)]
-    mu, _ = friction_at(friction.laws, friction.curves, k, abs(0.5 * angle))
-    return min(mu * abs(math.sin(0.5 * angle)), MOST_GRIP)
+    row = row_of(joints, j, spatial)
+    mu, _ = friction_at(friction.laws, friction.curves, k, abs(0.5 * q[row]))
+    return min(mu * abs(state[row, STATE_SIN_HALF]), MOST_GRIP)
 
 
 @inner
@@ -375,15 +430,15 @@ def differentiate_law(laws, curves, k, theta, sine, weight, by):
 
 @inner
 def walk_along(
-    joints, links, cables, segments, gravity, loads, heavy_gaps, friction, spatial, tensions, tip, origin, seed, q, lam,
-    weights, turning, by,
+    joints, links, cables, segments, gravity, loads, heavy_gaps, friction, spatial, tensions, tip, origin, seed, q,
+    state, lam, weights, turning, by,
 ):  # fmt: skip
     """From base to tip: all that is local to a joint, a link or a segment; what acts on each link into `turning`."""
     g = (gravity[0], gravity[1], gravity[2])
     pulled = NOTHING
     upcoming = 0
     start = (origin[0], origin[1], origin[2])
-    link = Moving((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), start, NOTHING, NOTHING)
+    link = moving_link((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), start, NOTHING, NOTHING, tip, seed)
     while upcoming < loads.shape[0] and loads[upcoming].link == 0:
         upcoming += 1
     for j in range(joints.shape[0]):
@@ -392,13 +447,13 @@ def walk_along(
                 turning[j, TURNING_GAP + i] = 0.0
         if spatial is not None and joints[j].freedoms > 1:
             link, gap = pass_spatial(
-                joints, links, cables, segments, friction, spatial, tensions, g, seed, j, q, lam, link, weights,
+                joints, links, cables, segments, friction, spatial, tensions, g, seed, tip, j, q, lam, link, weights,
                 turning, by,
             )  # fmt: skip
         else:
             link, gap = pass_mirror(
-                joints, links, cables, segments, friction, spatial, tensions, g, seed, tip, j, q, lam, link, weights,
-                turning, by,
+                joints, links, cables, segments, friction, spatial, tensions, g, seed, tip, j, q, state, lam, link,
+                weights, turning, by,
             )  # fmt: skip
         pulled = added(pulled, gap)
         body = links[j + 1]
@@ -447,21 +502,6 @@ def walk_along(
 
 
 @inner
-def clear_chain(joints, links, cables, by):
-    for j in range(joints.shape[0]):
-        row = by.joints[j]
-        row.size = row.azimuth = row.limit = row.stiffness = row.torsion = row.mass = 0.0
-    for i in range(links.shape[0]):
-        by.links[i].reach = by.links[i].mass = 0.0
-    for k in range(cables.shape[0]):
-        row = by.cables[k]
-        row.x = row.y = row.end = row.inside = row.linear_density = row.lock_mass = 0.0
-        for j in range(joints.shape[0]):
-            segment = by.segments[k, j]
-            segment.offset = segment.recess = segment.exit = segment.entry = 0.0
-
-
-@inner
 def carried_by(link, force):
     """force . d/dt of each axis of a link that turns."""
     turned = cross_product(force, link.spin)
@@ -499,8 +539,9 @@ def tension_in(friction, tensions, k, j):
 
 @inner
 def pass_mirror(
-    joints, links, cables, segments, friction, spatial, tensions, g, seed, tip, j, q, lam, link, weights, turning, by
-):
+    joints, links, cables, segments, friction, spatial, tensions, g, seed, tip, j, q, state, lam, link, weights,
+    turning, by,
+):  # fmt: skip
     """Across a joint with one freedom (theory 2.1): the link beyond it, and the momentum of what is in the gap.
 
     Where torques are balanced at the discs, all beyond the joint and in its gap turns as one about the centre of the
@@ -510,14 +551,12 @@ def pass_mirror(
     at_discs = False if friction is None else friction.at_discs
     per_reach = 1.0 if j == 0 else 0.5  # of the way from the centre of the disc to its face
     angle, rate, ax, ay = q[row], lam[row], joint.axis_x, joint.axis_y
-    # A joint within its half turn has a positive cosine; the root takes a third of the time.
-    sin_half = math.sin(0.5 * angle)
-    cos_half = math.sqrt((1.0 - sin_half) * (1.0 + sin_half))
+    sin_half, cos_half = state[row, STATE_SIN_HALF], state[row, STATE_COS_HALF]
     per, per1, _ = mirror_law(joint.kind, 1.0, angle, sin_half, cos_half)  # s is linear in the size
     s, s1 = joint.size * per, joint.size * per1
-    x, y, z, origin, spin, speed = link
+    x, y, z, origin, spin, speed, z_rate, sweep, swing = link
     a, b = mixed(ax, x, ay, y), mixed(ay, x, -ax, y)
-    z_rate, a_rate, b_rate = cross_product(spin, z), cross_product(spin, a), cross_product(spin, b)
+    a_rate, b_rate = cross_product(spin, a), cross_product(spin, b)
     crossing, arm = moved(origin, reach + s, z), per_reach * reach + s
     # `within`: rate of the gap's own motion; how z goes on where what it carries turns about the disc.
     within, z_beyond, z_reach = rate, z_rate, z_rate
@@ -532,27 +571,27 @@ def pass_mirror(
     new_z_rate = cross_product(new_spin, new_z)
     new_origin = moved(crossing, s, new_z)
     new_speed = combined(1.0, crossing_rate, s, new_z_rate, s1 * within, new_z)
-    beyond = Moving(moved(x, ay, change), moved(y, -ax, change), new_z, new_origin, new_spin, new_speed)
+    new_x, new_y = moved(x, ay, change), moved(y, -ax, change)
+    beyond = moving_link(new_x, new_y, new_z, new_origin, new_spin, new_speed, tip, seed)
 
     both, both_rate = added(z, new_z), added(z_beyond, new_z_rate)
     write(turning, j, TURNING_AHEAD, z_reach)
     write(turning, j, TURNING_SHIFT, mixed(per1 * within, both, per, both_rate))
     # All beyond turns with the azimuth about the axis of the link before, and back about that of the link beyond.
-    turn = moved(z, -1.0, new_z)
-    write(turning, j, TURNING_TURN, turn)
+    write(turning, j, TURNING_TURN, moved(z, -1.0, new_z))
     write(turning, j, TURNING_TURN1, moved(z_rate, -1.0, new_z_rate))
-    swept = moved(cross_product(new_z_rate, new_origin), -1.0, cross_product(z_rate, origin))
-    swept = added(swept, moved(cross_product(new_z, new_speed), -1.0, cross_product(z, speed)))
-    write(turning, j, TURNING_SWEEP, swept)
-    swing = cross_product(z, moved(tip, -1.0, origin))
-    swing = moved(swing, -1.0, cross_product(new_z, moved(tip, -1.0, new_origin)))
-    by_azimuth = dot(seed.force, swing) + dot(seed.moment, turn)
+    write(turning, j, TURNING_SWEEP, moved(beyond.sweep, -1.0, sweep))
+    by_azimuth = swing - beyond.swing
     by_size, by_reach = per * dot(seed.force, both), dot(seed.force, z)
 
     tangent = mixed(cos_half, b, -sin_half, z)
     tangent_rate = cross_product(moved(spin, rate - 0.5 * within, a), tangent)
-    falling, along, along_rate = dot(g, crossing_rate), dot(g, tangent), dot(g, tangent_rate)
+    along, along_rate = dot(g, tangent), dot(g, tangent_rate)
     ahead_rate, reach_rate, turned = dot(g, z_beyond), dot(g, z_reach), dot(g, a_rate)
+    # A cable in the gap is at P + u t + y a (theory 4.6): it falls at a speed that is linear in where its hole is.
+    falling = dot(g, crossing_rate) + s1 * sin_half * within * along
+    per_offset = cos_half * along_rate - 0.5 * sin_half * within * along
+    per_height = sin_half * along_rate + 0.5 * cos_half * within * along
     pulled, pull, weigh, straight = NOTHING, 0.0, 0.0, 0.0
     for k in range(cables.shape[0]):
         cable = cables[k]
@@ -562,17 +601,15 @@ def pass_mirror(
         force, weight = tension_in(friction, tensions, k, j), length_weight(friction, weights, by, k, j)
         gap, density = weight_of(friction, weights, WEIGHT_STRAIGHT, k, j), cable.linear_density
         length, length1, _ = across_mirror(1.0, height, s1, 0.0, e, sin_half, cos_half)
-        # The cable's mass in the gap, at P + u t + y a (theory 4.6).
-        u, u1 = e * cos_half + height * sin_half, s1 * sin_half + 0.25 * length
         aside = cable.x * ax + cable.y * ay
-        fall = falling + u1 * within * along + u * along_rate + aside * turned
+        fall = falling + per_offset * e + per_height * height + aside * turned
         by.cables[k].linear_density += length * fall
         by_offset = by_recess = 0.0
         if density > 0.0:
+            u, u1 = e * cos_half + height * sin_half, s1 * sin_half + 0.25 * length
             mass = density * length
             weight += density * fall
-            by_offset = mass * (cos_half * along_rate - 0.5 * sin_half * within * along)
-            by_recess = mass * (sin_half * along_rate + 0.5 * cos_half * within * along)
+            by_offset, by_recess = mass * per_offset, mass * per_height
             by_size += mass * (per1 * within * (dot(g, z) + sin_half * along) + per * ahead_rate) + per * by_recess
             by_reach += mass * reach_rate
             by.cables[k].x += mass * ax * turned
@@ -620,11 +657,11 @@ def by_given(friction, by, k, speed):
 
 @inner
 def pass_spatial(
-    joints, links, cables, segments, friction, spatial, tensions, g, seed, j, q, lam, link, weights, turning, by
+    joints, links, cables, segments, friction, spatial, tensions, g, seed, tip, j, q, lam, link, weights, turning, by
 ):
     """`pass_mirror` for a joint with several freedoms, where all is told by the two ends of a straight cable."""
     joint, blocks, reach = joints[j], spatial.blocks, links[j].reach
-    x, y, z, origin, spin, speed = link
+    x, y, z, origin, spin, speed, z_rate, _, _ = link
     new_x = in_world(read(blocks, j, BLOCK_FRAME), x, y, z)
     new_y = in_world(read(blocks, j, BLOCK_FRAME + 3), x, y, z)
     new_z = in_world(read(blocks, j, BLOCK_FRAME + 6), x, y, z)
@@ -640,8 +677,7 @@ def pass_spatial(
         else:
             by.joints[j].torsion = -q[joint.first + i] * rate
     by.joints[j].stiffness = by_stiffness
-    beyond = Moving(new_x, new_y, new_z, added(origin, way), new_spin, new_speed)
-    z_rate, new_z_rate = cross_product(spin, z), cross_product(new_spin, new_z)
+    beyond = moving_link(new_x, new_y, new_z, added(origin, way), new_spin, new_speed, tip, seed)
     shift, shift_rate = z, z_rate
     rod = bend_rod(joint, reach, q)
     if joint.kind == BACKBONE:
@@ -649,7 +685,7 @@ def pass_spatial(
         for i in range(2):
             per_rate += 2.0 * rod.height[1] * dot(rod.w, rod_direction(i)) * lam[joint.first + i] / joint.size
         shift = scaled(per, added(z, new_z))
-        shift_rate = mixed(per_rate, added(z, new_z), per, added(z_rate, new_z_rate))
+        shift_rate = mixed(per_rate, added(z, new_z), per, added(z_rate, beyond.z_rate))
     write(turning, j, TURNING_AHEAD, z_rate)
     write(turning, j, TURNING_SHIFT, shift_rate)
 
@@ -772,7 +808,10 @@ def find_rates(joints, cables, segments, friction, spatial, by_length, narrow, s
     for _ in range(2):
         output_slopes(joints, cables, segments, friction, spatial, by_length, seed, tip, q, state, wide, right)
         held = spatial is not None and press_bends(joints, q, state, right, lam, by, False)
-        solve_transposed(state, spatial, wide, narrow, right, memory, lam)
+        if narrow:
+            solve_narrow(state, spatial, right, lam)
+        else:
+            solve_wide(state, spatial, wide, right, memory, lam)
         if not held:
             break
         press_bends(joints, q, state, right, lam, by, True)
@@ -818,7 +857,8 @@ def differentiate_poses(
     i. With `given`, the rates are those in `lam`, and no solve is made: derivatives of seeds - lambda . R at any pose.
     `tip`: of each pose in the world, m. `right`: (freedoms,), `weights`: (WEIGHT_PLANES, cables, n), `turning`: (n,
     TURNING_WIDTH), scratch. What belongs to friction, remembered slip or given lengths has no entries where there is
-    none. `state` and `wide` are left with the stiffness of the last pose.
+    none. Tables come with zeros, or from an earlier call for the same joints and cables. `state` and `wide` are left
+    with the stiffness of the last pose.
     """
     heavy_gaps, heavy_cables, by_length = False, False, rest.shape[0] > 0
     for k in range(cables.shape[0]):
@@ -842,18 +882,18 @@ def differentiate_poses(
                 by_joints[i], by_links[i], by_cables[i], by_segments[i], by_gravity[i], by_loads[i], by_tip[i],
                 by_origin[i], by_tensions[i], by_rest[i], by_rate[i], by_laws[i], by_curves[i], by_history[i],
             )  # fmt: skip
-            clear_chain(joints, links, cables, by)
+            clear_sums(friction, by)
             if not given:
                 find_rates(
                     joints, cables, segments, friction, spatial, by_length, narrow, seed, at, q[pose], state, wide,
                     memory, right, lam[i], by,
                 )  # fmt: skip
             weigh_cables(
-                joints, cables, segments, rest, rate, friction, spatial, tensions[pose], seed, q[pose], wide, lam[i],
-                weights, by,
+                joints, cables, segments, rest, rate, friction, spatial, tensions[pose], seed, q[pose], state, wide,
+                lam[i], weights, by,
             )  # fmt: skip
             walk_along(
                 joints, links, cables, segments, gravity, loads, heavy_gaps, friction, spatial, tensions[pose], at,
-                origin, seed, q[pose], lam[i], weights, turning, by,
+                origin, seed, q[pose], state, lam[i], weights, turning, by,
             )  # fmt: skip
             gather_beyond(joints, heavy_gaps, turning, by)

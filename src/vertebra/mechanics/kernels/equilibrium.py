@@ -35,6 +35,7 @@ from vertebra.mechanics.layout import (
     SPAN_WIDTH,
     STATE_AXIS,
     STATE_CENTRE,
+    STATE_COS_HALF,
     STATE_DRIFT,
     STATE_DRIFT_FIRST,
     STATE_DRIFT_SLOPE,
@@ -49,6 +50,7 @@ from vertebra.mechanics.layout import (
     STATE_OWN,
     STATE_PLACE,
     STATE_SHIFT,
+    STATE_SIN_HALF,
     STATE_SIZE,
     STATE_SWING,
     STATE_TAU,
@@ -209,6 +211,7 @@ def place_chain(problem, spatial, q, work):
         normal = mixed(cos_half, z, sin_half, b)
         tangent = mixed(cos_half, b, -sin_half, z)
         lam, lam1 = 2.0 * s1 * cos_half, 2.0 * s2 * cos_half - s1 * sin_half
+        state[row, STATE_SIN_HALF], state[row, STATE_COS_HALF] = sin_half, cos_half
         write(state, row, STATE_AXIS, a)
         write(state, row, STATE_CENTRE, moved(crossing, lam, tangent))
         # a x C' with C' = s' z + lam' t - (lam/2) n, and a x z = b, a x t = -n, a x n = t.
