@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vertebra.mechanics.kernels.adjoint import differentiate_poses
+from vertebra.mechanics.kernels.adjoint import Gradient, differentiate_poses
 from vertebra.mechanics.kernels.newton import inspect_pose
 from vertebra.mechanics.kinematics import Pose, measure
 from vertebra.mechanics.layout import (
@@ -22,7 +22,7 @@ from vertebra.mechanics.layout import (
 )
 from vertebra.mechanics.problem import NO_CABLES, Problem, Workspace
 from vertebra.robot.robot import Robot
-from vertebra.robot.tables import CABLE, JOINT, LINK, SEGMENT, Floats, Table
+from vertebra.robot.tables import CABLE, JOINT, LINK, SEGMENT, Floats
 
 
 class Seeds(NamedTuple):
@@ -50,42 +50,11 @@ class Seeds(NamedTuple):
         return cls(tip, angles, lengths, tensions, empty, empty)
 
 
-class Numbers(NamedTuple):
-    """One value for each number that a problem of statics is made of, in rows: derivatives of outputs by them, or
-    directions in which they change together. Tables have the same columns as those of the robot.
+class Numbers(Gradient):
+    """One value for each number that a problem of statics is made of, in rows (m, ...): derivatives of m outputs, or m
+    directions in which the numbers change together."""
 
-    A derivative by the direction of a joint's axis is in the column `azimuth`. What belongs to friction, or to cables
-    of given length, is empty where there is none.
-    """
-
-    joints: Table
-    """(m, n)"""
-    links: Table
-    """(m, n + 1), each with the masses that it carries."""
-    cables: Table
-    """(m, cables)"""
-    segments: Table
-    """(m, cables, n)"""
-    gravity: Floats
-    """(m, 3)"""
-    loads: Table
-    """(m, loads), in the order of the problem's table."""
-    tip_point: Floats
-    """(m, 3)"""
-    origin: Floats
-    """(m, 3)"""
-    tensions: Floats
-    """(m, cables), at the base."""
-    rest: Floats
-    """(m, cables) lengths without tension."""
-    rate: Floats
-    """(m, cables) tension per stretch."""
-    laws: Floats
-    """(m, cables, LAW_WIDTH) of the friction laws."""
-    curves: Floats
-    """(m, curves, knots, 2)"""
-    history: Floats
-    """(m, HISTORY_PLANES, cables, n) of the slip before this pose."""
+    __slots__ = ()
 
     @classmethod
     def zeros(cls, problem: Problem, rows: int, by_length: bool = False) -> Numbers:

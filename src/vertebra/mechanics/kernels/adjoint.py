@@ -101,23 +101,39 @@ class Seed(NamedTuple):
 
 
 class Gradient(NamedTuple):
-    """Derivatives of one output, in tables of the same columns as those of the robot."""
+    """Derivatives of an output by each number that a problem of statics is made of, in tables of the same columns as
+    those of the robot; that by the direction of a joint's axis in the column `azimuth`.
+
+    What belongs to friction, or to cables of given length, is empty where there is none.
+    """
 
     joints: Table
+    """(n,)"""
     links: Table
+    """(n + 1,), each with the masses that it carries."""
     cables: Table
     segments: Table
+    """(cables, n)"""
     gravity: Floats
+    """(3,)"""
     loads: Table
-    tip: Floats
+    """In the order of the problem's table."""
+    tip_point: Floats
+    """(3,)"""
     origin: Floats
+    """(3,)"""
     tensions: Floats
-    """(cables,) of given tensions."""
+    """(cables,), at the base."""
     rest: Floats
+    """(cables,) lengths without tension."""
     rate: Floats
+    """(cables,) tension per stretch."""
     laws: Floats
+    """(cables, LAW_WIDTH) of the friction laws."""
     curves: Floats
+    """(curves, knots, 2)"""
     history: Floats
+    """(HISTORY_PLANES, cables, n) of the slip before this pose."""
 
 
 class Moving(NamedTuple):
@@ -498,7 +514,8 @@ def walk_along(
     for i in range(3):
         by.gravity[i] = pulled[i]
         by.origin[i] = seed.force[i]
-    by.tip[0], by.tip[1], by.tip[2] = dot(seed.force, link.x), dot(seed.force, link.y), dot(seed.force, link.z)
+    at_tip = by.tip_point
+    at_tip[0], at_tip[1], at_tip[2] = dot(seed.force, link.x), dot(seed.force, link.y), dot(seed.force, link.z)
 
 
 @inner
