@@ -165,7 +165,7 @@ def change_of(seeds: Seeds, before: list[np.ndarray], after: list[np.ndarray]) -
 def expected_rates(numbers: Numbers, q: np.ndarray, seeds: Seeds) -> np.ndarray:
     """lambda by differences of outputs and torques in every angle, and a dense solve."""
     _, before = numbers.at(q)
-    slopes, stiffness, h = np.zeros((len(seeds.tip), len(q))), np.zeros((len(q), len(q))), 1e-4
+    slopes, stiffness, h = np.zeros((len(seeds.tip), len(q))), np.zeros((len(q), len(q))), 1e-5
     for row in range(len(q)):
         for steps, weight in SIXTH:
             moved = q.copy()
