@@ -187,7 +187,7 @@ def directions(names: Sequence[str], moving: Moving, inputs: str = "tensions") -
         names = [names]
     try:
         asked = list(names)
-    except TypeError:
+    except Exception:  # an object may raise anything when it is asked for its entries
         raise InputError("sensitivities", f"must be a list of names of parameters, not {shown(names)}") from None
     found: list[Direction] = []
     for name in asked:

@@ -166,7 +166,7 @@ def matching(robot: Robot, by: str | Iterable[str]) -> tuple[Group, ...]:
     """
     try:
         paths = [by] if isinstance(by, str) else list(by)
-    except TypeError:
+    except Exception:  # an object may raise anything when it is asked for its entries
         paths = []
     if not paths or not all(isinstance(path, str) for path in paths):
         raise InputError("by", f"must be a path such as 'sections[0].joint.radius', or several, not {shown(by)}")
