@@ -6,7 +6,18 @@ import ast
 import hashlib
 from pathlib import Path
 
-ROOMS = ("kinematics", "statics", "derivatives", "friction", "payload", "dynamics", "sensing", "startup", "studio")
+ROOMS = (
+    "kinematics",
+    "statics",
+    "derivatives",
+    "friction",
+    "payload",
+    "dynamics",
+    "sensing",
+    "studies",
+    "startup",
+    "studio",
+)
 
 
 def fingerprints(folder: Path = Path(__file__).parent) -> dict[str, str]:

@@ -62,6 +62,13 @@ COMMANDS = {
     "papers": "papers hu2023 --experiments --json",
     "papers page": "papers hu2023 --experiments --out hu2023.html",
     "papers picture": "papers hu2023 --experiments --out hu2023.png",
+    "workspace": "workspace hu2023-planar --tensions 1,5 --resolution 8 --budget 2000 --json",
+    "workspace page": "workspace hu2023-planar --tensions 1,5 --resolution 8 --budget 2000 --out workspace.html",
+    "uncertainty": "uncertainty prototype-tolerances.yaml --count 16 --json",
+    "uncertainty in a process of its own": (
+        "uncertainty prototype-tolerances.yaml --count 16 --no-indices --workers 1 --json"
+    ),
+    "optimise picture": "optimise surgical-arm-study.yaml --evaluations 60 --out front.png",
     "export": "export dantuono2023 --to mjcf",
     "sense replay": f"{REPLAY} --json",
     "sense replay table": f"{REPLAY} --out sensed.csv --mcap sensed.mcap --overwrite",
@@ -128,6 +135,10 @@ def calls() -> dict[str, Any]:
     pose = vb.Pose(robot, 0.1 * np.ones(robot.freedoms))
     shape = vb.shape_from_tensions(robot, [3.0, 2.0, 2.0, 2.0])
     q = 0.1 * np.ones(chain.freedoms)
+    light = {
+        "study": 1, "robot": "hu2023-planar", "tensions": 3.0, "vary": {"tensions[0]": {"from": 1.0, "to": 4.0}},
+        "quantities": ["tip"], "optimise": {"objectives": {"tip.x": "maximise"}},
+    }  # fmt: skip
     return {
         "vb.Pose": [pose.frames, pose.jacobian(), pose.cable_lengths],
         "vb.shape_from_tensions": [shape.angles, shape.compliance, shape.lengths],
@@ -135,6 +146,8 @@ def calls() -> dict[str, Any]:
         "vb.inverse_dynamics": vb.inverse_dynamics(chain, q, q, q),
         "vb.mass_matrix": vb.mass_matrix(chain, q),
         "vb.payload": vb.payload(snake, 0.0, 0.0, 35.0, (0.0, -1.0, 0.0)).force,
+        "vb.optimise": vb.optimise(light, method="gradient").values,
+        "vb.optimise, CMA-ES": np.isfinite(vb.optimise(light, method="cma", evaluations=40).values),
         "vb.simulate": vb.simulate(chain, 20.0 * np.ones(4), duration=5e-3).q.to_numpy(),
     }
 

@@ -32,6 +32,11 @@ SHAPES = simulate_shapes(FLEXURE, np.random.default_rng(0).uniform(1.0, 8.0, (4,
 SLIPS = simulate_slips(SNAKE)
 LOCKED = {"robot": SNAKE, "bends": 0.02, "azimuths": 0.3, "tensions": 35.0}
 PERFECT = vb.Calibration.identity(SENSED)
+STUDY = {
+    "study": 1, "robot": ROLLING, "tensions": 3.0, "vary": {"tip.mass": {"from": 0.0, "to": 0.01}},
+    "quantities": ["tip"], "samples": {"count": 2},
+    "optimise": {"objectives": {"tip.z": "maximise"}, "method": "gradient"},
+}  # fmt: skip
 FRAME = Frame(ANGLES + 1, angles_data((0.1, 0.2, 0.3), 0))
 
 
@@ -113,6 +118,10 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "fit_friction": {"data": RIG},
     "fit_shapes": {"robot": FLEXURE, "data": SHAPES, "fit": ["EI"]},
     "fit_slips": {"robot": SNAKE, "data": SLIPS},
+    "sweep": {"study": STUDY},
+    "workspace": {"robot": ROLLING, "tensions": (1.0, 8.0), "resolution": 6, "budget": 2000},
+    "monte_carlo": {"study": {**STUDY, "vary": {"tip.mass": {"mean": 0.01, "deviation": 0.001}}}, "count": 16},
+    "optimise": {"study": STUDY, "evaluations": 20},
 }  # fmt: skip
 """Arguments that each public function and class accepts."""
 

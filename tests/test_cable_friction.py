@@ -113,6 +113,12 @@ COUNTS = {
     ),
     "equilibria": Row(FLEXURES, lambda robot, **more: vb.equilibria(robot, PULL, starts=2, **more).shapes[0].angles),
     "ShapePath": Row(FLEXURES, walked),
+    "workspace": Row(
+        FLEXURES,
+        lambda robot, **more: vb.workspace(robot, tensions=(1.0, 12.0), resolution=6, budget=2000, **more).tips.sum(
+            axis=0
+        ),
+    ),
     "stiffness_curve": Row(
         FLEXURES,
         lambda robot, **more: vb.stiffness_curve(robot, [10.0], extra=[10.0, 10.0, 0.0, 0.0], **more).stiffness,
@@ -193,9 +199,10 @@ ERRORS = {
 }
 WITHOUT_ROBOT = ERRORS | {
     "BallShape", "Controller", "FrictionLaw", "Load", "Robot", "SensorNetwork", "__version__", "fit_friction", "load",
-    "presets", "sensitivity", "tolerances",
+    "monte_carlo", "optimise", "presets", "sensitivity", "sweep", "tolerances",
 }  # fmt: skip
-"""No robot is asked: `fit_friction` measures a law; `sensitivity` and `tolerances` are of a shape that has it."""
+"""No robot is asked: `fit_friction` measures a law; `sensitivity` and `tolerances` are of a shape that has it; a study
+says of which robot it is."""
 NAMED = {"Calibration"}
 """Their `robot` is a name."""
 

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,40 @@ def test_content_is_written_as_it_is(old: Path, content: str | bytes | memoryvie
     write_file(old, content)
     assert old.read_bytes() == (content.encode() if isinstance(content, str) else bytes(content))
     assert os.listdir(old.parent) == [old.name]
+
+
+def test_text_may_come_in_pieces(old: Path) -> None:
+    write_file(old, (f"café {number}\n" for number in range(3)))
+    assert old.read_text(encoding="utf-8") == "café 0\ncafé 1\ncafé 2\n"
+    write_file(old, [])
+    assert old.read_bytes() == b""
+    assert os.listdir(old.parent) == [old.name]
+
+
+def test_a_piece_that_fails_leaves_the_old_file(old: Path) -> None:
+    def pieces() -> Iterator[str]:
+        yield "new\n"
+        assert old.read_text() == OLD
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        write_file(old, pieces())
+    assert old.read_text() == OLD
+    assert os.listdir(old.parent) == [old.name]
+
+
+def test_pieces_are_made_one_after_the_other(old: Path) -> None:
+    """A table of a gigabyte is never in memory as a whole."""
+    code = """
+import sys, tracemalloc
+from vertebra.files import write_file
+tracemalloc.start()
+write_file(sys.argv[1], ("x" * 1_000_000 for _ in range(50)))
+print(tracemalloc.get_traced_memory()[1])
+"""
+    done = run(code, old)
+    assert int(done.stdout) < 10_000_000
+    assert old.stat().st_size == 50_000_000
 
 
 SMALL_DISK = """

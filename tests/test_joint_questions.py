@@ -14,8 +14,8 @@ import vertebra as vb
 
 NEVER = {("load until a link slips", kind) for kind in JOINTS if kind != "ball"}
 LOCKED = (
-    "places, Jacobian, cable lengths, masses", "load until a link slips", "shape from sensors",
-    "models for MuJoCo and URDF",
+    "places, Jacobian, cable lengths, masses", "places that the tip reaches", "load until a link slips",
+    "shape from sensors", "models for MuJoCo and URDF",
 )  # fmt: skip
 NEVER |= {(question.words, "ball") for question in QUESTIONS if question.words not in LOCKED}
 """Joints that friction does not lock have no load at which they slip; those that it locks are in no equilibrium."""

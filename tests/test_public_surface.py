@@ -76,7 +76,7 @@ def test_old_calls_give_what_the_new_ones_give():
     assert old("to_urdf")(robot) == robot.to_urdf()
 
 
-ROOMS = ["robot", "mechanics", "statics", "locked", "dynamics", "follow", "identify", "sensing"]
+ROOMS = ["robot", "mechanics", "statics", "locked", "dynamics", "follow", "identify", "sensing", "studies"]
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tools import command_page, house_map, joint_questions, papers_table, ratio_tables
+from tools import command_page, house_map, joint_questions, papers_table, ratio_tables, study_file_page
 from tools import robot_file_page as reference
 
 ROOT = Path(__file__).parents[1]
 
 PAGES: dict[str, Callable[[], str]] = {
     "docs/robot-file-reference.md": reference.page,
+    "docs/study-file-reference.md": study_file_page.page,
     "docs/command-line.md": command_page.page,
 }
 """Files that are written as a whole."""

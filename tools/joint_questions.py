@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import vertebra as vb
+from vertebra.robot.tables import BALL
 
 JOINTS: dict[str, dict[str, Any]] = {
     "rolling": {"radius": "15 mm"},
@@ -98,6 +99,12 @@ def _path(robot: vb.Robot) -> Any:
     return [path.step(TENSIONS + step).tip for step in (0.0, 1.0, 0.0)], path.friction_work
 
 
+def _workspace(robot: vb.Robot) -> Any:
+    bounds = {} if (robot.joints["kind"] == BALL).any() else {"tensions": (1.0, 8.0)}
+    found = vb.workspace(robot, resolution=8, budget=2000, **bounds)
+    return found.volume, found.error, found.tips
+
+
 def _payload(robot: vb.Robot) -> Any:
     bends, azimuths = [0.1] * 4, [0.0] * 4
     held = vb.payload(robot, bends, azimuths, TENSIONS, (0, -1, 0))
@@ -150,6 +157,7 @@ QUESTIONS = (
     Question("tensions for a shape", "`tensions_for_shape`", _hold),
     Question("tensions for a tip", "`tensions_for_tip`", _tip),
     Question("tensions for a path of the tip", "`tensions_for_tips`", _tips),
+    Question("places that the tip reaches", "`workspace`", _workspace),
     Question("load until a link slips", "`payload`, `payload_map`, `best_tensions`", _payload),
     Question("torques of a motion, mass matrix", "`inverse_dynamics`, `mass_matrix`", _inverse),
     Question("accelerations", "`forward_dynamics`", _forward),

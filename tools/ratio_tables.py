@@ -106,6 +106,16 @@ LINES = (
         _sizes("frames + Jacobian, {} links", "plain NumPy / kernel", 12, 200),
     ),
     Line(
+        "study of 1,000,000 rows, 12 links, all cores",
+        "throughput, study / batch kernel alone",
+        (("study, 1000000 rows", "throughput"),),
+    ),
+    Line(
+        "search for the best robot, three smooth problems",
+        "evaluations, CMA-ES / with exact derivatives",
+        tuple((f"search, {name}", "evaluations") for name in ("reach", "sag", "section")),
+    ),
+    Line(
         "first shape in a new process, nothing compiled / after that / out of a wheel with kernels",
         "CPU seconds",
         (

@@ -12,6 +12,7 @@ from vertebra.dynamics.equations_of_motion import mass_matrix as mass_matrix
 from vertebra.dynamics.linearise import linearise as linearise
 from vertebra.dynamics.simulate import simulate as simulate
 from vertebra.errors import BusError as BusError
+from vertebra.errors import ClusterError as ClusterError
 from vertebra.errors import DescriptionError as DescriptionError
 from vertebra.errors import Diverged as Diverged
 from vertebra.errors import Infeasible as Infeasible
@@ -51,6 +52,10 @@ from vertebra.statics.path import ShapePath as ShapePath
 from vertebra.statics.stiffness import stiffness_curve as stiffness_curve
 from vertebra.statics.tip import tensions_for_tip as tensions_for_tip
 from vertebra.statics.tip_path import tensions_for_tips as tensions_for_tips
+from vertebra.studies.optimise import optimise as optimise
+from vertebra.studies.sweep import sweep as sweep
+from vertebra.studies.uncertainty import monte_carlo as monte_carlo
+from vertebra.studies.workspace import workspace as workspace
 
 __version__: str
 __all__: list[str]

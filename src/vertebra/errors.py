@@ -13,6 +13,7 @@ VertebraError
  +-- BusError           a bus or serial line cannot be opened or fails: which one, what to do
  +-- PoseError          recordings give no calibration: which pose, sensor or joint, what to do
  +-- HilError           a run with a virtual robot failed: the last output of the process
+ +-- ClusterError       the workers of a study cannot be used: which one, what to do
  +-- StudioError        the studio cannot open, or refuses a file: which setting or file, what to do
  +-- MissingPackage     an answer needs a package that is not installed: which one, and the extra that brings it
 
@@ -248,6 +249,14 @@ class HilError(VertebraError):
     """A run with a virtual robot failed; the message has the last output of the process that failed."""
 
 
+class ClusterError(VertebraError):
+    """The workers of a study cannot be used; ``address`` is that of the scheduler or of the worker at fault."""
+
+    def __init__(self, address: str, message: str) -> None:
+        self.address, self.message = address, message
+        super().__init__(f"{address}: {message}")
+
+
 class StudioError(VertebraError):
     """The studio cannot open, or refuses a file; ``field`` is the setting (``port``, ``token``) or the file's name."""
 
@@ -260,6 +269,9 @@ EXTRAS = {
     "plotly": ("pages", "HTML pages"),
     "matplotlib": ("pictures", "Pictures"),
     "netCDF4": ("netcdf", "NetCDF files"),
+    "distributed": ("cluster", "Studies on several processes or machines"),
+    "cma": ("optimise", "Searches by CMA-ES"),
+    "pymoo": ("optimise", "Searches for several objectives"),
     "viser": ("studio", "Pages of the studio"),
     "websockets": ("studio", "Pages of the studio"),
     "jax": ("jax", "Shapes as functions in JAX"),

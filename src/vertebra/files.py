@@ -7,27 +7,29 @@ import errno
 import os
 import secrets
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 OPEN_FILES = ("/dev/fd/", "/dev/std", "/proc/")
 """Names of files that are open already, such as /dev/stdout; renaming cannot replace them."""
 
 
-def write_file(path: str | Path, content: str | bytes | memoryview) -> None:
+def write_file(path: str | Path, content: str | bytes | memoryview | Iterable[str]) -> None:
     """Write a file so that its name always means the old file or the new one, never a part of one: a full disk or a
     kill leaves the old one.
 
-    Text becomes UTF-8. A link stays a link, and the file it points to is replaced; the new file keeps the mode of the
-    old one and, where the system allows it, the owner. Pipes and devices are written as they are. A kill can leave a
-    file named .vertebra-... in the folder.
+    Text becomes UTF-8, and may come in pieces. A link stays a link, and the file it points to is replaced; the new file
+    keeps the mode of the old one and, where the system allows it, the owner. Pipes and devices are written as they are.
+    A kill can leave a file named .vertebra-... in the folder.
     """
-    data = content.encode() if isinstance(content, str) else content
+    pieces = [content] if isinstance(content, str | bytes | memoryview) else content
+    data = (piece.encode() if isinstance(piece, str) else piece for piece in pieces)
     try:
         place = Path(os.path.realpath(path))
         before = place.stat() if place.exists() else None
         if os.path.abspath(path).startswith(OPEN_FILES) or (before is not None and not stat.S_ISREG(before.st_mode)):
             with open(path, "wb") as file:
-                file.write(data)
+                file.writelines(data)
         elif before is not None and not os.access(place, os.W_OK):  # renaming would not ask
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         else:
@@ -42,11 +44,11 @@ def read_start(path: str | Path, most: int) -> bytes:
         return file.read(most + 1)
 
 
-def _replace(place: Path, data: bytes | memoryview, before: os.stat_result | None) -> None:
+def _replace(place: Path, data: Iterable[bytes | memoryview], before: os.stat_result | None) -> None:
     beside = place.with_name(f".vertebra-{secrets.token_hex(8)}")
     try:
         with open(beside, "xb") as file:
-            file.write(data)
+            file.writelines(data)
             file.flush()
             os.fsync(file.fileno())  # some disks say only now that they are full
             if before is not None:

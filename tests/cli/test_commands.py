@@ -17,7 +17,7 @@ from vertebra.cli.commands import OUTPUTS, Command
 from vertebra.robot.reading import yaml_text
 
 INPUTS = {"path", "from_state", "tip_path", "trajectory", "tensions_file", "commands", "steps", "slips", "rig", "data",
-          "straight", "tilted", "motion", "calibration", "file", "source", "state"}  # fmt: skip
+          "straight", "tilted", "motion", "calibration", "file", "source", "state", "study", "workspace"}  # fmt: skip
 FOLDERS = {"keep", "folder"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import platform
 import re
 from html.parser import HTMLParser
@@ -24,6 +25,7 @@ from vertebra.report.document import (
     Contents,
     Facts,
     Figures,
+    Files,
     Listing,
     Paragraph,
     Report,
@@ -251,3 +253,60 @@ def test_what_hangs_is_seen_hanging_and_stays_so_while_dragged(
             seen.page.wait_for_function(UPRIGHT, arg=[name, up])
             assert np.linalg.norm(np.subtract(seen.page.evaluate(eye, name), before)) > 0.1
         assert (seen.errors, seen.outside) == ([], [])
+
+
+# Files that a page brings with it.
+
+
+def page_with_files(keys: list[str]) -> str:
+    rows = tuple((key, f"{i}.5", "<b>") for i, key in enumerate(keys))
+    texts = tuple(f"vertebra: 1\nname: Größe {key}\n" for key in keys)
+    files = Files(
+        "Robots", "Click.", ("robot", "mass [g]", "note"), rows, tuple(f"{i}.yaml" for i in range(len(keys))), texts
+    )
+    marks = Series(
+        "found", [float(i) for i in range(len(keys))], [0.0] * len(keys), "#0072b2", "", "circle", keys=keys, size=20
+    )
+    plot = Figures("front", [Panel("", "a", "b", (marks,))], "24rem", "", "")
+    return report_page(Report("files", dict, page=lambda: [plot, files]))
+
+
+@pytest.mark.parametrize(
+    "keys", [["1", "2", "11"], ["best", "a & b", 'x"y', "<i>", r"\1 \g<1>"]], ids=["numbers", "words"]
+)
+def test_every_row_of_a_table_of_files_saves_its_own(keys: list[str]) -> None:
+    links = Tags(page_with_files(keys)).of("a")
+    assert [link["data-key"] for link in links] == keys
+    assert [link["download"] for link in links] == [f"{i}.yaml" for i in range(len(keys))]
+    for key, link in zip(keys, links, strict=True):
+        head, _, data = str(link["href"]).partition(",")
+        assert head == "data:text/plain;base64"
+        assert base64.b64decode(data).decode() == f"vertebra: 1\nname: Größe {key}\n"
+    shown = Reader(page_with_files(keys)).shown
+    assert shown[shown.index("Robots") + 1] == "Click."
+    assert [text for text in shown if text in keys] == keys
+
+
+def test_a_click_on_a_mark_saves_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(page_with_files(["1", "2", "11"]), encoding="utf-8")
+    place = """number => {
+      const box = document.querySelectorAll('#front .points path')[number].getBoundingClientRect();
+      return [box.left + box.width / 2, box.top + box.height / 2];
+    }"""
+    with visit(file, "light") as seen:
+        seen.show("front")
+        for number, key in ((2, "11"), (0, "1")):
+            x, y = seen.page.evaluate(place, number)
+            seen.page.mouse.move(x, y)
+            seen.page.wait_for_function(
+                "key => document.getElementById('front')._hoverdata?.[0].customdata === key", arg=key
+            )
+            with seen.page.expect_download() as waiting:
+                seen.page.mouse.click(x, y)
+            assert waiting.value.suggested_filename == f"{number}.yaml"
+            assert Path(waiting.value.path()).read_text(encoding="utf-8") == f"vertebra: 1\nname: Größe {key}\n"
+        with seen.page.expect_download() as waiting:
+            seen.page.click("a[data-key='2']")
+        assert waiting.value.suggested_filename == "1.yaml"
+        assert seen.errors == []

@@ -16,6 +16,7 @@ from vertebra.errors import MeasurementError
 from vertebra.robot import table_file
 from vertebra.robot.table_file import (
     OURS,
+    PIECE,
     TIME,
     TIP,
     Column,
@@ -28,6 +29,7 @@ from vertebra.robot.table_file import (
     rate_columns,
     read_table,
     spread_columns,
+    table_pieces,
     table_text,
     tension_columns,
     torque_columns,
@@ -215,6 +217,16 @@ def test_what_is_written_is_read_back_to_the_last_bit(tmp_path: Path) -> None:
     assert table_text(("a", "b"), [(1.5, None), ("x,y", True)], "by\n us") == (
         '# simulated: by us\na,b\n1.5,\n"x,y",True\n'
     )
+
+
+def test_a_long_table_comes_in_pieces() -> None:
+    rows = [(i, f"text {i}") for i in range(200_000)]
+    pieces = list(table_pieces(("a", "b"), iter(rows), "by us"))
+    assert len(pieces) > 2
+    assert max(map(len, pieces)) < 1.1 * PIECE
+    known = "".join(["# simulated: by us\na,b\n", *(f"{i},text {i}\n" for i in range(200_000))])
+    assert "".join(pieces) == table_text(("a", "b"), rows, "by us") == known
+    assert list(table_pieces(("a", "b"), [])) == ["a,b\n"]
 
 
 def test_arrays_are_checked_as_files_are() -> None:

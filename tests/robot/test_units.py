@@ -9,7 +9,18 @@ import numpy as np
 import pint
 import pytest
 
-from vertebra.robot.units import PREFIXED, PREFIXES, UNITS, UnitError, mass_text, per_unit_text, to_si, unit_factor
+from vertebra.robot.units import (
+    PREFIXED,
+    PREFIXES,
+    UNITS,
+    UnitError,
+    axis_title,
+    mass_text,
+    per_unit_text,
+    quantity_text,
+    to_si,
+    unit_factor,
+)
 
 NAMES = [*UNITS, *(prefix + unit for prefix in PREFIXES for unit in PREFIXED)]
 PRODUCTS = ["N*m/rad", "g/m", "kg*m^2", "m/s^2", "N*m/deg", "lbf*in/deg", "kg*mm**2", "N/mm^2", "N·m", "cm^4/m^3"]
@@ -190,3 +201,20 @@ def test_masses_are_told_in_the_unit_that_people_use(kilograms: float, text: str
 )
 def test_units_of_derivatives(output: str, field: str, text: str, factor: float) -> None:
     assert per_unit_text(output, field) == (text, pytest.approx(factor, rel=1e-15))
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "digits", "text"),
+    [
+        (0.01234567, "m", 4, "12.35 mm"), (0.01234567, "m", 6, "12.3457 mm"), (math.pi, "rad", 4, "180 deg"),
+        (3.0, "N", 4, "3 N"), (3.0, "", 4, "3"), (0.0, "m", 4, "0 mm"), (math.inf, "N/m", 4, "infinity"),
+        (-math.inf, "m", 4, "-infinity"), (1.0, "m/s^2", 4, "1 m/s^2"),
+    ],
+)  # fmt: skip
+def test_quantities_as_people_read_them(value: float, unit: str, digits: int, text: str) -> None:
+    assert quantity_text(value, unit, digits) == text
+
+
+@pytest.mark.parametrize(("unit", "title"), [("m", "tip [mm]"), ("", "tip"), ("N/m", "tip [N/m]")])
+def test_axes_have_the_unit_that_people_read(unit: str, title: str) -> None:
+    assert axis_title("tip", unit) == title

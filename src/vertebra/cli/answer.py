@@ -95,9 +95,9 @@ def write(report: Report, out: Path) -> None:
     elif suffix == ".json":
         write_file(out, json_text(report.record()))
     elif suffix == ".csv" and report.rows is not None:
-        from vertebra.robot.table_file import table_text
+        from vertebra.robot.table_file import table_pieces
 
-        write_file(out, table_text(*report.rows()))
+        write_file(out, table_pieces(*report.rows()))
     elif suffix == ".nc" and report.dataset is not None:
         write_file(out, report.dataset().to_netcdf(engine="netcdf4"))
     elif suffix == ".html" and report.page is not None:

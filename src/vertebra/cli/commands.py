@@ -17,6 +17,7 @@ from vertebra.cli.dynamics import dynamics
 from vertebra.cli.export import export
 from vertebra.cli.follow import follow
 from vertebra.cli.identify import app as identify
+from vertebra.cli.optimise import optimise
 from vertebra.cli.papers import app as papers
 from vertebra.cli.payload import payload
 from vertebra.cli.robots import app as robots
@@ -24,8 +25,11 @@ from vertebra.cli.sense import app as sense
 from vertebra.cli.shape import shape
 from vertebra.cli.simulate import simulate
 from vertebra.cli.studio import studio
+from vertebra.cli.sweep import sweep
 from vertebra.cli.tensions import tensions
+from vertebra.cli.uncertainty import uncertainty
 from vertebra.cli.warmup import warmup
+from vertebra.cli.workspace import workspace
 
 OUTPUTS = ("out", "save_state", "map_", "mcap", "record")
 """Parameters that name files to write; all others that name a file are inputs."""
@@ -51,6 +55,10 @@ app.command()(payload)
 app.command()(dynamics)
 app.command()(simulate)
 app.command()(follow)
+app.command()(sweep)
+app.command()(workspace)
+app.command()(uncertainty)
+app.command()(optimise)
 app.command()(export)
 app.command()(studio)
 app.command()(warmup)

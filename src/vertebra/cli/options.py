@@ -70,6 +70,26 @@ OutOption = Annotated[
     typer.Option("--out", help="Interactive page (.html), picture (.png, .svg), table (.csv) or .json in SI."),
 ]
 
+# Studies.
+
+StudyArgument = Annotated[Path, typer.Argument(metavar="STUDY", help="Path of a study file (YAML or JSON).")]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option("--workers", metavar="N", help="Compute in N processes; default: in this one, on all its cores."),
+]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option("--scheduler", metavar="ADDRESS", help="Compute on the Dask cluster of tcp://host:8786."),
+]
+ResumeOption = Annotated[
+    bool,
+    typer.Option("--resume", help="Go on with the rows that an interrupted run kept in the folder OUT.parts."),
+]
+StudyOutOption = Annotated[
+    Path | None,
+    typer.Option("--out", help="Interactive page (.html), picture (.png, .svg), table (.csv), netCDF (.nc) or .json."),
+]
+
 _BARE = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 

@@ -24,8 +24,13 @@ if TYPE_CHECKING:
 
 def studio(
     robot: Annotated[
-        str, typer.Argument(help="A preset or a robot file; the page can open others.")
-    ] = "hu2023-prototype",
+        str | None,
+        typer.Argument(
+            help="A preset or a robot file; the page can open others. Default: that of --workspace or --state, else "
+            "hu2023-prototype.",
+            show_default=False,
+        ),
+    ] = None,
     host: Annotated[str, typer.Option("--host", help="Address to listen on; 0.0.0.0 for all networks.")] = "127.0.0.1",
     port: Annotated[
         int | None, typer.Option("--port", help="Default: 8080 or the next free one; 0 for any free one.")
@@ -38,9 +43,18 @@ def studio(
         bool, typer.Option("--no-token", help="Let in whoever reaches the port: for a studio behind your own proxy.")
     ] = False,
     folder: Annotated[
-        Path, typer.Option("--folder", help="The only folder whose files the page may read and write.")
-    ] = Path("."),
+        Path | None,
+        typer.Option(
+            "--folder",
+            help="The only folder whose files the page may read and write. Default: that of --workspace, else this.",
+            show_default=False,
+        ),
+    ] = None,
     state: Annotated[Path | None, typer.Option("--state", help="A saved state to start from (.json).")] = None,
+    workspace: Annotated[
+        Path | None,
+        typer.Option("--workspace", help="Show the map that `vertebra workspace ROBOT --out FILE.nc` has written."),
+    ] = None,
     shared: Annotated[
         bool, typer.Option("--shared", help="All windows show the same, for a demonstration; else each has its own.")
     ] = False,
@@ -49,19 +63,26 @@ def studio(
     """Open the studio: pull cables, load, move and sense a robot in the browser. Ctrl-C ends it.
 
     vertebra studio yang2023-b
+
+    vertebra studio --workspace workspace.nc
     """
     import webbrowser
 
     for package in ("viser", "websockets"):
         require_package(package)
     give_back_freed_memory()  # before anything large is loaded
+    from vertebra.studio.serving.folder import Folder
     from vertebra.studio.serving.server import Access
     from vertebra.studio.state import MOST_BYTES, from_json
-    from vertebra.studio.studio import open_studio, open_windows
+    from vertebra.studio.studio import open_studio, open_windows, with_workspace
 
     start = None if state is None else from_json(read_start(state, MOST_BYTES))
+    files = Folder(folder if folder is not None else Path() if workspace is None else workspace.parent)
+    if workspace is not None:
+        start = with_workspace(workspace, files, robot, start)
     access = Access(host, port, token, needs_token=not no_token)
-    studio = (open_studio if shared else open_windows)(robot, access, folder, start)  # until here, Ctrl-C ends at once
+    open_page = open_studio if shared else open_windows
+    studio = open_page(robot or USUAL_ROBOT, access, files.path, start)  # until here, Ctrl-C ends at once
     with stop_signals() as stop:
         try:
             print(f"studio at {studio.address.url}  (Ctrl-C ends it)", flush=True)
@@ -75,6 +96,7 @@ def studio(
         _end(studio)
 
 
+USUAL_ROBOT = "hu2023-prototype"
 LOOK_EVERY = 0.2
 """s between two looks for Ctrl-C."""
 PATIENCE, LONGEST_ENDING = 0.5, 1.5

@@ -7,7 +7,7 @@ slopes along v of those of the kernel, by differences of order 6 at poses near t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -17,15 +17,16 @@ from numpy.typing import ArrayLike
 from vertebra.errors import InputError, shown
 from vertebra.mechanics.compiled import run_pieces, thread_count
 from vertebra.mechanics.gradient import SIXTH, STEP, Numbers, Seeds, form_derivatives, pose_gradients
-from vertebra.mechanics.kernels.newton import TOUCHES_STOP, inspect_pose
+from vertebra.mechanics.kernels.newton import SETTLED, TOUCHES_STOP, inspect_pose
 from vertebra.mechanics.kernels.sweep import NONE
 from vertebra.mechanics.kinematics import Pose
 from vertebra.mechanics.layout import GRIP_DRAWN, GRIP_SLIP, LAW_PRESLIDING, REPORT_WEAK
-from vertebra.mechanics.problem import NO_CABLES, Problem, Workspace
+from vertebra.mechanics.problem import NO_CABLES, Load, Problem, Workspace
 from vertebra.robot.arguments import axial_stiffness, numbers
+from vertebra.robot.robot import Robot
 from vertebra.robot.tables import BACKBONE, Floats
 from vertebra.statics.branches import critical_tension
-from vertebra.statics.shape import Shape
+from vertebra.statics.shape import Shape, build_shape
 
 CORNER = 1e-6
 """So near to slipping, as a part of the presliding, a cable counts as just about to."""
@@ -92,6 +93,14 @@ class ShapeProblem:
             held = "lengths" if by_length else "tensions"
             raise InputError("by", f"with its cables held by their {held} this shape would be unstable")
         return made
+
+    @classmethod
+    def straight(cls, robot: Robot, gravity: Floats | None, loads: Sequence[Load], tension: float) -> ShapeProblem:
+        """The straight robot under a common tension, without friction, whether it is in balance or not."""
+        problem = Problem.of(robot, gravity, loads, 0.0)
+        work, pull, q = problem.workspace(), np.full(len(robot.cables), tension), np.zeros(robot.freedoms)
+        inspect_pose(*problem.system, pull, NO_CABLES, NO_CABLES, None, True, q, *work.scratch[1:])
+        return cls(build_shape(problem, SETTLED, pull, q, work), problem, work, pull, NO_CABLES, NO_CABLES)
 
     @property
     def by_length(self) -> bool:
@@ -237,9 +246,7 @@ class ShapeProblem:
             raise InputError(
                 "of", "the straight robot stands without cables: its critical tension is 0, whatever changes"
             )
-        problem = Problem.of(shape.robot, shape.gravity, shape.loads, 0.0)
-        ones = np.ones(len(self.tensions))
-        straight = ShapeProblem(shape, problem, problem.workspace(), tension * ones, NO_CABLES, NO_CABLES)
+        straight = ShapeProblem.straight(shape.robot, shape.gravity, shape.loads, tension)
         derivative = self._end_derivative(straight, np.zeros(shape.robot.freedoms), tension, False)
         return Outputs(["critical tension"], ["N"], np.array([tension]), derivative[None])
 

@@ -17,7 +17,7 @@ from vertebra.errors import InputError, shown
 from vertebra.robot.arguments import instance, number, word
 from vertebra.robot.fields import Group, matching
 from vertebra.robot.tables import Floats
-from vertebra.robot.units import UnitError, shown_unit, to_si
+from vertebra.robot.units import UnitError, quantity_text, shown_unit, to_si
 from vertebra.statics.shape import Shape
 
 Parts = Literal["alike", "independent"]
@@ -162,12 +162,6 @@ class Tolerances:
     def __repr__(self) -> str:
         notes = [f"note: {note}" for note in self.notes]
         return "\n".join([*self.sentences(), "", text_table(self.rows(), left={0}), *notes])
-
-
-def quantity_text(value: float, unit: str, digits: int = 4) -> str:
-    """In the unit that people read."""
-    name, size = shown_unit(unit)
-    return f"{value / size:.{digits}g} {name}".removesuffix(" 1")
 
 
 def tolerances(

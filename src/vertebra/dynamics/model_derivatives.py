@@ -133,7 +133,7 @@ def _one_direction(model: LinearModel, direction: str | Direction) -> Direction:
 def _pulls(model: LinearModel, along: Direction, elastic: bool) -> Floats:
     """Size of the tensions along a direction; an elastic cable is held on its side of slack."""
     pulls = model.tensions
-    if along.inputs is None or not elastic:
+    if along.inputs is None or not elastic or not along.inputs.any():
         return pulls
     changed = along.inputs != 0.0
     if (pulls[changed] == 0.0).any():

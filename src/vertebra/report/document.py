@@ -41,6 +41,19 @@ class Facts(NamedTuple):
     rows: tuple[tuple[str, ...], ...]
 
 
+class Files(NamedTuple):
+    """A table whose first column saves a file for each row; so does a click on a mark of a `Series` with its key."""
+
+    title: str
+    lead: str
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    """The first text of each is its key."""
+    names: tuple[str, ...]
+    """Of the files."""
+    texts: tuple[str, ...]
+
+
 class Paragraph(NamedTuple):
     """A few sentences."""
 
@@ -108,7 +121,7 @@ class Contents(NamedTuple):
     """Name and title of each."""
 
 
-Section = Facts | Paragraph | Sentences | Listing | Box | Figures | Chapter | Contents
+Section = Facts | Files | Paragraph | Sentences | Listing | Box | Figures | Chapter | Contents
 
 
 class Rows(NamedTuple):
@@ -188,7 +201,7 @@ def numeric_columns(facts: Facts) -> tuple[bool, ...]:
 
 
 def _is_number(text: str) -> bool:
-    return re.fullmatch(r"[+-]?[\d.]+(e[+-]?\d+)?( %)?|-|rigid|", text) is not None
+    return re.fullmatch(r"[+-]?[\d.]+(e[+-]?\d+)?( %)?|-|rigid|infinite|", text) is not None
 
 
 def number(value: float) -> str:

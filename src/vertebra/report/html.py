@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import platform
 from collections.abc import Sequence
 from html import escape
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from vertebra.report.document import (
     Contents,
     Facts,
     Figures,
+    Files,
     Listing,
     Paragraph,
     Report,
@@ -184,9 +186,13 @@ _SCRIPT = """
       Plotly.relayout(plot, {[`${key}.camera`]: {...camera, up}});
     }
   };
+  const save = ({points: [{customdata: key}]}) => {
+    [...document.querySelectorAll("a[data-key]")].find(link => link.dataset.key === key)?.click();
+  };
   const draw = (id, figure) => {
     figure.alive = true;
     return newPlot(id, ...dressed(figure)).then(plot => {
+      plot.on("plotly_click", save);
       const keepLevel = moved => level(plot, figure, moved);
       plot.on("plotly_relayouting", keepLevel);
       plot.on("plotly_relayout", keepLevel);
@@ -295,6 +301,8 @@ def section_html(section: Section, place: Place = TOP) -> str:
     match section:
         case Facts():
             return _table(section, place)
+        case Files():
+            return _files(section, place)
         case Figures():
             return _figures(section, place)
         case Paragraph(title, text):
@@ -320,11 +328,14 @@ def _heading(text: str, place: Place) -> str:
     return f"<h{place.level}>{escape(text)}</h{place.level}>\n" if text else ""
 
 
-def _table(facts: Facts, place: Place) -> str:
+def _table(facts: Facts, place: Place, links: Sequence[str] = ()) -> str:
+    """`links`: the first cell of each row as HTML."""
     classes = [' class="number"' if numeric else "" for numeric in numeric_columns(facts)]
     named = any(facts.headers)
     head = f"<thead><tr>{_header_cells(facts.headers, classes)}</tr></thead>\n" if named else ""
-    rows = "".join(f"<tr>{_cells(row, classes, named)}</tr>\n" for row in facts.rows)
+    rows = "".join(
+        f"<tr>{_cells(row, classes, named, link)}</tr>\n" for row, link in zip_longest(facts.rows, links, fillvalue="")
+    )
     caption = f"<caption>{_heading(facts.title, place).strip()}</caption>\n" if facts.title else ""
     return f'<div class="wide"><table>\n{caption}{head}<tbody>\n{rows}</tbody>\n</table></div>\n'
 
@@ -336,12 +347,24 @@ def _header_cells(texts: Sequence[str], classes: Sequence[str]) -> str:
     )
 
 
-def _cells(texts: Sequence[str], classes: Sequence[str], named: bool) -> str:
-    """A row; where columns have no names, the first cell is the name of the row."""
-    cells = [f"<td{kind}>{escape(text)}</td>" for text, kind in zip(texts, classes, strict=True)]
+def _cells(texts: Sequence[str], classes: Sequence[str], named: bool, first: str = "") -> str:
+    """A row; where columns have no names, the first cell is the name of the row. `first`: that cell as HTML."""
+    inside = [first or escape(texts[0]), *map(escape, texts[1:])]
+    cells = [f"<td{kind}>{text}</td>" for text, kind in zip(inside, classes, strict=True)]
     if not named:
-        cells[0] = f'<th scope="row">{escape(texts[0])}</th>'
+        cells[0] = f'<th scope="row">{inside[0]}</th>'
     return "".join(cells)
+
+
+def _files(section: Files, place: Place) -> str:
+    """The files are in the page itself, behind links."""
+    links = [
+        f'<a data-key="{escape(row[0])}" download="{escape(name)}" href="data:text/plain;base64,'
+        f'{base64.b64encode(content.encode()).decode()}">{escape(row[0])}</a>'
+        for row, name, content in zip(section.rows, section.names, section.texts, strict=True)
+    ]
+    lead = f"<p>{escape(section.lead)}</p>\n" if section.lead else ""
+    return _heading(section.title, place) + lead + _table(Facts("", section.headers, section.rows), place, links)
 
 
 def _figures(section: Figures, place: Place) -> str:

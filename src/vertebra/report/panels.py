@@ -65,6 +65,10 @@ class Series:
     """One of `SYMBOLS`; nothing for a line only."""
     width: float = 1.4
     size: float = 6.0
+    texts: Sequence[str] = ()
+    """What each mark says on a page when it is pointed at; by default its name and its place."""
+    keys: Sequence[str] = ()
+    """The row of the page's `Files` that a click on each mark saves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +86,13 @@ class Panel:
     """Names of y = 0, 1, ..., instead of numbers; the first one is at the top."""
     flipped: bool = False
     """Whether y grows downwards, for what hangs."""
+    columns: tuple[str, ...] = ()
+    """Names of x = 0, 1, ..., instead of numbers."""
+    log: str = ""
+    """Axes with a logarithmic scale: x, y or xy."""
+    x_range: tuple[float, float] | None = None
+    """What is in view; by default everything."""
+    y_range: tuple[float, float] | None = None
 
 
 def panel_figure(panels: Sequence[Panel]) -> Any:
@@ -89,29 +100,68 @@ def panel_figure(panels: Sequence[Panel]) -> Any:
     from vertebra.report.plotly import make_subplots
 
     figure = make_subplots(cols=len(panels), subplot_titles=[panel.title for panel in panels], horizontal_spacing=0.11)
-    named = {""}
-    for column, panel in enumerate(panels, 1):
-        for series in panel.series:
-            figure.add_trace(_trace(series, series.name not in named), row=1, col=column)
-            named.add(series.name)
-    finish(figure, "", "")
+    _add_panels(figure, panels, len(panels))
     for column, panel in enumerate(panels, 1):
         figure.update_xaxes(title={"text": panel.x, "standoff": 6}, col=column)
-        figure.update_yaxes(title={"text": panel.y, "standoff": 6}, col=column)
+        figure.update_yaxes(title={"text": panel.y, "standoff": 6}, automargin=True, col=column)
         if panel.equal:
             figure.update_yaxes(scaleanchor=f"x{column}" if column > 1 else "x", scaleratio=1, col=column)
         if panel.flipped:
             figure.update_yaxes(autorange="reversed", col=column)
         if panel.rows:
             figure.update_yaxes(
-                tickvals=list(range(len(panel.rows))),
-                ticktext=list(panel.rows),
-                range=_row_range(panel),
-                col=column,
-                automargin=True,
+                tickvals=list(range(len(panel.rows))), ticktext=list(panel.rows), range=_row_range(panel), col=column
             )
             figure.update_xaxes(rangemode="tozero", col=column)
     return figure
+
+
+def matrix_figure(panels: Sequence[Panel], columns: int) -> Any:
+    """The plotly figure of panels in rows of `columns`: each row has one y axis, each column one x axis, and all have
+    the legend at the top."""
+    from vertebra.report.plotly import make_subplots
+
+    rows = len(panels) // columns
+    figure = make_subplots(
+        rows, columns, shared_xaxes=True, shared_yaxes=True, horizontal_spacing=0.02, vertical_spacing=0.1 / rows
+    )
+    # Where one of several shared axes is given a range, plotly leaves others at -1 to 6, whatever is on them.
+    figure.update_xaxes(autorange=True)
+    figure.update_yaxes(autorange=True)
+    _add_panels(figure, panels, columns)
+    for row in range(rows):
+        figure.update_yaxes(title={"text": panels[row * columns].y, "standoff": 6}, automargin=True, row=row + 1, col=1)
+    for column in range(columns):
+        figure.update_xaxes(title={"text": panels[column].x, "standoff": 6}, row=rows, col=column + 1)
+    figure.update_layout(margin={"t": 60, "b": 50}, legend={"y": 1.0, "yanchor": "bottom", "itemsizing": "constant"})
+    return figure
+
+
+def _add_panels(figure: Any, panels: Sequence[Panel], columns: int) -> None:
+    """Their curves, and what their axes show, in rows of `columns`."""
+    named = {""}
+    for place, panel in enumerate(panels):
+        for series in panel.series:
+            figure.add_trace(
+                _trace(series, series.name not in named), row=place // columns + 1, col=place % columns + 1
+            )
+            named.add(series.name)
+    finish(figure, "", "")
+    for place, panel in enumerate(panels):
+        at = {"row": place // columns + 1, "col": place % columns + 1}
+        if panel.columns:
+            figure.update_xaxes(
+                tickvals=list(range(len(panel.columns))), ticktext=list(panel.columns), range=_column_range(panel),
+                autorange=None, **at,
+            )  # fmt: skip
+        if panel.x_range is not None:
+            figure.update_xaxes(range=panel.x_range, autorange=None, **at)
+        if panel.y_range is not None:
+            figure.update_yaxes(range=panel.y_range, autorange=None, **at)
+        if "x" in panel.log:
+            figure.update_xaxes(type="log", **at)
+        if "y" in panel.log:
+            figure.update_yaxes(type="log", **at)
 
 
 def _trace(series: Series, first: bool) -> Any:
@@ -122,12 +172,18 @@ def _trace(series: Series, first: bool) -> Any:
         x=list(series.x), y=list(series.y), name=series.name, legendgroup=series.name, showlegend=first, mode=mode,
         line={"color": series.colour, "width": series.width, "dash": series.dash or "solid"},
         marker={"symbol": series.symbol or "circle", "size": series.size, "color": series.colour},
-        hovertemplate=f"{series.name}: (%{{x:.2f}}, %{{y:.2f}})<extra></extra>",
+        text=list(series.texts) or None, customdata=list(series.keys) or None,
+        hovertemplate="%{text}<extra></extra>" if series.texts else
+        f"{series.name}: (%{{x:.2f}}, %{{y:.2f}})<extra></extra>",
     )  # fmt: skip
 
 
 def _row_range(panel: Panel) -> list[float]:
     return [len(panel.rows) - 0.5, -0.5]
+
+
+def _column_range(panel: Panel) -> list[float]:
+    return [-0.5, len(panel.columns) - 0.5]
 
 
 def panel_still(panels: Sequence[Panel], title: str, columns: int = 2) -> Any:
@@ -164,6 +220,14 @@ def _draw(axes: Any, panel: Panel) -> None:
         axes.set_yticks(range(len(panel.rows)), panel.rows)
         axes.set_ylim(*_row_range(panel))
         axes.set_xlim(left=0.0)
+    if panel.columns:
+        axes.set_xticks(range(len(panel.columns)), panel.columns)
+        axes.set_xlim(*_column_range(panel))
+    if panel.x_range is not None:
+        axes.set_xlim(panel.x_range)
+    if panel.y_range is not None:
+        axes.set_ylim(panel.y_range)
+    axes.set(**{f"{axis}scale": "log" for axis in panel.log})
     legend_below(axes)
 
 

@@ -37,6 +37,9 @@ try:
 except ModuleNotFoundError:
     raise MissingPackage("matplotlib") from None
 
+# Other reports have these from here, so that whoever draws without matplotlib is told which extra brings it.
+ListedColormap, MaxNLocator = mpl.colors.ListedColormap, mpl.ticker.MaxNLocator
+
 LEAST_SHARE = 0.3
 """No side of the box is shorter than this share of the longest, so that tick labels fit."""
 SETTINGS: dict[Any, Any] = {
@@ -194,7 +197,7 @@ def _frame(axes: Any, scene: Scene) -> None:
     for name, centre, size in zip("xyz", middle, span, strict=True):
         getattr(axes, f"set_{name}lim")(centre - 0.53 * size, centre + 0.53 * size)
         getattr(axes, f"set_{name}label")(f"{name} [mm]", labelpad=8)
-        getattr(axes, f"{name}axis").set_major_locator(mpl.ticker.MaxNLocator(nbins=max(3, int(9 * size / span.max()))))
+        getattr(axes, f"{name}axis").set_major_locator(MaxNLocator(nbins=max(3, int(9 * size / span.max()))))
     axes.tick_params(labelsize=8)
     # matplotlib measures azimuth and elevation about the upright axis.
     p = np.roll(view.eye, 2 - view.axis)

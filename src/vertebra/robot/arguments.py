@@ -104,6 +104,20 @@ def function(name: str, value: Any, *arguments: str) -> None:
         raise InputError(name, f"must be a function of {', '.join(arguments)}, or None, not {shown(value)}")
 
 
+LONGEST_PATH = 4000
+"""Characters; no system takes more."""
+
+
+def folder(name: str, value: Any) -> Path | None:
+    """The path of a folder, there already or not; None where it is left out."""
+    if value is None:
+        return None
+    text = str(value) if isinstance(value, str | Path) else ""
+    if not 0 < len(text) <= LONGEST_PATH or "\0" in text:
+        raise InputError(name, f"must be the path of a folder, or None, not {shown(value)}")
+    return Path(value)
+
+
 def whole(value: object) -> int | None:
     """A whole number as Python's own, also one of numpy; None for anything else."""
     if type(value) is int:

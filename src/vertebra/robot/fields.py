@@ -14,12 +14,12 @@ from typing import Any, NamedTuple, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from vertebra.errors import InputError, shown
+from vertebra.errors import InputError, Problem, shown
 from vertebra.robot.description import Description, Quantity, Sensors
 from vertebra.robot.friction import KNOTS, curve_through
-from vertebra.robot.reading import did_you_mean
+from vertebra.robot.reading import did_you_mean, problems_of
 from vertebra.robot.robot import Robot, load
 from vertebra.robot.tables import Floats, Table, section_rows, tables
 
@@ -73,6 +73,8 @@ class _Leaf(NamedTuple):
     value: Any
     unit: str | None
     """None for what is no quantity."""
+    could_be: str | None
+    """The unit also where the file gives none."""
 
     @property
     def path(self) -> str:
@@ -120,8 +122,9 @@ def _leaves(value: Any, hints: Sequence[Any], steps: tuple[_Step, ...] = ()) -> 
             yield from _leaves(item, (items[0 if repeats else index],), (*before, step))
     else:
         # A float without a `Quantity` would be a fault of the schema, and ends here.
-        quantities = (part for hint in hints for part in _in_hint(hint) if isinstance(part, Quantity))
-        yield _Leaf(steps, value, next(quantities).si_unit if isinstance(value, float) else None)
+        quantities = [part.si_unit for hint in hints for part in _in_hint(hint) if isinstance(part, Quantity)]
+        could_be = quantities[0] if quantities and (value is None or isinstance(value, float)) else None
+        yield _Leaf(steps, value, quantities[0] if isinstance(value, float) else None, could_be)
 
 
 def _held(robot: Robot) -> Description:
@@ -208,8 +211,10 @@ def _column(asked: tuple[_Step, ...], leaf: _Leaf) -> str:
     )
 
 
-def _why_nothing(robot: Robot, path: str, asked: tuple[_Step, ...] | None, leaves: list[_Leaf]) -> str:
-    """What is wrong with a path that names no field."""
+def _why_nothing(
+    robot: Robot, path: str, asked: tuple[_Step, ...] | None, leaves: list[_Leaf], also: Iterable[str] = ()
+) -> str:
+    """What is wrong with a path that names no field; `also`: names beside fields that may have been meant."""
     if asked is not None:
         ends = [leaf for leaf in leaves if _is_end(asked, leaf.steps)]
         if ends and ends[0].value is None:
@@ -226,7 +231,7 @@ def _why_nothing(robot: Robot, path: str, asked: tuple[_Step, ...] | None, leave
         if inside:
             more = ", ..." if len(inside) > MOST_NAMED else ""
             return f"{path} holds several quantities; name one: {', '.join(inside[:MOST_NAMED])}{more}"
-    known = dict[str, None]()
+    known = dict.fromkeys(also)
     for leaf in leaves:
         if leaf.unit is not None:
             bare = tuple(step._replace(indices=()) if step.is_list else step for step in leaf.steps)
@@ -234,16 +239,53 @@ def _why_nothing(robot: Robot, path: str, asked: tuple[_Step, ...] | None, leave
     return f"{robot.name} has no field {shown(path)}{did_you_mean(path, known)}"
 
 
-def with_values(robot: Robot, values: Mapping[str, float]) -> Robot:
-    """The robot of the same file with other numbers, SI, at these paths of single fields; checked as any file is."""
-    mapping: Any = _held(robot).model_dump(mode="json", exclude_none=True)
+class Place(NamedTuple):
+    """A field that a study may set: a quantity, a count or a word, in the file or left out of it."""
+
+    path: str
+    unit: str | None
+    """SI, empty for a coefficient; None for what is no quantity."""
+    value: Any
+    """SI; None where the file leaves it out."""
+
+
+def places(robot: Robot, path: str, also: Iterable[str] = ()) -> tuple[Place, ...]:
+    """The single fields of any kind that a path names, as `matching` reads paths; `also`: names beside fields that may
+    have been meant where there is no such field."""
+    leaves, steps = list(_leaves(_held(robot), ())), _steps(path.strip())
+    found = [leaf for leaf in leaves if _is_end(steps, leaf.steps)] if steps else []
+    if not found:
+        raise InputError("path", _why_nothing(robot, path.strip(), steps, leaves, also))
+    return tuple(Place(leaf.path, leaf.could_be, leaf.value) for leaf in found)
+
+
+def with_values(robot: Robot, values: Mapping[str, Any]) -> Robot:
+    """The robot of the same file with other values, SI, at these paths of single fields; checked as any file is."""
+    return load(_changed(robot, values))
+
+
+def value_problems(robot: Robot, values: Mapping[str, Any]) -> list[Problem]:
+    """What is wrong with these values by themselves, whatever else other entries of the file may be changed to."""
+    try:
+        Description.model_validate(_changed(robot, values))
+    except ValidationError as error:
+        # Where nothing is found, fields are missing or do not go together.
+        return [problem for problem in problems_of(error) if problem.found]
+    return []
+
+
+def _changed(robot: Robot, values: Mapping[str, Any]) -> Any:
+    """The file as a mapping, with other values at these paths."""
+    # Sensors that the file leaves at their default stay out of it, unless one of their numbers is set.
+    held = _held(robot) if any(path.startswith("sensors.") for path in values) else robot.description
+    mapping: Any = held.model_dump(mode="json", exclude_none=True)
     for path, value in values.items():
         *way, last = _keys(path)
         part = mapping
         for key in way:
             part = part[key]
         part[last] = value
-    return load(mapping)
+    return mapping
 
 
 Keys = list[str | int | None]

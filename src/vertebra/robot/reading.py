@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, get_args, get_origin
 
 import numpy as np
 import yaml
@@ -46,8 +47,28 @@ def _places(model: type[BaseModel], name: str) -> Iterator[tuple[str, type[BaseM
             yield from _places(part, f"`{field}`{kind}")
 
 
-PLACES = tuple(_places(Description, "the file itself"))
-FIELD_NAMES = frozenset(field for _, model in PLACES for field in model.model_fields)
+@lru_cache
+def places_of(root: type[BaseModel]) -> tuple[tuple[str, type[BaseModel]], ...]:
+    """Every part of a kind of file, such as `Description`, with what messages call it."""
+    return tuple(_places(root, "the file itself"))
+
+
+@lru_cache
+def _names_of(root: type[BaseModel]) -> tuple[frozenset[str], frozenset[str]]:
+    """Names of all fields of a kind of file, and of those that hold a mapping with keys of the user's own."""
+    fields = [item for _, model in places_of(root) for item in model.model_fields.items()]
+    free = [info.alias or name for name, info in fields if any(get_origin(hint) is dict for hint in _in(info))]
+    return frozenset(info.alias or name for name, info in fields), frozenset(free)
+
+
+def _in(info: Any) -> Iterator[Any]:
+    """The type of a field and everything inside it."""
+    waiting = [info.annotation]
+    while waiting:
+        hint = waiting.pop()
+        yield hint
+        waiting += get_args(hint)
+
 
 # The C parser reads a megabyte in a fraction of a second; the Python one takes ten.
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -103,19 +124,28 @@ def read_description(source: str | Path | Mapping[str, Any]) -> Description:
     path = Path(source)
     if len(str(path)) > MAX_TEXT:
         raise _file_error("robot", f"cannot be read: {len(str(path))} characters are no preset name and no path")
+    return validate(read_file(path, "robot file", _no_preset)[1], str(path))
+
+
+def _no_preset(name: str) -> str:
+    return f"no such file or preset{did_you_mean(name, preset_names())}; presets are {', '.join(preset_names())}"
+
+
+def read_file(path: Path, kind: str, missing: Callable[[str], str] = lambda name: "no such file") -> tuple[str, object]:
+    """The text of a YAML or JSON file, and what it holds; `missing` says that there is none of this name."""
+    text = _read_text(path, kind, missing)
     parse = parse_json if path.suffix.lower() == ".json" else parse_yaml
-    return validate(parse(_read_text(path), str(path)), str(path))
+    return text, parse(text, str(path))
 
 
-def _read_text(path: Path) -> str:
+def _read_text(path: Path, kind: str, missing: Callable[[str], str]) -> str:
     try:
         if path.is_dir():
-            raise _file_error(str(path), "is a folder; give the robot file inside it")
+            raise _file_error(str(path), f"is a folder; give the {kind} inside it")
         if not path.is_file():
-            hint = did_you_mean(str(path), preset_names())
-            raise _file_error(str(path), f"no such file or preset{hint}; presets are {', '.join(preset_names())}")
+            raise _file_error(str(path), missing(str(path)))
         if path.stat().st_size > MAX_BYTES:
-            raise _file_error(str(path), f"larger than {MAX_BYTES} bytes; a robot file is a few kilobytes")
+            raise _file_error(str(path), f"larger than {MAX_BYTES} bytes; such a file is a few kilobytes")
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise _file_error(str(path), "is not UTF-8 text") from None
@@ -126,7 +156,7 @@ def _read_text(path: Path) -> str:
 def parse_yaml(text: str, origin: str = "robot file") -> object:
     """Plain YAML only: no tags, no anchors or aliases, no merge or repeated keys, no deep nesting."""
     if len(text) > MAX_BYTES:
-        raise _file_error(origin, f"larger than {MAX_BYTES} bytes; a robot file is a few kilobytes")
+        raise _file_error(origin, f"larger than {MAX_BYTES} bytes; such a file is a few kilobytes")
     try:
         _refuse_unsafe_yaml(text, origin)
         loader = _Loader(text)
@@ -228,7 +258,7 @@ def validate(data: object, origin: str) -> Description:
     except UnboundedError as error:
         raise _file_error(origin, str(error)) from None
     except ValidationError as error:
-        problems += _problems(error)
+        problems += problems_of(error)
     if problems:
         raise DescriptionError(problems, origin)
     return result
@@ -260,12 +290,13 @@ _PLAIN_MESSAGES = {
 }
 
 
-def _problems(error: ValidationError) -> list[Problem]:
+def problems_of(error: ValidationError, root: type[BaseModel] = Description) -> list[Problem]:
+    """What is wrong with a file of the kind that `root` describes, each with the path of its field."""
     details = error.errors(include_url=False)
     # A list whose items are all wrong is also reported as too short, which misleads.
     places = [detail["loc"] for detail in details]
     details = [detail for detail in details if detail["type"] != "too_short" or not _inside(detail["loc"], places)]
-    problems = [_problem(detail) for detail in details[:MAX_PROBLEMS]]
+    problems = [_problem(detail, root) for detail in details[:MAX_PROBLEMS]]
     if len(details) > MAX_PROBLEMS:
         problems.append(Problem("(file)", f"and {len(details) - MAX_PROBLEMS} more problems", ""))
     return problems
@@ -276,13 +307,18 @@ def _inside(place: tuple[int | str, ...], places: list[tuple[int | str, ...]]) -
     return any(len(other) > len(place) and other[: len(place)] == place for other in places)
 
 
-def _problem(detail: ErrorDetails) -> Problem:
+def _problem(detail: ErrorDetails, root: type[BaseModel]) -> Problem:
     kind, location, context = detail["type"], detail["loc"], detail.get("ctx", {})
-    # Pydantic adds the tags of unions to the location; only field names and positions are part of the file.
-    unknown_field = kind in ("extra_forbidden", "invalid_key")
-    kept = [item for item in location[:-1] if isinstance(item, int) or item in FIELD_NAMES]
-    if location and (unknown_field or isinstance(location[-1], int) or location[-1] in FIELD_NAMES):
-        kept.append(location[-1])
+    # Pydantic adds the tags of unions to the location; only field names, keys and positions are part of the file.
+    unknown_field, (names, free) = kind in ("extra_forbidden", "invalid_key"), _names_of(root)
+    kept = [
+        item
+        for number, item in enumerate(location, 1)
+        if isinstance(item, int)
+        or item in names
+        or location[number - 2 : number - 1] in [(name,) for name in free]
+        or (unknown_field and number == len(location))
+    ]
     path = "".join(f"[{item}]" if isinstance(item, int) else f".{item}" for item in kept).lstrip(".")
     if "field" in context:
         path = f"{path}.{context['field']}".lstrip(".")
@@ -292,7 +328,7 @@ def _problem(detail: ErrorDetails) -> Problem:
     if kind == "too_short" and context["min_length"] == 1:
         message = "must not be empty"
     if unknown_field:
-        message = "unknown field" + _field_hint(location)
+        message = "unknown field" + _field_hint(location, root)
     elif kind == "union_tag_invalid":
         message += did_you_mean(context["tag"], schema.JOINT_KINDS)
     elif kind == "literal_error":
@@ -305,9 +341,9 @@ def _problem(detail: ErrorDetails) -> Problem:
     return Problem(reprlib.repr(path)[1:-1] if len(path) > 200 else path or "(file)", message, found)
 
 
-def _field_hint(location: tuple[int | str, ...]) -> str:
+def _field_hint(location: tuple[int | str, ...], root: type[BaseModel]) -> str:
     """The field of this place that was meant, or the places where a field of this name belongs."""
-    name, here = str(location[-1]), list[type[BaseModel]]([Description])
+    name, here = str(location[-1]), list[type[BaseModel]]([root])
     for item in map(str, location[:-1]):
         fields = [model.model_fields[item] for model in here if item in model.model_fields]
         # What is neither a field nor a position is the kind of a joint.
@@ -315,7 +351,7 @@ def _field_hint(location: tuple[int | str, ...]) -> str:
         here = [part for field in fields for part in _models_in(field.annotation)] or kinds or here
     hint = did_you_mean(name, [field for model in here for field in model.model_fields])
     owners: dict[str, list[str]] = {}
-    for place, model in PLACES:
+    for place, model in places_of(root):
         if name in model.model_fields:
             field, _, kind = place.partition(" of kind ")
             owners.setdefault(field, []).extend([kind] if kind else [])
@@ -371,11 +407,13 @@ def plain(value: object) -> object:
 
 def plain_scalar(value: object) -> str | float | Foreign | None:
     """A text or number as Python's own; anything else as `Foreign`."""
-    if value is None or isinstance(value, str | bool):
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, str):
+        return str.__str__(value)
     if isinstance(value, float | np.floating):
         return float(value)
-    if isinstance(value, int | np.integer):
+    if isinstance(value, int | np.integer) and not isinstance(value, np.timedelta64):
         # Beyond this size an integer is no float, and beyond a few thousand digits Python does not even print it.
         return int(value) if int(value).bit_length() <= MAX_BITS else Foreign("huge integer")
     return Foreign(f"{type(value).__name__} object")

@@ -32,6 +32,8 @@ from vertebra.robot.units import UnitError, unit_factor
 
 SIMULATED = "# simulated"
 """How the first line of a file of simulated data begins."""
+PIECE = 1_000_000
+"""Letters of a long table that are made at a time."""
 MAX_BYTES = 50_000_000
 SEPARATORS = ",;\t"
 CLOSE = 0.8
@@ -218,13 +220,23 @@ def table_text(columns: Iterable[str], rows: Iterable[Sequence[object]], simulat
 
     `simulated` says how a computer made the data, for the first line.
     """
+    return "".join(table_pieces(columns, rows, simulated))
+
+
+def table_pieces(columns: Iterable[str], rows: Iterable[Sequence[object]], simulated: str = "") -> Iterator[str]:
+    """The same text, some rows at a time, for tables that are long."""
     text = io.StringIO()
     if simulated:
         text.write(f"{SIMULATED}: {' '.join(simulated.split())}\n")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(rows)
-    return text.getvalue()
+    for row in rows:
+        writer.writerow(row)
+        if text.tell() > PIECE:
+            yield text.getvalue()
+            text.seek(0)
+            text.truncate()
+    yield text.getvalue()
 
 
 # Reading.

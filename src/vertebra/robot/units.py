@@ -168,6 +168,19 @@ def shown_unit(si_unit: str) -> tuple[str, float]:
     return unit, 1.0 if unit in (si_unit, "1") else float(unit_factor(unit, si_unit))
 
 
+def quantity_text(value: float, si_unit: str, digits: int = 4) -> str:
+    """A number in the unit that people read; in words where there is no limit."""
+    unit, size = shown_unit(si_unit)
+    if math.isinf(value):
+        return "infinity" if value > 0.0 else "-infinity"
+    return f"{value / size:.{digits}g} {unit}".removesuffix(" 1")
+
+
+def axis_title(name: str, si_unit: str) -> str:
+    """With the unit in which people read it: ``mass [g]``."""
+    return f"{name} [{shown_unit(si_unit)[0]}]".removesuffix(" [1]").removesuffix(" []")
+
+
 def json_schema_of(si_unit: str, example: str, minimum: float, maximum: float) -> dict[str, Any]:
     """JSON Schema of a quantity, for editors."""
     # The unit is repeated here, since a field's docstring replaces the description below.

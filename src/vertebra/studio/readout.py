@@ -64,9 +64,14 @@ def notes(texts: Iterable[str]) -> str:
 
 def tension_scale(highest: float) -> str:
     """The colours of tensions from 0 to `highest` N."""
+    return colour_scale("Colours of cable tension", "0", f"{highest:g} N", scale_gradient())
+
+
+def colour_scale(what: str, low: str, high: str, gradient: str) -> str:
+    """The colours from `low` to `high`, the latter with its unit; `gradient` in CSS."""
     return (
-        f'<div class="vb-scale" role="img" aria-label="Colours of cable tension, 0 to {highest:g} N">'
-        f'<span>0</span><i style="background: {scale_gradient()}"></i><span>{highest:g} N</span></div>'
+        f'<div class="vb-scale" role="img" aria-label="{escape(what)}, {escape(low)} to {escape(high)}">'
+        f'<span>{escape(low)}</span><i style="background: {gradient}"></i><span>{escape(high)}</span></div>'
     )
 
 

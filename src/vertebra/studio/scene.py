@@ -177,8 +177,8 @@ GRID = {False: ((215, 215, 215), (175, 175, 175)), True: ((48, 48, 48), (80, 80,
 """Colours of the floor's lines on a light and on a dark page: visible, but in the background."""
 GLASS = 0.35
 """Opacity of see-through links."""
-EYE = 1.7
-"""Distance of the camera, robot lengths."""
+EYE, EYE_BY_WIDTH = 1.7, 1.35
+"""Distance of the camera: robot lengths, and widths of what stands around the robot, if that is more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,6 +208,8 @@ class Stage:
         self._ghost: RobotView | None = None
         self._last: Picture | None = None
         self._robot: Robot | None = None
+        self.around: Floats | None = None
+        """(n, 3) viewer lengths, what the cameras should also see."""
         self._beside = np.array([-0.38, 0.0, 0.3])
         gui = self._server.gui
         self.form = Form(
@@ -295,8 +297,10 @@ class Stage:
         picture = self._last
         gravity = picture.gravity if picture.gravity is not None else self._robot.gravity
         backbone = np.vstack([np.zeros(3), picture.frames[:, :3, 3], self._tip(picture)]) * self.scale
-        view, middle = best_view(backbone, gravity), (backbone.min(axis=0) + backbone.max(axis=0)) / 2
-        eye = middle + EYE * np.array(view.eye)
+        seen = backbone if self.around is None else np.vstack([backbone, self.around])
+        view, low, high = best_view(backbone, gravity), seen.min(axis=0), seen.max(axis=0)
+        middle, width = (low + high) / 2, 0.0 if self.around is None else float((high - low).max())
+        eye = middle + max(EYE, EYE_BY_WIDTH * width) * np.array(view.eye)
         away = np.abs(view.up) if view.axis == 2 else np.array(view.up)  # the robot's side of floor and ceiling
         self._beside = backbone[0] - 0.38 * view.right + 0.3 * away
         self._draw_gravity(picture, self.settings().gravity)

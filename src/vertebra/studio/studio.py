@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from vertebra.errors import StudioError, VertebraError
-from vertebra.robot.reading import read_description
+from vertebra.files import read_start
+from vertebra.robot.reading import read_description, yaml_text
 from vertebra.robot.robot import Robot, load, presets
 from vertebra.studio import state as states
 from vertebra.studio.form import change, keep_in_range
@@ -174,9 +175,21 @@ class Studio:
     def _uploaded(self, file: Any) -> None:
         if states.is_state(file.content):
             self.restore(states.from_json(file.content))
+        elif file.name.lower().endswith(".nc"):
+            self._open_workspace(file.name, file.content)
         else:
             robot, source = file_robot(file.name, file.content)
             self.open_robot(robot, source, lambda: self.choose_robot(robot, source))
+
+    def _open_workspace(self, name: str, content: bytes) -> None:
+        """Show a map of the workspace that was dropped on the page, where it is a file of the folder."""
+        own = self.folder.read_path(name) if name in self.folder.names((".nc",)) else None
+        if own is None or read_start(own, len(content)) != content:
+            where = f"{self.folder.path}, then choose it there or drop it again"
+            raise StudioError(name, f"maps of the Shape tab are read from the studio's folder: copy it to {where}")
+        shape = self.tabs["shape"]
+        shape.restore(shape.settings().model_copy(update={"workspace": name}))
+        self.choose_mode("shape")
 
     def _mode_chosen(self) -> None:
         chosen = next((tab.name for tab in self.tabs.values() if tab.title == self._modes.value), None)
@@ -426,6 +439,31 @@ def open_studio(robot: str, access: Access, folder: Path, start: State | None = 
         server.stop()
         raise
     return opened[0]
+
+
+def with_workspace(path: Path, folder: Folder, robot: str | None, start: State | None) -> State:
+    """What is set to begin with, with the map of a workspace shown, in a studio that reads `folder`. The robot is that
+    of `start`, else `robot`, a preset or the path of a file, else that of the map."""
+    if path.suffix.lower() != ".nc":
+        raise StudioError("workspace", f"{path} is no .nc file of `vertebra workspace ROBOT --out FILE.nc`")
+    if path.resolve().parent != folder.path:
+        raise StudioError("workspace", f"{path} is not in the studio's folder {folder.path}; leave out --folder")
+    name = folder.read_path(path.name).name
+    if start is None:
+        start = State(robot=_robot_of_workspace(path) if robot is None else _robot_to_open(robot)[1])
+    shape = start.tabs.get("shape", {}) | {"workspace": name}
+    return start.model_copy(update={"mode": "shape", "tabs": start.tabs | {"shape": shape}})
+
+
+def _robot_of_workspace(path: Path) -> RobotSource:
+    """A preset, or the text of its robot file."""
+    from vertebra.studio.shape.workspace import robot_in
+
+    robot = robot_in(path)
+    same = next((name for name in presets() if load(name) == robot), None)
+    if same is not None:
+        return RobotSource(name=same)
+    return RobotSource(name=f"{robot.name}.yaml", text=yaml_text(robot.to_mapping()))
 
 
 def _robot_to_open(robot: str) -> tuple[Robot, RobotSource]:

@@ -16,7 +16,7 @@ from vertebra.robot.tables import BALL, Floats
 from vertebra.statics.branches import stable_tensions
 from vertebra.statics.forward import shape_from_tensions
 from vertebra.statics.shape import Status
-from vertebra.studio.form import Check, Choice, Slider, Sliders, Track
+from vertebra.studio.form import Check, Choice, FileChoice, Slider, Sliders, Track
 from vertebra.studio.limits import is_small
 from vertebra.studio.tab import Settings
 
@@ -201,3 +201,11 @@ class ShapeSettings(Settings):
     loads: Annotated[tuple[LoadSetting, ...], Field(max_length=MOST_LOADS)] = ()
     friction: Annotated[bool, Check("Friction", first=has_friction, enabled=has_friction)] = True
     history: Annotated[bool, Check("History", hint="Cables remember how they slipped.", enabled=has_friction)] = False
+    workspace: Annotated[
+        str,
+        Field(max_length=255),
+        FileChoice("Map", suffixes=(".nc",), none="none", no_files="no .nc file in the folder"),
+    ] = ""
+    """A file in the studio's folder, of `vertebra workspace --out`; empty: none is shown."""
+    workspace_colours: Literal["stiffness", "load_margin", "payload", "orientation_spread"] | None = None
+    """Field of the map; None, or one that the map has not: its first one."""

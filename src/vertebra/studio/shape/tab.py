@@ -43,9 +43,11 @@ from vertebra.studio.shape.settings import (
     has_statics,
     why_by_hand,
 )
+from vertebra.studio.shape.workspace import WorkspaceView
 from vertebra.studio.tab import Tab
 
 if TYPE_CHECKING:
+    from vertebra.studies.workspace import Inputs
     from vertebra.studio.studio import Studio
 
 # Loads on links: numbers in the panel, and arrows of forces in the scene that can be dragged by their heads.
@@ -242,13 +244,16 @@ class ShapeTab(Tab[ShapeSettings]):
         with form.folder("Mount", expanded=False):
             form.add("mount", "tilt_deg", "toward_deg")
         if self._statics:
-            self._loads = Loads(self.studio, self.shown)
+            self._loads = Loads(self.studio, self._update)
             form.bind("loads", self._loads.settings, self._loads.restore)
+        self._map = WorkspaceView(self.studio, self._go)
+        self._map.controls(form)
         form.arrange()
 
     def results(self) -> None:
         gui = self.gui
         self._text = gui.add_html("")
+        self._map.results()
         self._plot = Plot(gui, "Joint angles", "joint", "angle (deg)", counted=True)
 
     # Events ---------------------------------------------------------------------------------------------------------
@@ -258,7 +263,7 @@ class ShapeTab(Tab[ShapeSettings]):
             self._take_over()
         if name in ("friction", "history"):
             self._path = None
-        self.shown()
+        self._update()
 
     def _take_over(self) -> None:
         """Sliders of the other kind start from the shape that is shown."""
@@ -271,10 +276,30 @@ class ShapeTab(Tab[ShapeSettings]):
 
     def _forget_history(self) -> None:
         self._path = None
-        self.shown()
+        self._update()
+
+    def _go(self, driven_by: Inputs, inputs: Floats) -> None:
+        """Take the robot to the inputs of a tip of the map, N, m or rad."""
+        assert self.form is not None
+        name, size = {
+            "tensions": ("tensions", 1.0), "shortenings": ("shortenings_mm", 1e3), "bends": ("angles_deg", 180 / np.pi)
+        }[driven_by]  # fmt: skip
+        if len(self.form.handles(name)) != len(inputs):
+            raise StudioError("workspace", "one slider sets all angles of this long robot: it cannot go to a tip")
+        if self._statics:
+            self.form.set("drive", "lengths" if driven_by == "shortenings" else "tensions")
+        self.form.set(name, size * inputs)
+        self.form.arrange()
+        self._update()
 
     def shown(self) -> None:
+        if self.form is not None:
+            self.form.list_files()
+        self._update()
+
+    def _update(self) -> None:
         settings, robot = self.settings(), self.studio.robot
+        self._map.show(settings)
         if not self._statics:
             self._show_pose(settings)
         elif is_small(robot):
@@ -346,6 +371,7 @@ class ShapeTab(Tab[ShapeSettings]):
             self._draw(drawn)
             self._text.content = answer_text(answer, brightest(shape.tensions_at_base), self._path)
             self._plot.show(*angle_lines(shape.robot, np.degrees(shape.angles)), False)
+        self._map.arrived(answer.shape.tip)
 
     def _draw(self, answer: Answer) -> None:
         assert self._loads is not None
@@ -360,14 +386,17 @@ class ShapeTab(Tab[ShapeSettings]):
             self.studio.stage.draw(Picture(frames, gravity=gravity_of(robot, settings)))
             self._text.content = pose_text(robot, settings, frames)
             self._plot.show(*angle_lines(robot, np.array(settings.angles_deg)), False)
+        self._map.arrived(frames[-1][:3, :3] @ robot.tip_point + frames[-1][:3, 3])
 
     def hidden(self) -> None:
         self.stop()
         self._away = True
+        self._map.hide()
         if self._loads is not None:
             self._loads.draw(None)
 
     def removed(self) -> None:
+        self._map.close()
         if self._loads is not None:
             self._loads.remove()
 
