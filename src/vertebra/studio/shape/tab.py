@@ -47,7 +47,7 @@ from vertebra.studio.shape.workspace import WorkspaceView
 from vertebra.studio.tab import Tab
 
 if TYPE_CHECKING:
-    from vertebra.studies.workspace import Inputs
+    from vertebra.studies.drives import Inputs
     from vertebra.studio.studio import Studio
 
 # Loads on links: numbers in the panel, and arrows of forces in the scene that can be dragged by their heads.

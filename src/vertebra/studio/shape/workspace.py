@@ -30,7 +30,8 @@ from vertebra.studio.shape.model import gravity_of, loads_of
 from vertebra.studio.shape.settings import ShapeSettings
 
 if TYPE_CHECKING:
-    from vertebra.studies.workspace import Inputs, Workspace
+    from vertebra.studies.drives import Inputs
+    from vertebra.studies.workspace import Workspace
     from vertebra.studio.studio import Studio
 
 MOST_BYTES = 64_000_000
