@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,7 +35,9 @@ def vertebra(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 
     def call(*arguments: str) -> Ran:
         monkeypatch.setattr(sys, "argv", ["vertebra", *arguments])
+        handler = signal.getsignal(signal.SIGINT)
         code = _exit_code(run)
+        signal.signal(signal.SIGINT, handler)  # an interrupted command lets the next Ctrl-C end its process
         out, err = capsys.readouterr()
         return Ran(code, out, err)
 
